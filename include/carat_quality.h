@@ -100,27 +100,30 @@ typedef struct carat_difference_options {
     const int32_t *ids; /* [n] of the logits, ascending, where some are left out; NULL: 0 to n - 1 */
 } carat_difference_options;
 CARAT_DEFAULT(carat_difference_options)
-/* How far two rows of logits are apart. p is their softmax. */
+/* How far two rows of logits are apart. p is their softmax. Where the test leaves ids out, numbers that are
+ * of the reference alone are still of all ids, and those that take both are of the ids that both have. */
 typedef struct carat_difference {
     size_t size;
     double kl, kl_reverse; /* KL(ref||test) = sum p_ref (log p_ref - log p_test), and KL(test||ref) */
     double correlation;    /* Pearson's, of the logits */
     double cosine;         /* of the logits */
     double entropy_ref, entropy_test;
-    int32_t top_ref, top_test;        /* ids of the highest logits; the lower of two alike */
-    int match;                        /* 1: these are the same */
-    double margin_ref, margin_test;   /* first minus second logit */
-    int near_tie;                     /* 1: margin_ref is small */
-    int overlap;                      /* ids that are among the highest of both */
-    double largest;                   /* largest absolute difference among the reference's hundred highest */
-    double logprob_ref, logprob_test; /* of the id that comes next; 0 without one, or when it is left out */
-    double delta_p;                   /* its probability in test minus that in ref */
-    int compared, left_out;           /* ids that both rows have, and the rest of the text vocabulary */
+    int32_t top_ref, top_test;      /* ids of the highest logits; the lower of two alike */
+    int match;                      /* 1: these are the same */
+    double margin_ref, margin_test; /* first minus second logit */
+    int near_tie;                   /* 1: margin_ref is small */
+    int overlap;                    /* ids that are among the highest of both */
+    double largest;                 /* largest absolute difference among the reference's hundred highest */
+    /* of the id that comes next; 0 without one, or when both leave it out; -infinity when the test does */
+    double logprob_ref, logprob_test;
+    double delta_p;         /* its probability in test minus that in ref */
+    int compared, left_out; /* ids that both rows have, and the rest of the text vocabulary */
+    double outside;         /* probability in ref of the ids that the test leaves out */
 } carat_difference;
 CARAT_DEFAULT(carat_difference)
-/* Of the logits ref[n] and test[n], n at least 2; options may be NULL. left_out is 0: nobody said how many
- * ids there are. Any thread. CARAT_E_ARGUMENT, CARAT_E_NUMERIC (a NaN or infinity; the message says in which,
- * and the id). */
+/* Of the logits ref[n] and test[n], n at least 2; options may be NULL. left_out and outside are 0: nobody
+ * said how many ids there are. Any thread. CARAT_E_ARGUMENT, CARAT_E_NUMERIC (a NaN or infinity; the message
+ * says in which, and the id). */
 CARAT_API carat_status carat_difference_of(const float *ref, const float *test, int n,
                                            const carat_difference_options *options,
                                            carat_difference *difference, carat_error *err);
@@ -173,8 +176,9 @@ typedef struct carat_quality {
     double kl, correlation; /* means; kl is KL(ref||test) */
     double match;           /* positions whose highest ids are the same, in percent */
     double entropy_ref, entropy_test;
-    int loops;  /* prompts in which test goes round and ref does not */
-    int broken; /* prompts with a NaN or infinity in one side */
+    int loops;      /* prompts in which test goes round and ref does not */
+    int broken;     /* prompts with a NaN or infinity in one side */
+    double outside; /* mean probability in ref of the ids that test leaves out */
 } carat_quality;
 CARAT_DEFAULT(carat_quality)
 
@@ -186,8 +190,10 @@ typedef struct carat_quality_limits {
     double correlation[2]; /* more is better, as of the rest */
     double match[2];       /* percent */
     double entropy[2];     /* of test, judged only where the reference's own is healthy */
+    double outside[2];     /* less is better */
 } carat_quality_limits;
-/* Fills limits->size bytes with 0.01 and 0.1, 0.99 and 0.95, 98 and 90, 0.5 and 0.1. Any thread. */
+/* Fills limits->size bytes with 0.01 and 0.1, 0.99 and 0.95, 98 and 90, 0.5 and 0.1, 0.01 and 0.1. Any
+ * thread. */
 CARAT_API void carat_get_quality_limits(carat_quality_limits *limits);
 static inline void carat_quality_limits_default(carat_quality_limits *limits)
 {
@@ -200,6 +206,7 @@ typedef struct carat_judgement {
     carat_health kl, correlation, match, entropy, loop;
     carat_health whole; /* the worst of them */
     char reason[256];   /* of it, one sentence without a full stop */
+    carat_health outside;
 } carat_judgement;
 CARAT_DEFAULT(carat_judgement)
 /* Judges means by limits; NULL: those of carat_get_quality_limits. Any thread. CARAT_E_ARGUMENT (also
@@ -282,7 +289,8 @@ typedef struct carat_compare_options {
 CARAT_DEFAULT(carat_compare_options)
 
 /* Compares what two engines say behind a prompt, and behind those that options->next gives. Both have the
- * same vocabulary; ref is NULL where logits are recorded. Memory for two times 32 MiB of logits beside the
+ * same vocabulary; ref is NULL where logits are recorded. The reference gives all logits, whatever its head;
+ * the test leaves ids out where its head has a shortlist. Memory for two times 32 MiB of logits beside the
  * engines. A prompt that fails ends alone, the others go on, and the result is that of the first that
  * failed: CARAT_E_NUMERIC (NaN or infinity; the message says in which), CARAT_E_CONTEXT (the prompt does
  * not fit; or its text), CARAT_E_MEMORY (no block of K and V is free). A prompt that a callback ended has

@@ -41,8 +41,7 @@ struct compare {
     struct ct_scored_rows rows;
     struct prompt *prompt; /* [parallel] */
     carat_row *step;       /* [parallel] of the side under way; user: the prompt */
-    int side;
-    bool exhausted; /* there are no further prompts */
+    bool exhausted;        /* there are no further prompts */
     carat_status failed;
 };
 
@@ -221,7 +220,7 @@ static int take_logits(void *user, int token, const struct ct_logits *logits)
 {
     const struct prompt *p = user;
 
-    ct_scored_take(&p->c->rows, p->c->side, p->first + token - p->skip, logits);
+    ct_scored_take(&p->c->rows, p->first + token - p->skip, logits);
     return 0;
 }
 
@@ -234,11 +233,13 @@ static void find_logits(struct compare *c, int side, const struct prompt *p, con
         ct_scored_all(&c->rows, side, p->first, ct_session_logits(row->session));
 }
 
-/* Evaluates the rows of a side. */
+/* Evaluates the rows of a side. The reference gives all logits, whatever its head; the test what its head
+ * gives to somebody who draws from the best. */
 static carat_status evaluate_side(struct compare *c, int side, carat_error *err)
 {
     carat_engine *e = c->engine[side];
-    const struct ct_reading some = {.k = CT_MAX(c->rows.top, CT_SCORE_HIGHEST), .n = c->rows.n_text_vocab};
+    const struct ct_reading best = {.k = CT_MAX(c->rows.top, CT_SCORE_HIGHEST), .n = c->rows.n_text_vocab};
+    const bool some = side == CT_TEST && c->rows.id;
     carat_error message = {0};
     int n = 0;
 
@@ -251,15 +252,14 @@ static carat_status evaluate_side(struct compare *c, int side, carat_error *err)
         row->session = p->side[side].session;
         row->user = p;
         p->skip = row->n - p->n;
-        if (c->rows.id[side] || row->wants == CARAT_WANTS_ALL) /* a single row's stay in its session */
+        if (some || row->wants == CARAT_WANTS_ALL) /* a single row's stay in its session */
             row->logits = ct_scored_place(&c->rows, side, p->first);
-        if (c->rows.id[side]) {
+        if (some) {
             row->session->take = take_logits;
-            row->session->reading = &some;
+            row->session->reading = &best;
         }
         n++;
     }
-    c->side = side;
     if (n && ct_step(e, c->step, n, &message) == CARAT_E_ARGUMENT) /* nothing was evaluated */
         return ct_fail(err, CARAT_E_ARGUMENT, "%s", message.message);
     for (int i = 0; i < n; i++) {
@@ -270,7 +270,7 @@ static carat_status evaluate_side(struct compare *c, int side, carat_error *err)
             return ct_fail(err, CARAT_E_CANCELLED, "the comparison was cancelled");
         if (row->status)
             end_prompt(row->user, row->status, "%s: %s", ct_side_name(side), message.message);
-        else if (!c->rows.id[side])
+        else if (!some)
             find_logits(c, side, row->user, row);
     }
     return CARAT_OK;
@@ -292,14 +292,14 @@ static bool add_answer(struct party *s, int32_t id)
 }
 
 /* The id of the highest logit of a row that is not compared any more. */
-static int32_t highest(const struct ct_scored_side *s)
+static int32_t highest(const struct ct_logits *l)
 {
     int best = 0;
 
-    for (int i = 1; i < s->n; i++)
-        if (s->value[i] > s->value[best])
+    for (int i = 1; i < l->n; i++)
+        if (l->value[i] > l->value[best])
             best = i;
-    return s->id ? s->id[best] : best;
+    return ct_logits_id(l, best);
 }
 
 /* What a side's answer goes on with, with the driver free. */
@@ -472,7 +472,8 @@ static carat_status open_all(struct compare *c, carat_error *err)
 {
     const int parallel = c->o->parallel;
     const size_t row = (size_t)c->rows.n_vocab * sizeof(float);
-    bool partial[CT_SIDES] = {false, false};
+    /* other heads leave out what is not asked for, and compute it with the same bits when it is */
+    const bool few = c->engine[CT_TEST]->head.o.shortlist_tiles > 0;
 
     c->rows.capacity =
         (int)CT_MAX((size_t)parallel, CT_MIN((size_t)c->engine[CT_TEST]->plan.chunk, LOGITS_BYTES / row));
@@ -480,9 +481,7 @@ static carat_status open_all(struct compare *c, carat_error *err)
     c->step = calloc((size_t)parallel, sizeof *c->step);
     if (!c->prompt || !c->step)
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for %d prompts", parallel);
-    for (int side = 0; side < CT_SIDES; side++)
-        partial[side] = c->engine[side] && c->engine[side]->head.o.strategy != CARAT_HEAD_DENSE;
-    CT_TRY(ct_scored_open(&c->rows, c->engine[CT_TEST]->plan.threads, partial, err));
+    CT_TRY(ct_scored_open(&c->rows, c->engine[CT_TEST]->plan.threads, few, err));
     const carat_session_options options = {.size = sizeof options, .watch = c->o->watch, .user = c->o->user};
     for (int i = 0; i < 2 * parallel; i++) {
         const int side = i % CT_SIDES;

@@ -32,7 +32,8 @@ void ct_difference(carat_difference *d, const struct ct_score_pair *pair, const 
                             .largest = pair->largest,
                             .logprob_ref = pair->logprob_ref,
                             .logprob_test = pair->logprob_test,
-                            .delta_p = pair->delta_p};
+                            .delta_p = pair->delta_p,
+                            .outside = pair->outside};
 }
 
 static carat_status check_columns(const int32_t *ids, int n, carat_error *err)

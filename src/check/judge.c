@@ -27,7 +27,8 @@ carat_quality_limits ct_quality_limits(void)
                                   .kl = {0.01, 0.1},
                                   .correlation = {0.99, 0.95},
                                   .match = {98, 90},
-                                  .entropy = {0.5, 0.1}};
+                                  .entropy = {0.5, 0.1},
+                                  .outside = {0.01, 0.1}};
 }
 
 static carat_status check_limits(const struct rule *r, carat_error *err)
@@ -83,6 +84,7 @@ carat_status ct_judge(const carat_quality *quality, const carat_quality_limits *
     CT_TRY(ct_take_struct(&q, sizeof q, quality, "carat_quality", err));
     CT_TRY(ct_take_struct(&l, sizeof l, limits, "carat_quality_limits", err));
     const struct rule rules[] = {
+        {q.outside, l.outside, &j.outside, true, "mean probability of ids that the test leaves out", ""},
         {q.kl, l.kl, &j.kl, true, "mean KL(ref||test)", ""},
         {q.correlation, l.correlation, &j.correlation, false, "mean correlation", ""},
         {q.match, l.match, &j.match, false, "match of highest ids", " %"},

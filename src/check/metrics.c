@@ -46,13 +46,13 @@ static void highest_of(int32_t *column, int keep, const float *x, int n)
     CT_NAME(ct_select)(column, &(struct ct_logits){.value = x, .n = n}, keep, NULL, 0, NULL);
 }
 
-/* How many columns are among both a[n] and b[n]. */
-static int highest_common(const int32_t *a, const int32_t *b, int n)
+/* How many columns are among both a[n] and b[m]. */
+static int highest_common(const int32_t *a, int n, const int32_t *b, int m)
 {
     int common = 0;
 
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++)
+        for (int j = 0; j < m; j++)
             common += a[i] == b[j];
     return common;
 }
@@ -72,7 +72,8 @@ static inline void row_add(struct row_sums *s, const float *x, int have, double 
     }
 }
 
-static void score_row(struct ct_score_row *out, const float *x, int n)
+/* Returns the sum of exp(x - top); 0 where a column is wrong. */
+static double row_score(struct ct_score_row *out, const float *x, int n)
 {
     struct row_facts facts = row_look(x, n);
     struct row_sums s;
@@ -81,7 +82,7 @@ static void score_row(struct ct_score_row *out, const float *x, int n)
     memset(&s, 0, sizeof s);
     *out = (struct ct_score_row){.wrong_column = facts.wrong_column};
     if (facts.wrong_column >= 0)
-        return;
+        return 0;
     out->top = ct_top_of(x, n);
     for (; i + N <= n; i += N)
         row_add(&s, x + i, N, out->top);
@@ -89,6 +90,12 @@ static void score_row(struct ct_score_row *out, const float *x, int n)
     double sum = ct_fold_double(s.e);
     out->log_sum = ct_log_double(sum);
     out->entropy = out->log_sum - ct_fold_double(s.ed) / sum;
+    return sum;
+}
+
+static void score_row(struct ct_score_row *out, const float *x, int n)
+{
+    row_score(out, x, n);
 }
 
 /* ---- a pair ---- */
@@ -157,7 +164,7 @@ static void pair_tops(struct ct_score_pair *out, const float *ref, const float *
         int column = of_ref[i];
         out->largest = CT_MAX(out->largest, __builtin_fabs((double)ref[column] - test[column]));
     }
-    out->overlap = highest_common(of_ref, of_test, overlap);
+    out->overlap = highest_common(of_ref, overlap, of_test, overlap);
 }
 
 static void score_pair(struct ct_score_pair *out, const float *ref, const float *test, int n, int next,
@@ -207,4 +214,70 @@ static void score_pair(struct ct_score_pair *out, const float *ref, const float 
     }
 }
 
-const struct ct_score CT_NAME(ct_score) = {score_pair, score_row};
+/* ---- a whole row of the reference, and some columns of the test ---- */
+
+/* Sum of exp(x - top) over the columns that `some` lacks. */
+static double some_lack(const float *x, int n, const struct ct_logits *some, double top)
+{
+    struct row_sums s;
+    float lacking[N];
+    int have = 0;
+
+    memset(&s, 0, sizeof s);
+    for (int i = 0, j = 0; i < n; i++) {
+        if (j < some->n && some->id[j] == i) {
+            j++;
+            continue;
+        }
+        lacking[have++] = x[i];
+        if (have == N) {
+            row_add(&s, lacking, N, top);
+            have = 0;
+        }
+    }
+    row_add(&s, lacking, have, top);
+    return ct_fold_double(s.e);
+}
+
+static void score_some(struct ct_score_pair *out, float *common, const float *ref, int n,
+                       const struct ct_logits *test, int next, int top)
+{
+    const int best = CT_MIN(top, test->n);
+    int32_t of_ref[CT_SCORE_TOP], of_test[CT_SCORE_TOP];
+    struct ct_score_row whole;
+    const double sum = row_score(&whole, ref, n);
+
+    *out = (struct ct_score_pair){.wrong = CT_SCORE_REF, .wrong_column = whole.wrong_column};
+    if (whole.wrong_column >= 0)
+        return;
+    highest_of(of_ref, CT_MAX(CT_MIN(top, n), 2), ref, n);
+    highest_of(of_test, best, test->value, test->n);
+    for (int i = 0; i < best; i++)
+        of_test[i] = test->id[of_test[i]];
+    next = next == CT_SCORE_NEXT_REF ? of_ref[0] : next == CT_SCORE_NEXT_TEST ? of_test[0] : next;
+    const int place = ct_logits_place(test, next);
+    const double margin = (double)ref[of_ref[0]] - ref[of_ref[1]];
+    const double logprob = next < 0 ? 0 : ct_score_logprob(&whole, ref[next]);
+    const double outside = CT_MIN(some_lack(ref, n, test, whole.top) / sum, 1.0);
+
+    for (int i = 0; i < test->n; i++)
+        common[i] = ref[test->id[i]];
+    score_pair(out, common, test->value, test->n, place, top);
+    if (out->wrong != CT_SCORE_BOTH_FINITE) {
+        out->wrong_column = test->id[out->wrong_column];
+        return;
+    }
+    out->best_ref = of_ref[0];
+    out->best_test = of_test[0];
+    out->margin_ref = margin;
+    out->entropy_ref = whole.entropy;
+    out->overlap = highest_common(of_ref, CT_MIN(top, n), of_test, best);
+    out->outside = outside;
+    out->logprob_ref = logprob;
+    if (next >= 0 && place < 0)
+        out->logprob_test = -__builtin_inf();
+    if (next >= 0)
+        out->delta_p = ct_exp_weight(out->logprob_test) - ct_exp_weight(logprob);
+}
+
+const struct ct_score CT_NAME(ct_score) = {score_pair, score_row, score_some};

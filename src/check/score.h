@@ -7,6 +7,7 @@
 #define CT_SCORE_H
 
 #include "base/base.h"
+#include "quant/logits.h"
 
 enum {
     CT_SCORE_TOP = 1024,   /* the most columns that are compared for an overlap */
@@ -34,6 +35,7 @@ struct ct_score_pair {
     int overlap;
     double largest;
     double logprob_ref, logprob_test, delta_p; /* of the next id; 0 without one */
+    double outside;                            /* probability of ref in the columns that test lacks */
 };
 
 /* A row alone. The log-probability of a column is (x - top) - log_sum. */
@@ -50,6 +52,11 @@ struct ct_score {
     void (*pair)(struct ct_score_pair *out, const float *ref, const float *test, int n, int next, int top);
     /* x[n], n >= 1. */
     void (*row)(struct ct_score_row *out, const float *x, int n);
+    /* As pair, where test has at least 2 of the columns of ref[n] and names them. What is of ref alone is of
+     * all n; what takes both is of those that test has, which are put into common[test->n]: it may be ref. A
+     * test that lacks the next one gives it the probability 0. */
+    void (*some)(struct ct_score_pair *out, float *common, const float *ref, int n,
+                 const struct ct_logits *test, int next, int top);
 };
 
 /* The table for this processor; every one gives the same bits. It asks the processor: keep what it

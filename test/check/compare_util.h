@@ -138,12 +138,12 @@ UNUSED static struct heard_all *compare(const struct pair *e, carat_driver drive
 /* Field by field: between them there is padding. */
 UNUSED static void same_difference(const carat_difference *a, const carat_difference *b)
 {
-    const double x[] = {a->kl,          a->kl_reverse,   a->correlation,  a->cosine,
-                        a->entropy_ref, a->entropy_test, a->margin_ref,   a->margin_test,
-                        a->largest,     a->logprob_ref,  a->logprob_test, a->delta_p};
-    const double y[] = {b->kl,          b->kl_reverse,   b->correlation,  b->cosine,
-                        b->entropy_ref, b->entropy_test, b->margin_ref,   b->margin_test,
-                        b->largest,     b->logprob_ref,  b->logprob_test, b->delta_p};
+    const double x[] = {a->kl,           a->kl_reverse, a->correlation, a->cosine,  a->entropy_ref,
+                        a->entropy_test, a->margin_ref, a->margin_test, a->largest, a->logprob_ref,
+                        a->logprob_test, a->delta_p,    a->outside};
+    const double y[] = {b->kl,           b->kl_reverse, b->correlation, b->cosine,  b->entropy_ref,
+                        b->entropy_test, b->margin_ref, b->margin_test, b->largest, b->logprob_ref,
+                        b->logprob_test, b->delta_p,    b->outside};
     const int i[] = {a->top_ref, a->top_test, a->match, a->near_tie, a->overlap, a->compared, a->left_out};
     const int k[] = {b->top_ref, b->top_test, b->match, b->near_tie, b->overlap, b->compared, b->left_out};
     assert_memory_equal(x, y, sizeof x);

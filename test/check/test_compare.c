@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_compare.c: carat_compare: each position is what two rows of logits say, whoever drives, and no bit
  * depends on threads, chunks or neighbours. What the numbers mean is test_difference.c's, the verdict
- * test_judge.c's, who fails test_compare_calls.c's. */
+ * test_judge.c's, who fails test_compare_calls.c's, heads that leave ids out test_compare_head.c's. */
 #include "compare_util.h"
 
 /* ---- what is measured ---- */
@@ -126,6 +126,32 @@ static void transformers_agree(void **state)
         carat_model_close(m);
     }
     assert_true(placeholders > 0); /* a model has ids that are none of text */
+}
+
+/* An id that stands for a part of an image is none of text: it can follow, and has no probability. */
+static void an_id_beyond_the_text_has_no_probability(void **state)
+{
+    carat_model *m;
+    static struct heard_all h;
+    (void)state;
+    OK(carat_model_open(&m, CT_TEST_DATA "/vectors/models/gemma3-mm", NULL, err));
+    struct pair e = pair_of(m, options(1, 16, 64));
+    const int32_t text[] = {5, model_info(m).n_text_vocab, 6};
+    assert_true(text[1] < model_info(m).n_vocab);
+    hear_nothing(&h);
+    carat_compare_prompt p = prompt_at(&h.of[0], 0, false);
+    p.text = text;
+    p.n_text = 3;
+    carat_compare_options o = all_options(&h, CARAT_DRIVER_TEXT, 0);
+    OK(carat_compare(e.ref, e.test, &p, &o, err));
+    for (int i = 0; i < 3; i++) {
+        const carat_difference *d = &h.of[0].p[i].difference;
+        assert_int_equal(h.of[0].p[i].next, text[i]);
+        assert_true(i == 1 ? d->logprob_ref == 0 && d->logprob_test == 0 && d->delta_p == 0
+                           : d->logprob_ref < 0 && d->logprob_test < 0 && d->delta_p != 0);
+    }
+    close_pair(&e);
+    carat_model_close(m);
 }
 
 static void a_model_is_itself(void **state)
@@ -340,75 +366,19 @@ static void levels_change_nothing(void **state)
     }
 }
 
-/* Whether the highest id is the one it is said to be: a logit that lies by the margin below its own is
- * there. */
-static bool has_margin(const float *row, int n, int32_t id, double margin)
-{
-    for (int i = 0; i < n; i++)
-        if (i != id && (double)row[id] - row[i] == margin)
-            return true;
-    return false;
-}
-
-/* A head that computes some rows: the others are left out on both sides, and counted. */
-static void heads_leave_out(void **state)
-{
-    (void)state;
-    carat_model *tiny;
-    carat_tokens prompt = {0};
-    static struct heard_all h;
-    OK(carat_model_open(&tiny, CT_TEST_DATA "/../../models/tiny", NULL, err));
-    carat_model_info info = model_info(tiny);
-    carat_engine_options o = options(1, 16, 256);
-    struct pair e;
-    struct rig dense = rig_open(tiny, &o);
-    OK(carat_engine_create(&e.ref, tiny, &o, err));
-    carat_head_options head;
-    carat_head_options_default(&head);
-    head.strategy = CARAT_HEAD_SHORTLIST;
-    head.tile = 64;
-    head.shortlist_tiles = 4;
-    o.head = &head;
-    OK(carat_engine_create(&e.test, tiny, &o, err));
-    OK(carat_tokenize(tiny, "Turn on the kitchen lights", 26, CARAT_BOS, &prompt, err));
-    for (int swap = 0; swap < 2; swap++) {
-        hear_nothing(&h);
-        carat_compare_prompt p = {
-            .size = sizeof p, .prompt = prompt.ids, .n_prompt = prompt.n, .user = &h.of[0]};
-        carat_compare_options c = all_options(&h, CARAT_DRIVER_REF, 12);
-        OK(carat_compare(swap ? e.test : e.ref, swap ? e.ref : e.test, &p, &c, err));
-        int left_out = 0;
-        OK(carat_sync(dense.session[0], prompt.ids, prompt.n, NULL, err));
-        for (int i = 0; i < h.of[0].n; i++) {
-            const carat_difference *d = &h.of[0].p[i].difference;
-            assert_int_equal(d->compared + d->left_out, info.n_text_vocab);
-            assert_true(d->match && d->kl == 0); /* the same logits where both have them */
-            assert_true(d->compared >= 100);
-            assert_true(has_margin(carat_logits(dense.session[0]), info.n_vocab, d->top_ref, d->margin_ref));
-            left_out += d->left_out > 0;
-            OK(carat_append(dense.session[0], &h.of[0].p[i].next, 1, err));
-        }
-        assert_true(left_out > 0);
-    }
-    carat_tokens_free(&prompt);
-    rig_close(&dense);
-    close_pair(&e);
-    carat_model_close(tiny);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_position_is_two_rows),
         cmocka_unit_test(recorded_logits_are_an_engine),
         cmocka_unit_test(transformers_agree),
+        cmocka_unit_test(an_id_beyond_the_text_has_no_probability),
         cmocka_unit_test(a_model_is_itself),
         cmocka_unit_test(drivers_choose),
         cmocka_unit_test(whole_texts_do_not_end),
         cmocka_unit_test(answers_end),
         cmocka_unit_test(neighbours_change_nothing),
         cmocka_unit_test(levels_change_nothing),
-        cmocka_unit_test(heads_leave_out),
     };
     return cmocka_run_group_tests(tests, open_both, close_both);
 }

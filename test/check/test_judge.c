@@ -39,6 +39,7 @@ static void limits_part_verdicts(void **state)
         CASE(correlation, correlation, {0.9901, 0.99, 0.97, 0.95, 0.9499}, "correlation"),
         CASE(match, match, {98.1, 98, 95, 90, 89.9}, "match"),
         CASE(entropy_test, entropy, {0.51, 0.5, 0.2, 0.1, 0.09}, "entropy"),
+        CASE(outside, outside, {0.00999, 0.01, 0.05, 0.1, 0.11}, "leaves out"),
     };
     static const carat_health expected[] = {CARAT_HEALTHY, CARAT_WATCH, CARAT_WATCH, CARAT_WATCH,
                                             CARAT_CONCERNING};
@@ -105,6 +106,7 @@ static void limits_are_the_callers(void **state)
     carat_quality_limits_default(&l);
     assert_true(l.kl[0] == 0.01 && l.kl[1] == 0.1 && l.correlation[0] == 0.99 && l.correlation[1] == 0.95);
     assert_true(l.match[0] == 98 && l.match[1] == 90 && l.entropy[0] == 0.5 && l.entropy[1] == 0.1);
+    assert_true(l.outside[0] == 0.01 && l.outside[1] == 0.1);
     carat_judgement j = {.size = sizeof j};
     l.kl[0] = 0.0001;
     OK(carat_judge(&q, &l, &j, err));
@@ -127,6 +129,35 @@ static void limits_are_the_callers(void **state)
     assert_string_equal(carat_health_name((carat_health)7), "");
 }
 
+/* What the test cannot say comes before what it says of the rest. */
+static void what_is_left_out_is_the_reason(void **state)
+{
+    (void)state;
+    carat_quality q = healthy();
+    q.match = 0;
+    q.outside = 0.99;
+    assert_non_null(
+        strstr(judged(q).reason, "probability of ids that the test leaves out is 0.99, above 0.1"));
+}
+
+/* Programs that were built before anything could be left out. */
+static void older_structs_leave_nothing_out(void **state)
+{
+    (void)state;
+    carat_quality q = healthy();
+    carat_quality_limits l;
+    carat_judgement j = {.size = offsetof(carat_judgement, outside)};
+    carat_quality_limits_default(&l);
+    l.size = offsetof(carat_quality_limits, outside);
+    l.outside[0] = l.outside[1] = NAN; /* somebody else's memory */
+    q.size = offsetof(carat_quality, outside);
+    q.outside = NAN;
+    j.outside = (carat_health)77;
+    OK(carat_judge(&q, &l, &j, err));
+    assert_int_equal(j.whole, CARAT_HEALTHY);
+    assert_int_equal(j.outside, 77);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +165,8 @@ int main(void)
         cmocka_unit_test(entropy_counts_where_the_reference_has_some),
         cmocka_unit_test(the_worst_counts),
         cmocka_unit_test(limits_are_the_callers),
+        cmocka_unit_test(what_is_left_out_is_the_reason),
+        cmocka_unit_test(older_structs_leave_nothing_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

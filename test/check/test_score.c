@@ -76,6 +76,14 @@ static int *sorted(const float *x, int n)
     return order;
 }
 
+static int best_of(const float *x, int n)
+{
+    int best = 0;
+    for (int i = 1; i < n; i++)
+        best = x[i] > x[best] ? i : best;
+    return best;
+}
+
 static long double pearson(const float *a, const float *b, int n, int centred)
 {
     long double ma = 0, mb = 0, aa = 0, bb = 0, ab = 0;
@@ -176,6 +184,147 @@ static void test_pairs(void **unused)
             }
     make_rows(MOST, 3, 0.5);
     check_pair(score, MOST, MOST - 1, 10);
+}
+
+/* ---- a test that has some columns ---- */
+
+static int32_t *some_id;                         /* [MOST] columns that the test has, ascending; */
+static float *some_value, *common, *ref_of_some; /* its logits; what is put beside them; what should be */
+
+/* Every column with this share, in runs of so many. Returns their number, at least 2. */
+static int make_some(int n, double share, int run)
+{
+    int have = 0;
+    for (int i = 0; i < n; i += run)
+        if (uniform() < share || n - i <= run + 1)
+            for (int k = i; k < n && k < i + run; k++) {
+                ref_of_some[have] = ref_row[k];
+                some_value[have] = test_row[k];
+                some_id[have++] = k;
+            }
+    return have;
+}
+
+static int place_of(int32_t id, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (some_id[i] == id)
+            return i;
+    return -1;
+}
+
+/* The reference's own numbers are those of its whole row, the others those of a pair of the columns that both
+ * have. */
+static void check_some(const struct ct_score *score, int n, int have, int asked, int top)
+{
+    const struct ct_logits test = {some_value, some_id, have};
+    int *order_ref = sorted(ref_row, n), *order_test = sorted(some_value, have), overlap = 0;
+    const int next = asked == CT_SCORE_NEXT_REF    ? order_ref[0]
+                     : asked == CT_SCORE_NEXT_TEST ? some_id[order_test[0]]
+                                                   : asked;
+    long double largest, sum = log_sum(ref_row, n, &largest), outside = 0, entropy = 0;
+    struct ct_score_pair p, both, again;
+
+    score->some(&p, common, ref_row, n, &test, asked, top);
+    assert_memory_equal(common, ref_of_some, (size_t)have * sizeof *common);
+    score->pair(&both, ref_of_some, some_value, have, place_of(next, have), top);
+    for (int i = 0, k = 0; i < n; i++) {
+        const long double l = log_softmax(ref_row, i, largest, sum);
+        entropy -= expl(l) * l;
+        if (k < have && some_id[k] == i)
+            k++;
+        else
+            outside += expl(l);
+    }
+    for (int i = 0; i < top && i < n; i++)
+        for (int j = 0; j < top && j < have; j++)
+            overlap += order_ref[i] == some_id[order_test[j]];
+    assert_int_equal(p.wrong, CT_SCORE_BOTH_FINITE);
+    assert_int_equal(p.best_ref, order_ref[0]);
+    assert_int_equal(p.best_test, some_id[order_test[0]]);
+    assert_int_equal(p.overlap, overlap);
+    near(p.margin_ref, (long double)ref_row[order_ref[0]] - ref_row[order_ref[1]], "margin of ref");
+    near(p.entropy_ref, entropy, "entropy of ref");
+    near(p.outside, outside, "outside");
+    assert_true(p.outside <= 1 && (have < n || p.outside == 0));
+    long double largest_test, sum_test = log_sum(some_value, have, &largest_test), all = 0;
+    for (int i = 0; i < have; i++) { /* KL(test||ref) over all columns, as QUALITY.md says */
+        const long double l = log_softmax(some_value, i, largest_test, sum_test);
+        all += expl(l) * (l - log_softmax(ref_row, some_id[i], largest, sum));
+    }
+    if (p.outside < 0.999)
+        assert_true(fabsl(p.kl_reverse - log1pl(-outside) - all) < 1e-12L);
+    assert_true(p.kl == both.kl && p.kl_reverse == both.kl_reverse && p.largest == both.largest);
+    assert_true(p.correlation == both.correlation && p.cosine == both.cosine);
+    assert_true(p.entropy_test == both.entropy_test && p.margin_test == both.margin_test);
+    if (next >= 0) {
+        const long double ref = log_softmax(ref_row, next, largest, sum);
+        const bool lacks = place_of(next, have) < 0;
+        near(p.logprob_ref, ref, "logprob of ref");
+        assert_true(p.logprob_test == (lacks ? -INFINITY : both.logprob_test));
+        near(p.delta_p, expl(p.logprob_test) - expl(ref), "delta_p");
+    } else {
+        assert_true(p.logprob_ref == 0 && p.logprob_test == 0 && p.delta_p == 0);
+    }
+    ct_score_ref.some(&again, common, ref_row, n, &test, asked, top);
+    assert_memory_equal(&again, &p, sizeof p);
+    memcpy(common, ref_row, (size_t)n * sizeof *common); /* in the row's own place */
+    score->some(&again, common, common, n, &test, asked, top);
+    assert_memory_equal(&again, &p, sizeof p);
+    free(order_ref);
+    free(order_test);
+}
+
+static void test_some(void **unused)
+{
+    static const int n[] = {3, 31, 33, 64, 257, 1024, 5003}, run[] = {1, 64}, tops[] = {1, 10, 1024};
+    static const double share[] = {0, 0.02, 0.3, 1};
+    const struct ct_score *score = ct_score();
+    int lacking = 0, without_best = 0;
+
+    (void)unused;
+    seed = 21;
+    for (size_t i = 0; i < CT_COUNT(n); i++)
+        for (size_t k = 0; k < CT_COUNT(run) * CT_COUNT(share); k++) {
+            make_rows(n[i], k % 3 ? 8 : 0.5, 0.3);
+            const int have = make_some(n[i], share[k / 2], run[k % 2]);
+            const int at = (int)(uniform() * n[i]);
+            for (int next = CT_SCORE_NEXT_TEST; next <= 0; next++)
+                check_some(score, n[i], have, next ? next : at, tops[(i + k) % CT_COUNT(tops)]);
+            lacking += place_of(at, have) < 0;
+            without_best += place_of(best_of(ref_row, n[i]), have) < 0;
+        }
+    assert_true(lacking > 5 && without_best > 5);
+    for (int round = 0; round < 50; round++) { /* nearly all: sums in another order are not above it */
+        struct ct_score_pair p;
+        make_rows(1000 + round, 0.5, 0.3);
+        ref_row[0] = ref_row[500] = -1000;
+        const int32_t unlikely[] = {0, 500};
+        score->some(&p, common, ref_row, 1000 + round, &(struct ct_logits){test_row, unlikely, 2}, -1, 10);
+        assert_true(p.outside <= 1 && p.outside > 1 - 1e-15);
+    }
+}
+
+static void test_some_not_finite(void **unused)
+{
+    const struct ct_score *score = ct_score();
+    struct ct_score_pair p;
+
+    (void)unused;
+    for (int at = 0; at < 77; at++) {
+        make_rows(77, 2, 1);
+        ref_row[at] = at % 2 ? NAN : INFINITY;
+        const int have = make_some(77, 0.3, 1);
+        const struct ct_logits test = {some_value, some_id, have};
+        some_value[1] = NAN;
+        score->some(&p, common, ref_row, 77, &test, CT_SCORE_NEXT_REF, 10);
+        assert_int_equal(p.wrong, CT_SCORE_REF);
+        assert_int_equal(p.wrong_column, at);
+        ref_row[at] = 0;
+        score->some(&p, common, ref_row, 77, &test, CT_SCORE_NEXT_REF, 10);
+        assert_int_equal(p.wrong, CT_SCORE_TEST);
+        assert_int_equal(p.wrong_column, some_id[1]);
+    }
 }
 
 static void test_of_itself(void **unused)
@@ -394,7 +543,11 @@ static int make_room(void **unused)
     (void)unused;
     ref_row = calloc(MOST, sizeof *ref_row);
     test_row = calloc(MOST, sizeof *test_row);
-    return !ref_row || !test_row;
+    some_id = calloc(MOST, sizeof *some_id);
+    some_value = calloc(MOST, sizeof *some_value);
+    common = calloc(MOST, sizeof *common);
+    ref_of_some = calloc(MOST, sizeof *ref_of_some);
+    return !ref_row || !test_row || !some_id || !some_value || !common || !ref_of_some;
 }
 
 static int give_room_back(void **unused)
@@ -402,17 +555,22 @@ static int give_room_back(void **unused)
     (void)unused;
     free(ref_row);
     free(test_row);
+    free(some_id);
+    free(some_value);
+    free(common);
+    free(ref_of_some);
     return 0;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pairs),        cmocka_unit_test(test_of_itself),
-        cmocka_unit_test(test_of_multiples), cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_extremes),     cmocka_unit_test(test_constant),
-        cmocka_unit_test(test_not_finite),   cmocka_unit_test(test_committed_bits),
-        cmocka_unit_test(test_ends_of_rows),
+        cmocka_unit_test(test_pairs),           cmocka_unit_test(test_of_itself),
+        cmocka_unit_test(test_of_multiples),    cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_extremes),        cmocka_unit_test(test_constant),
+        cmocka_unit_test(test_not_finite),      cmocka_unit_test(test_committed_bits),
+        cmocka_unit_test(test_ends_of_rows),    cmocka_unit_test(test_some),
+        cmocka_unit_test(test_some_not_finite),
     };
     return cmocka_run_group_tests_name("kernel: score", tests, make_room, give_room_back);
 }

@@ -171,6 +171,38 @@ static void a_verdict_hears_of_loops_and_broken_prompts(void **state)
     verdict_is("\"a\":0}\n{\"id\":2,\"status\":\"context\"", "healthy");
 }
 
+static void a_verdict_hears_of_what_is_left_out(void **state)
+{
+    (void)state;
+    verdict_is("\"left_out\":[7,7],\"outside\":[0,0]", "healthy");
+    verdict_is("\"left_out\":[7,7],\"outside\":[0,0.1]", "watch");
+    verdict_is("\"left_out\":[7,7],\"outside\":[0,0.3]", "concerning");
+    /* of the positions of all prompts, also of those in which nothing is left out */
+    verdict_is("\"left_out\":[7,7],\"outside\":[0,0.3]}\n{\"id\":2,\"status\":\"ok\",\"kl\":[0,0],"
+               "\"correlation\":[1,1],\"match\":[1,1],\"entropy_ref\":[2,2],\"entropy_test\":[2,2]",
+               "watch");
+}
+
+/* The test gives an id that it leaves out the probability 0. */
+static void what_is_left_out_has_no_perplexity(void **state)
+{
+    static const char line[] = "{\"id\":1,\"status\":\"ok\",\"kl\":[0,0,0],\"ids\":[4,5,-1],"
+                               "\"logprob_ref\":[-1,-1,null],\"logprob_test\":[-1,%s,null]}\n";
+    char text[256];
+    (void)state;
+
+    for (int left_out = 0; left_out < 2; left_out++) {
+        json_t *summary = NULL;
+        snprintf(text, sizeof text, line, left_out ? "null" : "-1");
+        assert_int_equal(summary_of_text(text, &summary), DONE);
+        const json_t *ref = json_object_get(summary, "perplexity_ref"),
+                     *test = json_object_get(summary, "perplexity_test");
+        assert_true(fabs(json_number_value(ref) - exp(1)) < 1e-12);
+        assert_true(left_out ? json_is_null(test) : json_real_value(test) == json_real_value(ref));
+        json_decref(summary);
+    }
+}
+
 static void what_is_no_line_is_refused(void **state)
 {
     static const char good[] = "{\"id\":1,\"status\":\"ok\",\"kl\":[]}\n";
@@ -195,6 +227,8 @@ static void what_is_no_line_is_refused(void **state)
             &summary),
         DONE);
     assert_true(json_is_null(json_object_get(json_object_get(summary, "kl"), "mean")));
+    assert_non_null(strstr(json_string_value(json_object_get(json_object_get(summary, "verdict"), "reason")),
+                           "mean KL(ref||test) is nan"));
     json_decref(summary);
 }
 
@@ -216,6 +250,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_summary_is_numpys),
         cmocka_unit_test(a_verdict_hears_of_loops_and_broken_prompts),
+        cmocka_unit_test(a_verdict_hears_of_what_is_left_out),
+        cmocka_unit_test(what_is_left_out_has_no_perplexity),
         cmocka_unit_test(what_is_no_line_is_refused),
         cmocka_unit_test(no_room_for_numbers_is_told),
     };

@@ -25,8 +25,11 @@ static int take_limit(carat_quality_limits *l, const char *word, size_t n)
     const struct {
         const char *name;
         double *pair;
-    } limits[] = {
-        {"kl", l->kl}, {"correlation", l->correlation}, {"match", l->match}, {"entropy", l->entropy}};
+    } limits[] = {{"kl", l->kl},
+                  {"correlation", l->correlation},
+                  {"match", l->match},
+                  {"entropy", l->entropy},
+                  {"outside", l->outside}};
     const size_t name = strcspn(word, "=,");
     char copy[80], *end;
 
@@ -45,8 +48,8 @@ static int take_limit(carat_quality_limits *l, const char *word, size_t n)
     }
     return fail(
         USAGE,
-        "--limits: '%.*s' is not a limit, as in kl=0.01:0.1; they are kl, correlation, match and entropy, "
-        "each with the value for healthy and the one for concerning",
+        "--limits: '%.*s' is not a limit, as in kl=0.01:0.1; they are kl, correlation, match, entropy and "
+        "outside, each with the value for healthy and the one for concerning",
         (int)(n < 60 ? n : 60), word);
 }
 

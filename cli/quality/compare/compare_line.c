@@ -106,8 +106,11 @@ static const struct {
     {"logprob_ref", METRIC(logprob_ref), IS_REAL},
     {"logprob_test", METRIC(logprob_test), IS_REAL},
     {"delta_p", METRIC(delta_p), IS_REAL},
+    /* of prompts in which ids are left out */
     {"left_out", METRIC(left_out), IS_INT},
+    {"outside", METRIC(outside), IS_REAL},
 };
+enum { N_COLUMNS = sizeof columns / sizeof columns[0], N_OF_WHOLE = N_COLUMNS - 2 };
 
 static json_t *value_of(const carat_position *p, size_t column)
 {
@@ -146,9 +149,9 @@ static bool needs_next(const char *name)
 
 static void add_columns(json_t *line, const struct compared *p)
 {
-    for (size_t k = 0; k < sizeof columns / sizeof columns[0]; k++) {
-        if (strcmp(columns[k].name, "left_out") == 0 && !leaves_out(p))
-            continue;
+    const size_t n = leaves_out(p) ? N_COLUMNS : N_OF_WHOLE;
+
+    for (size_t k = 0; k < n; k++) {
         json_t *list = json_array();
         for (size_t i = 0; i < p->n; i++)
             json_array_append_new(list, needs_next(columns[k].name) && p->position[i].next < 0

@@ -40,7 +40,7 @@ static const struct option rows[] = {
     {ABOUT_COMPARISON + 100, {"--parallel"}, INT, AT(parallel), "/ compare", "N", "4",
      "prompts evaluated together in a pass (default {default})", 1, 256},
     {ABOUT_COMPARISON + 110, {"--limits"}, TEXT, AT(limits), "compare", "LIMITS",
-     "kl=0.01:0.1, correlation=0.99:0.95, match=98:90, entropy=0.5:0.1",
+     "kl=0.01:0.1, correlation=0.99:0.95, match=98:90, entropy=0.5:0.1, outside=0.01:0.1",
      "where healthy ends and concerning begins (default {default})", 0, 0},
     {ABOUT_COMPARISON + 120, {"--top"}, INT, AT(top), "/ compare", "K", "10",
      "compare the K highest ids of both (default {default})", 1, 1024},

@@ -120,12 +120,14 @@ static const struct {
     {"margin test", "margin_test", "", 1, 4},
     {"overlap of top", "overlap", "", 1, 4},
     {"largest diff.", "largest", "", 1, 4},
+    {"p of left out", "outside", "outside", 1, 4}, /* where any is */
 };
 
 static void print_metrics(const json_t *summary, int columns)
 {
     const json_t *verdict = json_object_get(summary, "verdict");
     int n = (columns - NAME - 2) / NUMBER, most = (int)(sizeof columns_of_table / sizeof *columns_of_table);
+    const size_t rows = sizeof rows_of_table / sizeof *rows_of_table - !count_of(summary, "left_out");
     bool marked = false;
     char text[32];
 
@@ -134,7 +136,7 @@ static void print_metrics(const json_t *summary, int columns)
     for (int c = 0; c < n; c++)
         out_print("%*s", NUMBER, columns_of_table[c].head);
     out_print("\n");
-    for (size_t r = 0; r < sizeof rows_of_table / sizeof *rows_of_table; r++) {
+    for (size_t r = 0; r < rows; r++) {
         const json_t *s = json_object_get(summary, rows_of_table[r].member);
         const char *health = word_of(verdict, rows_of_table[r].judged);
         const char mark = strcmp(health, "watch") == 0 ? '?' : strcmp(health, "concerning") == 0 ? '!' : ' ';

@@ -77,6 +77,12 @@ void report_verdict(FILE *f, const json_t *summary, const struct report_figures 
 
 /* ---- the metrics beside their limits ---- */
 
+/* Else the last row of a table says nothing. */
+static bool leaves_out(const json_t *summary)
+{
+    return report_count(summary, "left_out") > 0;
+}
+
 static void put_cell(FILE *f, const char *label, const char *text)
 {
     fprintf(f, "<td data-l=\"%s\">%s</td>", label, text);
@@ -172,12 +178,19 @@ static void put_limits(FILE *f, const json_t *summary)
          {"above", "below"},
          plain_text,
          false},
+        {"outside",
+         "outside",
+         "Probability left out",
+         "of ids that the test does not compute",
+         {"below", "above"},
+         plain_text,
+         false},
     };
 
     fputs("<table class=\"cards limits\"><thead><tr><th>metric</th><th>mean</th><th>95 % interval</th>"
           "<th>healthy</th><th>concerning</th><th>verdict</th></tr></thead>\n<tbody>\n",
           f);
-    for (size_t i = 0; i < sizeof judged / sizeof *judged; i++)
+    for (size_t i = 0; i < sizeof judged / sizeof *judged - !leaves_out(summary); i++)
         put_judged(f, summary, &judged[i]);
     put_loops(f, summary);
     fputs("</tbody></table>\n", f);
@@ -204,6 +217,7 @@ static void put_measured(FILE *f, const json_t *summary)
         {"largest", "largest difference of a high logit", plain_text, false},
         {"margin_ref", "margin of the reference", plain_text, false},
         {"margin_test", "margin of the test", plain_text, false},
+        {"outside", "probability of ids left out", plain_text, false},
     };
     static const char *const columns[] = {"median", "p90", "p99", "max"};
     char text[NUMBER_TEXT];
@@ -212,7 +226,7 @@ static void put_measured(FILE *f, const json_t *summary)
           "interval</th><th>median</th>"
           "<th>p90</th><th>p99</th><th>largest</th></tr></thead>\n<tbody>\n",
           f);
-    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+    for (size_t i = 0; i < sizeof measured / sizeof *measured - !leaves_out(summary); i++) {
         const struct measured *m = &measured[i];
         const json_t *of = json_object_get(summary, m->key);
         fprintf(f, "<tr><th scope=\"row\">%s</th>", m->name);
@@ -295,7 +309,7 @@ static void put_facts(FILE *f, const json_t *summary)
     put_fact(f, "RMS of Δp", number_text(a, report_number(summary, "delta_p_rms"), 3));
     put_pair(f, "repeated 4-grams", count_text(a, report_count(summary, "repeated_4grams_ref")),
              count_text(b, report_count(summary, "repeated_4grams_test")));
-    if (report_count(summary, "left_out") > 0)
+    if (leaves_out(summary))
         put_fact(f, "logits left out", count_text(a, report_count(summary, "left_out")));
     if (json_is_object(after))
         put_after_stop(f, after);
@@ -439,12 +453,12 @@ static void put_data(FILE *f, const json_t *data)
 /* Limits that are not the default. */
 static void put_limit_words(FILE *f, const json_t *limits)
 {
-    static const char *const keys[] = {"kl", "correlation", "match", "entropy"};
+    static const char *const keys[] = {"kl", "correlation", "match", "entropy", "outside"};
     carat_quality_limits usual;
     const char *between = " --limits ";
 
     carat_quality_limits_default(&usual);
-    const double *const defaults[] = {usual.kl, usual.correlation, usual.match, usual.entropy};
+    const double *const defaults[] = {usual.kl, usual.correlation, usual.match, usual.entropy, usual.outside};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const json_t *limit = json_object_get(limits, keys[i]);
         double healthy = json_number_value(json_array_get(limit, 0));

@@ -93,11 +93,15 @@ static int results_run(struct results *r, const char *line, size_t n)
 {
     json_t *first = json_loadb(line, n, JSON_ALLOW_NUL, NULL);
     json_t *run = json_object_get(first, "run");
+    const bool older = json_object_get(first, "left_out") && !json_object_get(first, "outside");
 
     r->run = json_is_object(run) ? json_incref(run) : NULL;
     json_decref(first);
     if (!r->run)
         return fail(FAILED, "%s: is not a file of results; --restart begins anew in its place", r->path);
+    if (older)
+        return fail(FAILED, "%s: leaves ids out, and does not say how likely they are; --restart begins anew",
+                    r->path);
     return DONE;
 }
 

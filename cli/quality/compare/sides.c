@@ -6,6 +6,7 @@
 
 #include "carat_tools.h"
 #include "model/engine.h"
+#include "model/head.h"
 #include "model/model.h"
 #include "model/stored.h"
 #include "quality/compare/compare.h"
@@ -51,6 +52,9 @@ int sides_name(struct compare *c)
     code = mode_read(&c->side[REF], "--ref", o->compare->ref_mode);
     if (code == DONE)
         code = mode_read(&c->side[TEST], "--test", o->compare->test_mode);
+    if (code == DONE && !c->recorded && strcmp(c->side[REF].o.head->lm_head, "shortlist") == 0)
+        code = fail(USAGE, "compare: the reference has all logits, so its head cannot be shortlist; "
+                           "give that to the test alone, as in --test head=shortlist");
     return code;
 }
 

@@ -81,7 +81,8 @@ static int spill_summarise(struct spill *s, const int64_t *counts, int n_prompts
 /* Metrics: those that the summary shows by name, then those behind single numbers of it. */
 enum {
     MATCH_CLEAR = 7,
-    N_SHOWN = 12,
+    OUTSIDE = 12,
+    N_SHOWN,
     DELTA_P_SQUARE = N_SHOWN,
     LOGPROB_REF,
     LOGPROB_TEST,
@@ -102,6 +103,7 @@ static const struct {
     {"largest", "largest"},
     {"margin_ref", "margin_ref"},
     {"margin_test", "margin_test"},
+    {"outside", "outside"},
     {NULL, "delta_p"},
     {NULL, "logprob_ref"},
     {NULL, "logprob_test"},
@@ -161,6 +163,10 @@ static double metric_at(int m, const json_t *values, const json_t *line, size_t 
         return NAN;
     if (m >= DELTA_P_SQUARE && !(number_at(json_object_get(line, "ids"), i) >= 0))
         return NAN; /* nothing follows that could be likely */
+    if (m == LOGPROB_TEST && isnan(value))
+        return -INFINITY; /* the test leaves out what follows */
+    if (m == OUTSIDE && !values)
+        return 0; /* nothing is left out */
     return m == DELTA_P_SQUARE ? value * value : value;
 }
 
@@ -373,20 +379,22 @@ static int verdict_of(const struct gathering *g, const carat_summary *s, const c
     q.entropy_test = s[ENTROPY_TEST].mean;
     q.loops = (int)g->loops_new;
     q.broken = (int)g->numeric;
+    q.outside = s[OUTSIDE].n ? s[OUTSIDE].mean : 0;
     if (carat_judge(&q, limits, &j, &err) != CARAT_OK)
         return fail_status(&err);
-    *verdict = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "whole", carat_health_name(j.whole), "reason",
-                         j.reason, "kl", carat_health_name(j.kl), "correlation",
-                         carat_health_name(j.correlation), "match", carat_health_name(j.match), "entropy",
-                         carat_health_name(j.entropy), "loop", carat_health_name(j.loop));
+    *verdict =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "whole", carat_health_name(j.whole), "reason",
+                  j.reason, "kl", carat_health_name(j.kl), "correlation", carat_health_name(j.correlation),
+                  "match", carat_health_name(j.match), "entropy", carat_health_name(j.entropy), "loop",
+                  carat_health_name(j.loop), "outside", carat_health_name(j.outside));
     return DONE;
 }
 
 static json_t *limits_of(const carat_quality_limits *l)
 {
-    return json_pack("{s:[f,f], s:[f,f], s:[f,f], s:[f,f]}", "kl", l->kl[0], l->kl[1], "correlation",
+    return json_pack("{s:[f,f], s:[f,f], s:[f,f], s:[f,f], s:[f,f]}", "kl", l->kl[0], l->kl[1], "correlation",
                      l->correlation[0], l->correlation[1], "match", l->match[0], l->match[1], "entropy",
-                     l->entropy[0], l->entropy[1]);
+                     l->entropy[0], l->entropy[1], "outside", l->outside[0], l->outside[1]);
 }
 
 static json_t *summary_json(const struct gathering *g, const carat_summary *s, json_t *verdict,
