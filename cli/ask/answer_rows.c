@@ -3,8 +3,6 @@
 #include <limits.h>
 
 #include "ask/converse.h"
-#include "carat_generate.h"
-#include "options/option.h"
 
 #define AT(field) offsetof(struct answer_options, field)
 

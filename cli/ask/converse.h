@@ -4,10 +4,8 @@
 #ifndef CONVERSE_H
 #define CONVERSE_H
 
-#include "carat_generate.h"
 #include "model/insight.h"
 #include "model/sampling.h"
-#include "options/options.h"
 #include "prompt/calls.h"
 #include "prompt/told.h"
 #include "term/progress.h"

@@ -6,7 +6,6 @@
 
 #include "ask/converse.h"
 #include "io/input.h"
-#include "term/exit.h"
 #include "term/message.h"
 
 enum { MOST_UNFINISHED = 3 }; /* bytes of a character, each its own id, that may lack a last one */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* convert_rows.c: the options about text and ids. */
 #include "ask/convert_options.h"
-#include "options/option.h"
 
 #define AT(field) offsetof(struct convert_options, field)
 

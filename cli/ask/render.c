@@ -6,8 +6,6 @@
 #include "model/model.h"
 #include "prompt/conversation.h"
 #include "prompt/prompt.h"
-#include "term/exit.h"
-#include "term/message.h"
 #include "term/output.h"
 
 int verb_render(const struct options *o)

@@ -7,15 +7,11 @@
 #include <string.h>
 
 #include "ask/convert_options.h"
-#include "carat.h"
 #include "carat_tools.h"
 #include "io/input.h"
 #include "model/model.h"
-#include "options/options.h"
 #include "prompt/prompt.h"
-#include "term/exit.h"
 #include "term/interrupt.h"
-#include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
 

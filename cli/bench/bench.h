@@ -16,7 +16,6 @@
 #include "bench/load.h"
 #include "bench/older.h"
 #include "bench/bench_table.h"
-#include "carat_tools.h"
 #include "options/options.h"
 #include "term/progress.h"
 

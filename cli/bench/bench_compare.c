@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
 #include "bench/bench_options.h"
 #include "bench/fields.h"
 #include "io/input.h"

@@ -7,10 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
 #include "bench/bench_options.h"
 #include "bench/fields.h"
-#include "carat_tools.h"
 #include "term/out_json.h"
 #include "term/output.h"
 

@@ -7,14 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
 #include "bench/bench_options.h"
 #include "bench/notes.h"
-#include "carat_tools.h"
 #include "model/engine.h"
 #include "model/stored.h"
 #include "options/store.h"
-#include "options/table.h"
 
 static int ascending(const void *a, const void *b)
 {

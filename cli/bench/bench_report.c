@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/bench.h"
 #include "bench/bench_options.h"
 #include "bench/notes.h"
 #include "term/output.h"

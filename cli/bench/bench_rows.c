@@ -4,7 +4,6 @@
 
 #include "bench/bench_options.h"
 #include "model/engine.h"
-#include "options/option.h"
 
 #define AT(field) offsetof(struct bench_options, field)
 

@@ -15,7 +15,6 @@
 #include "bench/alone.h"
 #include "bench/bench.h"
 #include "bench/bench_options.h"
-#include "carat_tools.h"
 #include "model/engine.h"
 #include "model/model.h"
 #include "term/clock.h"

@@ -5,7 +5,6 @@
 
 #include <stddef.h>
 
-#include "carat_tools.h"
 #include "model/conditions.h"
 
 /* What else happened on the machine while a test ran: shares of the time of all its processors, except for

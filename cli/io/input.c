@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "carat.h"
-#include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
 #include "term/utf8.h"

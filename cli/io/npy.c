@@ -10,9 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "carat.h"
 #include "io/npy_head.h"
-#include "term/exit.h"
 #include "term/message.h"
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "term/exit.h"
 #include "term/message.h"
 
 /* What is written beside a regular file and renamed needs its directory; what is not a regular file is opened

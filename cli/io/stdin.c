@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "carat.h"
 #include "io/input.h"
 #include "term/interrupt.h"
 

@@ -3,7 +3,6 @@
 #ifndef MODEL_CACHE_PLACE_H
 #define MODEL_CACHE_PLACE_H
 
-#include "carat.h"
 #include "carat_tools.h"
 
 enum { MOST_CACHE_PATH = 1024 };

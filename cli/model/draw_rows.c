@@ -2,9 +2,7 @@
 /* draw_rows.c: the options about drawing. */
 #include <limits.h>
 
-#include "carat_generate.h"
 #include "model/sampling.h"
-#include "options/option.h"
 
 #define AT(field) offsetof(struct draw_options, field)
 

@@ -6,7 +6,6 @@
 
 #include "carat_tools.h"
 #include "model/head.h"
-#include "term/exit.h"
 #include "term/message.h"
 #include "term/progress.h"
 

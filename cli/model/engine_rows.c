@@ -6,7 +6,6 @@
 
 #include "carat_tools.h"
 #include "model/engine.h"
-#include "options/option.h"
 
 #define AT(field) offsetof(struct engine_options, field)
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "options/table.h"
-#include "term/exit.h"
 #include "term/message.h"
 
 static const char *const quants[] = {[CARAT_QUANT_NATIVE] = "native",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* head_check.c: what audits of the head must have found when a verb ends. */
 #include "model/head.h"
-#include "term/exit.h"
 #include "term/message.h"
 
 int check_audits(const carat_head_stats *head)

@@ -3,7 +3,6 @@
 #include <limits.h>
 
 #include "model/head.h"
-#include "options/option.h"
 
 #define AT(field) offsetof(struct head_options, field)
 

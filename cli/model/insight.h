@@ -6,10 +6,8 @@
 
 #include <jansson.h>
 
-#include "carat_generate.h"
 #include "model/costs.h"
 #include "model/phases.h"
-#include "options/options.h"
 
 struct insight_options {
     bool explain_plan, stats;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* insight_rows.c: the options about what an engine says of itself. */
 #include "model/insight.h"
-#include "options/option.h"
 
 #define AT(field) offsetof(struct insight_options, field)
 

@@ -3,7 +3,6 @@
 #include <limits.h>
 
 #include "model/lookup.h"
-#include "options/option.h"
 
 #define AT(field) offsetof(struct lookup_options, field)
 

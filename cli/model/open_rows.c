@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* open_rows.c: the options about opening a model. */
 #include "model/model.h"
-#include "options/option.h"
 
 #define AT(field) offsetof(struct open_options, field)
 

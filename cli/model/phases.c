@@ -16,10 +16,8 @@
 
 #include <jansson.h>
 
-#include "carat.h"
 #include "carat_tools.h"
 #include "model/engine.h"
-#include "term/exit.h"
 #include "term/message.h"
 
 #define NAME "carat.json"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "options/table.h"
-#include "term/exit.h"
 #include "term/message.h"
 
 /* ---- --samplers ---- */

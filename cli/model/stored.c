@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "carat.h"
 #include "carat_tools.h"
 
 void count_types(struct type_counts *c, const carat_model *model, int least_dims)

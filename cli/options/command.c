@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "options/help.h"
-#include "term/exit.h"
 #include "term/message.h"
 
 static int call(const struct command *c, const struct options *o, const char *remark)

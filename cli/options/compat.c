@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "options/table.h"
-#include "term/exit.h"
 #include "term/message.h"
 
 enum takes {

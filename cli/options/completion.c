@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "options/table.h"
-#include "term/exit.h"
-#include "term/message.h"
 #include "term/output.h"
 
 /* "a|b|c" as words between spaces; other text up to its first space. */

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "options/store.h"
-#include "term/exit.h"
 #include "term/message.h"
 
 static const char own[] = "CARAT_ARG_", llama[] = "LLAMA_ARG_";

@@ -8,11 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "carat.h"
 #include "options/table.h"
 #include "options/texts.h"
 #include "term/columns.h"
-#include "term/exit.h"
 #include "term/out_json.h"
 #include "term/output.h"
 

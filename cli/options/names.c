@@ -12,7 +12,6 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "term/exit.h"
 #include "term/message.h"
 
 /* The members of the family. A name is compared without its case and without - _ : and . (so that gemma3:1b,

@@ -8,7 +8,6 @@
 #include "options/compat.h"
 #include "options/environment.h"
 #include "options/store.h"
-#include "term/exit.h"
 #include "term/message.h"
 
 /* Spelling i of the verb that user points at. */

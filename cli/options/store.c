@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "term/exit.h"
 #include "term/message.h"
 
 /* Where each group has its pointer in struct options. */

@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include "options/table.h"
-#include "options/verb.h"
-#include "term/exit.h"
 #include "term/message.h"
 
 static const char *verb_name(void *user, int i)

@@ -15,7 +15,6 @@
 #include "io/input.h"
 #include "io/save.h"
 #include "options/store.h"
-#include "term/exit.h"
 #include "term/message.h"
 
 /* The value of an option that names a file; NULL when it is not given. */

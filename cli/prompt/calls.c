@@ -8,10 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "carat.h"
 #include "carat_tools.h"
 #include "io/input.h"
-#include "term/exit.h"
 #include "term/message.h"
 #include "term/out_json.h"
 

@@ -7,10 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "carat.h"
 #include "io/input.h"
 #include "prompt/prompt.h"
-#include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
 

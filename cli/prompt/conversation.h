@@ -3,7 +3,6 @@
 #ifndef CONVERSATION_H
 #define CONVERSATION_H
 
-#include "carat.h"
 #include "options/options.h"
 #include "prompt/talk.h"
 

@@ -11,12 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "carat.h"
 #include "carat_tools.h"
 #include "io/input.h"
 #include "model/model.h"
 #include "prompt/tool_command.h"
-#include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
 

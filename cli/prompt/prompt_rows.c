@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* prompt_rows.c: the options about what is asked. */
 #include "carat_generate.h"
-#include "options/option.h"
 #include "prompt/prompt.h"
 #include "prompt/tool_command.h"
 

@@ -11,7 +11,6 @@
 #include "options/store.h"
 #include "options/written.h"
 #include "prompt/prompt.h"
-#include "term/exit.h"
 #include "term/message.h"
 
 /* -ctk and -ctv together say what --kv says. */

@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "carat.h"
 #include "carat_tools.h"
-#include "term/exit.h"
 #include "term/message.h"
 #include "term/out_json.h"
 

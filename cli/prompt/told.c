@@ -10,7 +10,6 @@
 #include "carat_tools.h"
 #include "io/input.h"
 #include "prompt/prompt.h"
-#include "term/exit.h"
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/utf8.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* told_rows.c: the options about where an answer ends and what is told of its ids. */
-#include "carat_generate.h"
-#include "options/option.h"
 #include "prompt/told.h"
 
 #define AT(field) offsetof(struct told_options, field)

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "term/clock.h"
-#include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
 #include "term/utf8.h"

@@ -6,8 +6,6 @@
 #include "model/model.h"
 #include "quality/eval.h"
 #include "quality/score_options.h"
-#include "term/exit.h"
-#include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
 

@@ -11,7 +11,6 @@
 #include "prompt/prompt.h"
 #include "quality/eval.h"
 #include "quality/score_options.h"
-#include "term/exit.h"
 #include "term/message.h"
 
 /* The prompt's text, for free; NULL when memory is out. */

@@ -15,7 +15,6 @@
 #include "prompt/prompt.h"
 #include "quality/score_options.h"
 #include "term/clock.h"
-#include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
 

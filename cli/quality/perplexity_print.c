@@ -8,8 +8,6 @@
 #include "prompt/prompt.h"
 #include "quality/perplexity.h"
 #include "quality/score_options.h"
-#include "term/exit.h"
-#include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
 

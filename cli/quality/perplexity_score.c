@@ -7,7 +7,6 @@
 #include "model/phases.h"
 #include "quality/perplexity.h"
 #include "term/clock.h"
-#include "term/exit.h"
 #include "term/message.h"
 
 void losses_add(struct losses *to, const struct losses *l)

@@ -2,7 +2,6 @@
 /* score_rows.c: the options about scoring. */
 #include <limits.h>
 
-#include "options/option.h"
 #include "quality/score_options.h"
 
 #define AT(field) offsetof(struct score_options, field)

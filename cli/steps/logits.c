@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "carat.h"
 #include "io/npy.h"
 #include "model/engine.h"
 #include "model/model.h"
@@ -13,9 +12,7 @@
 #include "prompt/prompt.h"
 #include "steps/logits_tap.h"
 #include "steps/steps_options.h"
-#include "term/exit.h"
 #include "term/interrupt.h"
-#include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
 #include "term/progress.h"

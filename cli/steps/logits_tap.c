@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "carat.h"
 #include "carat_tools.h"
-#include "term/exit.h"
 #include "term/message.h"
 
 enum { NAME = 32 }; /* bytes of a name of carat_tap_name */

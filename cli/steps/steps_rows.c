@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steps_rows.c: the options about single steps. */
-#include "options/option.h"
 #include "steps/steps_options.h"
 
 #define AT(field) offsetof(struct steps_options, field)

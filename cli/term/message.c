@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "carat.h"
-#include "term/exit.h"
 #include "term/progress.h"
 #include "term/utf8.h"
 

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "term/exit.h"
-#include "term/message.h"
 #include "term/output.h"
 #include "term/utf8.h"
 

@@ -6,7 +6,6 @@
 
 #include "ask/chat/line.h"
 #include "ask/converse.h"
-#include "options/options.h"
 #include "prompt/talk.h"
 #include "term/message.h"
 

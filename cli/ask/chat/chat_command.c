@@ -10,7 +10,6 @@
 #include "io/input.h"
 #include "model/model.h"
 #include "options/store.h"
-#include "options/table.h"
 #include "prompt/prompt.h"
 
 struct command {

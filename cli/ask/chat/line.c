@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "io/input.h"
-#include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
 
