@@ -36,6 +36,12 @@ int insight_costs(struct insight *i, const carat_model *model, carat_engine_opti
     return DONE;
 }
 
+/* Whether the result is an object that has a place for plan and statistics. */
+static bool as_json(const struct options *o)
+{
+    return o->json || o->lines;
+}
+
 /* ---- the plan ---- */
 
 /* Whether answers of this command draft from the text itself, and why. */
@@ -50,7 +56,10 @@ static const char *lookup_text(const struct options *o)
     carat_generation_options_default(&g);
 
     lookup_options(&g, o);
-    return o->engine->naive ? "off: every token is evaluated anew" : texts[g.lookup];
+    if (o->engine->naive)
+        return "off: every token is evaluated anew";
+    bool asked = given(o, &o->lookup->lookup) || o->lookup->spec_type || o->lookup->draft_max == 0;
+    return g.lookup == CARAT_LOOKUP_OFF && !asked ? "off: it was not asked for" : texts[g.lookup];
 }
 
 /* "key: value", or a member of the object; settings with their origin. */
@@ -80,7 +89,7 @@ int insight_engine(struct insight *i, const carat_engine *engine)
 
     if (!i->o->insight->explain_plan)
         return DONE;
-    if (i->o->json && !(i->plan = json_object()))
+    if (as_json(i->o) && !(i->plan = json_object()))
         return fail_memory();
     if (*i->phases.path)
         insight_take(i, "settings", i->phases.path);
@@ -104,7 +113,7 @@ static void keep_costs(const struct insight *i, carat_engine *engine)
 void insight_end(const struct insight *i, carat_engine *engine, const carat_generation_info *generation)
 {
     keep_costs(i, engine);
-    if (i->o->insight->stats && !i->o->json)
+    if (i->o->insight->stats && !as_json(i->o))
         stats_print(engine, generation);
 }
 

@@ -28,7 +28,7 @@ int insight_costs(struct insight *i, const carat_model *model, carat_engine_opti
 /* The engine is there: what it is made of. An exit code. */
 int insight_engine(struct insight *i, const carat_engine *engine);
 /* The last token is there: what the engine did; generation (may be NULL) is the last one. With --json
- * insight_json has it. */
+ * and --jsonl insight_json has it. */
 void insight_end(const struct insight *i, carat_engine *engine, const carat_generation_info *generation);
 /* Puts "plan" and "stats" into an object, as far as they were asked for. */
 void insight_json(const struct insight *i, carat_engine *engine, const carat_generation_info *generation,

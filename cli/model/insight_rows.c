@@ -7,9 +7,9 @@
 /* An entry of two or three lines can be read as a table, one with a line for each value cannot. */
 /* clang-format off */
 static const struct option rows[] = {
-    {ABOUT_MESSAGES + 10, {"--explain-plan"}, FLAG, AT(explain_plan), "/ " GENERATES, NULL, NULL,
+    {ABOUT_MESSAGES + 10, {"--explain-plan"}, FLAG, AT(explain_plan), "/ " DRAWS, NULL, NULL,
      "before the first token, print which kernels are used and why", 0, 0},
-    {ABOUT_MESSAGES + 20, {"--stats"}, FLAG, AT(stats), "/ " GENERATES, NULL, NULL,
+    {ABOUT_MESSAGES + 20, {"--stats"}, FLAG, AT(stats), "/ " DRAWS, NULL, NULL,
      "after the last token, print the passes and how long they took", 0, 0},
 };
 /* clang-format on */

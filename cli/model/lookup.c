@@ -15,11 +15,11 @@ static bool says(const char *option, const char *word)
 /* Of the two options, and a --draft-max of 0. */
 static carat_lookup lookup_of(const struct options *o)
 {
-    if (o->lookup->draft_max == 0 || says(o->lookup->lookup, "off") || says(o->lookup->spec_type, "none"))
+    if (o->lookup->draft_max == 0 || says(o->lookup->spec_type, "none"))
         return CARAT_LOOKUP_OFF;
-    return says(o->lookup->lookup, "on") || (o->lookup->spec_type && !given(o, &o->lookup->lookup))
-               ? CARAT_LOOKUP_ON
-               : CARAT_LOOKUP_AUTO;
+    if (says(o->lookup->lookup, "on") || (o->lookup->spec_type && !given(o, &o->lookup->lookup)))
+        return CARAT_LOOKUP_ON;
+    return says(o->lookup->lookup, "off") ? CARAT_LOOKUP_OFF : CARAT_LOOKUP_AUTO;
 }
 
 static int most_of(const struct options *o)

@@ -50,7 +50,7 @@ const struct named_text file_texts[] = {
      "be removed at any time."},
     {"$XDG_CACHE_HOME/carat/machine.json", "doctor",
      "the measured limits of this machine's memory and arithmetic"},
-    {"$XDG_CACHE_HOME/carat/costs.json", GENERATES " doctor",
+    {"$XDG_CACHE_HOME/carat/costs.json", DRAWS " doctor",
      "the measured cost of passes of models in the cache, on this machine"},
     {"MODEL/carat.json", EVALUATES " -bench show compare",
      "settings beside the weights, read unless --no-profile is given: {\"prefill\": {...}, \"decode\": "

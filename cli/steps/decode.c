@@ -8,8 +8,8 @@
 
 #include "io/input.h"
 #include "model/engine.h"
+#include "model/lookup.h"
 #include "model/model.h"
-#include "model/phases.h"
 #include "prompt/prompt.h"
 #include "prompt/told.h"
 #include "steps/steps_options.h"
@@ -45,6 +45,18 @@ static int allocate_decoding(struct decoding *d)
     return d->steps && d->best && d->rounds && d->sorted ? DONE : fail_memory();
 }
 
+/* Does the loop go on from pass to pass of one generation? */
+static bool drafts(const struct decoding *d)
+{
+    return d->lookup != CARAT_LOOKUP_OFF;
+}
+
+/* Do generations draw? They give no id beyond the context, whose last position the loop can use. */
+static bool generates(const struct decoding *d)
+{
+    return drafts(d) || d->o->told->logprobs >= 0;
+}
+
 /* context: asked for; 0: it is to be as long as needed. */
 static int check_ids(const struct decoding *d, int context)
 {
@@ -56,7 +68,7 @@ static int check_ids(const struct decoding *d, int context)
                         d->info.n_vocab - 1);
     if (d->top > d->info.n_vocab)
         return fail(USAGE, "--top is %d, expected at most the %d ids of the model", d->top, d->info.n_vocab);
-    if (d->ids.n + d->n_steps - 1 > most)
+    if (d->ids.n + d->n_steps - !generates(d) > most)
         return fail_as(FAILED, CARAT_E_CONTEXT,
                        "%d ids and %d steps are more than the %d positions of the %s", d->ids.n, d->n_steps,
                        most, context ? "context" : "model");
@@ -67,7 +79,6 @@ static int open_decoding(struct decoding *d)
 {
     const struct options *o = d->o;
     carat_engine_options options;
-    struct phases phases;
     carat_error err;
     double start = seconds();
     int code = sampling_check(o);
@@ -80,19 +91,20 @@ static int open_decoding(struct decoding *d)
         return fail_status(&err);
     if ((code = settle_sampling(d)) != DONE)
         return code;
-    if ((code = phases_engine(&phases, &options, o)) != DONE ||
+    if ((code = insight_begin(&d->insight, &options, o)) != DONE ||
         (code = check_ids(d, options.context)) != DONE)
         return code;
     if (!options.context)
         options.context = d->ids.n + d->n_steps;
-    if ((code = allocate_decoding(d)) != DONE || (code = fit_engine(&options, d->model, o)) != DONE)
+    if ((code = allocate_decoding(d)) != DONE || (code = fit_engine(&options, d->model, o)) != DONE ||
+        (code = insight_costs(&d->insight, d->model, &options)) != DONE)
         return code;
     start = seconds();
     code = create_engine(&d->engine, d->model, &options);
     d->engine_s = seconds() - start;
     if (code == DONE && carat_engine_get_head(d->engine, &d->head, &err) != CARAT_OK)
         code = fail_status(&err);
-    return code;
+    return code == DONE ? insight_engine(&d->insight, d->engine) : code;
 }
 
 /* ---- a round ---- */
@@ -114,7 +126,7 @@ static int open_session(struct decoding *d)
     carat_sampling read = d->sampling;
     carat_error err;
 
-    if (read.temperature <= 0 || read.top_k == 1) {
+    if (d->top > 0 && (read.temperature <= 0 || read.top_k == 1)) {
         read.temperature = 1;
         read.top_k = d->top;
     } else if (read.top_k && read.top_k < d->top) {
@@ -129,7 +141,7 @@ static int open_session(struct decoding *d)
 
 static int take_given(void *user, const carat_given *given)
 {
-    struct step *step = *(struct step **)user;
+    struct step *step = (*(struct step **)user)++;
 
     step->id = given->id;
     step->logprob = given->logprob;
@@ -139,7 +151,8 @@ static int take_given(void *user, const carat_given *given)
     return 0;
 }
 
-/* With --logprobs ids are drawn by a generation, which tells them: from what the session holds, as always. */
+/* With --logprobs ids are drawn by a generation, which tells them: from what the session holds, as always.
+ * With --lookup it also evaluates what it has given, and drafts. */
 static int open_generation(struct decoding *d)
 {
     static const int32_t none;
@@ -151,9 +164,10 @@ static int open_generation(struct decoding *d)
     options.stop_ids = &none;
     options.on_token = take_given;
     options.user = &d->drawn;
-    options.lookup = CARAT_LOOKUP_OFF;
-    options.logprobs = 1;
-    options.top_logprobs = d->o->told->logprobs;
+    lookup_options(&options, d->o);
+    options.max_tokens = drafts(d) ? d->n_steps : 0;
+    options.logprobs = d->o->told->logprobs >= 0;
+    options.top_logprobs = d->o->told->logprobs > 0 ? d->o->told->logprobs : 0;
     return carat_generation_create(&d->generation, d->session, &options, &err) == CARAT_OK
                ? DONE
                : fail_status(&err);
@@ -169,19 +183,25 @@ static int prefill(struct decoding *d, struct round *round)
     return code;
 }
 
-/* The id before it is evaluated, the next one drawn; what else is read is not in its time. */
-static int take_step(struct decoding *d, int32_t id, struct step *step, carat_candidate *best)
+/* The id before it is evaluated, the next one drawn; what else is read is not in its time. Drafts give
+ * several steps, *n, which share the time of the pass. first: the generation holds no id yet. */
+static int take_steps(struct decoding *d, int32_t id, bool first, struct step *step, carat_candidate *best,
+                      int *n)
 {
     double start = seconds();
     carat_error err;
 
+    *n = 1;
     d->drawn = step;
-    if (carat_append(d->session, &id, 1, &err) != CARAT_OK ||
+    if (((first || !drafts(d)) && carat_append(d->session, &id, 1, &err) != CARAT_OK) ||
         (d->generation ? carat_generation_step(d->engine, &d->generation, 1, &err)
                        : carat_sample(d->session, &d->sampling, &step->id, &err)) != CARAT_OK)
         return fail_status(&err);
-    step->seconds = seconds() - start;
-    return carat_top(d->session, d->top, best, &err) == CARAT_OK ? DONE : fail_status(&err);
+    if (d->generation)
+        *n = (int)(d->drawn - step);
+    for (int i = 0; i < *n; i++)
+        step[i].seconds = (seconds() - start) / *n;
+    return d->top == 0 || carat_top(d->session, d->top, best, &err) == CARAT_OK ? DONE : fail_status(&err);
 }
 
 static int compare_seconds(const void *a, const void *b)
@@ -212,19 +232,24 @@ static int run_round(struct decoding *d, int r)
     carat_error err;
     int code = open_session(d);
 
-    if (code == DONE && d->o->told->logprobs >= 0)
+    carat_generation_info_default(&round->drafts);
+    if (code == DONE && generates(d))
         code = open_generation(d);
     if (code == DONE)
         code = prefill(d, round);
     if (code == DONE && carat_engine_get_head(d->engine, &before, &err) != CARAT_OK)
         code = fail_status(&err);
-    for (int i = 0; i < d->n_steps && code == DONE; i++) {
+    for (int i = 0, n = 0; i < d->n_steps && code == DONE; i += n) {
         size_t at = (size_t)r * (size_t)d->n_steps + (size_t)i;
-        code = take_step(d, id, &steps[i], &d->best[at * (size_t)d->top]);
-        id = steps[i].id;
+        code = take_steps(d, id, i == 0, &steps[i], &d->best[at * (size_t)d->top], &n);
+        for (int k = i; k < i + n && code == DONE; k++)
+            code = decode_print_step(d, r, k);
         if (code == DONE)
-            code = decode_print_step(d, r, i);
+            id = steps[i + n - 1].id;
     }
+    if (code == DONE && drafts(d) &&
+        carat_generation_get_info(d->generation, &round->drafts, &err) != CARAT_OK)
+        code = fail_status(&err);
     if (code == DONE && carat_engine_get_head(d->engine, &d->head, &err) != CARAT_OK)
         code = fail_status(&err);
     if (code != DONE)
@@ -246,14 +271,22 @@ static int read_arguments(struct decoding *d)
         return fail(USAGE, "decode: --json and --jsonl contradict each other");
     d->n_steps = o->steps->steps;
     d->n_rounds = o->steps->rounds;
-    d->top = o->steps->top;
+    carat_generation_options asked;
+    carat_generation_options_default(&asked);
+    lookup_options(&asked, o);
+    d->lookup = asked.lookup;
+    if (drafts(d) && given(o, &o->steps->top))
+        return fail(USAGE,
+                    "decode: --top needs the logits of every step, and --lookup keeps those of a pass's "
+                    "last; --logprobs tells the likeliest ids");
+    d->top = drafts(d) ? 0 : o->steps->top;
     if ((int64_t)d->n_steps * d->n_rounds * d->top > 1 << 24)
         return fail(USAGE, "decode: --rounds times --steps times --top are %lld, expected at most %d",
                     (long long)d->n_steps * d->n_rounds * d->top, 1 << 24);
     int code = read_ids(o->prompt->ids, "--ids", &d->ids);
     if (code == DONE && d->ids.n == 0)
         code = fail(USAGE, "--ids has no id, expected at least one, as in --ids 2,5,9");
-    return code;
+    return code == DONE ? check_lookup(o) : code;
 }
 
 int verb_decode(const struct options *o)
@@ -272,7 +305,10 @@ int verb_decode(const struct options *o)
     if (code == DONE)
         code = decode_print_result(&d);
     if (code == DONE)
+        insight_end(&d.insight, d.engine, last_drafts(&d));
+    if (code == DONE)
         code = decode_check(&d);
+    insight_free(&d.insight);
     free(d.steps);
     free(d.best);
     free(d.rounds);

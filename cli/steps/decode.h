@@ -4,7 +4,9 @@
 #ifndef DECODE_H
 #define DECODE_H
 
+#include "carat_generate.h"
 #include "carat_tools.h"
+#include "model/insight.h"
 #include "model/sampling.h"
 
 /* What the head did meanwhile. */
@@ -27,6 +29,7 @@ struct step {
 struct round {
     double prefill_s, mean_s, p50_s, p90_s; /* the last three of steps */
     struct head_work head;                  /* of steps */
+    carat_generation_info drafts;           /* with --lookup */
 };
 
 struct decoding {
@@ -34,7 +37,9 @@ struct decoding {
     carat_model *model;
     carat_engine *engine;
     carat_session *session;
-    carat_generation *generation; /* which draws, with --logprobs */
+    carat_generation *generation; /* which draws, with --logprobs and --lookup */
+    struct insight insight;
+    carat_lookup lookup;
     carat_model_info info;
     struct sampling how; /* of it */
     carat_sampling sampling;
@@ -52,6 +57,8 @@ struct decoding {
 
 /* All that is known before the first round, if people read it. */
 void decode_print_head(const struct decoding *d);
+/* What drafts did in the last round; NULL without them. */
+const carat_generation_info *last_drafts(const struct decoding *d);
 /* Each as it comes; codes are exit codes. */
 int decode_print_step(const struct decoding *d, int round, int step);
 int decode_print_round(const struct decoding *d, int round);

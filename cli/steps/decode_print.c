@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/lookup.h"
 #include "model/model.h"
 #include "prompt/prompt.h"
 #include "prompt/told.h"
@@ -105,6 +106,10 @@ static json_t *round_json(const struct decoding *d, int round)
     json_t *all = json_pack("{s:i}", "round", round + 1);
 
     json_object_update_new(all, figures_json(&d->rounds[round]));
+    if (all && !add_drafts(all, &d->rounds[round].drafts)) {
+        json_decref(all);
+        return NULL;
+    }
     return all;
 }
 
@@ -135,6 +140,11 @@ static struct round mean_round(const struct decoding *d)
     return m;
 }
 
+const carat_generation_info *last_drafts(const struct decoding *d)
+{
+    return d->lookup == CARAT_LOOKUP_OFF ? NULL : &d->rounds[d->n_rounds - 1].drafts;
+}
+
 static json_t *setup_json(const struct decoding *d)
 {
     const carat_load_times *t = &d->opening;
@@ -156,6 +166,7 @@ static json_t *decoding_json(const struct decoding *d)
                             (d->open_s + d->engine_s) * 1e3, "setup", setup_json(d));
 
     json_object_update_new(all, figures_json(&mean));
+    insight_json(&d->insight, d->engine, last_drafts(d), all);
     return all;
 }
 
@@ -239,6 +250,9 @@ static void print_figures(const char *what, const struct round *r)
         out_print("  %.1f rows finished a token, %llu of %llu tokens computed dense\n",
                   share((double)h->rows_finished, h->tokens), (unsigned long long)h->fallbacks,
                   (unsigned long long)h->tokens);
+    if (r->drafts.drafted)
+        out_print("  drafts %d of %d right, %.1f ms gained\n", r->drafts.accepted, r->drafts.drafted,
+                  r->drafts.gained_ms);
     if (h->audits)
         out_print("  %llu audits: the best id equal in %.2f %%, of the best %.2f %% found\n",
                   (unsigned long long)h->audits, 100 * share(h->top1, h->audits),

@@ -67,6 +67,48 @@ expect 0 decode tiny --ids $ids --steps 8 --jsonl --seed 3 --temp 2 --logprobs 0
 told >others
 same drawn others
 
+# a generation gives no id for which the context has no position
+refuse 1 decode tiny --ids $ids --steps 4 -c 7 --logprobs 0
+err_has 'E_CONTEXT'
+expect 0 decode tiny --ids $ids --steps 4 -c 7 --jsonl
+expect 0 decode tiny --ids $ids --steps 4 -c 8 --jsonl --logprobs 0
+
+# drafts change no id and no log-probability; a round says what became of them
+drawn() { sed -n 's/,"top":.*"ms":[0-9.e-]*//p' out; }
+for how in '' '--seed 5 --temp 1.5' '--seed 6 --repeat-penalty 1.2' '--logprobs 2'; do
+    # shellcheck disable=SC2086
+    expect 0 decode tiny --ids $ids --steps 96 --rounds 2 --jsonl $how
+    drawn >plain
+    [ "$(wc -l <plain)" = 192 ] || die 'not 192 steps'
+    if grep -q draft_n out; then die 'drafts that nobody asked for'; fi
+    for with in '--lookup on' '--lookup auto' '--lookup on --draft-max 1' '--spec-type ngram-mod' '--lookup on --lm-head exact-pruned' \
+        '--lookup on -c 100'; do
+        # shellcheck disable=SC2086
+        expect 0 decode tiny --ids $ids --steps 96 --rounds 2 --jsonl $how $with
+        drawn >others
+        same plain others
+        case $with in *on*) out_has '^{"round":2,.*"draft_n":[1-9][0-9]*,"draft_n_accepted":[1-9]' ;; esac
+    done
+done
+expect 0 decode tiny --ids $ids --steps 96 --lookup on
+out_has '^  drafts [0-9]* of [0-9]* right, '
+refuse 2 decode tiny --ids $ids --lookup on --top 3
+err_has '--top needs the logits of every step'
+refuse 2 decode tiny --ids $ids --lookup on --draft-max 0
+expect 0 decode tiny --ids $ids --lookup off --top 3
+
+# the plan comes before the first step, statistics behind the last; both are part of the result as JSON
+expect 0 decode tiny --ids $ids --steps 4 --explain-plan --stats
+err_has '^kernel.q: '
+err_has '^lookup: off: it was not asked for$'
+err_has '^  decode  *4$'
+out_has '^round 1: prefill'
+for form in --json --jsonl; do
+    expect 0 decode tiny --ids $ids --steps 4 --explain-plan --stats --lookup on $form
+    [ ! -s err ] || die "$form: something is said twice"
+    tail -n 1 out | grep -q '"plan":{.*"lookup":"on: it was asked for".*"stats":{"passes":\[.*"drafts":{' || die "$form has no plan or statistics"
+done
+
 # what other programs call it
 expect 0 decode tiny --ids $ids --steps 4 --rounds 2 --top 3 --jsonl --lm-head cpu
 told >others
