@@ -101,6 +101,14 @@ static void hear(void *user, struct ct_backend *b, const struct ct_event *event)
         tell(t, event, 0, event->first + i, 1, e->config.n_vocab, event->logits[i]);
 }
 
+/* The engine's lock is held: of two threads that begin one, the second drops the first one's. */
+static void drop_tap(carat_engine *e)
+{
+    ct_trace_end(e->backend, &e->tapper);
+    free(e->tap);
+    e->tap = NULL;
+}
+
 carat_status ct_tap_begin(carat_engine *e, carat_tap_callback callback, void *user, carat_error *err)
 {
     const struct ct_pass *p = &e->pass;
@@ -112,8 +120,8 @@ carat_status ct_tap_begin(carat_engine *e, carat_tap_callback callback, void *us
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for the values of %zu rows", chunk);
     *t = (struct ct_tap){.engine = e, .callback = callback, .user = user, .values = (float *)(t + 1)};
     t->position = (int32_t *)(t->values + chunk * widest);
-    ct_tap_end(e);
     ct_lock_enter(&e->lock);
+    drop_tap(e);
     e->tap = t;
     e->tapper = (struct ct_trace){hear, t, NULL, true};
     ct_trace_begin(e->backend, &e->tapper);
@@ -124,8 +132,6 @@ carat_status ct_tap_begin(carat_engine *e, carat_tap_callback callback, void *us
 void ct_tap_end(carat_engine *e)
 {
     ct_lock_enter(&e->lock);
-    ct_trace_end(e->backend, &e->tapper);
-    free(e->tap);
-    e->tap = NULL;
+    drop_tap(e);
     ct_lock_leave(&e->lock);
 }

@@ -258,6 +258,41 @@ close:
     carat_engine_close(engine);
 }
 
+static void count_call(void *user, const carat_tap *tap)
+{
+    (void)tap;
+    ++*(int *)user;
+}
+
+/* A tap in place of another one, which stays where the second is refused. */
+static void act_tap(struct act *a)
+{
+    carat_engine *engine = NULL;
+    carat_session *session = NULL;
+    carat_engine_options o;
+    static const int32_t prompt[] = {2, 90, 7};
+    int calls[2] = {0, 0};
+
+    carat_engine_options_default(&o);
+    o.context = 64;
+    o.threads = 1;
+    DO(carat_engine_create(&engine, a->model, &o, err));
+    DO(carat_session_create(&session, engine, NULL, err));
+    DO(carat_tap_begin(engine, count_call, &calls[0], err));
+    bool first = carat_tap_begin(engine, count_call, &calls[1], NULL) == CARAT_E_MEMORY;
+    OK(carat_append(session, prompt, 3, err));
+    assert_true(calls[first ? 0 : 1] > 0 && calls[first ? 1 : 0] == 0);
+    calls[0] = calls[1] = 0;
+    DO(carat_tap_begin(engine, count_call, &calls[1], err));
+    OK(carat_append(session, prompt, 3, err));
+    assert_true(calls[0] == 0 && calls[1] > 0);
+    mix(a, &calls[1], sizeof calls[1]);
+    mix(a, carat_logits(session), (size_t)model_info(a->model).n_vocab * sizeof(float));
+close:
+    carat_session_close(session);
+    carat_engine_close(engine);
+}
+
 /* Rows of an older program, which are copied into new ones. */
 struct old_row {
     carat_session *session;
@@ -594,8 +629,9 @@ static int use_each(struct act *a)
     carat_model_info info = model_info(a->model);
     if (info.kind == CARAT_GENERATOR)
         breaches += refuse_each(a, "plan", act_plan) + refuse_each(a, "generate", act_generate) +
-                    refuse_each(a, "fork", act_fork) + refuse_each(a, "heads", act_heads) +
-                    refuse_each(a, "compare", act_compare) + refuse_each(a, "bisect", act_bisect);
+                    refuse_each(a, "fork", act_fork) + refuse_each(a, "tap", act_tap) +
+                    refuse_each(a, "heads", act_heads) + refuse_each(a, "compare", act_compare) +
+                    refuse_each(a, "bisect", act_bisect);
     if (info.has_tokenizer)
         breaches += refuse_each(a, "text", act_text) + refuse_each(a, "render", act_render);
     if (info.kind == CARAT_GENERATOR)

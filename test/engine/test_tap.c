@@ -4,6 +4,7 @@
  * The values of the reference are compared where CARAT_SHARED names the vectors. */
 #include "engine/engine.h"
 
+#include <carat_quality.h>
 #include <math.h>
 
 #include "engine/vector_util.h"
@@ -202,6 +203,73 @@ static void listeners_come_and_go(void **state)
     carat_engine_close(engine);
 }
 
+/* What a tap gets that calls the session of its pass. */
+struct caller {
+    carat_session *session;
+    int calls, refused;
+    bool cancels;
+};
+
+static void call_back(void *user, const carat_tap *tap)
+{
+    struct caller *c = user;
+    carat_session *s = c->session, *fork;
+    carat_row row = {.session = s, .tokens = ids, .n = 1};
+    carat_session_stats stats = {.size = sizeof stats};
+    carat_candidate best;
+    const int32_t *held = ids;
+    int32_t id;
+    double logprob;
+    char out[8];
+    (void)tap;
+    if (c->calls++ > 0)
+        return;
+    const carat_status status[] = {
+        carat_append(s, ids, 1, NULL),
+        carat_sync(s, ids, 1, NULL, NULL),
+        carat_step(s->engine, &row, sizeof row, 1, NULL),
+        carat_rewind(s, 0, NULL),
+        carat_fork(s, 0, &fork, NULL),
+        carat_reserve(s, 8, NULL),
+        carat_sample(s, NULL, &id, NULL),
+        carat_top(s, 1, &best, NULL),
+        carat_mark(s, NULL),
+        carat_save(s, "none", NULL, 0, NULL),
+        carat_load(s, "none", NULL, NULL, NULL),
+        carat_session_get_stats(s, &stats, NULL),
+        carat_score(s, ids, 1, &logprob, NULL),
+    };
+    for (size_t i = 0; i < sizeof status / sizeof *status; i++)
+        if (status[i] != CARAT_E_BUSY)
+            fail_msg("call %zu gave %s", i, carat_status_name(status[i]));
+    assert_int_equal(carat_tokens_held(s, &held), 0);
+    assert_null(held);
+    assert_null(carat_logits(s));
+    assert_int_equal(carat_stream_text(s, 9, out, sizeof out), 0);
+    c->refused = (int)(sizeof status / sizeof *status);
+    if (c->cancels)
+        carat_cancel(s);
+}
+
+static void a_tap_may_not_use_its_session(void **state)
+{
+    static float plain[N * VOCAB];
+    carat_engine_options o = small_engine();
+    (void)state;
+    run(tiny, ids, N, (struct rig_options){0}, NULL, plain);
+    struct rig r = rig_open(tiny, &o);
+    struct caller c = {.session = r.session[0], .cancels = true};
+    OK(carat_tap_begin(r.engine, call_back, &c, err));
+    FAILS(CARAT_E_CANCELLED, (c.calls = 0, carat_append(c.session, ids, N, err)));
+    assert_int_equal(carat_tokens_held(c.session, NULL), 0);
+    c = (struct caller){.session = r.session[0]};
+    OK(carat_append(c.session, ids, N, err));
+    assert_true(c.refused > 0 && c.calls > 1);
+    assert_int_equal(carat_tokens_held(c.session, NULL), N);
+    assert_memory_equal(carat_logits(c.session), plain + (N - 1) * VOCAB, VOCAB * sizeof *plain);
+    rig_close(&r);
+}
+
 /* The data of a NumPy file of version 1.0 with float32 in C order, after its header. */
 static float *read_taps(const char *path, size_t *n)
 {
@@ -285,9 +353,13 @@ static void taps_of_the_reference(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(taps_change_nothing),        cmocka_unit_test(the_pass_goes_on_with_what_is_written),
-        cmocka_unit_test(fewer_layers_give_the_same), cmocka_unit_test(wrong_layers_are_refused),
-        cmocka_unit_test(listeners_come_and_go),      cmocka_unit_test(taps_of_the_reference),
+        cmocka_unit_test(taps_change_nothing),
+        cmocka_unit_test(the_pass_goes_on_with_what_is_written),
+        cmocka_unit_test(fewer_layers_give_the_same),
+        cmocka_unit_test(wrong_layers_are_refused),
+        cmocka_unit_test(a_tap_may_not_use_its_session),
+        cmocka_unit_test(listeners_come_and_go),
+        cmocka_unit_test(taps_of_the_reference),
     };
     return cmocka_run_group_tests_name("engine: taps", tests, open_model, close_model);
 }
