@@ -229,13 +229,13 @@ typedef struct carat_tap {
     float *values;            /* [rows][width]; the pass goes on with what the callback writes here */
 } carat_tap;
 CARAT_DEFAULT(carat_tap)
-/* The engine is locked meanwhile, as for a watch. A session of the pass answers every call with CARAT_E_BUSY and
- * does not change; carat_cancel ends its call. A call on another session of the engine, or on the engine, also
- * carat_tap_begin and carat_tap_end, would wait for ever. Everything lives until it returns. */
+/* The engine is locked meanwhile, as for a watch. A session of the pass answers every call with CARAT_E_BUSY
+ * and does not change; carat_cancel ends its call. A call on another session of the engine, or on the engine,
+ * also carat_tap_begin and carat_tap_end, would wait for ever. Everything lives until it returns. */
 typedef void (*carat_tap_callback)(void *user, const carat_tap *tap);
 /* From now on the callback hears of every operation of every pass, with each of its outputs, in order. An
- * earlier callback is dropped, and stays when the call fails. In the last layer only rows that want logits are
- * left. A pass that is not tapped pays nothing. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
+ * earlier callback is dropped, and stays when the call fails. In the last layer only rows that want logits
+ * are left. A pass that is not tapped pays nothing. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
 CARAT_API carat_status carat_tap_begin(carat_engine *engine, carat_tap_callback callback, void *user,
                                        carat_error *err);
 /* NULL is allowed. Any thread. */
