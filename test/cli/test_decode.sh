@@ -69,7 +69,7 @@ same drawn others
 
 # a generation gives no id for which the context has no position
 refuse 1 decode tiny --ids $ids --steps 4 -c 7 --logprobs 0
-err_has 'E_CONTEXT'
+err_has '4 ids and 4 steps are more than the 7 positions of the context'
 expect 0 decode tiny --ids $ids --steps 4 -c 7 --jsonl
 expect 0 decode tiny --ids $ids --steps 4 -c 8 --jsonl --logprobs 0
 
