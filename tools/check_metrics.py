@@ -254,7 +254,7 @@ def check_value(where, found, right, breaches):
         breaches.compare(f"{where}: length", len(found or []), len(right), True)
         for i, pair in enumerate(zip(found or [], right)):
             check_value(f"{where}[{i}]", *pair, breaches)
-    elif isinstance(right, (float, np.floating)) and not np.isnan(right):
+    elif isinstance(right, (float, np.floating)) and np.isfinite(right):
         breaches.compare(where, found, float(right))
     else:
         breaches.compare(where, found, None if isinstance(right, float) else right, True)
