@@ -22,6 +22,12 @@ breaches=$(
         awk '$2 != "total" && $1 > 700 {print $2 " has " $1 " lines: split it or simplify it"}'
     find "${programs[@]}" -path 'src/*' -prune -o -name '*.h' -exec wc -l {} + 2>/dev/null |
         awk '$2 != "total" && $1 > 120 {print $2 " has " $1 " lines: a header of a program has at most 120"}'
+    # A struct of options that holds more has several owners.
+    find "${programs[@]}" -name '*.h' -exec awk '
+        /^struct ([a-z_]+_)?options \{/ { name = $2; n = -1 }
+        name { gsub(/\/\*.*\*\//, ""); sub(/\/\*.*/, ""); n += gsub(/[,;]/, "") }
+        name && /^}/ { if (n > 30) print FILENAME ": struct " name " has " n " fields, at most 30 are options of one owner"
+            name = "" }' {} + 2>/dev/null
     find "${code[@]}" tools cmake examples CMakeLists.txt Makefile .ci/run -type f \
         \( -name '*.[chS]' -o -name '*.*sh' -o -name '*.py' -o -name '*.cmake' -o -name CMakeLists.txt \
         -o -name Makefile -o -name run \) -exec awk '

@@ -118,10 +118,11 @@ fresh
 rm -r "$tree/cli/bench"
 expect 1 check_house.sh 'a row of the table without its folder'
 
-wide=$(printf '%0120d' 0)
+wide=$(printf '%0120d' 0) fields=$(seq -s ';\n    int a' 0 30)
 while IFS='|' read -r what paths line; do
     fresh
-    for path in $paths; do plant "$path" "${line//WIDE/$wide}"; done
+    line=${line//WIDE/$wide}
+    for path in $paths; do plant "$path" "${line//FIELDS/$fields}"; done
     expect 1 check_house.sh "$what"
 done <<'END'
 a static name in three files|src/base/a.c src/quant/b.c src/file/c.c|static int take(int *p);
@@ -131,9 +132,11 @@ two files of a name in the command|cli/term/a.h cli/ask/chat/a.h|int x;
 a line of code too long|src/base/a.c|int x = WIDE;
 a comment too long|src/base/a.c|/* WIDE */
 a comment of a script too long|tools/x.sh|# WIDE
+too many options in a struct|cli/model/x.h|struct x_options {\n    int aFIELDS;\n};
 END
 fresh
 plant src/base/a.c "    {$wide},"
+plant cli/model/x.h "struct x_options {\n    int a${fields%;*}; /* a, b */\n};"
 plant src/quant/b.c 'static int take(int *p);'
 plant src/file/c.c 'static int take(int *p);'
 plant cli/term/a.c 'static int take(int *p);'
