@@ -6,7 +6,6 @@
 
 #define AT(field) offsetof(struct answer_options, field)
 
-/* An entry of two or three lines can be read as a table, one with a line for each value cannot. */
 /* clang-format off */
 static const struct option rows[] = {
     {ABOUT_GENERATION + 10, {"-n", "--predict", "--n-predict", "--max-tokens"}, INT, AT(predict), GENERATES, "N", "-1",

@@ -7,7 +7,6 @@
 
 #define AT(field) offsetof(struct bench_options, field)
 
-/* An entry of two or three lines can be read as a table, one with a line for each value cannot. */
 /* clang-format off */
 static const struct option rows[] = {
     {ABOUT_MEASURING + 50, {"--steps"}, INT, AT(steps), "bench", "N", "32",

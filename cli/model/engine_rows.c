@@ -9,7 +9,6 @@
 
 #define AT(field) offsetof(struct engine_options, field)
 
-/* An entry of two or three lines can be read as a table, one with a line for each value cannot. */
 /* clang-format off */
 /* Words that the library knows, separated by |. */
 static char isa_words[128], kv_words[32], cache_words[40];

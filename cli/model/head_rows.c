@@ -6,7 +6,6 @@
 
 #define AT(field) offsetof(struct head_options, field)
 
-/* An entry of two or three lines can be read as a table, one with a line for each value cannot. */
 /* clang-format off */
 static const struct option rows[] = {
     {ABOUT_COMPUTING + 100, {"--lm-head"}, CHOICE, AT(lm_head), "decode bench show / " GENERATES " compare", "dense|preload|lazy|shortlist|exact-pruned|auto||cpu|coral|coral-preload|coral-lazy", "dense",

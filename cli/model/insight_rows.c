@@ -4,7 +4,6 @@
 
 #define AT(field) offsetof(struct insight_options, field)
 
-/* An entry of two or three lines can be read as a table, one with a line for each value cannot. */
 /* clang-format off */
 static const struct option rows[] = {
     {ABOUT_MESSAGES + 10, {"--explain-plan"}, FLAG, AT(explain_plan), "/ " DRAWS, NULL, NULL,

@@ -6,7 +6,6 @@
 
 #define AT(field) offsetof(struct lookup_options, field)
 
-/* An entry of two or three lines can be read as a table, one with a line for each value cannot. */
 /* clang-format off */
 static const struct option rows[] = {
     {ABOUT_GENERATION + 300, {"--lookup"}, CHOICE, AT(lookup), GENERATES " / bench", "on|off|auto", "auto",

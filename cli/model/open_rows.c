@@ -4,7 +4,6 @@
 
 #define AT(field) offsetof(struct open_options, field)
 
-/* An entry of two or three lines can be read as a table, one with a line for each value cannot. */
 /* clang-format off */
 static const struct option rows[] = {
     {ABOUT_MODEL + 20, {"--tokenizer"}, PATH, AT(tokenizer), "/ opens", "FILE", NULL,

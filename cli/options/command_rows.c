@@ -4,7 +4,6 @@
 
 #define AT(field) offsetof(struct options, field)
 
-/* An entry of two or three lines can be read as a table, one with a line for each value cannot. */
 /* clang-format off */
 static const struct option rows[] = {
     {ABOUT_MODEL + 10, {"-m", "--model", "--weights"}, MODEL, AT(model), "opens", "MODEL", NULL,

@@ -87,7 +87,8 @@ struct option {
                          both ends included; INT64: low alone; TEXTS: high is how many */
 };
 
-/* The rows of one struct of values. */
+/* The rows of one struct of values. They are not for clang-format: an entry of two or three lines can be read
+ * as a table, one with a line for each value cannot. */
 struct option_group {
     const struct option *rows;
     int n;

@@ -6,7 +6,6 @@
 
 #define AT(field) offsetof(struct prompt_options, field)
 
-/* An entry of two or three lines can be read as a table, one with a line for each value cannot. */
 /* clang-format off */
 static const struct option rows[] = {
     {ABOUT_INPUT + 10, {"-p", "--prompt"}, TEXT, AT(prompt), GENERATES " logits tokenize compare", "TEXT", NULL,

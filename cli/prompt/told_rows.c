@@ -4,7 +4,6 @@
 
 #define AT(field) offsetof(struct told_options, field)
 
-/* An entry of two or three lines can be read as a table, one with a line for each value cannot. */
 /* clang-format off */
 static const struct option rows[] = {
     {ABOUT_GENERATION + 230, {"--ignore-eos"}, FLAG, AT(ignore_eos), "/ " GENERATES, NULL, NULL,

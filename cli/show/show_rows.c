@@ -5,7 +5,6 @@
 
 #define AT(field) offsetof(struct show_options, field)
 
-/* An entry of two or three lines can be read as a table, one with a line for each value cannot. */
 /* clang-format off */
 static const struct option rows[] = {
     {ABOUT_OUTPUT + 30, {"-o", "--out"}, WRITES, AT(out), "pack", "FILE", NULL,

@@ -8,7 +8,6 @@
 
 #define AT(field) offsetof(struct compare_options, field)
 
-/* An entry of two or three lines can be read as a table, one with a line for each value cannot. */
 /* clang-format off */
 static const struct option rows[] = {
     {ABOUT_GENERATION + 340, {"-n", "--max-tokens", "--max-new-tokens"}, INT, AT(predict), "compare", "N", "64",
