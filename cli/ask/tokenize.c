@@ -238,64 +238,58 @@ static int read_text(const struct options *o, const char *argument, const char *
     return code;
 }
 
-static int check(const struct options *o, const char *verb)
+static int check_texts(const struct options *o)
 {
     if (o->convert->jsonl && o->text)
-        return fail(USAGE, "%s: both an argument and --jsonl are given", verb);
+        return fail(USAGE, "%s: both an argument and --jsonl are given", o->verb->name);
     if ((o->text != NULL) + (o->prompt->prompt != NULL) + (o->prompt->file != NULL) +
             (o->convert->jsonl != NULL) >
         1)
-        return fail(USAGE, "%s: more than one text; give one of TEXT, -p, -f and --jsonl", verb);
+        return fail(USAGE, "%s: more than one text; give one of TEXT, -p, -f and --jsonl", o->verb->name);
     return DONE;
 }
 
-static void finish(struct converter *c)
+/* What --lossy lets through, the library replaces as the reference does. */
+static int tokenize_argument(struct converter *c, const char *text, size_t n, const char *what)
 {
-    carat_tokens_free(&c->ids);
-    carat_model_close(c->model);
+    TRY(check_utf8(what, text, n, c->o->prompt->lossy));
+    return tokenize_text(c, text, n, c->o->json);
+}
+
+static int detokenize_argument(struct converter *c, const char *text, size_t n, const char *what)
+{
+    TRY(parse_ids(text, n, what, &c->ids));
+    return detokenize_held(c, c->o->json);
+}
+
+/* Lines of --jsonl by one function, or what the argument of that name says by another. */
+static int convert(const struct options *o, object_converter of_line, const char *name,
+                   int (*of_argument)(struct converter *c, const char *text, size_t n, const char *what))
+{
+    struct converter c = {.o = o};
+    const char *text, *what;
+    char *owned;
+    size_t n;
+
+    TRY(check_texts(o));
+    int code = open_model(&c.model, o, true);
+    if (code == DONE && o->convert->jsonl) {
+        code = convert_lines(&c, of_line);
+    } else if (code == DONE && (code = read_text(o, name, &text, &n, &owned, &what)) == DONE) {
+        code = of_argument(&c, text, n, what);
+        free(owned);
+    }
+    carat_tokens_free(&c.ids);
+    carat_model_close(c.model);
+    return code;
 }
 
 int verb_tokenize(const struct options *o)
 {
-    struct converter c = {.o = o};
-    const char *text, *what;
-    char *owned;
-    size_t n;
-    int code = check(o, "tokenize");
-
-    if (code == DONE)
-        code = open_model(&c.model, o, true);
-    if (code == DONE && o->convert->jsonl) {
-        code = convert_lines(&c, tokenize_object);
-    } else if (code == DONE && (code = read_text(o, "TEXT", &text, &n, &owned, &what)) == DONE) {
-        /* What --lossy lets through, the library replaces as the reference does. */
-        code = check_utf8(what, text, n, o->prompt->lossy);
-        if (code == DONE)
-            code = tokenize_text(&c, text, n, o->json);
-        free(owned);
-    }
-    finish(&c);
-    return code;
+    return convert(o, tokenize_object, "TEXT", tokenize_argument);
 }
 
 int verb_detokenize(const struct options *o)
 {
-    struct converter c = {.o = o};
-    const char *text, *what;
-    char *owned;
-    size_t n;
-    int code = check(o, "detokenize");
-
-    if (code == DONE)
-        code = open_model(&c.model, o, true);
-    if (code == DONE && o->convert->jsonl) {
-        code = convert_lines(&c, detokenize_object);
-    } else if (code == DONE && (code = read_text(o, "IDS", &text, &n, &owned, &what)) == DONE) {
-        code = parse_ids(text, n, what, &c.ids);
-        if (code == DONE)
-            code = detokenize_held(&c, o->json);
-        free(owned);
-    }
-    finish(&c);
-    return code;
+    return convert(o, detokenize_object, "IDS", detokenize_argument);
 }

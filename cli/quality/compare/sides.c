@@ -171,20 +171,17 @@ static int check_memory(const struct compare *c, int sessions, int context)
     carat_host_info host = {.size = sizeof host};
     char need[SIZE_TEXT], a[SIZE_TEXT], b[SIZE_TEXT], has[SIZE_TEXT], fits[64] = "no context would fit";
     carat_error err;
-    int code = plan_sides(c, plan, sessions, context);
 
-    if (code == DONE && carat_get_host(&host, &err) != CARAT_OK)
-        code = fail_status(&err);
-    if (code != DONE)
-        return code;
+    TRY(plan_sides(c, plan, sessions, context));
+    if (carat_get_host(&host, &err) != CARAT_OK)
+        return fail_status(&err);
     uint64_t room = host.memory_total;
     if (host.memory_limit.value > 0 && host.memory_limit.value < (double)room)
         room = (uint64_t)host.memory_limit.value;
     if (!room || sum_of(plan) <= room)
         return DONE;
     for (int less = context / 2; less >= 32; less /= 2) {
-        if ((code = plan_sides(c, smaller, sessions, less)) != DONE)
-            return code;
+        TRY(plan_sides(c, smaller, sessions, less));
         if (sum_of(smaller) > room)
             continue;
         snprintf(fits, sizeof fits, "-c %d would fit", less);

@@ -15,10 +15,8 @@ static const int depth_begins[CARAT_COST_DEPTHS] = {0, 1024, 4096, 16384};
 int doctor_find_costs(struct report *r, const struct options *o)
 {
     carat_model *model;
-    int code = open_model(&model, o, false);
 
-    if (code != DONE)
-        return code;
+    TRY(open_model(&model, o, false));
     r->model = o->model;
     r->has_costs = costs_place(&r->costs, model, NULL, o);
     carat_model_close(model);
