@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-#undef fail /* the command has one, too */
 
 #include "options/store.h"
 #include "options/texts.h"
