@@ -6,7 +6,7 @@ test/data/score/expected.txt.
     python3 tools/make_score_vectors.py >test/data/score/expected.txt
 
 Text, templates, cutting and counting are done here once more (QUALITY.md says how), with the tokenizer and the template
-of transformers; log-probabilities are in float64. Lines: "KIND NUMBER...", which test/cli/test_score_vectors.sh compares
+of transformers; log-probabilities are in float64. Lines: "KIND NUMBER...", which test/cli/quality/test_score_vectors.sh compares
 to 1e-5 of the value. Nothing here is needed to build or to test carat, the output is committed.
 """
 import json

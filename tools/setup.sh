@@ -33,6 +33,7 @@ if [[ ${1:-} == check* ]]; then
     need_command clang clang # compiles everything a second time, with other warnings
     need_command clang-format clang-format
     need_command shellcheck shellcheck
+    need_command patch patch
     need_command ccache ccache # what two flavours compile alike is compiled once
 fi
 [ "${1:-}" != fuzz ] || need_command clang clang libclang-rt-14-dev

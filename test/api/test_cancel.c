@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cancel.c: a call that is told to stop, at every place where it asks: what it leaves is what its last
  * whole pass left, and going on from there gives the bits of a run that nobody stopped. How soon it stops is
- * test/cli/test_interrupt.sh's. */
+ * test/cli/term/test_interrupt.sh's. */
 #include "engine/vector_util.h"
 
 #include <carat_generate.h>

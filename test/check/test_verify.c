@@ -2,7 +2,7 @@
 /* test_verify.c: carat_verify: sound models of every container and type pass, damaged ones fail where the
  * damage is, the content hash does not depend on the container or layout, tokenizers are tried, and the call
  * can be cancelled. Published members are test_verify_shapes.c's, kernels test_verify_kernels.c's, the
- * command test/cli/test_verify.sh's. */
+ * command test/cli/show/test_verify.sh's. */
 #include "file/file_build.h"
 #include "verify_util.h"
 

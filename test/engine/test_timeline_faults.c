@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_timeline_faults.c: what befalls the file of a timeline while it is written: a kill, a directory that
  * takes no files, a link or a pipe in its place. An older file stands, and nothing gathers beside it. What is
- * refused for what it holds is test_timeline_file.c's, a full disk test/cli/test_prompt_cache.sh's. */
+ * refused for what it holds is test_timeline_file.c's, a full disk test/cli/ask/test_prompt_cache.sh's. */
 #include "os/scratch.h"
 #include "timeline_util.h"
 

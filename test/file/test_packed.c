@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_packed.c: packed files made by carat and then damaged: what opens is what was packed, packing again
  * gives the same bytes, no version but one is read, every cut and every changed byte is refused or harmless.
- * What single fields may say is test/cli/test_bad_packed.c's, what a packed file keeps of its origin
+ * What single fields may say is test/cli/model/test_bad_packed.c's, what a packed file keeps of its origin
  * test_packed_origin.c's. */
 #include "file/packed_build.h"
 

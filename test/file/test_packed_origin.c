@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_packed_origin.c: what a packed file keeps of the container that it was made from, and that every way
  * in which that can change afterwards is seen. What opens again is test_packed.c's, the cache
- * test/cli/test_cache.sh's. */
+ * test/cli/show/test_cache.sh's. */
 #define _DEFAULT_SOURCE /* utimensat */
 #include "file/packed_build.h"
 

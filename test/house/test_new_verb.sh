@@ -56,8 +56,8 @@ for shell in carat.bash _carat carat.fish; do
     grep -q hello "pages/$shell" && grep -q greeting "pages/$shell" || die "$shell does not complete it"
 done
 tables=$(find cli -name '*_rows.c' -o -path 'cli/term/*.c' -o -name store.c -o -path 'cli/options/t*.c' -o -name verb_table.c | objects)
-"${cc[@]}" -o test_options "$CARAT_SOURCE/test/cli/test_options.c" $tables "$(cached CMOCKA_LIBRARY)" "${libraries[@]}"
+"${cc[@]}" -o test_options "$CARAT_SOURCE/test/cli/options/test_tables.c" $tables "$(cached CMOCKA_LIBRARY)" "${libraries[@]}"
 ./test_options >out 2>&1 || die "test_options: $(cat out)"
 for test in man completion usage; do
-    CARAT_BUILD=$work bash "$CARAT_SOURCE/test/cli/test_$test.sh" >out 2>&1 || die "test_$test.sh: $(cat out)"
+    CARAT_BUILD=$work bash "$CARAT_SOURCE/test/cli/options/test_$test.sh" >out 2>&1 || die "test_$test.sh: $(cat out)"
 done

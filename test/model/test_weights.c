@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_weights.c: a weight of a type that carat does not read is refused with its place, its type by name,
  * what is read, and what works instead. Which types run, and missing or misshapen tensors, are left to
- * test_reference.c and test/cli/test_bad_gguf_model.c. */
+ * test_reference.c and test/cli/model/test_bad_gguf_model.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
 #define _DEFAULT_SOURCE
 #include <unistd.h>
 #define isatty(fd) ((fd) == 2)
-#include "../../cli/term/message.c"
-#include "../../cli/term/progress.c"
-#include "../../cli/term/utf8.c"
+#include "../../../cli/term/message.c"
+#include "../../../cli/term/progress.c"
+#include "../../../cli/term/utf8.c"
 #undef isatty
 
 #include <setjmp.h>

@@ -6,8 +6,8 @@
 #include "quality/compare/report_parts.h" /* before cmocka, which takes the name fail */
 #include "term/exit.h"
 
-#include "cli/report_page.h"
-#include "cli/report_results.h"
+#include "cli/quality/report_page.h"
+#include "cli/quality/report_results.h"
 
 #include <errno.h>
 #include <math.h>

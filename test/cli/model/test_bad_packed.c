@@ -3,7 +3,7 @@
  * the index says of the whole, tables of the tokenizer. Each row changes one thing in a file that works.
  * Lists of the index are test_bad_packed_lists.c's; cuts at every length and changes of every byte are
  * test/file/test_packed.c's. */
-#include "cli/bad_packed.h"
+#include "cli/model/bad_packed.h"
 
 #include "text/tokenizer/tokenizer_parts.h"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_memory.sh: what a context needs, to the page, and budgets: show --memory, --memory SIZE of the verbs
 # that compute, and exit code 5 with what would fit. The library's part is test/engine/test_plan.c.
-. "$(dirname "$0")/common.bash"
+. "$CARAT_SOURCE/test/cli/common.bash"
 
 number() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" out; } # of the JSON in out
 

@@ -10,10 +10,10 @@
 
 static carat_status host_of_test(carat_host_info *info, carat_error *err);
 #define carat_get_host host_of_test
-#include "../../cli/quality/compare/sides.c"
+#include "../../../cli/quality/compare/sides.c"
 #undef carat_get_host
-#include "../../cli/model/stored.c"
-#include "../../cli/term/size.c"
+#include "../../../cli/model/stored.c"
+#include "../../../cli/term/size.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #ifndef REPORT_RESULTS_H
 #define REPORT_RESULTS_H
 
-#include "cli/report_page.h"
+#include "cli/quality/report_page.h"
 
 #include <jansson.h>
 #include <math.h>

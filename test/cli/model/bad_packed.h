@@ -5,7 +5,7 @@
 #ifndef BAD_PACKED_H
 #define BAD_PACKED_H
 
-#include "cli/bad_gguf.h"
+#include "cli/model/bad_gguf.h"
 #include "file/packed_build.h"
 
 #define XXH_INLINE_ALL

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_options.c: the tables of verbs and options are sound: every word in them is a verb, every row has a
+/* test_tables.c: the tables of verbs and options are sound: every word in them is a verb, every row has a
  * verb, no two rows of a verb share a spelling, every value fits into its field, every default is accepted,
  * and help spells no default or limit that it can take from the row. It is linked with the tables. */
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_decode_check.c: what `carat decode` says when a strategy that is exact gave another result than dense,
  * or a round another than the first: a failed check, which nothing that works can show. */
-#include "../../cli/model/head_check.c"
-#include "../../cli/steps/decode_check.c"
+#include "../../../cli/model/head_check.c"
+#include "../../../cli/steps/decode_check.c"
 
 #include <setjmp.h>
 #include <stdio.h>

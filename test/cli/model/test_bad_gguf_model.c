@@ -2,7 +2,7 @@
 /* test_bad_gguf_model.c: rows G18 to G21, G23, G24 and G26 of the list of bad inputs: GGUF files that are
  * well formed and make no sense as a model or a vocabulary, given to the command. Files whose bytes lie are
  * in test_bad_gguf.c. */
-#include "cli/bad_gguf.h"
+#include "cli/model/bad_gguf.h"
 
 #include <math.h>
 

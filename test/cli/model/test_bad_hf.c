@@ -2,7 +2,7 @@
 /* test_bad_hf.c: the rows S of the list of bad inputs: Hugging Face directories whose safetensors or index
  * lie, given to the command. What is sound and not for carat is in test_refused.c, config.json in
  * test_bad_config.c. */
-#include "cli/bad_hf.h"
+#include "cli/model/bad_hf.h"
 
 /* ---- the base runs, and so do legal oddities ---- */
 

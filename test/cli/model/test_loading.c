@@ -6,13 +6,13 @@
 #include <unistd.h>
 #define isatty(fd) ((fd) == 2)
 #define seconds    seconds_of_the_system
-#include "../../cli/model/engine.c"
-#include "../../cli/model/model.c"
+#include "../../../cli/model/engine.c"
+#include "../../../cli/model/model.c"
 #undef seconds
 double seconds(void);
-#include "../../cli/term/message.c"
-#include "../../cli/term/progress.c"
-#include "../../cli/term/utf8.c"
+#include "../../../cli/term/message.c"
+#include "../../../cli/term/progress.c"
+#include "../../../cli/term/utf8.c"
 #include "os/room.h"
 #undef isatty
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_perplexity.sh: `carat perplexity`: how windows are cut and counted, the model's turns of conversations,
 # that no way to compute changes a byte, and what is refused. That the numbers are right is
-# test/cli/test_score_vectors.sh's.
+# test/cli/quality/test_score_vectors.sh's.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 # without the time

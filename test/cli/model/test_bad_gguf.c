@@ -2,7 +2,7 @@
 /* test_bad_gguf.c: rows G1 to G17, G22 and G25 of the list of bad inputs: GGUF files whose bytes lie about
  * the file, given to the command. Files that are well formed and make no sense as a model are in
  * test_bad_gguf_model.c. Exact offsets in messages are the business of test/file/test_gguf.c. */
-#include "cli/bad_gguf.h"
+#include "cli/model/bad_gguf.h"
 
 /* ---- makers ---- */
 

@@ -3,7 +3,7 @@
 # test_compare.sh: `carat compare` over one prompt: who is compared in which mode, who drives, what is
 # printed, and what is refused. Data sets are test_compare_dataset.sh's, the report test_report.sh's, numbers
 # test/check/test_compare.c's.
-. "$(dirname "$0")/common.bash"
+. "$CARAT_SOURCE/test/cli/common.bash"
 
 compare() { expect "$1" compare "${@:2}"; }
 field() { sed -n "s/^ *\"$1\": *\([^,]*\),*$/\1/p" out | head -1; } # the first of that name

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_eval.sh: `carat eval`: what is counted, Wilson's interval, --min, that no way to compute changes a
-# byte, and what is refused. That the log-probabilities are right is test/cli/test_score_vectors.sh's.
+# byte, and what is refused. That the log-probabilities are right is test/cli/quality/test_score_vectors.sh's.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 told() { sed 's/,"timings":{[^}]*}//' out; }

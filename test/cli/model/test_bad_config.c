@@ -2,7 +2,7 @@
 /* test_bad_config.c: the rows C1 and C2 of the list of bad inputs: config.json that is broken or contradicts
  * the weights, given to the command. Rows S are in test_bad_hf.c, the dialects of config.json in
  * test/model/test_config.c. */
-#include "cli/bad_hf.h"
+#include "cli/model/bad_hf.h"
 
 static const struct bad_case sound[] = {
     {"C1",

@@ -18,7 +18,7 @@ die() {
     exit 1
 }
 
-CARAT_PAGES=$dir "$build/test/test_cli_report" >"$dir/log" 2>&1 || { cat "$dir/log" && die "test_report.c"; }
+CARAT_PAGES=$dir "$build/test/test_cli_quality_report" >"$dir/log" 2>&1 || { cat "$dir/log" && die "test_report.c"; }
 for page in "$dir"/*.html; do
     if command -v xmllint >/dev/null; then xmllint --noout "$page" || die "$page: xmllint objects"; fi
     rest=$(sed 's|xmlns="http://www.w3.org/2000/svg"||g' "$page")
@@ -28,4 +28,4 @@ done
 if sed 's|xmlns="http://www.w3.org/2000/svg"||g' "$dir/bisect.html" | grep -E 'script|http:|src=' >&2; then
     die "bisect.html has a word that no report needs"
 fi
-python3 "$source/test/cli/report_browser.py" chromium "$dir"/{two,bisect,evil}.html || exit
+python3 "$source/test/cli/quality/report_browser.py" chromium "$dir"/{two,bisect,evil}.html || exit

@@ -3,7 +3,7 @@
 # test_prompt_cache.sh: run --prompt-cache: the next run evaluates only what is new, the file is the same
 # whoever writes it, and one that is of no use is a note. The library's part is
 # test/engine/test_timeline_file.c.
-. "$(dirname "$0")/common.bash"
+. "$CARAT_SOURCE/test/cli/common.bash"
 
 evaluated() { # how many tokens of the prompt
     sed -n 's/.*"prompt_n":\([0-9]*\).*/\1/p' out

@@ -2,7 +2,7 @@
 /* test_bad_packed_lists.c: packed files whose lists lie under right hashes, given to the command: sources,
  * metadata, tensors of the origin, weights, what is made of them. Each row changes one thing in a file that
  * works; the rest of the index is test_bad_packed.c's. */
-#include "cli/bad_packed.h"
+#include "cli/model/bad_packed.h"
 
 #include <math.h>
 
