@@ -16,7 +16,7 @@
 #include "term/interrupt.h"
 #include "term/size.h"
 
-enum { DEFAULT_IDS = 32, DEFAULT_RUNS = 3 };
+enum { DEFAULT_IDS = 32 };
 
 /* ---- options ---- */
 
@@ -303,7 +303,7 @@ int bench_head(const struct options *o)
         h->plan.size = sizeof h->plan;
         h->host.size = sizeof h->host;
         h->n_steps = o->bench->steps;
-        h->runs = given(o, &o->bench->repetitions) ? o->bench->repetitions : DEFAULT_RUNS;
+        h->runs = o->bench->repetitions;
         h->format = o->json ? "json" : o->bench->output;
         interrupt_install();
         code = open_heads(h);
