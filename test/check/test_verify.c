@@ -2,7 +2,8 @@
 /* test_verify.c: carat_verify: sound models of every container and type pass, damaged ones fail where the
  * damage is, the content hash does not depend on the container or layout, tokenizers are tried, and the call
  * can be cancelled. Published members are test_verify_shapes.c's, kernels test_verify_kernels.c's, the
- * command test/cli/show/test_verify.sh's. */
+ * command test/cli/show/test_verify.sh's. 20 seconds of processor time under sanitizers, 9 without: each
+ * damage of each container is a file that is hashed and read whole. */
 #include "file/file_build.h"
 #include "verify_util.h"
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_first_user_term.sh: what a first user meets on a terminal, in a loop of a script and in a pipe: an
-# answer that stays readable, standard input that is nobody's but the caller's, and rates that are true.
+# answer that stays readable, standard input that is nobody's but the caller's, and rates that are true. Up to
+# 20 seconds of processor time: bars come only where something takes long.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 # On any machine slow enough for a bar, which comes after half a second, and after two on a dumb terminal.

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_arm.sh: cross-compiles for 64-bit Arm and runs on emulated processors what says that the numbers are
 # those of x86: kcheck, the committed hashes of logits, tokens, a generation, timeline files, which go on
-# here; and what asks the system. Nothing here is timed.
-# tools/setup_arm.sh gets what it needs.
+# here; and what asks the system. Nothing here is timed. Two minutes of processor time: half of it compiles
+# the library for Arm, the rest is emulation. tools/setup_arm.sh gets what it needs.
 set -euo pipefail
 
 skip() {

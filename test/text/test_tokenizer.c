@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_tokenizer.c: encoding by all three sources against the ids of the reference libraries; the policy for
  * control tokens; the merge engine against a plain one; hostile texts and files. Decoding is in
- * test_detokenizer.c. */
+ * test_detokenizer.c. Up to 20 seconds of processor time under sanitizers: the vocabularies of the
+ * family are opened whole, and hostile texts are of megabytes. */
 #define _POSIX_C_SOURCE 200809L
 #include "vocabulary.h"
 

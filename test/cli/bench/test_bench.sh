@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_bench.sh: `carat bench`: its tables and objects, the lists it takes, and where --profile says the time
-# goes. No figure is judged.
+# goes. No figure is judged. 20 seconds of processor time, half as much again under sanitizers: each run
+# measures what the machine can do, as a user's does.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 # several lengths and depths in one table
