@@ -61,17 +61,18 @@ static void held_text_is_not_lost(void **state)
     (void)state;
     generate(&plain, r.session[0], &prompt, &o);
     size_t length = strlen(plain.all);
+    assert_true(length + 2 <= sizeof stop);
     o.n_stops = 1;
     o.stops = stops;
     for (size_t from = 0; from < length; from++) {
-        snprintf(stop, sizeof stop, "%s!", plain.all + from);
+        snprintf(stop, sizeof stop, "%.*s!", (int)length, plain.all + from);
         generate(&got, r.session[0], &prompt, &o); /* by its own end */
         assert_string_equal(got.all, plain.all);
         assert_true(got.n_given <= from && got.n == plain.n);
         assert_int_equal(got.info.reason, CARAT_REASON_STOP);
     }
     for (int n = 1; n < plain.n; n++) {
-        snprintf(stop, sizeof stop, "%s!", plain.all);
+        snprintf(stop, sizeof stop, "%.*s!", (int)length, plain.all);
         o.max_tokens = n;
         generate(&got, r.session[0], &prompt, &o); /* by its length */
         assert_int_equal(got.info.reason, CARAT_REASON_LENGTH);
