@@ -236,6 +236,7 @@ struct ct_verbs {
     void (*attend)(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int attn_type,
                    float scale, float cap);
     void (*residual_norm)(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w);
+    void (*scale)(struct ct_backend *b, ct_mat x, const struct ct_weight *w);
 
     /* ---- beside it ---- */
 
@@ -308,10 +309,10 @@ bool ct_trace_reads(const struct ct_backend *b);
 double ct_trace_start(const struct ct_backend *b);
 void ct_trace_stop(struct ct_backend *b, double start, struct ct_event event);
 
-/* What an output of w is written to: m, or nothing where w is absent. */
+/* What an output of w is written to: as many columns of m as it has rows, or nothing where w is absent. */
 static inline ct_mat made_by(const struct ct_weight *w, ct_mat m)
 {
-    return w->data ? m : (ct_mat){0};
+    return w->data ? (ct_mat){m.handle, w->rows, m.stride} : (ct_mat){0};
 }
 
 /* Calls one verb of the table; the last arguments are the members of its event. */
@@ -412,6 +413,13 @@ static inline void attend(struct ct_backend *b, ct_mat out, ct_mat q, const stru
 static inline void residual_norm(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w)
 {
     CT_TRACED(b, residual_norm, (b, x, y, w), .n_out = 1, .out = &x, .n = 1, .w = &w);
+}
+/* x *= w, which is one number */
+static inline void scale(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
+{
+    if (w->data) {
+        CT_TRACED(b, scale, (b, x, w), .n_out = 1, .out = &x, .n = 1, .w = &w);
+    }
 }
 
 #endif

@@ -16,18 +16,20 @@ struct ct_layer_config {
     int n_head, n_kv_head, head_dim, ffn;
     int attn_type; /* enum ct_attn_type */
     int kv_layer;  /* whose K and V it reads: its own, or those of an earlier layer */
+    bool v_is_k;   /* V is what K is before its norm: one weight makes both */
     float attn_scale, attn_cap;
 };
 
 struct ct_config {
-    const char *architecture; /* "gemma", "gemma2", "gemma3" */
+    const char *architecture; /* "gemma", "gemma2", "gemma3", "gemma4" */
     int n_layer, hidden, n_vocab, max_context;
     int n_text_vocab; /* ids from here on are padding or placeholders and are never generated */
     int tied;         /* as config.json says; 1 for GGUF without output.weight */
     bool multimodal;
     bool norm_plus_one; /* stored norm weights lack Gemma's 1 (safetensors, SBS) */
     bool post_norms;    /* norms after attention and feed-forward: Gemma 2 and 3 */
-    bool qk_norms;      /* Gemma 3 */
+    bool qk_norms;      /* Gemma 3 and 4 */
+    bool v_norms;       /* Gemma 4: V is normed without a weight, and a layer scales what leaves it */
     float norm_eps, logit_cap;
     float embed_scale;           /* 0 until weights are bound: depends on the stored type for safetensors */
     double embed_scale_override; /* GGUF key carat.embedding_scale; 0: none */

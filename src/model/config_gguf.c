@@ -94,7 +94,7 @@ static carat_status gguf_architecture(const struct ct_file *f, const struct ct_a
         return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"general.architecture\" is %s", path,
                        arch ? "not a string" : "missing");
     *known = ct_architecture_named(arch->s);
-    if (!*known)
+    if (!*known || (*known)->v_norms) /* of Gemma 4 the directories of Hugging Face alone are read so far */
         return ct_refuse_name(path, "general.architecture", arch->s, err);
     snprintf(key, sizeof key, "%s.attention.causal", (*known)->name);
     const struct ct_meta *causal = ct_file_meta(f, key);

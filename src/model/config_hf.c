@@ -116,8 +116,14 @@ static void hf_rope(struct reader *r, const char *key, const struct ct_json_valu
         if (!ct_json_given(o, "factor")) /* transformers needs it too */
             hf_refuse_key(&sub, CARAT_E_FORMAT, name, "which needs a factor beside it");
         kind->rope_factor = hf_number(&sub, "factor", 1, 1e-3, 1e5);
-    } else if (type && !ct_json_is_text(type, "default")) {
-        hf_refuse_key(&sub, CARAT_E_UNSUPPORTED, name, "but carat runs \"default\" and \"linear\" only");
+    } else if (ct_json_is_text(type, "proportional")) { /* the first pairs turn, as if all did */
+        const double share = hf_number(&sub, "partial_rotary_factor", 1, 0, 1);
+        kind->rotated = (int)(share * kind->head_dim / 2);
+    } else if (ct_json_is_text(type, "default")) {
+        kind->rotated = kind->head_dim / 2;
+    } else if (type) {
+        hf_refuse_key(&sub, CARAT_E_UNSUPPORTED, name,
+                      "but carat runs \"default\", \"linear\" and \"proportional\" only");
     }
     r->status = sub.status;
 }
@@ -180,17 +186,90 @@ static void hf_layers(struct reader *r, struct ct_config *c, const struct ct_arc
         c->layer[i] = l;
 }
 
+/* What global layers of Gemma 4 have of their own; in what transformers saves again it stands layer by
+ * layer. */
+static void hf_global_layers(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
+{
+    if (!a->global_head_dim)
+        return;
+    const bool v_is_k = hf_flag(r, "attention_k_eq_v", false);
+    const int head_dim = hf_count(r, "global_head_dim", a->global_head_dim, 1 << 16);
+    const int n_kv_head = hf_count(r, "num_global_key_value_heads", c->layer[0].n_kv_head, 1024);
+    const struct ct_json_value *layers = hf_object(r, "per_layer_config");
+    char of_layers[64], of_layer[64], key[16];
+    struct reader each = hf_inside(r, "per_layer_config", layers, of_layers);
+
+    c->layer[c->n_layer - 1].attn_type = CT_GLOBAL; /* whatever is said: the reference makes it so */
+    for (int i = 0; i < c->n_layer; i++) {
+        struct ct_layer_config *l = &c->layer[i];
+        const bool global = l->attn_type == CT_GLOBAL;
+        snprintf(key, sizeof key, "%d", i);
+        const struct ct_json_value *own = layers ? hf_object(&each, key) : NULL;
+        struct reader layer = hf_inside(&each, key, own, of_layer);
+        l->v_is_k = global && v_is_k;
+        if (own) {
+            l->head_dim = hf_count(&layer, "head_dim", l->head_dim, 1 << 16);
+            l->n_kv_head = hf_count(&layer, "num_key_value_heads", l->n_kv_head, 1024);
+        } else if (global && !layers) {
+            l->head_dim = head_dim;
+            l->n_kv_head = v_is_k ? n_kv_head : l->n_kv_head;
+        }
+        each.status = layer.status;
+    }
+    r->status = each.status;
+}
+
+/* Layers of one kind turn their heads by one table. */
+static void hf_check_kinds(struct reader *r, const struct ct_config *c)
+{
+    for (int i = 0; i < c->n_layer && !r->status; i++) {
+        const struct ct_layer_config *l = &c->layer[i];
+        const int of_kind = c->attn[l->attn_type].head_dim;
+        if (l->head_dim != of_kind)
+            r->status = ct_fail(r->err, CARAT_E_UNSUPPORTED,
+                                "%s: layer %d has heads of %d values, others of its kind have %d", r->path, i,
+                                l->head_dim, of_kind);
+    }
+}
+
+/* What some members of Gemma 4 have and carat does not run yet. */
+static void hf_refuse_parts(struct reader *r, const struct ct_architecture *a)
+{
+    static const struct {
+        const char *key;
+        int fallback;
+        const char *what;
+    } parts[] = {
+        {"hidden_size_per_layer_input", 256,
+         "which means inputs of each layer, which carat does not run yet"},
+        {"num_kv_shared_layers", 0, "which means layers that share K and V, which carat does not run yet"},
+    };
+
+    if (!a->v_norms)
+        return;
+    for (size_t i = 0; i < CT_COUNT(parts); i++)
+        if (hf_number(r, parts[i].key, parts[i].fallback, 0, 1 << 20) > 0 && !r->status)
+            r->status = ct_fail(r->err, CARAT_E_UNSUPPORTED, "%s: %s%s is not 0, %s", r->path, r->within,
+                                parts[i].key, parts[i].what);
+    if (hf_flag(r, "enable_moe_block", false))
+        hf_refuse_key(r, CARAT_E_UNSUPPORTED, "enable_moe_block",
+                      "which means experts, which carat does not run yet");
+}
+
 /* Window and rotary embedding of local and of global layers, in the older spelling and in that of
  * rope_parameters. */
 static void hf_kinds(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
 {
-    int head_dim = c->layer[0].head_dim, window = 0;
+    int head_dim[CT_ATTN_TYPES] = {c->layer[0].head_dim, c->layer[0].head_dim}, window = 0;
     struct ct_attn *global = &c->attn[CT_GLOBAL], *local = &c->attn[CT_LOCAL];
+
+    for (int i = 0; i < c->n_layer; i++)
+        head_dim[c->layer[i].attn_type] = c->layer[i].head_dim;
 
     if (a->hf.window)
         window = hf_count(r, "sliding_window", a->hf.window, 1 << 24);
-    *global = (struct ct_attn){0, head_dim, head_dim / 2, 0, 1};
-    *local = (struct ct_attn){window, head_dim, head_dim / 2, 0, 1};
+    *global = (struct ct_attn){0, head_dim[CT_GLOBAL], (int)(a->rotated * head_dim[CT_GLOBAL] / 2), 0, 1};
+    *local = (struct ct_attn){window, head_dim[CT_LOCAL], head_dim[CT_LOCAL] / 2, 0, 1};
     global->rope_base = hf_number(r, "rope_theta", a->rope_base, 1.0001, 1e12);
     local->rope_base = a->qk_norms ? hf_number(r, "rope_local_base_freq", a->rope_base_local, 1.0001, 1e12)
                                    : global->rope_base;
@@ -216,9 +295,10 @@ static void hf_kinds(struct reader *r, struct ct_config *c, const struct ct_arch
 static void hf_text(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
 {
     c->architecture = a->name;
-    c->norm_plus_one = true;
+    c->norm_plus_one = !a->norms_as_stored;
     c->post_norms = a->post_norms;
     c->qk_norms = a->qk_norms;
+    c->v_norms = a->v_norms;
     c->n_vocab = hf_count(r, "vocab_size", a->hf.n_vocab, 1 << 24);
     c->hidden = hf_count(r, "hidden_size", a->hf.hidden, 1 << 17);
     c->n_layer = hf_count(r, "num_hidden_layers", a->hf.n_layer, CT_MAX_LAYERS);
@@ -230,7 +310,9 @@ static void hf_text(struct reader *r, struct ct_config *c, const struct ct_archi
     int period = hf_count(r, "sliding_window_pattern",
                           hf_count(r, "_sliding_window_pattern", a->period, 1 << 16), 1 << 16);
     hf_layer_kinds(r, c, a->hf.window ? period : 1);
+    hf_global_layers(r, c, a);
     hf_kinds(r, c, a);
+    hf_check_kinds(r, c);
 }
 
 /* config.json is a few kilobytes. */
@@ -296,9 +378,10 @@ static carat_status hf_architecture(struct reader *r, const struct ct_json_value
 
     if (!type)
         return r->status ? r->status : ct_fail(r->err, CARAT_E_FORMAT, "%s: model_type is missing", r->path);
-    *nested = ct_json_is_text(type, "gemma3");
     struct ct_str name = ct_json_str(type);
-    if (*nested) {
+    const struct ct_architecture *inner = ct_architecture_within(name);
+    *nested = inner != NULL;
+    if (inner) {
         const struct ct_json_value *text = hf_object(r, "text_config");
         if (!text)
             return r->status ? r->status
@@ -307,7 +390,7 @@ static carat_status hf_architecture(struct reader *r, const struct ct_json_value
         r->within = "text_config.";
         type = ct_json_given(r->o, "model_type");
         key = "model_type in text_config";
-        name = ct_json_is(type, CT_JSON_STRING) ? ct_json_str(type) : (struct ct_str){"gemma3_text", 11};
+        name = ct_json_is(type, CT_JSON_STRING) ? ct_json_str(type) : ct_str_of(inner->model_type);
     }
     *a = ct_architecture_of_type(name);
     if (*a)
@@ -324,6 +407,7 @@ static carat_status hf_root(struct reader *r, const struct ct_json_value *root, 
 
     CT_TRY(hf_architecture(r, root, &a, &nested));
     CT_TRY(hf_refuse(r, root));
+    hf_refuse_parts(r, a);
     hf_text(r, c, a);
     c->multimodal = nested;
     if (nested) { /* rows from the image token on are padding */

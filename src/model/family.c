@@ -7,6 +7,7 @@
 const struct ct_architecture ct_architectures[] = {
     {.name = "gemma",
      .model_type = "gemma",
+     .rotated = 1,
      .period = 1,
      .rope_base = 1e4,
      .rope_base_local = 1e4,
@@ -15,6 +16,7 @@ const struct ct_architecture ct_architectures[] = {
     {.name = "gemma2",
      .model_type = "gemma2",
      .post_norms = true,
+     .rotated = 1,
      .period = 2,
      .window = 4096,
      .rope_base = 1e4,
@@ -31,9 +33,27 @@ const struct ct_architecture ct_architectures[] = {
      .window = 512,
      .rope_base = 1e6,
      .rope_base_local = 1e4,
+     .wrapper = "gemma3",
+     .rotated = 1,
      .n_text_vocab = 262144,
      .end_of_turn = 106,
      .hf = {262208, 2304, 9216, 26, 8, 4, 256, 131072, 4096, 256}},
+    {.name = "gemma4",
+     .model_type = "gemma4_text",
+     .wrapper = "gemma4",
+     .post_norms = true,
+     .qk_norms = true,
+     .norms_as_stored = true,
+     .v_norms = true,
+     .rotated = 0.25,
+     .global_head_dim = 512,
+     .period = 6,
+     .window = 512,
+     .rope_base = 1e6,
+     .rope_base_local = 1e4,
+     .n_text_vocab = 262144,
+     .end_of_turn = 106,
+     .hf = {262144, 2304, 9216, 30, 8, 4, 256, 131072, 512, 1}},
 };
 const int ct_architecture_count = (int)CT_COUNT(ct_architectures);
 
@@ -68,6 +88,14 @@ const struct ct_architecture *ct_architecture_of_type(struct ct_str model_type)
 {
     for (int i = 0; i < ct_architecture_count; i++)
         if (ct_str_is(model_type, ct_architectures[i].model_type))
+            return &ct_architectures[i];
+    return NULL;
+}
+
+const struct ct_architecture *ct_architecture_within(struct ct_str model_type)
+{
+    for (int i = 0; i < ct_architecture_count; i++)
+        if (ct_architectures[i].wrapper && ct_str_is(model_type, ct_architectures[i].wrapper))
             return &ct_architectures[i];
     return NULL;
 }

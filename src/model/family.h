@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* family.h: the facts of Gemma 1, 2 and 3, once: what the models of an architecture share, what
+/* family.h: the facts of Gemma 1 to 4, once: what the models of an architecture share, what
  * config.json leaves out because transformers' classes say it, and the published members. MODEL.md has
  * their sources. */
 #ifndef CT_FAMILY_H
@@ -8,12 +8,17 @@
 #include "model/config.h"
 
 struct ct_architecture {
-    const char *name;       /* as GGUF and messages call it: "gemma", "gemma2", "gemma3" */
+    const char *name;       /* as GGUF and messages call it: "gemma", "gemma2", "gemma3", "gemma4" */
     const char *model_type; /* as config.json calls its text model */
+    const char *wrapper;    /* and a model around that, which also sees; NULL: there is none */
     bool post_norms;        /* norms after attention and feed-forward */
     bool qk_norms;
-    int period; /* layer i is global when (i + 1) % period == 0; 1: all are */
-    int window; /* of local layers, where GGUF states none; 0: there are no local layers */
+    bool norms_as_stored; /* else 1 is added to the weights of norms that a checkpoint holds */
+    bool v_norms;         /* V is normed without a weight, and each layer scales what leaves it */
+    double rotated;       /* share of the pairs of global layers that turn, where config.json says none */
+    int global_head_dim;  /* 0: that of the other layers */
+    int period;           /* layer i is global when (i + 1) % period == 0; 1: all are */
+    int window;           /* of local layers, where GGUF states none; 0: there are no local layers */
     double rope_base, rope_base_local;
     float attn_cap, logit_cap; /* 0: none */
     int n_text_vocab;          /* ids from here on are padding or stand for pictures; 0: no such ids */
@@ -32,6 +37,8 @@ extern const int ct_architecture_count;
 /* NULL: not one that carat runs. */
 const struct ct_architecture *ct_architecture_named(struct ct_str name);
 const struct ct_architecture *ct_architecture_of_type(struct ct_str model_type);
+const struct ct_architecture *
+ct_architecture_within(struct ct_str model_type); /* of a model that also sees */
 const struct ct_architecture *ct_architecture_with(bool post_norms, bool qk_norms);
 /* The id of <end_of_turn> for a model without a tokenizer; -1 when its vocabulary is too small to be a
  * published one, or the architecture is not known. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forward.c: Gemma 1, 2 and 3 as prose. What a verb means: backend/backend.h; why a step is there: MODEL.md.
+/* forward.c: Gemma 1 to 4 as prose. What a verb means: backend/backend.h; why a step is there: MODEL.md.
  * What the members of the family do differently is data: an absent weight leaves values as they are, a cap of
  * 0 does not cap, a layer has its own window, rope and cache. The last step, from here to logits, is head.c.
  * */
@@ -9,11 +9,8 @@ void ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_w
 {
     struct ct_backend *b = p->backend;
     const struct ct_weights *w = p->weights;
-    const ct_mat x = p->x;     /* [rows][hidden] the residual stream */
-    const ct_mat h = p->h;     /* [rows][hidden] what a block reads, then what it gives */
-    const ct_mat q = p->q;     /* [rows][n_head][head_dim] what each head looks for */
-    const ct_mat a = p->a;     /* [rows][n_head][head_dim] what it found */
-    const ct_mat ffn = p->ffn; /* [rows][ffn] the wider layer of the feed-forward */
+    const ct_mat x = p->x; /* [rows][hidden] the residual stream */
+    const ct_mat h = p->h; /* [rows][hidden] what a block reads, then what it gives */
 
     p->layer = 0;
     begin_pass(b, rows, watch);
@@ -21,14 +18,18 @@ void ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_w
 
     for (; p->layer < p->config->n_layer; p->layer++) {
         const struct ct_layer *l = &w->layer[p->layer];
-        const ct_mat k = made_by(&l->k, p->k); /* [rows][n_kv_head][head_dim] what each row is found by */
-        const ct_mat v = made_by(&l->v, p->v); /* [rows][n_kv_head][head_dim] and what it tells then */
+        const ct_mat q = made_by(&l->q, p->q);        /* [rows][n_head][head_dim] what each head looks for */
+        const ct_mat k = made_by(&l->k, p->k);        /* [rows][n_kv_head][head_dim] what a row is found by */
+        const ct_mat v = made_by(&l->v, p->v);        /* [rows][n_kv_head][head_dim] and what it tells then */
+        const ct_mat a = made_by(&l->q, p->a);        /* [rows][n_head][head_dim] what each head found */
+        const ct_mat ffn = made_by(&l->gate, p->ffn); /* [rows][ffn] the wider layer of the feed-forward */
 
         /* Attention: every row looks at the rows before it, through heads of its own. */
         norm(b, h, x, &l->attn_norm);
         project_qkv(b, q, k, v, h, &l->q, &l->k, &l->v); /* no k and v: the layer reads another's */
-        qk_norm(b, q, &l->q_norm);                       /* Gemma 3; each head by itself */
+        qk_norm(b, q, &l->q_norm);                       /* from Gemma 3 on; each head by itself */
         qk_norm(b, k, &l->k_norm);
+        qk_norm(b, v, &l->v_norm);  /* Gemma 4 */
         rope(b, q, l->c.attn_type); /* from here on q and k know their positions */
         rope(b, k, l->c.attn_type);
         kv_write(b, l->kv, k, v);
@@ -43,6 +44,7 @@ void ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_w
         project_geglu(b, ffn, h, &l->gate, &l->up, &l->down); /* gelu(gate) * up, which down reads */
         project(b, h, ffn, &l->down);
         residual_norm(b, x, h, &l->ffn_post_norm);
+        scale(b, x, &l->out_scale); /* Gemma 4: all of the stream, times one number */
     }
     norm(b, h, x, &w->final_norm); /* what the head reads */
 }

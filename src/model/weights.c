@@ -13,7 +13,7 @@ struct slot {
     size_t at;        /* of the ct_weight in ct_layer */
     bool matrix;      /* else a norm */
     enum ct_dim rows, cols;
-    enum { ALWAYS, POST_NORMS, QK_NORMS } when; /* the model has it */
+    enum { ALWAYS, POST_NORMS, QK_NORMS, V_NORMS, V_IS_NOT_K } when; /* the model, or its layer, has it */
 };
 
 #define AT(field) offsetof(struct ct_layer, field)
@@ -21,7 +21,7 @@ static const struct slot slots[] = {
     {"attn_norm", AT(attn_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, ALWAYS},
     {"attn_q", AT(q), true, CT_DIM_Q, CT_DIM_HIDDEN, ALWAYS},
     {"attn_k", AT(k), true, CT_DIM_KV, CT_DIM_HIDDEN, ALWAYS},
-    {"attn_v", AT(v), true, CT_DIM_KV, CT_DIM_HIDDEN, ALWAYS},
+    {"attn_v", AT(v), true, CT_DIM_KV, CT_DIM_HIDDEN, V_IS_NOT_K},
     {"attn_output", AT(o), true, CT_DIM_HIDDEN, CT_DIM_Q, ALWAYS},
     {"attn_q_norm", AT(q_norm), false, CT_DIM_ONE, CT_DIM_HEAD, QK_NORMS},
     {"attn_k_norm", AT(k_norm), false, CT_DIM_ONE, CT_DIM_HEAD, QK_NORMS},
@@ -31,15 +31,22 @@ static const struct slot slots[] = {
     {"ffn_up", AT(up), true, CT_DIM_FFN, CT_DIM_HIDDEN, ALWAYS},
     {"ffn_down", AT(down), true, CT_DIM_HIDDEN, CT_DIM_FFN, ALWAYS},
     {"post_ffw_norm", AT(ffn_post_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, POST_NORMS},
+    {"layer_output_scale", AT(out_scale), false, CT_DIM_ONE, CT_DIM_ONE, V_NORMS},
 };
 static const struct slot embedding = {"token_embd", 0, true, CT_DIM_VOCAB, CT_DIM_HIDDEN, ALWAYS};
 static const struct slot final_norm = {"output_norm", 0, false, CT_DIM_ONE, CT_DIM_HIDDEN, ALWAYS};
 
-/* The slot behind s (NULL: the first one) that layers of the model have; NULL: there is none. */
-static const struct slot *next_slot(const struct slot *s, const struct ct_config *c)
+/* The slot behind s (NULL: the first one) that a layer of the model has; NULL: there is none. */
+static const struct slot *next_slot(const struct slot *s, const struct ct_config *c, int layer)
 {
+    const bool has[] = {[ALWAYS] = true,
+                        [POST_NORMS] = c->post_norms,
+                        [QK_NORMS] = c->qk_norms,
+                        [V_NORMS] = c->v_norms,
+                        [V_IS_NOT_K] = !c->layer[layer].v_is_k};
+
     for (s = s ? s + 1 : slots; s < slots + CT_COUNT(slots); s++)
-        if (s->when == ALWAYS || (s->when == POST_NORMS ? c->post_norms : c->qk_norms))
+        if (has[s->when])
             return s;
     return NULL;
 }
@@ -285,6 +292,33 @@ static carat_status check_last_layer(struct ct_binding *b)
                    t->name, (unsigned long long)t->offset, b->c->n_layer, b->origin->layers);
 }
 
+/* What a layer has besides its slots: V's weight where K's makes both, and ones for a norm without a weight,
+ * since times 1 is exact. */
+static void share_weights(struct ct_layer *l)
+{
+    if (l->c.v_is_k)
+        l->v = l->k;
+}
+
+static carat_status bind_ones(struct ct_binding *b)
+{
+    int widest = 0;
+
+    for (int i = 0; i < b->c->n_layer; i++)
+        widest = CT_MAX(widest, b->c->layer[i].head_dim);
+    float *ones = ct_arena_push(b->arena, (size_t)widest, sizeof *ones);
+    if (!ones)
+        return ct_no_memory(b->err, ct_file_path(b->f));
+    for (int i = 0; i < widest; i++)
+        ones[i] = 1;
+    for (int i = 0; i < b->c->n_layer; i++) {
+        const int n = b->c->layer[i].head_dim;
+        b->w->layer[i].v_norm =
+            (struct ct_weight){CT_F32, CT_LAYOUT_ROWS, 1, n, (size_t)n * sizeof *ones, ones, 1};
+    }
+    return CARAT_OK;
+}
+
 static const struct ct_container *const containers[] = {
     [CT_FILE_HF] = &ct_container_hf, [CT_FILE_GGUF] = &ct_container_gguf, [CT_FILE_SBS] = &ct_container_sbs};
 
@@ -308,9 +342,12 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
     CT_TRY(bind_slot(&b, &w->final_norm, &c->layer[0], -1, &final_norm));
     for (int i = 0; i < c->n_layer; i++) {
         w->layer[i].c = c->layer[i];
-        for (const struct slot *s = NULL; (s = next_slot(s, c));)
+        for (const struct slot *s = NULL; (s = next_slot(s, c, i));)
             CT_TRY(bind_slot(&b, slot_weight(&w->layer[i], s), &c->layer[i], i, s));
+        share_weights(&w->layer[i]);
     }
+    if (c->v_norms)
+        CT_TRY(bind_ones(&b));
     CT_TRY(check_missing(&b));
     CT_TRY(check_last_layer(&b));
     count_unused(&b);
@@ -348,10 +385,12 @@ carat_status ct_weights_move(struct ct_weights *w, struct ct_config *c, const st
     moved.head = moved.embed;
     if (!w->tied)
         CT_TRY(move_matrix(&b, &moved.head, "output", -1));
-    for (int i = 0; i < c->n_layer; i++)
-        for (const struct slot *s = NULL; (s = next_slot(s, c));)
+    for (int i = 0; i < c->n_layer; i++) {
+        for (const struct slot *s = NULL; (s = next_slot(s, c, i));)
             if (s->matrix)
                 CT_TRY(move_matrix(&b, slot_weight(&moved.layer[i], s), s->name, i));
+        share_weights(&moved.layer[i]);
+    }
     moved.unused = ct_file_packed(copy)->unused.s;
     *w = moved;
     return CARAT_OK;
@@ -368,9 +407,10 @@ void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const
     to->layer = layer;
     for (int i = 0; i < c->n_layer; i++) {
         layer[i] = from->layer[i];
-        for (const struct slot *s = NULL; (s = next_slot(s, c));)
+        for (const struct slot *s = NULL; (s = next_slot(s, c, i));)
             if (s->matrix)
                 *slot_weight(&layer[i], s) = b->verb.pack_weight(b, *slot_weight(&layer[i], s));
+        share_weights(&layer[i]);
     }
 }
 
@@ -383,7 +423,7 @@ carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config 
     origin->name(name, w, c, "token_embd", -1);
     CT_TRY(visit(user, "token_embd", name, &w->embed));
     for (int i = 0; i < c->n_layer; i++)
-        for (const struct slot *s = NULL; (s = next_slot(s, c));) {
+        for (const struct slot *s = NULL; (s = next_slot(s, c, i));) {
             snprintf(slot, sizeof slot, "blk.%d.%s", i, s->name);
             origin->name(name, w, c, s->name, i);
             CT_TRY(visit(user, slot, name, slot_weight(&w->layer[i], s)));

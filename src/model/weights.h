@@ -10,8 +10,8 @@
 struct ct_layer {
     struct ct_layer_config c;
     const struct ct_kv *kv; /* that it reads, and writes if it has K and V; the engine's */
-    struct ct_weight attn_norm, q, k, v, o, q_norm, k_norm, attn_post_norm;
-    struct ct_weight ffn_norm, gate, up, down, ffn_post_norm;
+    struct ct_weight attn_norm, q, k, v, o, q_norm, k_norm, v_norm, attn_post_norm;
+    struct ct_weight ffn_norm, gate, up, down, ffn_post_norm, out_scale;
 };
 
 struct ct_weights {

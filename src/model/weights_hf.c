@@ -8,21 +8,22 @@ static const char *const prefixes[] = {"model.", "language_model.model.", "model
 static const struct {
     const char *slot, *name;
 } hf_names[] = {
-    {"token_embd", "embed_tokens"},
-    {"output_norm", "norm"},
-    {"attn_norm", "input_layernorm"},
-    {"attn_q", "self_attn.q_proj"},
-    {"attn_k", "self_attn.k_proj"},
-    {"attn_v", "self_attn.v_proj"},
-    {"attn_output", "self_attn.o_proj"},
-    {"attn_q_norm", "self_attn.q_norm"},
-    {"attn_k_norm", "self_attn.k_norm"},
-    {"post_attention_norm", "post_attention_layernorm"},
-    {"ffn_norm", "pre_feedforward_layernorm"},
-    {"ffn_gate", "mlp.gate_proj"},
-    {"ffn_up", "mlp.up_proj"},
-    {"ffn_down", "mlp.down_proj"},
-    {"post_ffw_norm", "post_feedforward_layernorm"},
+    {"token_embd", "embed_tokens.weight"},
+    {"output_norm", "norm.weight"},
+    {"attn_norm", "input_layernorm.weight"},
+    {"attn_q", "self_attn.q_proj.weight"},
+    {"attn_k", "self_attn.k_proj.weight"},
+    {"attn_v", "self_attn.v_proj.weight"},
+    {"attn_output", "self_attn.o_proj.weight"},
+    {"attn_q_norm", "self_attn.q_norm.weight"},
+    {"attn_k_norm", "self_attn.k_norm.weight"},
+    {"post_attention_norm", "post_attention_layernorm.weight"},
+    {"ffn_norm", "pre_feedforward_layernorm.weight"},
+    {"ffn_gate", "mlp.gate_proj.weight"},
+    {"ffn_up", "mlp.up_proj.weight"},
+    {"ffn_down", "mlp.down_proj.weight"},
+    {"post_ffw_norm", "post_feedforward_layernorm.weight"},
+    {"layer_output_scale", "layer_scalar"},
 };
 
 void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
@@ -42,9 +43,9 @@ void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, co
         i++;
     assert(i < CT_COUNT(hf_names));
     if (layer < 0)
-        snprintf(name, CT_TENSOR_NAME, "%s%s.weight", prefix, hf_names[i].name);
+        snprintf(name, CT_TENSOR_NAME, "%s%s", prefix, hf_names[i].name);
     else
-        snprintf(name, CT_TENSOR_NAME, "%slayers.%d.%s.weight", prefix, layer, hf_names[i].name);
+        snprintf(name, CT_TENSOR_NAME, "%slayers.%d.%s", prefix, layer, hf_names[i].name);
 }
 
 /* The prefix is that of the embedding. */

@@ -319,6 +319,22 @@ static void cpu_residual_norm(struct ct_backend *b, ct_mat x, ct_mat y, const st
     run_rows(&(struct job){.b = ct_cpu(b), .row = residual_norm_row, .out = x, .in = y, .w = w});
 }
 
+static void scale_row(struct job *j, int row, int thread)
+{
+    const float by = *(const float *)j->w->data;
+    float *x = ct_row(j->out, row);
+
+    (void)thread;
+    for (int i = 0; i < j->out.cols; i++)
+        x[i] = x[i] * by;
+}
+
+static void cpu_scale(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
+{
+    assert(w->type == CT_F32 && w->cols == 1);
+    run_rows(&(struct job){.b = ct_cpu(b), .row = scale_row, .out = x, .w = w});
+}
+
 /* ---- making one ---- */
 
 /* The level's own name in place of the caller's, who need not keep it. */
@@ -369,6 +385,7 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
                  .select_rows = cpu_select_rows,
                  .attend = ct_cpu_attend,
                  .residual_norm = cpu_residual_norm,
+                 .scale = cpu_scale,
                  .facts = ct_cpu_facts,
                  .serving = ct_cpu_serving,
                  .cost = ct_cpu_cost},
