@@ -347,6 +347,12 @@ static inline void qk_norm(struct ct_backend *b, ct_mat x, const struct ct_weigh
 {
     CT_TRACED(b, qk_norm, (b, x, w), .n_out = 1, .out = &x, .n = 1, .w = &w);
 }
+/* The same where there is a weight; else nobody hears of it. */
+static inline void v_norm(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
+{
+    if (w->data)
+        qk_norm(b, x, w);
+}
 /* out = in * w^T */
 static inline void project(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *w)
 {
@@ -414,7 +420,7 @@ static inline void residual_norm(struct ct_backend *b, ct_mat x, ct_mat y, const
 {
     CT_TRACED(b, residual_norm, (b, x, y, w), .n_out = 1, .out = &x, .n = 1, .w = &w);
 }
-/* x *= w, which is one number */
+/* x *= w, which is one number; without it nobody hears of it. */
 static inline void scale(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
 {
     if (w->data) {

@@ -410,7 +410,7 @@ static carat_status hf_root(struct reader *r, const struct ct_json_value *root, 
     hf_refuse_parts(r, a);
     hf_text(r, c, a);
     c->multimodal = nested;
-    if (nested) { /* rows from the image token on are padding */
+    if (nested && a->pictures_last) {
         r->o = root;
         r->within = "";
         int first = a->n_text_vocab ? a->n_text_vocab : c->n_vocab;

@@ -34,6 +34,7 @@ const struct ct_architecture ct_architectures[] = {
      .rope_base = 1e6,
      .rope_base_local = 1e4,
      .wrapper = "gemma3",
+     .pictures_last = true,
      .rotated = 1,
      .n_text_vocab = 262144,
      .end_of_turn = 106,

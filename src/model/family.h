@@ -22,6 +22,7 @@ struct ct_architecture {
     double rope_base, rope_base_local;
     float attn_cap, logit_cap; /* 0: none */
     int n_text_vocab;          /* ids from here on are padding or stand for pictures; 0: no such ids */
+    bool pictures_last;        /* of a model that also sees: so are those from the id of a picture on */
     int32_t end_of_turn;       /* the id of <end_of_turn> */
     /* The defaults of the class in transformers. */
     struct {

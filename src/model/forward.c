@@ -29,7 +29,7 @@ void ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_w
         project_qkv(b, q, k, v, h, &l->q, &l->k, &l->v); /* no k and v: the layer reads another's */
         qk_norm(b, q, &l->q_norm);                       /* from Gemma 3 on; each head by itself */
         qk_norm(b, k, &l->k_norm);
-        qk_norm(b, v, &l->v_norm);  /* Gemma 4 */
+        v_norm(b, v, &l->v_norm);   /* Gemma 4 */
         rope(b, q, l->c.attn_type); /* from here on q and k know their positions */
         rope(b, k, l->c.attn_type);
         kv_write(b, l->kv, k, v);

@@ -23,6 +23,7 @@ static void config_of(struct ct_config *c, const struct ct_member *m)
                                                m->ffn,
                                                (i + 1) % a->period ? CT_LOCAL : CT_GLOBAL,
                                                i,
+                                               false,
                                                (float)(1 / sqrt(m->query_scalar)),
                                                a->attn_cap};
 }
