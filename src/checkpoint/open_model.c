@@ -47,7 +47,12 @@ static carat_status load_config(carat_model *m, const carat_model_options *o, ca
 {
     if (o->log && ct_file_note(m->file))
         o->log(o->user, ct_file_note(m->file));
-    return wants_weights(m, o) ? ct_config_read(&m->config, m->file, err) : CARAT_OK;
+    if (!wants_weights(m, o))
+        return CARAT_OK;
+    CT_TRY(ct_config_read(&m->config, m->file, err));
+    if (o->log && m->config.made_global)
+        o->log(o->user, "config.json says that the last layer is local; as in the reference, it is global");
+    return CARAT_OK;
 }
 
 static carat_status load_weights(carat_model *m, const carat_model_options *o, carat_error *err)

@@ -30,6 +30,7 @@ struct ct_config {
     bool post_norms;    /* norms after attention and feed-forward: Gemma 2 and 3 */
     bool qk_norms;      /* Gemma 3 and 4 */
     bool v_norms;       /* Gemma 4: V is normed without a weight, and a layer scales what leaves it */
+    bool made_global;   /* the last layer, which is said to be local */
     float norm_eps, logit_cap;
     float embed_scale;           /* 0 until weights are bound: depends on the stored type for safetensors */
     double embed_scale_override; /* GGUF key carat.embedding_scale; 0: none */

@@ -199,6 +199,7 @@ static void hf_global_layers(struct reader *r, struct ct_config *c, const struct
     char of_layers[64], of_layer[64], key[16];
     struct reader each = hf_inside(r, "per_layer_config", layers, of_layers);
 
+    c->made_global = c->layer[c->n_layer - 1].attn_type != CT_GLOBAL;
     c->layer[c->n_layer - 1].attn_type = CT_GLOBAL; /* whatever is said: the reference makes it so */
     for (int i = 0; i < c->n_layer; i++) {
         struct ct_layer_config *l = &c->layer[i];

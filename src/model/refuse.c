@@ -4,7 +4,7 @@
  * containers. src/file names files that are no checkpoint at all, src/quant stored types. */
 #include "model/refuse.h"
 
-#define RUNS "it runs Gemma 1, 2, 3 and FunctionGemma"
+#define RUNS "it runs Gemma 1, 2, 3, FunctionGemma and dense models of Gemma 4"
 
 #define PLAIN                                                                                                \
     "carat reads plain safetensors (BF16, F16, F32) and quantised GGUF files: open the original or a GGUF "  \
@@ -19,7 +19,9 @@ static const struct relative {
     {"gemma3n", "a Gemma 3n model", RUNS},
     {"gemma4assistant", "a drafter for Gemma 4", RUNS},
     {"gemma4mtp", "a drafter for Gemma 4", RUNS},
-    {"gemma4", "a Gemma 4 model", RUNS},
+    {"gemma4unifiedassistant", "a drafter for Gemma 4", RUNS},
+    {"gemma4unified", "a Gemma 4 model without encoders", RUNS},
+    {"gemma4", "a Gemma 4 model in another form than the dense one of a Hugging Face directory", RUNS},
     {"recurrentgemma", "a RecurrentGemma model", RUNS},
     {"paligemma", "a PaliGemma model", RUNS},
     {"shieldgemma2", "a ShieldGemma 2 model", RUNS},

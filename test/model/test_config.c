@@ -111,10 +111,82 @@ static void test_gemma3_dialects(void **unused)
     assert_int_equal(now.layer[2].attn_type, CT_GLOBAL);
 }
 
+#define GEMMA4(more) "{\"model_type\":\"gemma4_text\",\"hidden_size_per_layer_input\":0" more "}"
+
+/* The released 31B config: global layers have heads of their own, and V is what K is before its norm. */
+static void test_gemma4(void **unused)
+{
+    struct ct_config c = accept(
+        "{\"model_type\":\"gemma4\",\"image_token_id\":258880,\"text_config\":{\"hidden_size\":5376,"
+        "\"intermediate_size\":21504,\"num_hidden_layers\":60,\"num_attention_heads\":32,"
+        "\"num_key_value_heads\":16,\"num_global_key_value_heads\":4,\"sliding_window\":1024,"
+        "\"attention_k_eq_v\":true,\"hidden_size_per_layer_input\":0,\"final_logit_softcapping\":30.0}}");
+    (void)unused;
+    assert_string_equal(c.architecture, "gemma4");
+    assert_true(c.multimodal && c.post_norms && c.qk_norms && c.v_norms && c.tied);
+    assert_false(c.norm_plus_one || c.made_global);
+    assert_int_equal(c.n_text_vocab, 0); /* what stands for pictures lies among the ids, and ends nothing */
+    assert_true(c.logit_cap == 30);
+    for (int i = 0; i < c.n_layer; i++) {
+        const struct ct_layer_config *l = &c.layer[i];
+        const bool global = (i + 1) % 6 == 0;
+        assert_int_equal(l->attn_type, global ? CT_GLOBAL : CT_LOCAL);
+        assert_int_equal(l->head_dim, global ? 512 : 256);
+        assert_int_equal(l->n_kv_head, global ? 4 : 16);
+        assert_true(l->v_is_k == global && l->attn_scale == 1 && l->attn_cap == 0);
+    }
+    assert_int_equal(c.attn[CT_GLOBAL].rotated, 64);
+    assert_int_equal(c.attn[CT_LOCAL].rotated, 128);
+    assert_true(c.attn[CT_GLOBAL].rope_base == 1e6 && c.attn[CT_LOCAL].rope_base == 1e4);
+    c = accept(GEMMA4(",\"num_global_key_value_heads\":2")); /* which counts only where V is K */
+    assert_true(c.layer[5].n_kv_head == 4 && c.layer[5].head_dim == 512 && !c.layer[5].v_is_k);
+}
+
+/* What transformers saves again says the same layer by layer. */
+static void test_gemma4_dialects(void **unused)
+{
+    struct ct_config old = accept(
+        GEMMA4(",\"num_hidden_layers\":3,\"attention_k_eq_v\":true,\"global_head_dim\":32,\"head_dim\":16,"
+               "\"num_global_key_value_heads\":2,\"sliding_window_pattern\":2"));
+    struct ct_config now =
+        accept(GEMMA4(",\"num_hidden_layers\":3,\"attention_k_eq_v\":true,\"head_dim\":16,\"layer_types\":"
+                      "[\"sliding_attention\",\"full_attention\",\"full_attention\"],\"per_layer_config\":"
+                      "{\"1\":{\"head_dim\":32,\"num_key_value_heads\":2},\"2\":{\"head_dim\":32,\"num_key_"
+                      "value_heads\":2}}"));
+    (void)unused;
+    assert_memory_equal(old.attn, now.attn, sizeof old.attn);
+    assert_memory_equal(old.layer, now.layer, 3 * sizeof old.layer[0]);
+    assert_int_equal(now.layer[2].head_dim, 32);
+    assert_true(old.made_global && !now.made_global);
+    assert_int_equal(old.layer[2].attn_type, CT_GLOBAL);
+}
+
+/* A share of the pairs turns; the others' number is cut to a whole one. */
+static void test_gemma4_shares(void **unused)
+{
+    static const struct {
+        const char *share;
+        int rotated;
+    } rows[] = {{"0", 0}, {"0.25", 64}, {"0.2519", 64}, {"1", 256}};
+    (void)unused;
+    for (size_t i = 0; i < CT_COUNT(rows); i++) {
+        char json[256];
+        snprintf(json, sizeof json,
+                 GEMMA4(",\"rope_parameters\":{\"full_attention\":{\"rope_type\":\"proportional\","
+                        "\"partial_rotary_factor\":%s}}"),
+                 rows[i].share);
+        struct ct_config c = accept(json);
+        assert_int_equal(c.attn[CT_GLOBAL].rotated, rows[i].rotated);
+        assert_int_equal(c.attn[CT_GLOBAL].head_dim, 512);
+        assert_int_equal(c.attn[CT_LOCAL].rotated, 128);
+    }
+}
+
 static void test_refusals(void **unused)
 {
     (void)unused;
-    refuse("{\"model_type\":\"gemma4\"}", CARAT_E_UNSUPPORTED, "gemma4");
+    refuse("{\"model_type\":\"gemma4\"}", CARAT_E_FORMAT, "text_config is missing");
+    refuse("{\"model_type\":\"gemma4_unified\"}", CARAT_E_UNSUPPORTED, "gemma4_unified");
     refuse("{}", CARAT_E_FORMAT, "model_type");
     refuse("[1]", CARAT_E_FORMAT, "JSON object");
     refuse("{\"model_type\":\"gemma\",", CARAT_E_FORMAT, "config.json");
@@ -225,8 +297,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemma1),        cmocka_unit_test(test_gemma2),
         cmocka_unit_test(test_gemma3_sparse), cmocka_unit_test(test_gemma3_dialects),
-        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_wrong_values),
-        cmocka_unit_test(test_every_prefix),
+        cmocka_unit_test(test_gemma4),        cmocka_unit_test(test_gemma4_dialects),
+        cmocka_unit_test(test_gemma4_shares), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_wrong_values),  cmocka_unit_test(test_every_prefix),
     };
     return cmocka_run_group_tests_name("model: config", tests, NULL, NULL);
 }

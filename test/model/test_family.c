@@ -29,12 +29,15 @@ static void architectures(void **state)
             assert_ptr_equal(ct_architecture_with(a->post_norms, a->qk_norms), a);
         if (a->wrapper)
             assert_ptr_equal(ct_architecture_within(str(a->wrapper)), a);
+        assert_true(a->rotated == (a->v_norms ? 0.25 : 1));
         assert_true((a->window > 0) == (a->period > 1) && (a->hf.window > 0) == (a->window > 0));
     }
     assert_null(ct_architecture_named(str("gemma5")));
-    assert_null(ct_architecture_within(str("gemma3_text")));
     assert_null(ct_architecture_named(str("gemma3_text")));
     assert_null(ct_architecture_of_type(str("gemma3")));
+    assert_null(ct_architecture_of_type(str("gemma4")));
+    assert_null(ct_architecture_within(str("gemma3_text")));
+    assert_null(ct_architecture_within(str("gemma2")));
     assert_null(ct_architecture_with(false, true));
 }
 

@@ -15,7 +15,7 @@ static const struct foreign {
 
 struct marks {
     const struct ct_chat_known *known; /* NULL: none of the published ones */
-    bool present, sound, function, turns, refuses_system;
+    bool present, sound, function, turns, gemma4, refuses_system;
     bool foreign[CT_COUNT(foreign_words)];
 };
 
@@ -41,6 +41,7 @@ static struct marks marks_of(struct ct_str text)
     m.known = ct_chat_find(text);
     m.function = text_contains(text, "start_function_declaration");
     m.turns = text_contains(text, ct_controls[CT_CONTROL_START_OF_TURN].text);
+    m.gemma4 = text_contains(text, "<|turn>");
     m.refuses_system = text_contains(text, "System role not supported");
     for (size_t i = 0; i < CT_COUNT(foreign_words); i++)
         m.foreign[i] = text_contains(text, foreign_words[i].word);
@@ -173,7 +174,12 @@ static void write_note(const struct ct_file *f, const struct marks *m, const str
     const char *word = foreign_word(m, found->chat);
 
     note[0] = 0;
-    if (m->present && found->chat == CT_CHAT_NONE)
+    if (m->gemma4 && found->chat == CT_CHAT_NONE)
+        snprintf(
+            note, CT_CHAT_NOTE,
+            "%.300s: its chat template is that of Gemma 4, which carat does not have yet, so none is used",
+            ct_file_path(f));
+    else if (m->present && found->chat == CT_CHAT_NONE)
         snprintf(note, CT_CHAT_NOTE,
                  "%.300s: its chat template is %s, so none is used; gemma, gemma3 and functiongemma are "
                  "built in and can be named",

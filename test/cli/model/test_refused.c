@@ -42,28 +42,48 @@ static void odd_tokenizer(struct bad_place *p, const void *with)
 #define FILES(...)     directory, &(const struct hf){"{\"model_type\":\"gemma2\"}", NULL, {__VA_ARGS__}}, 4
 #define TYPE(name)     CONFIG("\"model_type\":\"" name "\"")
 #define GEMMA3(more)   CONFIG("\"model_type\":\"gemma3_text\"," more)
+#define GEMMA4(more)   CONFIG("\"model_type\":\"gemma4_text\",\"hidden_size_per_layer_input\":0," more)
 
 #define WHERE "/config.json: "
-#define RUNS  "which carat does not run; it runs Gemma 1, 2, 3 and FunctionGemma"
+#define RUNS  "which carat does not run; it runs Gemma 1, 2, 3, FunctionGemma and dense models of Gemma 4"
 #define PLAIN "open the original or a GGUF of it"
 
 static const struct bad_case relatives[] = {
     {"refused", "Gemma 3n", TYPE("gemma3n"), {WHERE, "is a Gemma 3n model, " RUNS}},
     {"refused", "Gemma 3n, text only", TYPE("gemma3n_text"), {WHERE, "is a Gemma 3n model, " RUNS}},
-    {"refused", "Gemma 4", TYPE("gemma4"), {WHERE, "is a Gemma 4 model, " RUNS}},
     {"refused",
-     "Gemma 4 with an odd tokenizer",
+     "Gemma 4 with inputs of each layer, which is the default",
+     CONFIG("\"model_type\":\"gemma4\",\"text_config\":{}"),
+     {WHERE "text_config.hidden_size_per_layer_input is not 0",
+      "inputs of each layer, which carat does not"}},
+    {"refused",
+     "the same with an odd tokenizer",
      odd_tokenizer,
-     &(const struct hf){.config = "{\"model_type\":\"gemma4\"}"},
+     &(const struct hf){.config = "{\"model_type\":\"gemma4_text\",\"hidden_size_per_layer_input\":64}"},
      4,
-     {WHERE, "is a Gemma 4 model, " RUNS}},
-    {"refused", "Gemma 4, text only", TYPE("gemma4_text"), {WHERE, "is a Gemma 4 model, " RUNS}},
-    {"refused", "Gemma 4 without encoders", TYPE("gemma4_unified"), {WHERE, "is a Gemma 4 model, " RUNS}},
-    {"refused", "a drafter", TYPE("gemma4_assistant"), {WHERE, "is a drafter for Gemma 4, " RUNS}},
+     {WHERE "hidden_size_per_layer_input is not 0", "inputs of each layer, which carat does not run yet"}},
     {"refused",
-     "Gemma 4 inside Gemma 3",
-     CONFIG("\"model_type\":\"gemma3\",\"text_config\":{\"model_type\":\"gemma4_text\"}"),
-     {"model_type in text_config \"gemma4_text\"", "is a Gemma 4 model, " RUNS}},
+     "Gemma 4 with shared K and V",
+     GEMMA4("\"num_kv_shared_layers\":2"),
+     {WHERE "num_kv_shared_layers is not 0", "layers that share K and V, which carat does not run yet"}},
+    {"refused",
+     "Gemma 4 with experts",
+     GEMMA4("\"enable_moe_block\":true"),
+     {WHERE "enable_moe_block at byte ", " is true, which means experts, which carat does not run yet"}},
+    {"refused",
+     "Gemma 4 without encoders",
+     TYPE("gemma4_unified"),
+     {WHERE, "is a Gemma 4 model without encoders, " RUNS}},
+    {"refused",
+     "its text",
+     TYPE("gemma4_unified_text"),
+     {WHERE, "is a Gemma 4 model without encoders, " RUNS}},
+    {"refused", "a drafter", TYPE("gemma4_assistant"), {WHERE, "is a drafter for Gemma 4, " RUNS}},
+    {"refused", "another", TYPE("gemma4_unified_assistant"), {WHERE, "is a drafter for Gemma 4, " RUNS}},
+    {"refused",
+     "a part of Gemma 4",
+     TYPE("gemma4_vision"),
+     {WHERE, "is a Gemma 4 model in another form than the dense one", RUNS}},
     {"refused", "RecurrentGemma", TYPE("recurrent_gemma"), {WHERE, "is a RecurrentGemma model, " RUNS}},
     {"refused",
      "PaliGemma",
@@ -264,7 +284,12 @@ static void metadata(struct bad_place *p, const void *with)
 
 static const struct bad_case ggufs[] = {
     {"refused", "Gemma 3n", ARCH("gemma3n"), {"general.architecture \"gemma3n\" is a Gemma 3n model, " RUNS}},
-    {"refused", "Gemma 4", ARCH("gemma4"), {"general.architecture \"gemma4\" is a Gemma 4 model, " RUNS}},
+    {"refused",
+     "Gemma 4",
+     ARCH("gemma4"),
+     {"general.architecture \"gemma4\" is a Gemma 4 model in another form than the dense one of a Hugging "
+      "Face "
+      "directory, " RUNS}},
     {"refused", "a drafter", ARCH("gemma4-assistant"), {"is a drafter for Gemma 4, " RUNS}},
     {"refused", "another drafter", ARCH("gemma4_mtp"), {"is a drafter for Gemma 4, " RUNS}},
     {"refused", "EmbeddingGemma", ARCH("gemma-embedding"), {"is an EmbeddingGemma model, " RUNS}},
