@@ -42,8 +42,22 @@ int ct_tap_name(const carat_engine *e, int i, char name[32])
     if (i < 0 || k >= CT_COUNT(named))
         return 0;
     snprintf(name, 32, named[k].name, e->first_layer + i / OF_LAYER);
+    if (named[k].place == PLACE(q)) { /* as wide as the layer has it */
+        const struct ct_layer *l = &e->weights.layer[i / OF_LAYER];
+        const struct ct_weight *const made[] = {&l->q, &l->k, &l->v};
+        return made[named[k].out]->rows;
+    }
     memcpy(&m, (const char *)&e->pass + named[k].buffer, sizeof m);
     return m.cols;
+}
+
+/* Whether a value has that name. What leaves a layer of Gemma 4 is scaled after the last sum. */
+static bool tap_has_name(const carat_engine *e, size_t name, const char *verb, int place, int out)
+{
+    const bool scaled = e->config.v_norms && named[name].place == PLACE(ffn_post_norm);
+
+    return strcmp(scaled ? "scale" : named[name].verb, verb) == 0 &&
+           (scaled ? PLACE(out_scale) : named[name].place) == place && named[name].out == out;
 }
 
 /* Hands over `rows` rows of one output, with the name that it may have. */
@@ -63,7 +77,7 @@ static void tell(struct ct_tap *t, const struct ct_event *event, int out, int fi
                      .values = values};
 
     for (size_t i = 0; i < CT_COUNT(named); i++)
-        if (strcmp(named[i].verb, event->verb) == 0 && named[i].place == place && named[i].out == out)
+        if (tap_has_name(e, i, event->verb, place, out))
             snprintf(name, sizeof name, named[i].name, tap.layer);
     t->callback(t->user, &tap);
 }
