@@ -289,8 +289,8 @@ static float *read_taps(const char *path, size_t *n)
     return x;
 }
 
-/* The stream behind each layer, but for newer members behind the last one, and final_norm, within 1e-4 of the largest value of the reference's hidden states (NUMERICS.md
- * section 9). */
+/* The stream behind each layer, for newer members but the last one, and final_norm: within 1e-4 of the
+ * largest value of the reference's hidden states (NUMERICS.md section 9). */
 static void taps_of_the_reference(void **state)
 {
     static const struct {
