@@ -178,8 +178,8 @@ static void hf_layers(struct reader *r, struct ct_config *c, const struct ct_arc
     l.n_kv_head = hf_count(r, "num_key_value_heads", a->hf.n_kv_head, 1024);
     l.head_dim = hf_count(r, "head_dim", a->hf.head_dim, 1 << 16);
     l.attn_cap = hf_cap(r, "attn_logit_softcapping", a->attn_cap);
-    double scalar = l.head_dim;
-    if (a->hf.query_scalar > 0)
+    double scalar = a->hf.query_scalar > 0 ? a->hf.query_scalar : l.head_dim;
+    if (a->hf.query_scalar > 1)
         scalar = hf_number(r, "query_pre_attn_scalar", a->hf.query_scalar, 1e-6, 1e9);
     l.attn_scale = (float)(1 / __builtin_sqrt(scalar));
     for (int i = 0; i < c->n_layer; i++)

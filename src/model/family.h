@@ -27,7 +27,7 @@ struct ct_architecture {
     /* The defaults of the class in transformers. */
     struct {
         int n_vocab, hidden, ffn, n_layer, n_head, n_kv_head, head_dim, max_context, window;
-        double query_scalar; /* 0: it is head_dim, whatever config.json says */
+        double query_scalar; /* 0: it is head_dim; 0 and 1: whatever config.json says */
     } hf;
 };
 extern const struct ct_architecture ct_architectures[];

@@ -140,6 +140,8 @@ static void test_gemma4(void **unused)
     assert_true(c.attn[CT_GLOBAL].rope_base == 1e6 && c.attn[CT_LOCAL].rope_base == 1e4);
     c = accept(GEMMA4(",\"num_global_key_value_heads\":2")); /* which counts only where V is K */
     assert_true(c.layer[5].n_kv_head == 4 && c.layer[5].head_dim == 512 && !c.layer[5].v_is_k);
+    c = accept(GEMMA4(",\"query_pre_attn_scalar\":256")); /* which the reference does not know here */
+    assert_true(c.layer[0].attn_scale == 1);
 }
 
 /* What transformers saves again says the same layer by layer. */

@@ -264,27 +264,31 @@ static void real_text_line(void *t, int line, json_t *golden)
     check_stream(t, line, golden, CARAT_SPECIAL);
 }
 
-static void check_real(const char *family)
+static void check_real(const char *family, int n)
 {
     char path[1024];
     struct ct_tokenizer *t = real_tokenizer(family);
-    snprintf(path, sizeof path, "%s/tokenizer/%s-decode.jsonl", shared(), family);
-    assert_int_equal(each_line(path, real_line, t), 93);
-    snprintf(path, sizeof path, "%s/tokenizer/%s.jsonl", shared(), family);
-    assert_int_equal(each_line(path, real_text_line, t), 601);
+    assert_int_equal(each_line(real_goldens(path, family, "-decode"), real_line, t), n);
+    assert_int_equal(each_line(real_goldens(path, family, ""), real_text_line, t), 601);
     ct_tokenizer_free(t);
 }
 
 static void real_gemma3(void **state)
 {
     (void)state;
-    check_real("gemma3");
+    check_real("gemma3", 93);
 }
 
 static void real_gemma(void **state)
 {
     (void)state;
-    check_real("gemma");
+    check_real("gemma", 93);
+}
+
+static void real_gemma4(void **state)
+{
+    (void)state;
+    check_real("gemma4", 74);
 }
 
 int main(void)
@@ -292,7 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(model_decode),    cmocka_unit_test(round_trip),     cmocka_unit_test(bad_bytes),
         cmocka_unit_test(too_little_room), cmocka_unit_test(visible_tokens), cmocka_unit_test(real_gemma3),
-        cmocka_unit_test(real_gemma),
+        cmocka_unit_test(real_gemma),      cmocka_unit_test(real_gemma4),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

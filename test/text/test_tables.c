@@ -146,8 +146,7 @@ static void real_vocabulary(const char *family)
 {
     char path[1024];
     struct ct_tokenizer *t = real_tokenizer(family);
-    snprintf(path, sizeof path, "%s/tokenizer/%s.jsonl", shared(), family);
-    check_round_trip(t, path);
+    check_round_trip(t, real_goldens(path, family, ""));
 }
 
 static void real_gemma(void **state)
@@ -160,6 +159,12 @@ static void real_gemma3(void **state)
 {
     (void)state;
     real_vocabulary("gemma3");
+}
+
+static void real_gemma4(void **state)
+{
+    (void)state;
+    real_vocabulary("gemma4");
 }
 
 /* Of a pair that is merged twice the last rank holds, and it is there once. */
@@ -177,9 +182,8 @@ static void repeated_merges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_vocabularies),
-        cmocka_unit_test(real_gemma),
-        cmocka_unit_test(real_gemma3),
+        cmocka_unit_test(small_vocabularies), cmocka_unit_test(real_gemma),
+        cmocka_unit_test(real_gemma3),        cmocka_unit_test(real_gemma4),
         cmocka_unit_test(repeated_merges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

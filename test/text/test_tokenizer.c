@@ -99,8 +99,7 @@ static void check_real(const char *family)
 {
     char path[1024];
     struct ct_tokenizer *t = real_tokenizer(family);
-    snprintf(path, sizeof path, "%s/tokenizer/%s.jsonl", shared(), family);
-    assert_int_equal(each_line(path, real_line, t), 601);
+    assert_int_equal(each_line(real_goldens(path, family, ""), real_line, t), 601);
     ct_tokenizer_free(t);
 }
 
@@ -114,6 +113,12 @@ static void real_gemma(void **state)
 {
     (void)state;
     check_real("gemma");
+}
+
+static void real_gemma4(void **state)
+{
+    (void)state;
+    check_real("gemma4");
 }
 
 /* ---- policy ---- */
@@ -557,7 +562,8 @@ int main(void)
         cmocka_unit_test(engines_agree), cmocka_unit_test(engines_agree_densely),
         cmocka_unit_test(one_character), cmocka_unit_test(broken_files),
         cmocka_unit_test(small_json),    cmocka_unit_test(real_gemma3),
-        cmocka_unit_test(real_gemma),    cmocka_unit_test(reading_stops),
+        cmocka_unit_test(real_gemma),    cmocka_unit_test(real_gemma4),
+        cmocka_unit_test(reading_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

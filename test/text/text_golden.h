@@ -123,7 +123,15 @@ static inline const char *shared(void)
     return path;
 }
 
-/* The real tokenizer.json of gemma or gemma3; skips when it cannot be unpacked. */
+/* The file of a real vocabulary's goldens, "" or "-decode" behind its name. */
+static inline const char *real_goldens(char path[1024], const char *family, const char *what)
+{
+    const bool newer = strcmp(family, "gemma4") == 0;
+    snprintf(path, 1024, "%s%s/tokenizer/%s%s.jsonl", shared(), newer ? "/../family" : "", family, what);
+    return path;
+}
+
+/* The real tokenizer.json of gemma, gemma3 or gemma4; skips when it cannot be unpacked. */
 static inline struct ct_tokenizer *real_tokenizer(const char *family)
 {
     char command[2048], line[64] = "";
