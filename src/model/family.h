@@ -38,8 +38,8 @@ extern const int ct_architecture_count;
 /* NULL: not one that carat runs. */
 const struct ct_architecture *ct_architecture_named(struct ct_str name);
 const struct ct_architecture *ct_architecture_of_type(struct ct_str model_type);
-const struct ct_architecture *
-ct_architecture_within(struct ct_str model_type); /* of a model that also sees */
+/* The one inside a model that also sees. */
+const struct ct_architecture *ct_architecture_within(struct ct_str model_type);
 const struct ct_architecture *ct_architecture_with(bool post_norms, bool qk_norms);
 /* The id of <end_of_turn> for a model without a tokenizer; -1 when its vocabulary is too small to be a
  * published one, or the architecture is not known. */

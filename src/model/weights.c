@@ -292,14 +292,14 @@ static carat_status check_last_layer(struct ct_binding *b)
                    t->name, (unsigned long long)t->offset, b->c->n_layer, b->origin->layers);
 }
 
-/* What a layer has besides its slots: V's weight where K's makes both, and ones for a norm without a weight,
- * since times 1 is exact. */
+/* Where K's weight makes V too, V has no slot of its own. */
 static void share_weights(struct ct_layer *l)
 {
     if (l->c.v_is_k)
         l->v = l->k;
 }
 
+/* The norm of V has no weight: it gets ones, since times 1 is exact. */
 static carat_status bind_ones(struct ct_binding *b)
 {
     int widest = 0;

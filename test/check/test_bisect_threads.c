@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_bisect_threads.c: two bisections at once, on engines that others evaluate with meanwhile, give what
- * each gives alone; a third one on the same engines is told that they are busy. `make check` runs it under
- * ThreadSanitizer too. */
+ * each gives alone; a third one on the same engines is told that they are busy. `make check-deep` runs it
+ * under ThreadSanitizer too. */
 #include "bisect_util.h"
 
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_threads.c: the thread rules of carat.h. Two models, two engines of each and four threads with their
  * own sessions give the bits of one thread alone; a second call on one session is told that it is busy;
- * callbacks may call into the library; sessions come and go from all threads. `make check` runs it under
- * ThreadSanitizer too. */
+ * callbacks may call into the library; sessions come and go from all threads. `make check-deep` runs it
+ * under ThreadSanitizer too. */
 #include "vector_util.h"
 
 #include <pthread.h>

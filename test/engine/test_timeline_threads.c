@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_timeline_threads.c: sessions of one engine that generate, are saved and loaded, go back, are forked
- * and cancelled, all at once: each has the ids and the file of one that is alone. `make check` runs it under
- * ThreadSanitizer too. What one thread does with timelines is test_timeline*.c's. */
+ * and cancelled, all at once: each has the ids and the file of one that is alone. `make check-deep` runs it
+ * under ThreadSanitizer too. What one thread does with timelines is test_timeline*.c's. */
 #include "os/scratch.h"
 #include "timeline_util.h"
 
