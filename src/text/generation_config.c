@@ -261,8 +261,11 @@ carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, 
     int n_own = t ? ct_tokenizer_end_ids(t, own, (int)CT_COUNT(own)) : 0;
     for (int i = 0; i < n_own; i++)
         CT_TRY(add_id(&set, own[i], "stop ids"));
-    /* Configurations of Gemma 1 and 2 name <eos> only, though their instruction-tuned models end a turn. */
+    /* Configurations of Gemma 1 and 2 name <eos> only, though their instruction-tuned models end a turn. The
+     * keys of GGUF have no name for the token behind Gemma 4's calls. */
     CT_TRY(add_control(&set, t, CT_CONTROL_END_OF_TURN));
+    CT_TRY(add_control(&set, t, CT_CONTROL_TURN_END));
+    CT_TRY(add_control(&set, t, CT_CONTROL_TOOL_RESPONSE));
     if (chat == CT_CHAT_FUNCTIONGEMMA)
         CT_TRY(add_control(&set, t, CT_CONTROL_START_RESPONSE));
     if (!t)
@@ -271,18 +274,39 @@ carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, 
     return CARAT_OK;
 }
 
+/* The ids of an array in GGUF. */
+static carat_status add_array(struct id_set *set, const char *key)
+{
+    const struct ct_meta *m = ct_file_meta(set->f, key);
+    if (!m)
+        return CARAT_OK;
+    if (m->type != CT_META_ARRAY || (m->elem != CT_META_INT && m->elem != CT_META_UINT))
+        return ct_bad_file(set->err, ct_file_path(set->f),
+                           "metadata key \"%s\" at byte %llu: expected an array of token ids", key,
+                           (unsigned long long)m->offset);
+    for (uint64_t i = 0; i < m->count; i++) {
+        double id = ct_meta_number(m, i);
+        if (id < set->n_vocab)
+            CT_TRY(add_id(set, (int64_t)id, key));
+    }
+    return CARAT_OK;
+}
+
 carat_status ct_banned_ids(const struct ct_file *f, const struct ct_tokenizer *t, int n_vocab, int32_t *ids,
                            int cap, int *n, carat_error *err)
 {
     static const char *const keys[] = {"image_token_index", "image_token_id",  "boi_token_index",
                                        "boi_token_id",      "eoi_token_index", "eoi_token_id",
-                                       "audio_token_id",    "boa_token_id",    "eoa_token_id"};
+                                       "audio_token_id",    "boa_token_id",    "eoa_token_id",
+                                       "eoa_token_index",   "video_token_id"};
     static const char *const suppressed[] = {"suppress_tokens"};
     struct id_set set = {f, ids, 0, cap, n_vocab, err};
     for (int c = 0; c < CT_CONTROLS; c++)
         if (ct_controls[c].use == CT_CONTROL_OF_IMAGE || ct_controls[c].use == CT_CONTROL_OF_AUDIO)
             CT_TRY(add_control(&set, t, (enum ct_control)c));
-    if (ct_file_kind(f) != CT_FILE_GGUF) {
+    if (ct_file_kind(f) == CT_FILE_GGUF) {
+        CT_TRY(add_array(&set, "tokenizer.ggml.suppress_tokens"));
+    } else {
         CT_TRY(add_side(&set, "config.json", false, keys, CT_COUNT(keys)));
         CT_TRY(add_side(&set, "generation_config.json", false, suppressed, CT_COUNT(suppressed)));
     }

@@ -16,13 +16,14 @@ carat_status ct_sampling_defaults(carat_sampling *out, const struct ct_file *f, 
 carat_status ct_sampling_check(const carat_sampling *s, int n_vocab, carat_error *err);
 
 /* The ids that end generation, each once, all below n_vocab: those of config.json (text_config too),
- * generation_config.json or the GGUF eos, eot and eom keys, the tokenizer's own, <end_of_turn>, and for
- * FunctionGemma <start_function_response>. t may be NULL; then end_of_turn is one of them, unless it is
- * -1. E_FORMAT (a wrong type, a negative id, more than cap ids), E_MEMORY. */
+ * generation_config.json or the GGUF eos, eot and eom keys, the tokenizer's own, <end_of_turn>, for
+ * FunctionGemma <start_function_response>, for Gemma 4 <turn|> and <|tool_response>. t may be NULL; then
+ * end_of_turn is one of them, unless it is -1. E_FORMAT (a wrong type, a negative id, more than cap ids),
+ * E_MEMORY. */
 carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, int32_t end_of_turn,
                          enum ct_chat chat, int n_vocab, int32_t *ids, int cap, int *n, carat_error *err);
-/* The ids that stand for pictures or sound and mean nothing as output, and those that generation_config.json
- * suppresses. Like ct_stop_ids. */
+/* The ids that stand for pictures, films or sound and mean nothing as output, and those that
+ * generation_config.json or the GGUF key suppress_tokens suppresses. Like ct_stop_ids. */
 carat_status ct_banned_ids(const struct ct_file *f, const struct ct_tokenizer *t, int n_vocab, int32_t *ids,
                            int cap, int *n, carat_error *err);
 

@@ -65,6 +65,15 @@ static void put_u32(struct gguf *g, const char *key, uint32_t value)
     put(g, &value, 4);
 }
 
+/* of INT32 for 5, UINT32 for 4 */
+static void put_array(struct gguf *g, const char *key, uint32_t type, const uint32_t *value, uint64_t n)
+{
+    put_key(g, key, 9);
+    put(g, &type, 4);
+    put(g, &n, 8);
+    put(g, value, n * 4);
+}
+
 static void put_f32(struct gguf *g, const char *key, float value)
 {
     put_key(g, key, 6);
@@ -339,6 +348,22 @@ static void stop_ids(void **state)
     ct_tokenizer_free(t);
 }
 
+/* Gemma 4's end of a turn and what follows a call, whatever the files say. */
+static void stop_ids_gemma4(void **state)
+{
+    (void)state;
+    static const char *const old[] = {"<end_of_turn>", "<unused44>"}, *const names[] = {"<turn|>",
+                                                                                        "<|tool_response>"};
+    struct ct_tokenizer *t = renamed_tokenizer(old, names, CT_COUNT(names));
+    check_stop(open_config(NULL, NULL), t, -1, 600, "1 106 50");
+    check_stop(open_config(NULL, "{\"eos_token_id\":[1,106,50]}"), t, -1, 600, "1 106 50");
+    struct gguf g;
+    begin_gguf(&g);
+    put_u32(&g, "tokenizer.ggml.eos_token_id", 106);
+    check_stop(open_gguf(&g), t, -1, 600, "106 1 50");
+    ct_tokenizer_free(t);
+}
+
 static void banned_ids(void **state)
 {
     (void)state;
@@ -358,17 +383,67 @@ static void banned_ids(void **state)
     expect_ids(ids, n, "");
     ct_tokenizer_free(t);
     /* what stands for pictures and sound is known by its name */
-    static const char *const old[] = {"<unused0>", "<unused1>", "<unused2>",
-                                      "<unused3>", "<unused4>", "<unused5>"},
-                             *const names[] = {"<start_of_image>", "<end_of_image>", "<image_soft_token>",
-                                               "<start_of_audio>", "<end_of_audio>", "<audio_soft_token>"};
-    t = renamed_tokenizer(old, names, CT_COUNT(names));
-    assert_int_equal(ct_banned_ids(f, t, 600, ids, 8, &n, NULL), CARAT_OK);
-    assert_int_equal(n, CT_COUNT(names));
-    for (size_t i = 0; i < CT_COUNT(names); i++)
-        assert_int_equal(ids[i], ct_tokenizer_id(t, names[i]));
+    static const char *const old[] = {"<unused0>", "<unused1>", "<unused2>", "<unused3>",
+                                      "<unused4>", "<unused5>", "<unused6>"},
+                             *const names[2][7] = {{"<start_of_image>", "<end_of_image>",
+                                                    "<image_soft_token>", "<start_of_audio>",
+                                                    "<end_of_audio>", "<audio_soft_token>"},
+                                                   {"<|image>", "<image|>", "<|image|>", "<|video|>",
+                                                    "<|audio>", "<audio|>", "<|audio|>"}};
+    for (size_t newer = 0; newer < 2; newer++) {
+        size_t n_names = 6 + newer;
+        t = renamed_tokenizer(old, names[newer], n_names);
+        assert_int_equal(ct_banned_ids(f, t, 600, ids, 8, &n, NULL), CARAT_OK);
+        assert_int_equal(n, n_names);
+        for (size_t i = 0; i < n_names; i++)
+            assert_int_equal(ids[i], ct_tokenizer_id(t, names[newer][i]));
+        ct_tokenizer_free(t);
+    }
     ct_file_close(f);
-    ct_tokenizer_free(t);
+    f = open_config("{\"video_token_id\":9,\"eoa_token_index\":8}", NULL);
+    assert_int_equal(ct_banned_ids(f, NULL, 600, ids, 8, &n, NULL), CARAT_OK);
+    expect_ids(ids, n, "8 9");
+    ct_file_close(f);
+}
+
+/* What the converter of llama.cpp makes of suppress_tokens; it too passes over ids beyond the vocabulary. */
+static void suppressed_in_gguf(void **state)
+{
+    (void)state;
+    static const char key[] = "tokenizer.ggml.suppress_tokens";
+    static const uint32_t listed[] = {598, 600, 7, UINT32_MAX, INT32_MAX, 598};
+    int32_t ids[4];
+    struct gguf g;
+    struct ct_file *f;
+    carat_error err;
+    for (uint32_t type = 4; type <= 5; type++) { /* unsigned too; the last but two is then beyond, too */
+        int n = -1;
+        begin_gguf(&g);
+        put_array(&g, key, type, listed, CT_COUNT(listed));
+        f = open_gguf(&g);
+        assert_int_equal(ct_banned_ids(f, NULL, 600, ids, 2, &n, &err), CARAT_OK);
+        expect_ids(ids, n, "598 7");
+        assert_int_equal(ct_banned_ids(f, NULL, 600, ids, 1, &n, &err), CARAT_E_FORMAT);
+        assert_non_null(strstr(err.message, key));
+        ct_file_close(f);
+    }
+    for (int bad = 0; bad < 3; bad++) {
+        int n = 77;
+        begin_gguf(&g);
+        if (bad == 0)
+            put_u32(&g, key, 5);
+        else if (bad == 1)
+            put_string(&g, key, "5");
+        else
+            put_array(&g, key, 6, listed, 1);
+        f = open_gguf(&g);
+        assert_int_equal(ct_banned_ids(f, NULL, 600, ids, 4, &n, &err), CARAT_E_FORMAT);
+        assert_int_equal(n, 77);
+        assert_non_null(
+            strstr(err.message, "model.gguf: metadata key \"tokenizer.ggml.suppress_tokens\" at byte "));
+        assert_non_null(strstr(err.message, "expected an array of token ids"));
+        ct_file_close(f);
+    }
 }
 
 static void bad_ids(void **state)
@@ -409,8 +484,9 @@ static void bad_ids(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults), cmocka_unit_test(bad_defaults), cmocka_unit_test(ranges),
-        cmocka_unit_test(stop_ids), cmocka_unit_test(banned_ids),   cmocka_unit_test(bad_ids),
+        cmocka_unit_test(defaults),        cmocka_unit_test(bad_defaults),       cmocka_unit_test(ranges),
+        cmocka_unit_test(stop_ids),        cmocka_unit_test(banned_ids),         cmocka_unit_test(bad_ids),
+        cmocka_unit_test(stop_ids_gemma4), cmocka_unit_test(suppressed_in_gguf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

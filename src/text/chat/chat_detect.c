@@ -41,7 +41,7 @@ static struct marks marks_of(struct ct_str text)
     m.known = ct_chat_find(text);
     m.function = text_contains(text, "start_function_declaration");
     m.turns = text_contains(text, ct_controls[CT_CONTROL_START_OF_TURN].text);
-    m.gemma4 = text_contains(text, "<|turn>");
+    m.gemma4 = text_contains(text, ct_controls[CT_CONTROL_TURN].text);
     m.refuses_system = text_contains(text, "System role not supported");
     for (size_t i = 0; i < CT_COUNT(foreign_words); i++)
         m.foreign[i] = text_contains(text, foreign_words[i].word);

@@ -494,12 +494,12 @@ void ct_tokenizer_name_controls(struct ct_tokenizer *t)
 {
     for (int k = 0; k < CT_CONTROLS; k++) {
         int32_t id = ct_tokenizer_control(t, (enum ct_control)k);
-        bool image =
-            ct_controls[k].use == CT_CONTROL_OF_IMAGE && id >= 0 && t->piece[id].kind == CT_PIECE_USER;
-        if (ct_controls[k].use == CT_CONTROL_OF_CALL)
+        enum ct_control_use use = ct_controls[k].use;
+        bool image = use == CT_CONTROL_OF_IMAGE && id >= 0 && t->piece[id].kind == CT_PIECE_USER;
+        bool always = use == CT_CONTROL_OF_TURN || use == CT_CONTROL_OF_CALL || use == CT_CONTROL_OF_TOOL;
+        if (use == CT_CONTROL_OF_CALL)
             t->visible[k - CT_CONTROL_START_DECLARATION] = id;
-        if (id >= 0 &&
-            (image || ct_controls[k].use == CT_CONTROL_OF_TURN || ct_controls[k].use == CT_CONTROL_OF_CALL))
+        if (id >= 0 && (image || always))
             t->piece[id].kind = CT_PIECE_CONTROL;
     }
 }
@@ -520,6 +520,7 @@ carat_status ct_tokenizer_finish(struct ct_tokenizer *t, const char *name, carat
         t->bos = ct_tokenizer_control(t, CT_CONTROL_BOS);
     ct_tokenizer_add_end(t, ct_tokenizer_control(t, CT_CONTROL_EOS));
     ct_tokenizer_add_end(t, ct_tokenizer_control(t, CT_CONTROL_END_OF_TURN));
+    ct_tokenizer_add_end(t, ct_tokenizer_control(t, CT_CONTROL_TURN_END));
     t->listener = NULL; /* reading is over: the tokenizer is shared from here on */
     if (!index_characters(t))
         return ct_no_memory(err, "the tokenizer");
