@@ -237,6 +237,12 @@ struct ct_verbs {
                    float scale, float cap);
     void (*residual_norm)(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w);
     void (*scale)(struct ct_backend *b, ct_mat x, const struct ct_weight *w);
+    void (*altup_predict)(struct ct_backend *b, ct_mat y, const ct_mat stream[CT_STREAMS],
+                          const struct ct_weight *const w[3]);
+    void (*altup_correct)(struct ct_backend *b, ct_mat y, const ct_mat stream[CT_STREAMS],
+                          const struct ct_weight *const w[4]);
+    void (*altup_match)(struct ct_backend *b, ct_mat y, ct_mat x);
+    void (*cutoff)(struct ct_backend *b, ct_mat x, float deviations);
 
     /* ---- beside it ---- */
 
@@ -419,6 +425,36 @@ static inline void attend(struct ct_backend *b, ct_mat out, ct_mat q, const stru
 static inline void residual_norm(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w)
 {
     CT_TRACED(b, residual_norm, (b, x, y, w), .n_out = 1, .out = &x, .n = 1, .w = &w);
+}
+/* AltUp (Gemma 3n): each stream becomes what is predicted of it, by coefficients that the first one asks for,
+ * and y the first of them. */
+static inline void altup_predict(struct ct_backend *b, ct_mat y, const ct_mat stream[CT_STREAMS],
+                                 const struct ct_weight *norm, const struct ct_weight *router,
+                                 const struct ct_weight *coefs)
+{
+    const struct ct_weight *const w[] = {norm, router, coefs};
+    const ct_mat out[] = {y, stream[0], stream[1], stream[2], stream[3]};
+    CT_TRACED(b, altup_predict, (b, y, stream, w), .n_out = 1 + CT_STREAMS, .out = out, .n = 3, .w = w);
+}
+/* Each stream is corrected by what y, which a layer made of the first one, has over its prediction, by
+ * coefficients that y asks for; y becomes the first of them times scale, a vector. */
+static inline void altup_correct(struct ct_backend *b, ct_mat y, const ct_mat stream[CT_STREAMS],
+                                 const struct ct_weight *norm, const struct ct_weight *router,
+                                 const struct ct_weight *coefs, const struct ct_weight *scale)
+{
+    const struct ct_weight *const w[] = {norm, router, coefs, scale};
+    const ct_mat out[] = {y, stream[0], stream[1], stream[2], stream[3]};
+    CT_TRACED(b, altup_correct, (b, y, stream, w), .n_out = 1 + CT_STREAMS, .out = out, .n = 4, .w = w);
+}
+/* y, in each row, gets the root mean square of x. */
+static inline void altup_match(struct ct_backend *b, ct_mat y, ct_mat x)
+{
+    CT_TRACED(b, altup_match, (b, y, x), .n_out = 1, .out = &y);
+}
+/* x loses, in each row, so many deviations above its mean, and what would be negative is 0. */
+static inline void cutoff(struct ct_backend *b, ct_mat x, float deviations)
+{
+    CT_TRACED(b, cutoff, (b, x, deviations), .n_out = 1, .out = &x);
 }
 /* x *= w, which is one number; without it nobody hears of it. */
 static inline void scale(struct ct_backend *b, ct_mat x, const struct ct_weight *w)

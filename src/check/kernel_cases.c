@@ -250,7 +250,7 @@ void ct_case_product(struct ct_case *c, const struct ct_product *p)
 
 const char *ct_elementwise_name(enum ct_elementwise what)
 {
-    static const char *const name[] = {"norm", "add", "scale", "geglu", "softcap"};
+    static const char *const name[] = {"norm", "add", "scale", "geglu", "softcap", "altup_match", "cutoff"};
     return name[what];
 }
 
@@ -273,9 +273,40 @@ void ct_case_elementwise(struct ct_case *c, enum ct_elementwise what, const floa
             k->scale(out, number, n);
         else if (what == CT_GEGLU)
             k->geglu(out, y, n);
-        else
+        else if (what == CT_SOFTCAP)
             k->softcap(out, number, n);
+        else if (what == CT_ALTUP_MATCH)
+            k->altup_match(out, y, n);
+        else
+            k->cutoff(out, number, n);
         settle_floats(c, l, 0, out, (size_t)n);
+    }
+}
+
+/* Coefficients, the predictions by them, then what a layer made corrects these. */
+void ct_case_altup(struct ct_case *c, const struct ct_stream_rows *s)
+{
+    enum { PREDICT = CT_STREAMS * CT_STREAMS };
+    const size_t n = (size_t)s->n;
+
+    for (int l = 0, mark = c->mark(c); l < c->n_level; l++, c->release(c, mark)) {
+        const struct ct_kernel *k = &c->level[l];
+        float coef[PREDICT], *stream[CT_STREAMS];
+        const float *made = s->x + CT_STREAMS * n;
+        float *x = case_copy(c, s->x, CT_STREAMS * n);
+        if (c->failed)
+            return;
+        for (int i = 0; i < CT_STREAMS; i++)
+            stream[i] = x + (size_t)i * n;
+        c->enter(c, l, "altup_coefs", "");
+        k->altup_coefs(coef, made, &(struct ct_altup){s->norm, s->router, s->coefs, PREDICT}, s->n, 1e-6f);
+        settle_floats(c, l, 0, coef, PREDICT);
+        c->enter(c, l, "altup_predict", "");
+        k->altup_predict(stream, coef, s->n);
+        settle_floats(c, l, 1, x, CT_STREAMS * n);
+        c->enter(c, l, "altup_correct", "");
+        k->altup_correct(stream, made, coef, s->n);
+        settle_floats(c, l, 2, x, CT_STREAMS * n);
     }
 }
 

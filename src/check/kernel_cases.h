@@ -45,8 +45,24 @@ struct ct_product {
 };
 
 /* Operators that change one vector by another, or by a number. */
-enum ct_elementwise { CT_NORM, CT_ADD, CT_SCALE, CT_GEGLU, CT_SOFTCAP, CT_ELEMENTWISE_COUNT };
+enum ct_elementwise {
+    CT_NORM,
+    CT_ADD,
+    CT_SCALE,
+    CT_GEGLU,
+    CT_SOFTCAP,
+    CT_ALTUP_MATCH,
+    CT_CUTOFF,
+    CT_ELEMENTWISE_COUNT
+};
 const char *ct_elementwise_name(enum ct_elementwise what);
+
+/* A row of each stream and what a layer made of the first: x[CT_STREAMS + 1][n]. */
+struct ct_stream_rows {
+    int n;
+    const float *x, *norm, *router,
+        *coefs; /* of struct ct_altup; coefs[CT_STREAMS * CT_STREAMS][CT_STREAMS] */
+};
 
 struct ct_rotation {
     int dim, pairs, position;
@@ -72,6 +88,7 @@ void ct_case_product(struct ct_case *c, const struct ct_product *p);
 void ct_case_elementwise(struct ct_case *c, enum ct_elementwise what, const float *x, const float *y,
                          float number, int n);
 void ct_case_rope(struct ct_case *c, const struct ct_rotation *r);
+void ct_case_altup(struct ct_case *c, const struct ct_stream_rows *s);
 void ct_case_finite(struct ct_case *c, const float *x, int n);
 /* All are finite. */
 void ct_case_log_sum(struct ct_case *c, const float *x, int n);

@@ -53,6 +53,14 @@ struct ct_panels_next {
 /* Floats of scratch that dequantize_row and project need for rows of cols values. */
 #define CT_SCRATCH(cols) (8 * (size_t)ct_pad_group(cols))
 
+/* ---- AltUp (section 6) ---- */
+
+/* What makes coefficients out of a row of a stream. */
+struct ct_altup {
+    const float *norm, *router, *coefs; /* [n], [CT_STREAMS][n], [n_coef][CT_STREAMS] */
+    int n_coef;
+};
+
 /* ---- attention (section 7) ---- */
 
 #define CT_QUERIES 32 /* most queries of a tile */
@@ -84,7 +92,7 @@ enum { CT_DRAW_ARRAYS = 6 };
 
 /* ---- the table of a level ---- */
 
-enum { CT_N_ENTRIES = 28 };
+enum { CT_N_ENTRIES = 33 };
 struct ct_kernel {
     const char *isa;
     const char *by[CT_N_ENTRIES]; /* the level that wrote each entry; ct_kernel_level_of reads it */
@@ -124,6 +132,16 @@ struct ct_kernel {
     void (*geglu)(float *gate, const float *up, int n);
     /* x = cap * tanh(x / cap) */
     void (*softcap)(float *x, float cap, int n);
+    /* Coefficients out[w->n_coef] that a row x[n] of a stream asks for. */
+    void (*altup_coefs)(float *out, const float *x, const struct ct_altup *w, int n, float eps);
+    /* stream[j] += the sum over k of coef[j][k] times stream[k], of n values each. */
+    void (*altup_predict)(float *const stream[CT_STREAMS], const float *coef, int n);
+    /* stream[j] += (coef[j] + 1) times what active has over stream[0]. */
+    void (*altup_correct)(float *const stream[CT_STREAMS], const float *active, const float *coef, int n);
+    /* Gives y the root mean square of x. */
+    void (*altup_match)(float *y, const float *x, int n);
+    /* Takes from x so many deviations above its mean; what would be negative becomes 0. */
+    void (*cutoff)(float *x, float deviations, int n);
     /* inv[i] = base^(-2i/dim) / factor for i < dim/2 */
     void (*rope_frequencies)(double *inv, int dim, double base, double factor);
     /* cos and sin of position * inv[i], i < pairs */

@@ -7,6 +7,7 @@
 #include "quant/quant.h"
 
 #define CT_PANEL_ROWS 16 /* rows side by side in a packed weight */
+#define CT_STREAMS    4  /* residual streams of Gemma 3n (AltUp); layers work on the first */
 
 /* How a weight lies in memory; the model never looks. */
 enum ct_layout {

@@ -63,6 +63,26 @@ static void softcap_case(struct kcheck *c)
     elementwise_case(c, CT_SOFTCAP);
 }
 
+static void match_case(struct kcheck *c)
+{
+    elementwise_case(c, CT_ALTUP_MATCH);
+}
+static void cutoff_case(struct kcheck *c)
+{
+    elementwise_case(c, CT_CUTOFF);
+}
+
+static void altup_case(struct kcheck *c)
+{
+    const int n = draw_length(c);
+    const size_t of_streams = CT_STREAMS * (size_t)n;
+    const struct ct_stream_rows s = {n, inputs(c, of_streams + (size_t)n, false), inputs(c, (size_t)n, true),
+                                     inputs(c, of_streams, true),
+                                     inputs(c, CT_STREAMS * CT_STREAMS * CT_STREAMS, true)};
+
+    ct_case_altup(&c->cases, &s);
+}
+
 static void rope_case(struct kcheck *c)
 {
     static const double bases[] = {10000, 1000000, 500000, 2.5};
@@ -231,20 +251,14 @@ static void draw_case(struct kcheck *c)
 }
 
 const struct kc_vector_case kc_vector_cases[] = {
-    {"norm", norm_case},
-    {"add", add_case},
-    {"scale", scale_case},
-    {"geglu", geglu_case},
-    {"softcap", softcap_case},
-    {"rope", rope_case},
-    {"attend", kc_attend_case},
-    {"finite", finite_case},
-    {"log_sum", log_sum_case},
-    {"entropy", entropy_case},
-    {"draw", draw_case},
-    {"select", kc_select_case},
-    {"input_norms", kc_norms_case},
-    {"prune", kc_prune_case},
-    {"uncap", kc_uncap_case},
+    {"norm", norm_case},         {"add", add_case},
+    {"scale", scale_case},       {"geglu", geglu_case},
+    {"softcap", softcap_case},   {"altup", altup_case},
+    {"altup_match", match_case}, {"cutoff", cutoff_case},
+    {"rope", rope_case},         {"attend", kc_attend_case},
+    {"finite", finite_case},     {"log_sum", log_sum_case},
+    {"entropy", entropy_case},   {"draw", draw_case},
+    {"select", kc_select_case},  {"input_norms", kc_norms_case},
+    {"prune", kc_prune_case},    {"uncap", kc_uncap_case},
 };
 const int kc_vector_case_count = (int)CT_COUNT(kc_vector_cases);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_backend.c: the CPU backend: its memory, and the verbs that work on one row at a time, over kernels
- * and a pool of threads. Weights, products, K and V and attention have files of their own. No result
+ * and a pool of threads. Weights, products, K and V, attention and AltUp have files of their own. No result
  * depends on the threads. */
 #include "backend/cpu/cpu_backend.h"
 
@@ -396,6 +396,7 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
     ct_cpu_kv_verbs(&b->base.verb);
     ct_cpu_product_verbs(&b->base.verb);
     ct_cpu_told_verbs(&b->base.verb);
+    ct_cpu_altup_verbs(&b->base.verb);
     b->o = *o;
     b->o.isa = lasting_name(o->isa);
     b->o.decode_isa = lasting_name(o->decode_isa);

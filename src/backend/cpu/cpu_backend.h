@@ -122,6 +122,9 @@ void ct_cpu_attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_k
 /* cpu_told.c: the verbs beside a pass */
 void ct_cpu_told_verbs(struct ct_verbs *v);
 
+/* cpu_altup.c: the streams of Gemma 3n */
+void ct_cpu_altup_verbs(struct ct_verbs *v);
+
 /* cpu_cost.c */
 struct ct_cost ct_cpu_cost(const struct ct_backend *b, const struct ct_event *event);
 /* What products with weights of a type are made with. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ref.c: the reference kernels, NUMERICS.md in plain C: vector operations and positions here, products in
  * ref_project.c, attention in ref_attend.c, bounds in ref_prune.c, the k best in ref_select.c, sampling in
- * ref_draw.c and ref_chain.c. Compiled once per ISA level from this one source; the levels agree bit for bit
- * because the source fixes every rounding. */
+ * ref_draw.c and ref_chain.c, Gemma 3n's own in ref_altup.c. Compiled once per ISA level from this one
+ * source; the levels agree bit for bit because the source fixes every rounding. */
 #include "kernel/ref/ref.h"
 
 static void norm(float *y, const float *x, const float *w, int n, float eps)
@@ -161,6 +161,11 @@ void CT_NAME(ct_kernel_init)(struct ct_kernel *k)
         .attend_block_q8 = CT_NAME(ct_attend_block),
         .attend_merge = CT_NAME(ct_attend_merge),
         .attend_finish = CT_NAME(ct_attend_finish),
+        .altup_coefs = CT_NAME(ct_altup_coefs),
+        .altup_predict = CT_NAME(ct_altup_predict),
+        .altup_correct = CT_NAME(ct_altup_correct),
+        .altup_match = CT_NAME(ct_altup_match),
+        .cutoff = CT_NAME(ct_cutoff),
         .finite = finite,
         .log_sum = log_sum,
         .entropy = entropy,

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ref_altup.c: what Gemma 3n computes beside the other members: AltUp's four streams and the cut-off of gates
+ * (NUMERICS.md section 6). Its large products are those of ref_project.c. */
+#include "kernel/ref/ref.h"
+
+/* Sums by section 3: of x, and of the squares of what x has over a value. */
+static float sum(const float *x, int n)
+{
+    float p[32] = {0};
+    int i = 0;
+
+    for (; i + 32 <= n; i += 32)
+        for (int j = 0; j < 32; j++)
+            p[j] += x[i + j];
+    for (; i < n; i++)
+        p[i % 32] += x[i];
+    return ct_fold(p);
+}
+
+static float sum_of_squares(const float *x, float over, int n)
+{
+    float p[32] = {0};
+    int i = 0;
+
+    for (; i + 32 <= n; i += 32)
+        for (int j = 0; j < 32; j++) {
+            const float d = x[i + j] - over;
+            p[j] = ct_fma(d, d, p[j]);
+        }
+    for (; i < n; i++) {
+        const float d = x[i] - over;
+        p[i % 32] = ct_fma(d, d, p[i % 32]);
+    }
+    return ct_fold(p);
+}
+
+/* The three products are those of section 3 with f32 activations; the input of the first is made on the way,
+ * so that nobody needs room for it. */
+void CT_NAME(ct_altup_coefs)(float *out, const float *x, const struct ct_altup *w, int n, float eps)
+{
+    const float r = 1.0f / __builtin_sqrtf(sum_of_squares(x, 0, n) / (float)n + eps), s = 1.0f / (float)n;
+    float mode[CT_STREAMS] = {0};
+
+    for (int g = 0; g < n; g += CT_GROUP) {
+        float e[CT_STREAMS] = {0}, o[CT_STREAMS] = {0}, v[CT_GROUP] = {0};
+        const int have = CT_MIN(CT_GROUP, n - g);
+        for (int k = 0; k < have; k++)
+            v[k] = x[g + k] * r * w->norm[g + k] * s;
+        for (int j = 0; j < CT_STREAMS; j++) {
+            const float *row = w->router + (size_t)j * (size_t)n + (size_t)g;
+            for (int k = 0; k + 1 < have; k += 2) {
+                e[j] = ct_fma(row[k], v[k], e[j]);
+                o[j] = ct_fma(row[k + 1], v[k + 1], o[j]);
+            }
+            if (have % 2)
+                e[j] = ct_fma(row[have - 1], v[have - 1], e[j]);
+        }
+        for (int j = 0; j < CT_STREAMS; j++)
+            mode[j] = mode[j] + (e[j] + o[j]);
+    }
+    for (int j = 0; j < CT_STREAMS; j++)
+        mode[j] = ct_tanh(mode[j]);
+    for (int i = 0; i < w->n_coef; i++) {
+        const float *c = w->coefs + (size_t)i * CT_STREAMS;
+        const float e = ct_fma(c[2], mode[2], ct_fma(c[0], mode[0], 0));
+        const float o = ct_fma(c[3], mode[3], ct_fma(c[1], mode[1], 0));
+        out[i] = 0 + (e + o);
+    }
+}
+
+/* What one stream is predicted to be, of values of all. */
+static inline float predicted(const float *c, float h0, float h1, float h2, float h3, float own)
+{
+    return ct_fma(c[3], h3, ct_fma(c[2], h2, ct_fma(c[1], h1, ct_fma(c[0], h0, 0)))) + own;
+}
+
+/* Streams lie apart, which compilers must know to make vectors of the loop. */
+void CT_NAME(ct_altup_predict)(float *const stream[CT_STREAMS], const float *coef, int n)
+{
+    float *restrict a = stream[0], *restrict b = stream[1], *restrict c = stream[2], *restrict d = stream[3];
+    float k[CT_STREAMS * CT_STREAMS];
+
+    memcpy(k, coef, sizeof k);
+    for (int i = 0; i < n; i++) {
+        const float h0 = a[i], h1 = b[i], h2 = c[i], h3 = d[i];
+        a[i] = predicted(k, h0, h1, h2, h3, h0);
+        b[i] = predicted(k + 4, h0, h1, h2, h3, h1);
+        c[i] = predicted(k + 8, h0, h1, h2, h3, h2);
+        d[i] = predicted(k + 12, h0, h1, h2, h3, h3);
+    }
+}
+
+void CT_NAME(ct_altup_correct)(float *const stream[CT_STREAMS], const float *active, const float *coef, int n)
+{
+    float *restrict a = stream[0], *restrict b = stream[1], *restrict c = stream[2], *restrict d = stream[3];
+    const float *restrict made = active;
+    const float ka = coef[0] + 1, kb = coef[1] + 1, kc = coef[2] + 1, kd = coef[3] + 1;
+
+    for (int i = 0; i < n; i++) {
+        const float innovation = made[i] - a[i];
+        a[i] = ct_fma(innovation, ka, a[i]);
+        b[i] = ct_fma(innovation, kb, b[i]);
+        c[i] = ct_fma(innovation, kc, c[i]);
+        d[i] = ct_fma(innovation, kd, d[i]);
+    }
+}
+
+void CT_NAME(ct_altup_match)(float *y, const float *x, int n)
+{
+    const float want = __builtin_sqrtf(sum_of_squares(x, 0, n) / (float)n);
+    const float have = __builtin_sqrtf(CT_MAX(sum_of_squares(y, 0, n) / (float)n, 1e-5f));
+
+    for (int i = 0; i < n; i++)
+        y[i] = y[i] * want / have;
+}
+
+void CT_NAME(ct_cutoff)(float *x, float deviations, int n)
+{
+    const float mean = sum(x, n) / (float)n;
+    const float deviation = __builtin_sqrtf(sum_of_squares(x, mean, n) / (float)n);
+    const float bar = mean + deviations * deviation;
+
+    for (int i = 0; i < n; i++) {
+        const float above = x[i] - bar;
+        x[i] = above < 0 ? 0 : above; /* NaN stays */
+    }
+}
