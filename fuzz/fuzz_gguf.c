@@ -83,6 +83,13 @@ static void read_model(const struct ct_file *f)
     ct_arena_free(&arena);
 }
 
+static void check_named(const struct ct_tokenizer *t, const int32_t *ids, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= ct_tokenizer_size(t))
+            abort();
+}
+
 static void read_text(const struct ct_file *f, const uint8_t *data, size_t size)
 {
     struct ct_tokenizer *t = NULL;
@@ -97,6 +104,12 @@ static void read_text(const struct ct_file *f, const uint8_t *data, size_t size)
         if (ids.ids[i] < 0 || ids.ids[i] >= ct_tokenizer_size(t))
             abort();
     free(ids.ids);
+    int32_t named[64];
+    int n = 0;
+    if (ct_stop_ids(f, t, -1, CT_CHAT_NONE, ct_tokenizer_size(t), named, 64, &n, &err) == CARAT_OK)
+        check_named(t, named, n);
+    if (ct_banned_ids(f, t, ct_tokenizer_size(t), named, 64, &n, &err) == CARAT_OK)
+        check_named(t, named, n);
     ct_tokenizer_free(t);
 }
 

@@ -230,6 +230,24 @@ static carat_status add_side(struct id_set *set, const char *side, bool text_con
     return CARAT_OK;
 }
 
+/* The ids of an array in GGUF. */
+static carat_status add_array(struct id_set *set, const char *key)
+{
+    const struct ct_meta *m = ct_file_meta(set->f, key);
+    if (!m)
+        return CARAT_OK;
+    if (m->type != CT_META_ARRAY || (m->elem != CT_META_INT && m->elem != CT_META_UINT))
+        return ct_bad_file(set->err, ct_file_path(set->f),
+                           "metadata key \"%s\" at byte %llu: expected an array of token ids", key,
+                           (unsigned long long)m->offset);
+    for (uint64_t i = 0; i < m->count; i++) {
+        double id = ct_meta_number(m, i);
+        if (id < set->n_vocab)
+            CT_TRY(add_id(set, (int64_t)id, key));
+    }
+    return CARAT_OK;
+}
+
 static carat_status add_meta(struct id_set *set)
 {
     static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
@@ -239,7 +257,7 @@ static carat_status add_meta(struct id_set *set)
         CT_TRY(ct_file_meta_int(set->f, keys[i], 0, INT32_MAX, &id, set->err));
         CT_TRY(add_id(set, id, keys[i]));
     }
-    return CARAT_OK;
+    return add_array(set, "tokenizer.ggml.eos_token_ids"); /* ollama writes them */
 }
 
 carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, int32_t end_of_turn,
@@ -271,24 +289,6 @@ carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, 
     if (!t)
         CT_TRY(add_id(&set, end_of_turn, "stop ids"));
     *n = set.n;
-    return CARAT_OK;
-}
-
-/* The ids of an array in GGUF. */
-static carat_status add_array(struct id_set *set, const char *key)
-{
-    const struct ct_meta *m = ct_file_meta(set->f, key);
-    if (!m)
-        return CARAT_OK;
-    if (m->type != CT_META_ARRAY || (m->elem != CT_META_INT && m->elem != CT_META_UINT))
-        return ct_bad_file(set->err, ct_file_path(set->f),
-                           "metadata key \"%s\" at byte %llu: expected an array of token ids", key,
-                           (unsigned long long)m->offset);
-    for (uint64_t i = 0; i < m->count; i++) {
-        double id = ct_meta_number(m, i);
-        if (id < set->n_vocab)
-            CT_TRY(add_id(set, (int64_t)id, key));
-    }
     return CARAT_OK;
 }
 

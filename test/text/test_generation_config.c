@@ -361,6 +361,10 @@ static void stop_ids_gemma4(void **state)
     begin_gguf(&g);
     put_u32(&g, "tokenizer.ggml.eos_token_id", 106);
     check_stop(open_gguf(&g), t, -1, 600, "106 1 50");
+    begin_gguf(&g); /* as ollama writes it */
+    put_u32(&g, "tokenizer.ggml.eos_token_id", 1);
+    put_array(&g, "tokenizer.ggml.eos_token_ids", 5, (const uint32_t[]){1, 106, 50}, 3);
+    check_stop(open_gguf(&g), NULL, -1, 600, "1 106 50");
     ct_tokenizer_free(t);
 }
 

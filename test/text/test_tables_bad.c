@@ -71,7 +71,7 @@ static void wrong_heads(void **state)
         {8, 99, "version 99"},
         {12, 8, "8 bytes of scalars"},
         {16, 0, "and say 0"},
-        {SCALAR(source), 3, "scalar source"},
+        {SCALAR(source), 4, "scalar source"},
         {SCALAR(n), 0, "scalar n is"},
         {SCALAR(n), UINT32_MAX, "scalar n is"},
         {SCALAR(n), n + 8, "arrays need"},

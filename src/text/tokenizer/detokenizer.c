@@ -4,9 +4,9 @@
  * U+2581 becomes a space everywhere. Control tokens are left out unless CARAT_SPECIAL, except FunctionGemma's
  * seven, whose spelling a caller needs in order to read a function call. Byte tokens are joined into
  * characters; bad ones become U+FFFD, by the rule of the source:
- * - tokenizer.json: one bad byte spoils its whole run, each byte of which becomes U+FFFD; a control token
+ * - tokenizer.json, and GGUF with merges: one bad byte spoils its whole run, each byte of which becomes U+FFFD; a control token
  *   that is left out does not end a run.
- * - tokenizer.model and GGUF: each byte that is in no valid character becomes U+FFFD; any token that is no
+ * - tokenizer.model, and GGUF with scores: each byte that is in no valid character becomes U+FFFD; any token that is no
  *   byte ends a run. The unknown token becomes " U+2047 ".
  * The stream cannot take back what it has written, so it always uses the second rule for bad bytes; for valid
  * text it gives the text of the whole decode. */
@@ -19,7 +19,7 @@
 
 /* How an id contributes to the text. */
 enum action {
-    NOTHING,  /* and a run of bytes goes on (JSON) */
+    NOTHING,  /* and a run of bytes goes on (merges) */
     END_ONLY, /* nothing, but a run of bytes ends */
     BYTE,
     TEXT,
@@ -32,7 +32,7 @@ static enum action classify(const struct ct_tokenizer *t, int32_t id, int flags,
     *text = ct_piece_text(t, id);
     if (ct_piece_is_control(t, id) && !(flags & CARAT_SPECIAL) && !ct_piece_is_visible(t, id)) {
         if (t->piece[id].kind != CT_PIECE_UNKNOWN)
-            return t->source == CT_SOURCE_JSON ? NOTHING : END_ONLY;
+            return ct_tokenizer_by_text(t) ? END_ONLY : NOTHING;
         *text = ct_str_of(t->surface);
     }
     return t->piece[id].kind == CT_PIECE_BYTE ? BYTE : TEXT;
@@ -65,7 +65,7 @@ static size_t put_replacements(char *out, size_t count)
 static size_t put_run(const struct ct_tokenizer *t, char *out, const char *run, size_t n)
 {
     size_t used = 0;
-    if (t->source == CT_SOURCE_JSON && !ct_utf8_valid(run, n))
+    if (!ct_tokenizer_by_text(t) && !ct_utf8_valid(run, n))
         return put_replacements(out, n);
     for (size_t i = 0, width; i < n; i += CT_MAX(width, 1)) {
         width = ct_utf8_length((const uint8_t *)run + i, n - i);

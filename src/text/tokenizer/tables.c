@@ -139,7 +139,7 @@ static carat_status scalar_out_of_range(const struct walk *w, enum array array, 
 static carat_status check_pieces(const struct walk *w)
 {
     const struct ct_tokenizer *t = w->t;
-    int shortest = t->source == CT_SOURCE_GGUF ? 0 : 1;
+    int shortest = t->source >= CT_SOURCE_GGUF ? 0 : 1;
     for (size_t i = 0; i < CT_COUNT(t->byte_id); i++)
         if (t->byte_id[i] >= 0 && t->piece[t->byte_id[i]].n == 0)
             return tables_wrong(w, PIECE, (size_t)t->byte_id[i], "empty, expected the byte 0x%02zX", i);
@@ -265,7 +265,7 @@ static const char *wrong_scalar(const struct ct_tokenizer *t)
         const char *name;
         int64_t found, least, most;
     } range[] = {
-        {"source", t->source, CT_SOURCE_JSON, CT_SOURCE_GGUF},
+        {"source", t->source, CT_SOURCE_JSON, CT_SOURCE_GGUF_MERGES},
         {"n", t->n, 1, CT_VOCAB_MAX},
         {"n_blob", t->n_blob, 0, ((int64_t)1 << 30) - 1},
         {"slot_mask", t->slot_mask, 0, 2 * CT_VOCAB_MAX - 1},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tokenizer.c: opens the tokenizer of a model, answers questions about pieces, and encodes text. The three
- * sources are read in tokenizer_json.c, tokenizer_model.c and tokenizer_gguf.c; bpe.c merges; detokenizer.c
+/* tokenizer.c: opens the tokenizer of a model, answers questions about pieces, and encodes text. The sources
+ * are read in tokenizer_json.c, tokenizer_model.c and tokenizer_gguf.c; bpe.c merges; detokenizer.c
  * decodes.
  *
  * Encoding, for every source:
@@ -13,13 +13,15 @@
  *      turn markers were listed.
  *    - tokenizer.model: matched after space -> U+2581. SentencePiece itself never matches control pieces; its
  *      ids are those with CARAT_SPECIAL, except that here <bos>, <eos>, <pad> and <unk> are recognised.
- *    - GGUF: matched in the raw text, where the converter has written runs of spaces as such.
+ *    - GGUF with scores: matched in the raw text, where the converter has written runs of spaces as such.
+ *    - GGUF with merges, Gemma 4's: as tokenizer.json, from which it was made. llama.cpp splits a run of more
+ *      than 31 line breaks otherwise.
  * 2. The text between them is turned into characters: a space becomes U+2581, a bad byte sequence U+FFFD (one
  *    per maximal subpart, like Python's and Rust's lossy decoding).
  * 3. Characters become symbols. Between two characters that stand side by side in no merged piece of this
  *    vocabulary nothing can ever merge, so the run is cut there. This is exact for any vocabulary; for Gemma
  *    it means one word at a time.
- * 4. A character without a piece becomes byte tokens (before merging for JSON, after it for the others). */
+ * 4. A character without a piece becomes byte tokens (before merging with merges, after it with scores). */
 
 #include "base/utf8.h"
 #include "text/tokenizer/bpe.h"
@@ -63,7 +65,7 @@ carat_status ct_tokenizer_open(struct ct_tokenizer **t, const struct ct_file *f,
 
 const char *ct_tokenizer_source(const struct ct_tokenizer *t)
 {
-    static const char *const name[] = {"tokenizer.json", "tokenizer.model", "gguf"};
+    static const char *const name[] = {"tokenizer.json", "tokenizer.model", "gguf", "gguf"};
     return name[t->source];
 }
 

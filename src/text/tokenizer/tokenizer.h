@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tokenizer.h: text to ids and back for the three stored forms of Gemma's vocabulary: tokenizer.json (BPE
- * with merges), tokenizer.model (SentencePiece) and GGUF arrays, each with its own exact policy. Chat
+/* tokenizer.h: text to ids and back for the stored forms of Gemma's vocabulary: tokenizer.json (BPE with
+ * merges), tokenizer.model (SentencePiece) and GGUF arrays (either), each with its own exact policy. Chat
  * templates are in chat.h. */
 #ifndef CT_TOKENIZER_H
 #define CT_TOKENIZER_H

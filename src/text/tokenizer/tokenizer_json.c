@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "base/json_tree.h"
 #include "base/utf8.h"
-#include "text/tokenizer/tokenizer_parts.h"
+#include "text/tokenizer/merges.h"
 
 #define ADDED_MAX     (1 << 16)
 #define UNKNOWN_MAX   (1 << 20)      /* values in members that are passed over */
@@ -24,14 +24,6 @@ struct added {
     struct ct_str text; /* in the arena */
     size_t byte;        /* in the file */
     bool special;
-};
-
-#define BATCH (CT_WARM_MAX / 3)
-
-struct merge {
-    char text[CT_PIECE_MAX]; /* both parts, side by side */
-    size_t left, n;          /* bytes of the left part and of both */
-    size_t at;               /* in the file */
 };
 
 struct reader {
@@ -46,8 +38,7 @@ struct reader {
     size_t n_added, added_capacity;
     struct ct_arena arena;
 
-    int32_t *triple; /* [n_triple][3] */
-    size_t n_triple, triple_capacity;
+    struct ct_merge_list merges;
     size_t merges_at; /* where merges that must wait begin; 0: none wait */
 
     unsigned seen; /* members of the document */
@@ -251,18 +242,17 @@ static carat_status read_vocab(struct reader *r, struct ct_json *j)
     return token == CT_JSON_OBJECT_END ? CARAT_OK : malformed(r, j, token, "a token");
 }
 
-static carat_status add_to_merge(const struct reader *r, const struct ct_json *j, struct merge *m,
+static carat_status add_to_merge(const struct reader *r, const struct ct_json *j, struct ct_merge *m,
                                  struct ct_str part)
 {
-    if (part.n > sizeof m->text - m->n)
-        return json_refuse(r, j->start, CARAT_E_UNSUPPORTED, "a merge is longer than %d bytes", CT_PIECE_MAX);
-    memcpy(m->text + m->n, part.s, part.n);
-    m->n += part.n;
-    return CARAT_OK;
+    if (ct_merge_add(m, part))
+        return CARAT_OK;
+    return json_refuse(r, j->start, CARAT_E_UNSUPPORTED, "a merge is longer than %d bytes", CT_PIECE_MAX);
 }
 
 /* The next merge, whose first token has been read: "a b" or ["a", "b"]. */
-static carat_status read_merge(struct reader *r, struct ct_json *j, enum ct_json_token token, struct merge *m)
+static carat_status read_merge(struct reader *r, struct ct_json *j, enum ct_json_token token,
+                               struct ct_merge *m)
 {
     m->n = 0;
     if (token == CT_JSON_ARRAY) {
@@ -273,13 +263,12 @@ static carat_status read_merge(struct reader *r, struct ct_json *j, enum ct_json
         CT_TRY(add_to_merge(r, j, m, j->string));
         CT_TRY(json_expect(r, j, CT_JSON_ARRAY_END, "two parts of a merge"));
     } else if (token == CT_JSON_STRING) {
-        struct ct_str both = j->string;
-        const char *space = memchr(both.s, ' ', both.n);
-        m->left = space ? (size_t)(space - both.s) : both.n;
-        if (!space || memchr(space + 1, ' ', both.n - m->left - 1))
+        struct ct_str left, right;
+        if (!ct_merge_split(j->string, &left, &right))
             return malformed(r, j, token, "two parts with one space between them");
-        CT_TRY(add_to_merge(r, j, m, (struct ct_str){both.s, m->left}));
-        CT_TRY(add_to_merge(r, j, m, (struct ct_str){space + 1, both.n - m->left - 1}));
+        CT_TRY(add_to_merge(r, j, m, left));
+        m->left = m->n;
+        CT_TRY(add_to_merge(r, j, m, right));
     } else {
         return malformed(r, j, token, "a merge");
     }
@@ -287,62 +276,38 @@ static carat_status read_merge(struct reader *r, struct ct_json *j, enum ct_json
     return CARAT_OK;
 }
 
-/* Looks up the parts and the whole of the merges read last. */
-static carat_status resolve(struct reader *r, const struct merge *m, size_t n)
+/* Takes a merge, or n = 0 at their end. */
+static carat_status push_merge(struct reader *r, size_t n)
 {
-    struct ct_str text[BATCH * 3];
-    if (n == 0)
-        return CARAT_OK;
-    if (!ct_array_grow(&r->triple, &r->triple_capacity, (r->n_triple + n) * 3, sizeof *r->triple))
-        return ct_no_memory(r->err, r->name);
-    for (size_t i = 0; i < n; i++) {
-        text[i * 3] = (struct ct_str){m[i].text, m[i].left};
-        text[i * 3 + 1] = (struct ct_str){m[i].text + m[i].left, m[i].n - m[i].left};
-        text[i * 3 + 2] = (struct ct_str){m[i].text, m[i].n};
-    }
-    ct_tokenizer_warm(r->t, text, n * 3);
-    for (size_t i = 0; i < n * 3; i++) {
-        CT_TRY(ct_tokenizer_look(r->t, r->err));
-        int32_t id = ct_tokenizer_find(r->t, text[i]);
-        if (id < 0) {
-            r->item = r->n_triple + i / 3;
-            return json_refuse(r, m[i / 3].at, CARAT_E_FORMAT,
-                               "%s of the merge, \"%.*s\", is not in the vocabulary",
-                               i % 3 == 0   ? "the left part"
-                               : i % 3 == 1 ? "the right part"
-                                            : "the whole",
-                               CT_BRIEF(text[i]));
-        }
-        r->triple[r->n_triple * 3 + i] = id;
-    }
-    r->n_triple += n;
-    return CARAT_OK;
+    struct ct_merge_missing missing;
+    carat_status status = ct_merges_push(&r->merges, r->t, r->name, n, &missing, r->err);
+    if (status != CARAT_E_FORMAT)
+        return status;
+    r->item = missing.index;
+    return json_refuse(r, missing.at, status, "%s of the merge, \"%.*s\", is not in the vocabulary",
+                       missing.part, CT_BRIEF(missing.text));
 }
 
 static carat_status read_merges(struct reader *r, struct ct_json *j)
 {
-    struct merge batch[BATCH];
-    size_t n = 0, most = CT_MIN((size_t)CT_MERGES_MAX, r->t->n_blob); /* no token divides in more places */
+    const size_t most = ct_merges_most(r->t);
     r->part = "model.merges";
     CT_TRY(json_expect(r, j, CT_JSON_ARRAY, "a list"));
     if (r->t->n == 0)
         return unsupported(r, j, "there are merges, but no vocabulary");
     for (;;) {
-        r->item = r->n_triple + n;
+        r->item = r->merges.n + r->merges.n_batch;
         enum ct_json_token token = ct_json_next(j);
         if (token == CT_JSON_ARRAY_END)
-            return resolve(r, batch, n);
-        if (token == CT_JSON_STRING && r->n_triple + n == 0 && j->string.n >= 8 &&
+            return push_merge(r, 0);
+        if (token == CT_JSON_STRING && r->item == 0 && j->string.n >= 8 &&
             memcmp(j->string.s, "#version", 8) == 0)
             continue; /* the first line of the old merges.txt */
         if (r->item == most)
             return json_refuse(r, j->start, CARAT_E_FORMAT, "expected at most %zu merges for this vocabulary",
                                most);
-        CT_TRY(read_merge(r, j, token, &batch[n]));
-        if (++n == BATCH) {
-            CT_TRY(resolve(r, batch, n));
-            n = 0;
-        }
+        CT_TRY(read_merge(r, j, token, &r->merges.batch[r->merges.n_batch]));
+        CT_TRY(push_merge(r, 1));
     }
 }
 
@@ -547,17 +512,13 @@ static carat_status json_finish(struct reader *r)
                                id, t->n - 1);
     ct_tokenizer_name_controls(t);
     t->unknown = ct_tokenizer_find(t, ct_str_of(r->unknown));
-    CT_TRY(ct_tokenizer_merges(t, r->triple, r->n_triple, r->err));
+    CT_TRY(ct_tokenizer_merges(t, r->merges.triple, r->merges.n, r->err));
     CT_TRY(ct_tokenizer_finish(t, r->name, r->err));
-    for (int b = 0; b < 256 && t->byte_fallback; b++) {
-        /* Gemma 1 spells <0x09> "\t": a byte that is a character of the vocabulary needs no token. */
-        if (t->byte_id[b] < 0 && b < 128)
-            t->byte_id[b] = ct_tokenizer_character(t, (uint32_t)b);
-        if (t->byte_id[b] < 0)
-            return ct_bad_file(r->err, r->name,
-                               "model.vocab: expected <0x%02X>, since byte_fallback is set, found none",
-                               (unsigned)b);
-    }
+    int missing = t->byte_fallback ? ct_tokenizer_missing_byte(t) : -1;
+    if (missing >= 0)
+        return ct_bad_file(r->err, r->name,
+                           "model.vocab: expected <0x%02X>, since byte_fallback is set, found none",
+                           (unsigned)missing);
     return CARAT_OK;
 }
 
@@ -577,6 +538,6 @@ carat_status ct_tokenizer_from_json(struct ct_tokenizer **t, const char *name, s
     ct_json_free(&j);
     free(r.added);
     ct_arena_free(&r.arena);
-    free(r.triple);
+    free(r.merges.triple);
     return ct_tokenizer_give(t, r.t, status);
 }

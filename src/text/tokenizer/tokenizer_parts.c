@@ -455,7 +455,7 @@ static uint32_t only_character(const struct ct_tokenizer *t, int32_t id)
 {
     const uint8_t *s = (const uint8_t *)t->blob + t->piece[id].at;
     size_t n = t->piece[id].n;
-    bool symbol = t->source == CT_SOURCE_JSON || t->piece[id].kind == CT_PIECE_NORMAL ||
+    bool symbol = !ct_tokenizer_by_text(t) || t->piece[id].kind == CT_PIECE_NORMAL ||
                   t->piece[id].kind == CT_PIECE_USER;
     return symbol && n && n <= 3 && ct_utf8_length(s, n) == n ? ct_utf8_decode(s, n) : CT_CHARACTERS;
 }
@@ -525,6 +525,17 @@ carat_status ct_tokenizer_finish(struct ct_tokenizer *t, const char *name, carat
     if (!index_characters(t))
         return ct_no_memory(err, "the tokenizer");
     return build_matcher(t, err);
+}
+
+int ct_tokenizer_missing_byte(struct ct_tokenizer *t)
+{
+    for (int b = 0; b < 256; b++) {
+        if (t->byte_id[b] < 0 && b < 128)
+            t->byte_id[b] = ct_tokenizer_character(t, (uint32_t)b);
+        if (t->byte_id[b] < 0)
+            return b;
+    }
+    return -1;
 }
 
 /* ---- the list of ids that encoding appends to ---- */
