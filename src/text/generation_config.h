@@ -16,10 +16,10 @@ carat_status ct_sampling_defaults(carat_sampling *out, const struct ct_file *f, 
 carat_status ct_sampling_check(const carat_sampling *s, int n_vocab, carat_error *err);
 
 /* The ids that end generation, each once, all below n_vocab: those of config.json (text_config too),
- * generation_config.json or the GGUF eos, eot and eom keys and eos_token_ids, the tokenizer's own, <end_of_turn>, for
- * FunctionGemma <start_function_response>, for Gemma 4 <turn|> and <|tool_response>. t may be NULL; then
- * end_of_turn is one of them, unless it is -1. E_FORMAT (a wrong type, a negative id, more than cap ids),
- * E_MEMORY. */
+ * generation_config.json or the GGUF eos, eot and eom keys and eos_token_ids, the tokenizer's own,
+ * <end_of_turn>, for FunctionGemma <start_function_response>, for Gemma 4 <turn|> and <|tool_response>. t may
+ * be NULL; then end_of_turn is one of them, unless it is -1. E_FORMAT (a wrong type, a negative id, more than
+ * cap ids), E_MEMORY. */
 carat_status ct_stop_ids(const struct ct_file *f, const struct ct_tokenizer *t, int32_t end_of_turn,
                          enum ct_chat chat, int n_vocab, int32_t *ids, int cap, int *n, carat_error *err);
 /* The ids that stand for pictures, films or sound and mean nothing as output, and those that

@@ -4,10 +4,10 @@
  * U+2581 becomes a space everywhere. Control tokens are left out unless CARAT_SPECIAL, except FunctionGemma's
  * seven, whose spelling a caller needs in order to read a function call. Byte tokens are joined into
  * characters; bad ones become U+FFFD, by the rule of the source:
- * - tokenizer.json, and GGUF with merges: one bad byte spoils its whole run, each byte of which becomes U+FFFD; a control token
- *   that is left out does not end a run.
- * - tokenizer.model, and GGUF with scores: each byte that is in no valid character becomes U+FFFD; any token that is no
- *   byte ends a run. The unknown token becomes " U+2047 ".
+ * - tokenizer.json, and GGUF with merges: one bad byte spoils its whole run, each byte of which becomes
+ *   U+FFFD; a control token that is left out does not end a run.
+ * - tokenizer.model, and GGUF with scores: each byte that is in no valid character becomes U+FFFD; any token
+ *   that is no byte ends a run. The unknown token becomes " U+2047 ".
  * The stream cannot take back what it has written, so it always uses the second rule for bad bytes; for valid
  * text it gives the text of the whole decode. */
 #include "text/tokenizer/detokenizer.h"

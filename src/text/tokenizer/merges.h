@@ -36,8 +36,8 @@ size_t ct_merges_most(const struct ct_tokenizer *t);
 bool ct_merge_add(struct ct_merge *m, struct ct_str part);
 /* The parts of "left right". False: there is not one space. */
 bool ct_merge_split(struct ct_str both, struct ct_str *left, struct ct_str *right);
-/* Takes n = 1 merge, list->batch[n_batch], which the caller has filled in, and looks up what has gathered when
- * that is enough; n = 0: at once. E_FORMAT, for which *missing is filled in and err is not; E_MEMORY,
+/* Takes n = 1 merge, list->batch[n_batch], which the caller has filled in, and looks up what has gathered
+ * when that is enough; n = 0: at once. E_FORMAT, for which *missing is filled in and err is not; E_MEMORY,
  * E_CANCELLED. */
 carat_status ct_merges_push(struct ct_merge_list *list, struct ct_tokenizer *t, const char *name, size_t n,
                             struct ct_merge_missing *missing, carat_error *err);
