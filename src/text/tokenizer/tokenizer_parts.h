@@ -2,8 +2,8 @@
 /* tokenizer_parts.h: the inside of struct ct_tokenizer, shared by the readers of its sources, the encoder and
  * the decoder. Nobody outside src/text includes it.
  *
- * A reader adds pieces (and merges, where its source has a list of them), sets what its source declares, and calls
- * ct_tokenizer_finish, which derives everything the encoder needs. After that the object never changes. */
+ * A reader adds pieces (and merges, where its source has a list of them), sets what its source declares, and
+ * calls ct_tokenizer_finish, which derives everything the encoder needs. After that the object never changes. */
 #ifndef CT_TOKENIZER_PARTS_H
 #define CT_TOKENIZER_PARTS_H
 
@@ -81,8 +81,8 @@ struct ct_tokenizer {
 #define CT_SLOT_ID(slot) ((int32_t)((slot) & (((uint32_t)1 << CT_SLOT_BITS) - 1)) - 1)
     uint32_t *slot; /* [slot_mask + 1] */
 
-    /* The merge rule. By pairs: a hash from a pair of ids to its rank. By text: the rank of the piece that two
-     * texts form. */
+    /* The merge rule. By pairs: a hash from a pair of ids to its rank. By text: the rank of the piece that
+     * two texts form. */
     /* [n_merge] left id, right id, rank, from the highest bits to the lowest; or CT_NO_MERGE. */
     uint64_t *merge;
     int32_t *product; /* [n_rank], by rank */
@@ -140,8 +140,8 @@ void ct_tokenizer_name_controls(struct ct_tokenizer *t);
 /* An id that ends generation; ignored when absent (-1) or known. */
 void ct_tokenizer_add_end(struct ct_tokenizer *t, int32_t id);
 carat_status ct_tokenizer_finish(struct ct_tokenizer *t, const char *name, carat_error *err);
-/* Behind that, with merges: lets a byte that has no token of its own but is a character be spelled by that, as
- * Gemma 1's tab is; the first byte that nothing spells, or -1. */
+/* Behind that, with merges: lets a byte that has no token of its own but is a character be spelled by that,
+ * as Gemma 1's tab is; the first byte that nothing spells, or -1. */
 int ct_tokenizer_missing_byte(struct ct_tokenizer *t);
 
 /* ---- asking ---- */
