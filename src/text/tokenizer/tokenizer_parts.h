@@ -2,8 +2,9 @@
 /* tokenizer_parts.h: the inside of struct ct_tokenizer, shared by the readers of its sources, the encoder and
  * the decoder. Nobody outside src/text includes it.
  *
- * A reader adds pieces (and merges, where its source has a list of them), sets what its source declares, and
- * calls ct_tokenizer_finish, which derives everything the encoder needs. After that the object never changes. */
+ * A reader adds pieces (and merges, where its source has a list of them), sets what its source declares,
+ * and calls ct_tokenizer_finish, which derives everything the encoder needs. After that the object never
+ * changes. */
 #ifndef CT_TOKENIZER_PARTS_H
 #define CT_TOKENIZER_PARTS_H
 
