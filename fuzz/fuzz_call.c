@@ -115,7 +115,8 @@ static void again(const struct ct_tokenizer *t, const carat_part *p)
     char *text = json_dumps(messages, 0);
     json_decref(messages);
     if (text &&
-        ct_chat_render(CT_CHAT_FUNCTIONGEMMA, text, NULL, true, NULL, NULL, &prompt, NULL) == CARAT_OK) {
+        ct_chat_render(&(struct ct_chat_options){.chat = CT_CHAT_FUNCTIONGEMMA, .generation_prompt = true},
+                       text, &prompt, NULL) == CARAT_OK) {
         require(ct_chat_encode(t, &prompt, false, NULL, &ids, NULL) == CARAT_OK);
         require(ct_calls_parse(t, ids.ids, ids.n, NULL, &calls, NULL) == CARAT_OK && calls.n >= 2);
         const carat_part *back = &calls.part[calls.n - 2]; /* behind it a response begins */

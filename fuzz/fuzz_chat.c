@@ -20,7 +20,8 @@ static void render(enum ct_chat chat, const char *messages, const char *tools)
 {
     struct ct_prompt p;
     carat_error err = {0};
-    if (ct_chat_render(chat, messages, tools, true, NULL, NULL, &p, &err) != CARAT_OK) {
+    if (ct_chat_render(&(struct ct_chat_options){.chat = chat, .tools = tools, .generation_prompt = true},
+                       messages, &p, &err) != CARAT_OK) {
         require(err.code != CARAT_OK && err.message[0] && !p.text && !p.segment);
         return;
     }
@@ -61,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = 0;
     size_t n = strlen(text);
     const char *tools = n < size ? text + n + 1 : NULL;
-    for (int chat = CT_CHAT_GEMMA; chat <= CT_CHAT_FUNCTIONGEMMA; chat++)
+    for (int chat = CT_CHAT_GEMMA; chat < CT_CHATS; chat++)
         render((enum ct_chat)chat, text, tools);
     free(text);
     return 0;

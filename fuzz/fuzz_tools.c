@@ -40,7 +40,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(tools, data, size);
     tools[size] = 0;
-    carat_status status = ct_chat_render(CT_CHAT_FUNCTIONGEMMA, messages, tools, true, NULL, NULL, &p, &err);
+    carat_status status = ct_chat_render(
+        &(struct ct_chat_options){.chat = CT_CHAT_FUNCTIONGEMMA, .tools = tools, .generation_prompt = true},
+        messages, &p, &err);
     if (status == CARAT_OK) {
         size_t at = 0;
         for (int i = 0; i < p.n_segment; i++) {

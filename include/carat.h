@@ -227,13 +227,14 @@ typedef struct carat_model_info {
     int multimodal;       /* 1: the file also has a vision model, which is not used */
     int has_tokenizer, has_chat_template;
     const char *tokenizer;       /* "tokenizer.json", "tokenizer.model", "gguf", or "" */
-    const char *chat_template;   /* "gemma", "gemma3", "functiongemma", or "" */
+    const char *chat_template;   /* a name as in carat_render_options, or "" */
     int bos;                     /* id; -1: none */
     int template_altered;        /* 1: the checkpoint has its own template; chat_template is used instead */
     const char *template_origin; /* who published the checkpoint's template, and when; "": not known */
     uint64_t file_bytes;         /* of all files of the model: parts, side files, tokenizer */
     const char *packed_path;     /* packed file that the weights are mapped from; "": none */
     const char *content;         /* carat_model_content, where a packed file says it; else "" */
+    int can_think;               /* 1: chat_template knows carat_render_options.thinking */
 } carat_model_info;
 CARAT_DEFAULT(carat_model_info)
 /* Any thread, as for all functions on a model. CARAT_E_ARGUMENT. */
@@ -271,13 +272,15 @@ typedef struct carat_message {
 
 typedef struct carat_render_options {
     size_t size;
-    const char *tools;         /* JSON array of tools in OpenAI's form; NULL: none */
-    const char *chat_template; /* "gemma", "gemma3", "functiongemma"; NULL: the model's own */
-    int no_generation_prompt;  /* 1: do not begin the model's turn */
-    int special_in_content;    /* 1: recognise control tokens in messages; 0: they stay text */
-    carat_log log;             /* gets what the template cannot say about the tools; may be NULL */
-    carat_progress progress;   /* bytes of the prompt that were tokenised; may be NULL */
-    void *user;                /* passed to both callbacks */
+    const char *tools; /* JSON array of tools in OpenAI's form; NULL: none */
+    /* "gemma", "gemma3", "functiongemma", "gemma4", "gemma4-small" (E2B, E4B); NULL: the model's own */
+    const char *chat_template;
+    int no_generation_prompt; /* 1: do not begin the model's turn */
+    int special_in_content;   /* 1: recognise control tokens in messages; 0: they stay text */
+    carat_log log;            /* gets what the template cannot say about the tools; may be NULL */
+    carat_progress progress;  /* bytes of the prompt that were tokenised; may be NULL */
+    void *user;               /* passed to both callbacks */
+    int thinking; /* 1: the model thinks before it answers; gemma4 and gemma4-small only, else an error */
 } carat_render_options;
 CARAT_DEFAULT(carat_render_options)
 /* The prompt of a conversation of n messages; message_size is sizeof(carat_message). Appends ids to *ids and

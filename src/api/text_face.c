@@ -72,20 +72,23 @@ static carat_status render_list(const carat_model *model, const struct ct_json_v
                                 carat_error *err)
 {
     carat_render_options o = {0};
-    enum ct_chat chat = model->chat;
     struct ct_prompt prompt;
 
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_render_options", err));
-    if (o.chat_template && !ct_chat_from_name(o.chat_template, &chat))
-        return ct_fail(err, CARAT_E_ARGUMENT,
-                       "chat template \"%s\" is not known; there are gemma, gemma3 and functiongemma",
+    struct ct_chat_options how = {.chat = model->chat,
+                                  .tools = o.tools,
+                                  .generation_prompt = !o.no_generation_prompt,
+                                  .thinking = o.thinking != 0,
+                                  .log = o.log,
+                                  .user = o.user};
+    if (o.chat_template && !ct_chat_from_name(o.chat_template, &how.chat))
+        return ct_fail(err, CARAT_E_ARGUMENT, "chat template \"%s\" is not known; there are " CT_CHAT_NAMES,
                        o.chat_template);
-    if (chat == CT_CHAT_NONE)
+    if (how.chat == CT_CHAT_NONE)
         return ct_fail(err, CARAT_E_NOT_FOUND,
                        "%s: the model has no chat template; name one, or use the prompt as it is",
                        ct_file_path(model->file));
-    CT_TRY(
-        ct_chat_render_list(chat, messages, o.tools, !o.no_generation_prompt, o.log, o.user, &prompt, err));
+    CT_TRY(ct_chat_render_list(&how, messages, &prompt, err));
     struct ct_listener listener = {.progress = o.progress, .user = o.user};
     carat_status status = CARAT_OK;
     if (ids)

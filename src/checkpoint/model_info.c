@@ -26,6 +26,7 @@ void ct_model_info(const carat_model *m, carat_model_info *info)
         .template_origin = m->chat_origin,
         .packed_path = ct_file_packed_path(m->file) ? ct_file_packed_path(m->file) : "",
         .content = ct_content_kept(m) ? ct_content_kept(m) : "",
+        .can_think = ct_chat_can_think(m->chat),
         .bos = m->tokenizer ? ct_tokenizer_bos(m->tokenizer) : -1,
         .file_bytes = m->file_bytes,
     };

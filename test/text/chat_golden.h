@@ -27,15 +27,25 @@ static inline json_t *load(const char *family)
     return cases;
 }
 
+/* With the generation prompt. */
+static inline carat_status render(enum ct_chat chat, const char *messages, const char *tools,
+                                  struct ct_prompt *p, carat_error *err)
+{
+    struct ct_chat_options o = {.chat = chat, .tools = tools, .generation_prompt = true};
+    return ct_chat_render(&o, messages, p, err);
+}
+
 static inline carat_status render_case(enum ct_chat chat, const json_t *test, struct ct_prompt *p,
                                        carat_error *err)
 {
     char *messages = json_dumps(json_object_get(test, "messages"), 0);
     json_t *tools = json_object_get(test, "tools");
     char *tool_text = tools ? json_dumps(tools, 0) : NULL;
-    carat_status status =
-        ct_chat_render(chat, messages, tool_text,
-                       json_is_true(json_object_get(test, "add_generation_prompt")), NULL, NULL, p, err);
+    struct ct_chat_options o = {.chat = chat,
+                                .tools = tool_text,
+                                .generation_prompt =
+                                    json_is_true(json_object_get(test, "add_generation_prompt"))};
+    carat_status status = ct_chat_render(&o, messages, p, err);
     free(messages);
     free(tool_text);
     return status;

@@ -441,7 +441,7 @@ static void render_calls(const struct ct_tokenizer *t, json_t *const *tree, char
     char *text = json_dumps(messages, 0);
     struct ct_prompt p;
     carat_error err;
-    if (ct_chat_render(CT_CHAT_FUNCTIONGEMMA, text, NULL, true, NULL, NULL, &p, &err) != CARAT_OK ||
+    if (render(CT_CHAT_FUNCTIONGEMMA, text, NULL, &p, &err) != CARAT_OK ||
         ct_chat_encode(t, &p, false, NULL, ids, &err) != CARAT_OK)
         fail_msg("%s: %s", err.message, text);
     ct_prompt_free(&p);

@@ -15,7 +15,7 @@ static void render_ids(const struct ct_tokenizer *t, enum ct_chat chat, const ch
                        const char *tools, bool special, carat_tokens *ids, struct ct_prompt *p)
 {
     carat_error err;
-    if (ct_chat_render(chat, messages, tools, true, NULL, NULL, p, &err) != CARAT_OK ||
+    if (render(chat, messages, tools, p, &err) != CARAT_OK ||
         ct_chat_encode(t, p, special, NULL, ids, &err) != CARAT_OK)
         fail_msg("%s", err.message);
 }
@@ -151,9 +151,7 @@ static void missing_token(void **state)
     struct ct_prompt p;
     carat_tokens ids = {0};
     carat_error err = {0};
-    assert_int_equal(
-        ct_chat_render(CT_CHAT_FUNCTIONGEMMA, USER, "[{\"name\":\"f\"}]", true, NULL, NULL, &p, &err),
-        CARAT_OK);
+    assert_int_equal(render(CT_CHAT_FUNCTIONGEMMA, USER, "[{\"name\":\"f\"}]", &p, &err), CARAT_OK);
     assert_int_equal(ct_tokens_push(&ids, 7, NULL), CARAT_OK);
     assert_int_equal(ct_chat_encode(t, &p, false, NULL, &ids, &err), CARAT_E_ARGUMENT);
     assert_non_null(strstr(err.message, "<start_function_declaration>"));

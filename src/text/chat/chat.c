@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chat.c: the public side of the chat templates: their names, and rendering. Which one a checkpoint asks for
- * is chat_detect.c's; the templates are chat_gemma.c and chat_functiongemma.c, which stand on chat_write.c;
- * chat_encode.c turns what was rendered into ids. */
+ * is chat_detect.c's; the templates are chat_gemma.c, chat_functiongemma.c and chat_gemma4.c, which stand on
+ * chat_write.c; chat_encode.c turns what was rendered into ids. */
 #include "text/chat/chat_parts.h"
 
-static const char *const chat_names[] = {[CT_CHAT_NONE] = "",
-                                         [CT_CHAT_GEMMA] = "gemma",
-                                         [CT_CHAT_GEMMA3] = "gemma3",
-                                         [CT_CHAT_FUNCTIONGEMMA] = "functiongemma"};
+static const char *const chat_names[CT_CHATS] = {
+    [CT_CHAT_NONE] = "",         [CT_CHAT_GEMMA] = "gemma",
+    [CT_CHAT_GEMMA3] = "gemma3", [CT_CHAT_FUNCTIONGEMMA] = "functiongemma",
+    [CT_CHAT_GEMMA4] = "gemma4", [CT_CHAT_GEMMA4_SMALL] = "gemma4-small"};
 
 const char *ct_chat_name(enum ct_chat chat)
 {
@@ -16,7 +16,7 @@ const char *ct_chat_name(enum ct_chat chat)
 
 bool ct_chat_from_name(const char *name, enum ct_chat *chat)
 {
-    for (int i = CT_CHAT_GEMMA; i < (int)CT_COUNT(chat_names); i++)
+    for (int i = CT_CHAT_GEMMA; i < CT_CHATS; i++)
         if (strcmp(name, chat_names[i]) == 0) {
             *chat = (enum ct_chat)i;
             return true;
@@ -24,12 +24,18 @@ bool ct_chat_from_name(const char *name, enum ct_chat *chat)
     return false;
 }
 
+bool ct_chat_can_think(enum ct_chat chat)
+{
+    return chat == CT_CHAT_GEMMA4 || chat == CT_CHAT_GEMMA4_SMALL;
+}
+
 /* ---- rendering ---- */
 
-static carat_status render_list(struct ct_chat_writer *w, enum ct_chat chat,
+static carat_status render_list(struct ct_chat_writer *w, const struct ct_chat_options *o,
                                 const struct ct_json_value *messages, const struct ct_json_value *tools,
-                                bool generation_prompt, carat_error *err)
+                                carat_error *err)
 {
+    enum ct_chat chat = o->chat;
     size_t n_tool = ct_json_count(tools);
     if (!ct_json_is(messages, CT_JSON_ARRAY) || ct_json_count(messages) == 0)
         return ct_fail(err, CARAT_E_ARGUMENT, "messages: expected a list of at least one message");
@@ -38,33 +44,40 @@ static carat_status render_list(struct ct_chat_writer *w, enum ct_chat chat,
     if (n_tool > CT_CHAT_TOOLS_MAX)
         return ct_fail(err, CARAT_E_ARGUMENT, "tools[%d]: %zu tools found, expected at most %d",
                        CT_CHAT_TOOLS_MAX, n_tool, CT_CHAT_TOOLS_MAX);
+    if (o->thinking && !ct_chat_can_think(chat))
+        return ct_fail(err, CARAT_E_ARGUMENT, "thinking: the %s template has no thoughts",
+                       ct_chat_name(chat));
     ct_chat_control(w, CT_CONTROL_BOS);
     if (chat == CT_CHAT_FUNCTIONGEMMA)
-        return ct_chat_render_function(w, messages, tools, generation_prompt, err);
+        return ct_chat_render_function(w, messages, tools, o->generation_prompt, err);
     if (n_tool)
         return ct_fail(err, CARAT_E_ARGUMENT, "tools: the %s template has no tools", ct_chat_name(chat));
+    if (ct_chat_can_think(chat))
+        return ct_chat_render_gemma4(w, o, messages, err);
     CT_TRY(ct_chat_render_gemma(w, chat == CT_CHAT_GEMMA3, messages, err));
-    if (generation_prompt)
+    if (o->generation_prompt)
         ct_chat_begin_turn(w, ct_role_name(CT_ROLE_MODEL));
     return CARAT_OK;
 }
 
-carat_status ct_chat_render_list(enum ct_chat chat, const struct ct_json_value *messages, const char *tools,
-                                 bool generation_prompt, carat_log log, void *user, struct ct_prompt *out,
-                                 carat_error *err)
+carat_status ct_chat_render_list(const struct ct_chat_options *o, const struct ct_json_value *messages,
+                                 struct ct_prompt *out, carat_error *err)
 {
     struct ct_json_tree tool_tree = {0};
-    struct ct_chat_writer w = {.prompt = out, .log = log, .user = user};
+    struct ct_chat_writer w = {.prompt = out,
+                               .syntax = ct_chat_can_think(o->chat) ? &ct_chat_gemma4_syntax
+                                                                    : &ct_chat_gemma3_syntax,
+                               .log = o->log,
+                               .user = o->user};
     *out = (struct ct_prompt){0};
-    if (chat == CT_CHAT_NONE)
-        return ct_fail(err, CARAT_E_NOT_FOUND,
-                       "there is no chat template: name gemma, gemma3 or functiongemma");
+    if (o->chat == CT_CHAT_NONE)
+        return ct_fail(err, CARAT_E_NOT_FOUND, "there is no chat template; there are " CT_CHAT_NAMES);
     carat_status status = CARAT_OK;
-    if (tools)
+    if (o->tools)
         status =
-            ct_json_tree_read(&tool_tree, CARAT_E_ARGUMENT, "tools", ct_str_bytes(ct_str_of(tools)), err);
+            ct_json_tree_read(&tool_tree, CARAT_E_ARGUMENT, "tools", ct_str_bytes(ct_str_of(o->tools)), err);
     if (status == CARAT_OK)
-        status = render_list(&w, chat, messages, tool_tree.value, generation_prompt, err);
+        status = render_list(&w, o, messages, tool_tree.value, err);
     if (status == CARAT_OK && w.failed)
         status =
             ct_fail(err, CARAT_E_MEMORY, "out of memory after %zu bytes of a rendered conversation", out->n);
@@ -74,8 +87,7 @@ carat_status ct_chat_render_list(enum ct_chat chat, const struct ct_json_value *
     return status;
 }
 
-carat_status ct_chat_render(enum ct_chat chat, const char *messages, const char *tools,
-                            bool generation_prompt, carat_log log, void *user, struct ct_prompt *out,
+carat_status ct_chat_render(const struct ct_chat_options *o, const char *messages, struct ct_prompt *out,
                             carat_error *err)
 {
     struct ct_json_tree list = {0};
@@ -83,7 +95,7 @@ carat_status ct_chat_render(enum ct_chat chat, const char *messages, const char 
     carat_status status =
         ct_json_tree_read(&list, CARAT_E_ARGUMENT, "messages", ct_str_bytes(ct_str_of(messages)), err);
     if (status == CARAT_OK)
-        status = ct_chat_render_list(chat, list.value, tools, generation_prompt, log, user, out, err);
+        status = ct_chat_render_list(o, list.value, out, err);
     ct_json_tree_free(&list);
     return status;
 }

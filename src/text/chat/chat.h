@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chat.h: Gemma's chat templates and FunctionGemma's tool syntax, native. A conversation becomes a list of
+/* chat.h: Gemma's chat templates and its two tool syntaxes, native. A conversation becomes a list of
  * segments, each either template text (control tokens recognised) or content (control tokens are ordinary
  * text). */
 #ifndef CT_CHAT_H
@@ -8,11 +8,23 @@
 #include "base/json_tree.h"
 #include "text/tokenizer/tokenizer.h"
 
-enum ct_chat { CT_CHAT_NONE, CT_CHAT_GEMMA, CT_CHAT_GEMMA3, CT_CHAT_FUNCTIONGEMMA };
+enum ct_chat {
+    CT_CHAT_NONE,
+    CT_CHAT_GEMMA,
+    CT_CHAT_GEMMA3,
+    CT_CHAT_FUNCTIONGEMMA,
+    CT_CHAT_GEMMA4,
+    CT_CHAT_GEMMA4_SMALL, /* E2B, E4B: without the empty thought */
+    CT_CHATS
+};
 
-/* "gemma", "gemma3", "functiongemma"; "" for NONE. */
+/* "gemma", "gemma3", "functiongemma", "gemma4", "gemma4-small"; "" for NONE. */
 const char *ct_chat_name(enum ct_chat chat);
 bool ct_chat_from_name(const char *name, enum ct_chat *chat);
+/* All of them, for messages. */
+#define CT_CHAT_NAMES "gemma, gemma3, functiongemma, gemma4 and gemma4-small"
+/* The template can have the model think. */
+bool ct_chat_can_think(enum ct_chat chat);
 /* The chat template of a checkpoint. It is recognised by a hash of its text (chat_known.c), never run. */
 struct ct_chat_found {
     enum ct_chat chat; /* the built-in one to use */
@@ -51,16 +63,20 @@ void ct_prompt_free(struct ct_prompt *p);
 
 /* Makes a tree of the caller's messages without writing JSON. *list starts from {0}. E_ARGUMENT, E_MEMORY. */
 carat_status ct_chat_list(struct ct_json_tree *list, const carat_message *messages, int n, carat_error *err);
-/* Renders messages, an array in OpenAI's form. tools: a JSON array or NULL. log, which may be NULL, gets a
- * line for each part of the tools that the template cannot express. *out is freed by the caller; after a
- * failure it is {0}. E_NOT_FOUND (NONE), E_ARGUMENT (not such JSON, or a conversation that the template
- * refuses), E_MEMORY. */
-carat_status ct_chat_render_list(enum ct_chat chat, const struct ct_json_value *messages, const char *tools,
-                                 bool generation_prompt, carat_log log, void *user, struct ct_prompt *out,
-                                 carat_error *err);
+/* How a conversation is rendered. */
+struct ct_chat_options {
+    enum ct_chat chat;
+    const char *tools; /* a JSON array or NULL */
+    bool generation_prompt, thinking;
+    carat_log log; /* gets a line for each part of the tools that the template cannot express; may be NULL */
+    void *user;
+};
+/* Renders messages, an array in OpenAI's form. *out is freed by the caller; after a failure it is {0}.
+ * E_NOT_FOUND (NONE), E_ARGUMENT (not such JSON, or a conversation that the template refuses), E_MEMORY. */
+carat_status ct_chat_render_list(const struct ct_chat_options *o, const struct ct_json_value *messages,
+                                 struct ct_prompt *out, carat_error *err);
 /* The same for messages that are a JSON text. */
-carat_status ct_chat_render(enum ct_chat chat, const char *messages, const char *tools,
-                            bool generation_prompt, carat_log log, void *user, struct ct_prompt *out,
+carat_status ct_chat_render(const struct ct_chat_options *o, const char *messages, struct ct_prompt *out,
                             carat_error *err);
 /* Appends the ids of a prompt. Control tokens of the template's own text become ids; everything between two
  * of them is encoded as one text, so that merges cross from template to content as they do in the reference.

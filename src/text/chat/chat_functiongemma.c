@@ -122,7 +122,7 @@ static carat_status write_model(struct turns *c, const struct ct_json_value *mes
     if (!c->open)
         ct_chat_begin_turn(c->w, "model");
     if (!ct_json_count(calls) || (content && !ct_json_is(content, CT_JSON_NULL)))
-        CT_TRY(ct_chat_write_content(c->w, content, false, i, c->err));
+        CT_TRY(ct_chat_write_content(c->w, content, 0, i, c->err));
     c->open = c->pending = ct_json_count(calls) > 0;
     if (!c->open) {
         ct_chat_end_turn(c->w);
@@ -309,7 +309,7 @@ static carat_status write_head(struct turns *c, const struct ct_json_value *tool
         return CARAT_OK;
     ct_chat_begin_turn(w, "developer");
     if (has_text)
-        CT_TRY(ct_chat_write_content(w, text, false, 0, c->err));
+        CT_TRY(ct_chat_write_content(w, text, 0, 0, c->err));
     else
         ct_chat_literal(w, ACTIVATION);
     CT_JSON_EACH(tool, tools)
@@ -337,7 +337,7 @@ static carat_status write_message(struct turns *c, const struct ct_json_value *m
         ct_chat_end_turn(c->w);
     c->open = false;
     ct_chat_begin_turn(c->w, "user");
-    CT_TRY(ct_chat_write_content(c->w, ct_json_get(message, "content"), false, i, c->err));
+    CT_TRY(ct_chat_write_content(c->w, ct_json_get(message, "content"), 0, i, c->err));
     ct_chat_end_turn(c->w);
     return CARAT_OK;
 }

@@ -59,7 +59,7 @@ static carat_status gemma_turn(struct ct_chat_writer *w, const struct ct_json_va
     const struct ct_json_value *content = ct_json_get(message, "content");
     if (!(gemma3 &&
           ct_json_is(content, CT_JSON_OBJECT))) /* the reference walks a mapping's keys and prints none */
-        CT_TRY(ct_chat_write_content(w, content, gemma3, i, err));
+        CT_TRY(ct_chat_write_content(w, content, gemma3 ? CT_CONTENT_MEDIA : 0, i, err));
     ct_chat_end_turn(w);
     return CARAT_OK;
 }

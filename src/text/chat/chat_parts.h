@@ -8,9 +8,17 @@
 #include "base/utf8.h"
 #include "text/chat/chat.h"
 
+/* Which tokens a family of templates writes for the same things. */
+struct ct_chat_syntax {
+    enum ct_control turn, turn_end;
+    enum ct_control image, audio, video; /* CT_CONTROL_UNK: such an item of a message vanishes */
+};
+extern const struct ct_chat_syntax ct_chat_gemma3_syntax, ct_chat_gemma4_syntax;
+
 /* Appends to a prompt; the first failure to allocate sticks and is reported once, at the end. */
 struct ct_chat_writer {
     struct ct_prompt *prompt;
+    const struct ct_chat_syntax *syntax;
     bool failed;
     carat_log log; /* may be NULL */
     void *user;
@@ -33,9 +41,12 @@ carat_status ct_chat_role(const struct ct_json_value *message, size_t i, enum ct
 /* Python's str.strip(): Unicode white space off both ends. */
 struct ct_str ct_chat_trim(struct ct_str s);
 /* Writes the content of message i: a string trimmed, or a list whose text items are trimmed one by one and
- * joined. With images, an item of type "image" becomes <start_of_image> and other unknown types vanish, as
- * in Gemma 3's template; without, they are errors. */
-carat_status ct_chat_write_content(struct ct_chat_writer *w, const struct ct_json_value *content, bool images,
+ * joined. What is neither text nor a picture's address is an error, but for these. */
+enum {
+    CT_CONTENT_MEDIA = 1,  /* items of type "image" and the like become their tokens, unknown ones vanish */
+    CT_CONTENT_ANSWER = 2, /* thoughts are taken out of texts before they are trimmed */
+};
+carat_status ct_chat_write_content(struct ct_chat_writer *w, const struct ct_json_value *content, int how,
                                    size_t i, carat_error *err);
 
 /* The function of a tool or of a call: {"function": {...}} or the bare object. */
@@ -63,9 +74,11 @@ const struct ct_chat_known *ct_chat_find(struct ct_str text);
  * line break spelled \n in quotes as the character, CR LF as LF. */
 uint64_t ct_chat_hash(struct ct_str text);
 
-/* The templates: everything after <bos>, with FunctionGemma's generation prompt. */
+/* The templates: everything after <bos>, with the generation prompt of those that have tools. */
 carat_status ct_chat_render_gemma(struct ct_chat_writer *w, bool gemma3, const struct ct_json_value *messages,
                                   carat_error *err);
+carat_status ct_chat_render_gemma4(struct ct_chat_writer *w, const struct ct_chat_options *o,
+                                   const struct ct_json_value *messages, carat_error *err);
 carat_status ct_chat_render_function(struct ct_chat_writer *w, const struct ct_json_value *messages,
                                      const struct ct_json_value *tools, bool generation_prompt,
                                      carat_error *err);

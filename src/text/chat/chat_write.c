@@ -10,6 +10,14 @@
 
 /* ---- the writer ---- */
 
+const struct ct_chat_syntax ct_chat_gemma3_syntax = {
+    .turn = CT_CONTROL_START_OF_TURN, .turn_end = CT_CONTROL_END_OF_TURN, .image = CT_CONTROL_START_OF_IMAGE};
+const struct ct_chat_syntax ct_chat_gemma4_syntax = {.turn = CT_CONTROL_TURN,
+                                                     .turn_end = CT_CONTROL_TURN_END,
+                                                     .image = CT_CONTROL_PICTURE,
+                                                     .audio = CT_CONTROL_SOUND,
+                                                     .video = CT_CONTROL_VIDEO};
+
 void ct_prompt_free(struct ct_prompt *p)
 {
     if (!p)
@@ -59,14 +67,14 @@ void ct_chat_control(struct ct_chat_writer *w, enum ct_control c)
 
 void ct_chat_begin_turn(struct ct_chat_writer *w, const char *role)
 {
-    ct_chat_control(w, CT_CONTROL_START_OF_TURN);
+    ct_chat_control(w, w->syntax->turn);
     ct_chat_literal(w, role);
     ct_chat_literal(w, "\n");
 }
 
 void ct_chat_end_turn(struct ct_chat_writer *w)
 {
-    ct_chat_control(w, CT_CONTROL_END_OF_TURN);
+    ct_chat_control(w, w->syntax->turn_end);
     ct_chat_literal(w, "\n");
 }
 
@@ -140,8 +148,48 @@ struct ct_str ct_chat_trim(struct ct_str s)
     return s;
 }
 
-static carat_status write_content_item(struct ct_chat_writer *w, const struct ct_json_value *item,
-                                       bool images, size_t i, size_t k, carat_error *err)
+/* Where a spelled token begins in s, or its end. */
+static size_t find_spelled(struct ct_str s, enum ct_control c)
+{
+    const char *token = ct_controls[c].text;
+    size_t n = strlen(token), at = 0;
+    while (at + n <= s.n && memcmp(s.s + at, token, n) != 0)
+        at++;
+    return at + n <= s.n ? at : s.n;
+}
+
+/* A text without its thoughts: what stands between the spelled tokens of a channel, and the tokens. */
+static void write_answer(struct ct_chat_writer *w, struct ct_str text)
+{
+    const size_t n_end = strlen(ct_controls[CT_CONTROL_CHANNEL_END].text);
+    char *kept = malloc(text.n + 1);
+    size_t n = 0;
+    if (!kept) {
+        w->failed = true;
+        return;
+    }
+    while (text.n) {
+        struct ct_str part = {text.s, find_spelled(text, CT_CONTROL_CHANNEL_END)};
+        size_t n_kept = find_spelled(part, CT_CONTROL_CHANNEL), n_part = CT_MIN(part.n + n_end, text.n);
+        memcpy(kept + n, part.s, n_kept);
+        n += n_kept;
+        text.s += n_part;
+        text.n -= n_part;
+    }
+    ct_chat_content(w, ct_chat_trim((struct ct_str){kept, n}));
+    free(kept);
+}
+
+static void write_text(struct ct_chat_writer *w, struct ct_str text, int how)
+{
+    if (how & CT_CONTENT_ANSWER)
+        write_answer(w, text);
+    else
+        ct_chat_content(w, ct_chat_trim(text));
+}
+
+static carat_status write_content_item(struct ct_chat_writer *w, const struct ct_json_value *item, int how,
+                                       size_t i, size_t k, carat_error *err)
 {
     const struct ct_json_value *type = ct_json_get(item, "type"), *text = ct_json_get(item, "text");
     if (!ct_json_is(type, CT_JSON_STRING))
@@ -150,30 +198,34 @@ static carat_status write_content_item(struct ct_chat_writer *w, const struct ct
     if (ct_json_is_text(type, "text")) {
         if (!ct_json_is(text, CT_JSON_STRING))
             return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu].content[%zu].text: expected a string", i, k);
-        ct_chat_content(w, ct_chat_trim(ct_json_str(text)));
+        write_text(w, ct_json_str(text), how);
         return CARAT_OK;
     }
     /* OpenAI's items for pictures, sound and documents: without them the question is another one. */
     bool carrier = ct_json_is_text(type, "image_url") || ct_json_is_text(type, "input_audio") ||
                    ct_json_is_text(type, "file");
-    if (!images || carrier)
+    if (!(how & CT_CONTENT_MEDIA) || carrier)
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "messages[%zu].content[%zu].type: \"%.*s\" cannot be rendered, only text", i, k,
                        CT_BRIEF(ct_json_str(type)));
-    if (ct_json_is_text(type, "image"))
-        ct_chat_control(w, CT_CONTROL_START_OF_IMAGE);
+    enum ct_control medium = ct_json_is_text(type, "image")   ? w->syntax->image
+                             : ct_json_is_text(type, "audio") ? w->syntax->audio
+                             : ct_json_is_text(type, "video") ? w->syntax->video
+                                                              : CT_CONTROL_UNK;
+    if (medium != CT_CONTROL_UNK)
+        ct_chat_control(w, medium);
     return CARAT_OK;
 }
 
-carat_status ct_chat_write_content(struct ct_chat_writer *w, const struct ct_json_value *content, bool images,
+carat_status ct_chat_write_content(struct ct_chat_writer *w, const struct ct_json_value *content, int how,
                                    size_t i, carat_error *err)
 {
     size_t k = 0;
     if (ct_json_is(content, CT_JSON_STRING)) {
-        ct_chat_content(w, ct_chat_trim(ct_json_str(content)));
+        write_text(w, ct_json_str(content), how);
     } else if (ct_json_is(content, CT_JSON_ARRAY)) {
         CT_JSON_EACH(item, content)
-        CT_TRY(write_content_item(w, item, images, i, k++, err));
+        CT_TRY(write_content_item(w, item, how, i, k++, err));
     } else {
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "messages[%zu].content: expected a string or a list of text items", i);
