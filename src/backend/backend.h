@@ -78,6 +78,7 @@ struct ct_backend_options {
     float norm_eps;
     int max_input; /* widest input of a product, in values */
     int max_ffn;
+    int max_row;                 /* of a table whose rows are added; 0: there is none */
     int max_heads, max_head_dim; /* query heads of a layer; values of a head */
     int n_vocab;
     struct ct_attn attn[CT_ATTN_TYPES];
@@ -220,6 +221,8 @@ struct ct_verbs {
     /* Whether every K, V and logit of a row of the pass is finite, as far as it has come. */
     bool (*is_finite)(struct ct_backend *b, int row);
     void (*embed)(struct ct_backend *b, ct_mat x, const struct ct_weight *table, float scale);
+    void (*embed_add)(struct ct_backend *b, ct_mat x, const struct ct_weight *table, const int32_t *row,
+                      float scale, float times);
     void (*norm)(struct ct_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w);
     void (*qk_norm)(struct ct_backend *b, ct_mat x, const struct ct_weight *w);
     void (*project)(struct ct_backend *b, ct_mat in, int n, const ct_mat *out,
@@ -232,7 +235,7 @@ struct ct_verbs {
                          const struct ct_weight *w, int n_ranges, const struct ct_range *range);
     void (*rope)(struct ct_backend *b, ct_mat x, int attn_type);
     void (*kv_write)(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v);
-    void (*select_rows)(struct ct_backend *b, ct_mat x, ct_mat q);
+    void (*select_rows)(struct ct_backend *b, int n, const ct_mat *m);
     void (*attend)(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int attn_type,
                    float scale, float cap);
     void (*residual_norm)(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w);
@@ -243,6 +246,7 @@ struct ct_verbs {
                           const struct ct_weight *const w[4]);
     void (*altup_match)(struct ct_backend *b, ct_mat y, ct_mat x);
     void (*cutoff)(struct ct_backend *b, ct_mat x, float deviations);
+    void (*gelu_times)(struct ct_backend *b, ct_mat x, ct_mat up, int at);
 
     /* ---- beside it ---- */
 
@@ -343,6 +347,14 @@ static inline void embed(struct ct_backend *b, ct_mat x, const struct ct_weight 
 {
     CT_TRACED(b, embed, (b, x, table, scale), .n_out = 1, .out = &x, .n = 1, .w = &table);
 }
+/* x = (x + table[row[i]] * scale) * times, for row i of the pass; without a table nobody hears of it. */
+static inline void embed_add(struct ct_backend *b, ct_mat x, const struct ct_weight *table,
+                             const int32_t *row, float scale, float times)
+{
+    if (table->data) {
+        CT_TRACED(b, embed_add, (b, x, table, row, scale, times), .n_out = 1, .out = &x, .n = 1, .w = &table);
+    }
+}
 /* y = rmsnorm(x) * w */
 static inline void norm(struct ct_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w)
 {
@@ -353,16 +365,18 @@ static inline void qk_norm(struct ct_backend *b, ct_mat x, const struct ct_weigh
 {
     CT_TRACED(b, qk_norm, (b, x, w), .n_out = 1, .out = &x, .n = 1, .w = &w);
 }
-/* The same where there is a weight; else nobody hears of it. */
-static inline void v_norm(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
+/* The same over each part of w->cols; without a weight nobody hears of it. */
+static inline void parts_norm(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
 {
     if (w->data)
         qk_norm(b, x, w);
 }
-/* out = in * w^T */
+/* out = in * w^T; without a weight nobody hears of it. */
 static inline void project(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *w)
 {
-    CT_TRACED(b, project, (b, in, 1, &out, &w), .n_out = 1, .out = &out, .n = 1, .w = &w);
+    if (w->data) {
+        CT_TRACED(b, project, (b, in, 1, &out, &w), .n_out = 1, .out = &out, .n = 1, .w = &w);
+    }
 }
 /* The same for the three outputs of one input, which is prepared once. */
 static inline void project_qkv(struct ct_backend *b, ct_mat q, ct_mat k, ct_mat v, ct_mat in,
@@ -401,18 +415,22 @@ static inline void project_some(struct ct_backend *b, ct_mat in, int first, int 
 /* Turns every head of x by its row's position. */
 static inline void rope(struct ct_backend *b, ct_mat x, int attn_type)
 {
-    CT_TRACED(b, rope, (b, x, attn_type), .n_out = 1, .out = &x, .attn_type = attn_type);
+    if (x.handle) {
+        CT_TRACED(b, rope, (b, x, attn_type), .n_out = 1, .out = &x, .attn_type = attn_type);
+    }
 }
 /* Writes the rows' K and V into the cache; they are read from there. Those of positions that are kept are
  * there already. */
 static inline void kv_write(struct ct_backend *b, const struct ct_kv *kv, ct_mat k, ct_mat v)
 {
-    CT_TRACED(b, kv_write, (b, kv, k, v), .kv = kv);
+    if (k.handle && v.handle) {
+        CT_TRACED(b, kv_write, (b, kv, k, v), .kv = kv);
+    }
 }
-/* From here on only the rows that want logits are current; x and q are compacted to them. */
-static inline void select_rows(struct ct_backend *b, ct_mat x, ct_mat q)
+/* From here on only the rows that want logits are current; m[n] are compacted to them. */
+static inline void select_rows(struct ct_backend *b, int n, const ct_mat *m)
 {
-    CT_TRACED(b, select_rows, (b, x, q), .n_out = 0);
+    CT_TRACED(b, select_rows, (b, n, m), .n_out = 0);
 }
 /* out = softmax(q K^T * scale, capped when cap > 0) V over what each row sees */
 static inline void attend(struct ct_backend *b, ct_mat out, ct_mat q, const struct ct_kv *kv, int attn_type,
@@ -421,10 +439,19 @@ static inline void attend(struct ct_backend *b, ct_mat out, ct_mat q, const stru
     CT_TRACED(b, attend, (b, out, q, kv, attn_type, scale, cap), .n_out = 1, .out = &out, .kv = kv,
               .attn_type = attn_type);
 }
-/* x += rmsnorm(y) * w; y is overwritten. */
+/* x += rmsnorm(y) * w; y is overwritten. Without y nobody hears of it. */
 static inline void residual_norm(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w)
 {
-    CT_TRACED(b, residual_norm, (b, x, y, w), .n_out = 1, .out = &x, .n = 1, .w = &w);
+    if (y.handle) {
+        CT_TRACED(b, residual_norm, (b, x, y, w), .n_out = 1, .out = &x, .n = 1, .w = &w);
+    }
+}
+/* x = gelu(x) * up, of whose columns those from `at` on are taken; without x nobody hears of it. */
+static inline void gelu_times(struct ct_backend *b, ct_mat x, ct_mat up, int at)
+{
+    if (x.handle) {
+        CT_TRACED(b, gelu_times, (b, x, up, at), .n_out = 1, .out = &x);
+    }
 }
 /* AltUp (Gemma 3n): each stream becomes what is predicted of it, by coefficients that the first one asks for,
  * and y the first of them. */

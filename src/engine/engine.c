@@ -46,7 +46,8 @@ static struct ct_backend_options backend_options(const struct carat_model *m, co
         .decode_threads = o->decode_threads,
         .exact = o->exact != 0,
         .norm_eps = c->norm_eps,
-        .max_input = c->hidden,
+        .max_row = c->ple_width * c->ple_layers,
+        .max_input = CT_MAX(c->hidden, c->ple_width * c->ple_layers),
         .n_vocab = c->n_vocab,
         .done_with = done_with,
         .user = (void *)(uintptr_t)m,
@@ -76,8 +77,10 @@ static carat_status plan_weight(void *user, const char *place, const char *tenso
 
     (void)place;
     (void)tensor;
-    /* norms are the model's */
-    return w->rows == 1 || w == p->aside ? CARAT_OK : p->backend->verb.plan_weight(p->backend, w, p->err);
+    /* norms are the model's, and of a table single rows are read */
+    return w->rows == 1 || w->layout == CT_LAYOUT_TABLE || w == p->aside
+               ? CARAT_OK
+               : p->backend->verb.plan_weight(p->backend, w, p->err);
 }
 
 /* The model's weights from the first layer on that runs, as they are stored. */

@@ -33,22 +33,35 @@ static const struct {
     {"final_norm", "norm", CT_NO_LAYER, 0, BUFFER(h)},
 };
 
-int ct_tap_name(const carat_engine *e, int i, char name[32])
+/* Columns of a value; 0: its layer makes none. */
+static int tap_width(const carat_engine *e, size_t k, int layer)
 {
-    int of_layers = OF_LAYER * e->config.n_layer;
-    size_t k = (size_t)(i < of_layers ? i % OF_LAYER : i - of_layers + OF_LAYER);
     ct_mat m;
 
-    if (i < 0 || k >= CT_COUNT(named))
-        return 0;
-    snprintf(name, 32, named[k].name, e->first_layer + i / OF_LAYER);
     if (named[k].place == PLACE(q)) { /* as wide as the layer has it */
-        const struct ct_layer *l = &e->weights.layer[i / OF_LAYER];
+        const struct ct_layer *l = &e->weights.layer[layer];
         const struct ct_weight *const made[] = {&l->q, &l->k, &l->v};
         return made[named[k].out]->rows;
     }
     memcpy(&m, (const char *)&e->pass + named[k].buffer, sizeof m);
     return m.cols;
+}
+
+int ct_tap_name(const carat_engine *e, int i, char name[32])
+{
+    const int of_layers = OF_LAYER * e->config.n_layer;
+
+    for (int at = 0; i >= 0; at++) {
+        const size_t k = (size_t)(at < of_layers ? at % OF_LAYER : at - of_layers + OF_LAYER);
+        if (k >= CT_COUNT(named))
+            return 0;
+        const int width = tap_width(e, k, at / OF_LAYER);
+        if (width == 0 || i-- > 0)
+            continue;
+        snprintf(name, 32, named[k].name, e->first_layer + at / OF_LAYER);
+        return width;
+    }
+    return 0;
 }
 
 /* Whether a value has that name. What leaves a layer of Gemma 4 is scaled after the last sum. */
@@ -127,7 +140,8 @@ carat_status ct_tap_begin(carat_engine *e, carat_tap_callback callback, void *us
 {
     const struct ct_pass *p = &e->pass;
     size_t chunk = (size_t)e->plan.chunk;
-    size_t widest = (size_t)CT_MAX(CT_MAX(p->x.cols, p->q.cols), CT_MAX(p->k.cols, p->ffn.cols));
+    size_t widest =
+        (size_t)CT_MAX(CT_MAX(CT_MAX(p->x.cols, p->q.cols), CT_MAX(p->k.cols, p->ffn.cols)), p->inputs.cols);
     struct ct_tap *t = calloc(1, sizeof *t + chunk * (widest * sizeof *t->values + sizeof *t->position));
 
     if (!t)

@@ -38,8 +38,6 @@ carat_status ct_config_read(struct ct_config *c, const struct ct_file *f, carat_
         CT_TRY(ct_config_read_sbs(c, f, err));
     else
         CT_TRY(ct_config_read_hf(c, f, err));
-    for (int i = 0; i < c->n_layer; i++)
-        c->layer[i].kv_layer = i; /* so far no member of the family shares them */
     return check_config(c, f, err);
 }
 
@@ -51,4 +49,5 @@ void ct_config_cut(struct ct_config *c, int first, int n)
         c->layer[i].kv_layer -= first;
     }
     c->n_layer = n;
+    c->first_layer += first;
 }

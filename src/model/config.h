@@ -15,7 +15,7 @@ enum ct_attn_type { CT_GLOBAL, CT_LOCAL }; /* indices of ct_config.attn */
 struct ct_layer_config {
     int n_head, n_kv_head, head_dim, ffn;
     int attn_type; /* enum ct_attn_type */
-    int kv_layer;  /* whose K and V it reads: its own, or those of an earlier layer */
+    int kv_layer;  /* whose K and V it reads: its own, or those of an earlier layer of its type */
     bool v_is_k;   /* V is what K is before its norm: one weight makes both */
     float attn_scale, attn_cap;
 };
@@ -24,6 +24,11 @@ struct ct_config {
     const char *architecture; /* "gemma", "gemma2", "gemma3", "gemma4" */
     int n_layer, hidden, n_vocab, max_context;
     int n_text_vocab; /* ids from here on are padding or placeholders and are never generated */
+    int ple_width;    /* values of a layer's own input (PLE, MODEL.md); 0: layers have none */
+    int ple_rows;     /* of the table of these inputs; ids beyond it take row 0 */
+    int ple_layers;   /* layers that it has inputs for: all of the model, also when some alone run */
+    int first_layer;  /* the number of layer[0] among them: not 0 once it was cut */
+    float ple_scale;  /* of a row of the table: about the root of ple_width; 0 until weights are bound */
     int tied;         /* as config.json says; 1 for GGUF without output.weight */
     bool multimodal;
     bool norm_plus_one; /* stored norm weights lack Gemma's 1 (safetensors, SBS) */

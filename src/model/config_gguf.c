@@ -137,8 +137,10 @@ static void gguf_layers(struct reader *r, struct ct_config *c)
     bool by_width = ct_member_scales_by_width(r->arch, c->n_layer);
     l.attn_scale = (float)(1 / __builtin_sqrt(by_width ? (double)c->hidden / l.n_head : l.head_dim));
     l.attn_cap = (float)gguf_number(r, "attn_logit_softcapping", (double)r->arch->attn_cap, 0, 1e6);
-    for (int i = 0; i < c->n_layer; i++)
+    for (int i = 0; i < c->n_layer; i++) {
         c->layer[i] = l;
+        c->layer[i].kv_layer = i;
+    }
 }
 
 /* Window and rotary embedding of local and of global layers. */

@@ -55,20 +55,32 @@ static double hf_number(struct reader *r, const char *key, double fallback, doub
     return d;
 }
 
-static int hf_count(struct reader *r, const char *key, int fallback, int hi)
+static int hf_integer(struct reader *r, const char *key, int fallback, int lo, int hi)
 {
     const struct ct_json_value *v = ct_json_given(r->o, key);
     int64_t n;
 
     if (!v || r->status)
         return fallback;
-    if (!ct_json_integer(v, &n) || n < 1 || n > hi) {
+    if (!ct_json_integer(v, &n) || n < lo || n > hi) {
         char expected[64];
-        snprintf(expected, sizeof expected, "expected an integer from 1 to %d", hi);
+        snprintf(expected, sizeof expected, "expected an integer from %d to %d", lo, hi);
         hf_refuse_key(r, CARAT_E_FORMAT, key, expected);
         return fallback;
     }
     return (int)n;
+}
+
+static int hf_count(struct reader *r, const char *key, int fallback, int hi)
+{
+    return hf_integer(r, key, fallback, 1, hi);
+}
+
+/* Of what a model may do without: 0, or an explicit null. */
+static int hf_size(struct reader *r, const char *key, int fallback, int hi)
+{
+    const bool none = ct_json_is(ct_json_get(r->o, key), CT_JSON_NULL);
+    return none ? 0 : hf_integer(r, key, fallback, 0, hi);
 }
 
 /* A value of one kind; NULL when absent. */
@@ -182,8 +194,53 @@ static void hf_layers(struct reader *r, struct ct_config *c, const struct ct_arc
     if (a->hf.query_scalar > 1)
         scalar = hf_number(r, "query_pre_attn_scalar", a->hf.query_scalar, 1e-6, 1e9);
     l.attn_scale = (float)(1 / __builtin_sqrt(scalar));
-    for (int i = 0; i < c->n_layer; i++)
+    for (int i = 0; i < c->n_layer; i++) {
         c->layer[i] = l;
+        c->layer[i].kv_layer = i;
+    }
+}
+
+/* The last layers may read K and V of the last one of their type before them; then they may be twice as
+ * wide. */
+static void hf_shared_layers(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
+{
+    const int first = c->n_layer - (a->v_norms ? hf_size(r, "num_kv_shared_layers", 0, 1 << 20) : 0);
+    const bool double_wide = a->v_norms && hf_flag(r, "use_double_wide_mlp", false);
+    int owner[CT_ATTN_TYPES] = {-1, -1};
+
+    for (int i = 0; i < c->n_layer && !r->status; i++) {
+        struct ct_layer_config *l = &c->layer[i];
+        if (i < first) {
+            owner[l->attn_type] = i;
+            continue;
+        }
+        if (owner[l->attn_type] < 0) {
+            char expected[128];
+            snprintf(expected, sizeof expected,
+                     "but layer %d then finds no %s layer before layer %d to share with", i,
+                     l->attn_type == CT_GLOBAL ? "global" : "local", CT_MAX(first, 0));
+            hf_refuse_key(r, CARAT_E_FORMAT, "num_kv_shared_layers", expected);
+        }
+        l->kv_layer = owner[l->attn_type];
+        l->ffn *= double_wide ? 2 : 1;
+    }
+}
+
+/* The input of each layer, of a token's row in a table of its own. */
+static void hf_layer_inputs(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
+{
+    if (!a->hf.ple_width)
+        return;
+    c->ple_width = hf_size(r, "hidden_size_per_layer_input", a->hf.ple_width, 1 << 16);
+    if (!c->ple_width)
+        return;
+    c->ple_layers = c->n_layer;
+    c->ple_rows = hf_count(r, "vocab_size_per_layer_input", a->hf.ple_rows, 1 << 24);
+    if (!r->status && c->ple_rows < c->n_vocab) {
+        char expected[96];
+        snprintf(expected, sizeof expected, "expected at least vocab_size = %d", c->n_vocab);
+        hf_refuse_key(r, CARAT_E_FORMAT, "vocab_size_per_layer_input", expected);
+    }
 }
 
 /* What global layers of Gemma 4 have of their own; in what transformers saves again it stands layer by
@@ -236,23 +293,7 @@ static void hf_check_kinds(struct reader *r, const struct ct_config *c)
 /* What some members of Gemma 4 have and carat does not run yet. */
 static void hf_refuse_parts(struct reader *r, const struct ct_architecture *a)
 {
-    static const struct {
-        const char *key;
-        int fallback;
-        const char *what;
-    } parts[] = {
-        {"hidden_size_per_layer_input", 256,
-         "which means inputs of each layer, which carat does not run yet"},
-        {"num_kv_shared_layers", 0, "which means layers that share K and V, which carat does not run yet"},
-    };
-
-    if (!a->v_norms)
-        return;
-    for (size_t i = 0; i < CT_COUNT(parts); i++)
-        if (hf_number(r, parts[i].key, parts[i].fallback, 0, 1 << 20) > 0 && !r->status)
-            r->status = ct_fail(r->err, CARAT_E_UNSUPPORTED, "%s: %s%s is not 0, %s", r->path, r->within,
-                                parts[i].key, parts[i].what);
-    if (hf_flag(r, "enable_moe_block", false))
+    if (a->v_norms && hf_flag(r, "enable_moe_block", false))
         hf_refuse_key(r, CARAT_E_UNSUPPORTED, "enable_moe_block",
                       "which means experts, which carat does not run yet");
 }
@@ -312,6 +353,8 @@ static void hf_text(struct reader *r, struct ct_config *c, const struct ct_archi
                           hf_count(r, "_sliding_window_pattern", a->period, 1 << 16), 1 << 16);
     hf_layer_kinds(r, c, a->hf.window ? period : 1);
     hf_global_layers(r, c, a);
+    hf_shared_layers(r, c, a);
+    hf_layer_inputs(r, c, a);
     hf_kinds(r, c, a);
     hf_check_kinds(r, c);
 }

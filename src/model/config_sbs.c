@@ -58,6 +58,8 @@ static void sbs_layer(struct reader *r, struct ct_config *c, int i)
     const struct ct_sbs_layer *s = (const struct ct_sbs_layer *)r->s->layer_configs.element + i,
                               *first = r->s->layer_configs.element;
     struct ct_layer_config *l = &c->layer[i];
+
+    l->kv_layer = i;
     const char *why = NULL;
 
     l->n_head = sbs_count(r, "heads", s->heads, 1024);

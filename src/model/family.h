@@ -28,6 +28,7 @@ struct ct_architecture {
     struct {
         int n_vocab, hidden, ffn, n_layer, n_head, n_kv_head, head_dim, max_context, window;
         double query_scalar; /* 0: it is head_dim; 0 and 1: whatever config.json says */
+        int ple_width, ple_rows;
     } hf;
 };
 extern const struct ct_architecture ct_architectures[];

@@ -9,32 +9,43 @@ void ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_w
 {
     struct ct_backend *b = p->backend;
     const struct ct_weights *w = p->weights;
-    const ct_mat x = p->x; /* [rows][hidden] the residual stream */
-    const ct_mat h = p->h; /* [rows][hidden] what a block reads, then what it gives */
+    const struct ct_config *c = p->config;
+    const ct_mat x = p->x;           /* [rows][hidden] the residual stream */
+    const ct_mat h = p->h;           /* [rows][hidden] what a block reads, then what it gives */
+    const ct_mat inputs = p->inputs; /* [rows][layers][ple_width] what each layer is told of the token */
 
     p->layer = 0;
     begin_pass(b, rows, watch);
-    embed(b, x, &w->embed, p->config->embed_scale); /* a row of the table, times about sqrt(hidden) */
+    embed(b, x, &w->embed, c->embed_scale); /* a row of the table, times about sqrt(hidden) */
 
-    for (; p->layer < p->config->n_layer; p->layer++) {
+    /* Inputs of layers (PLE, in Gemma 4 E2B and E4B): each is told of the token once more. */
+    ct_ple_find(&p->ple, w, rows);
+    project(b, inputs, x, &w->ple_proj);
+    scale(b, inputs, &w->ple_scale);
+    parts_norm(b, inputs, &w->ple_norm);
+    embed_add(b, inputs, &p->ple.table, p->ple.row, c->ple_scale, 0.70710678f);
+
+    for (; p->layer < c->n_layer; p->layer++) {
         const struct ct_layer *l = &w->layer[p->layer];
         const ct_mat q = made_by(&l->q, p->q);        /* [rows][n_head][head_dim] what each head looks for */
         const ct_mat k = made_by(&l->k, p->k);        /* [rows][n_kv_head][head_dim] what a row is found by */
         const ct_mat v = made_by(&l->v, p->v);        /* [rows][n_kv_head][head_dim] and what it tells then */
         const ct_mat a = made_by(&l->q, p->a);        /* [rows][n_head][head_dim] what each head found */
         const ct_mat ffn = made_by(&l->gate, p->ffn); /* [rows][ffn] the wider layer of the feed-forward */
+        const ct_mat u = made_by(&l->input_gate, p->u); /* [rows][ple_width] what it takes of its input */
+        const ct_mat told = made_by(&l->input_proj, h); /* [rows][hidden] and makes of it */
 
         /* Attention: every row looks at the rows before it, through heads of its own. */
         norm(b, h, x, &l->attn_norm);
         project_qkv(b, q, k, v, h, &l->q, &l->k, &l->v); /* no k and v: the layer reads another's */
         qk_norm(b, q, &l->q_norm);                       /* from Gemma 3 on; each head by itself */
         qk_norm(b, k, &l->k_norm);
-        v_norm(b, v, &l->v_norm);   /* Gemma 4 */
-        rope(b, q, l->c.attn_type); /* from here on q and k know their positions */
+        parts_norm(b, v, &l->v_norm); /* Gemma 4 */
+        rope(b, q, l->c.attn_type);   /* from here on q and k know their positions */
         rope(b, k, l->c.attn_type);
         kv_write(b, l->kv, k, v);
         if (p->layer == p->last_kv) /* every K and V is written: only rows that want logits go on */
-            select_rows(b, x, q);
+            select_rows(b, 3, (const ct_mat[]){x, q, inputs});
         attend(b, a, q, l->kv, l->c.attn_type, l->c.attn_scale, l->c.attn_cap);
         project(b, h, a, &l->o);                    /* what all heads found, as one vector */
         residual_norm(b, x, h, &l->attn_post_norm); /* x += norm(h); Gemma 1 adds h as it is */
@@ -44,6 +55,12 @@ void ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_w
         project_geglu(b, ffn, h, &l->gate, &l->up, &l->down); /* gelu(gate) * up, which down reads */
         project(b, h, ffn, &l->down);
         residual_norm(b, x, h, &l->ffn_post_norm);
+
+        /* Its own input; most members have none. */
+        project(b, u, x, &l->input_gate);
+        gelu_times(b, u, inputs, (c->first_layer + p->layer) * c->ple_width);
+        project(b, told, u, &l->input_proj);
+        residual_norm(b, x, told, &l->input_norm);
         scale(b, x, &l->out_scale); /* Gemma 4: all of the stream, times one number */
     }
     norm(b, h, x, &w->final_norm); /* what the head reads */

@@ -3,16 +3,17 @@
 #ifndef CT_FORWARD_H
 #define CT_FORWARD_H
 
-#include "model/weights.h"
+#include "model/ple.h"
 
 /* A pass over one engine's memory: built once, run many times, allocates nothing. */
 struct ct_pass {
     struct ct_backend *backend;
     const struct ct_config *config;
     const struct ct_weights *weights;
-    int last_kv;                  /* the last layer that stores K and V of its own */
-    int layer;                    /* the one under way, for those who watch */
-    ct_mat x, h, q, k, v, a, ffn; /* forward.c says what they hold, and their shapes */
+    int last_kv;                             /* the last layer that stores K and V of its own */
+    int layer;                               /* the one under way, for those who watch */
+    ct_mat x, h, q, k, v, a, ffn, inputs, u; /* forward.c says what they hold, and their shapes */
+    struct ct_ple ple;
 };
 
 /* Takes the activations of max_rows rows from the backend. */

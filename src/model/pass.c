@@ -29,4 +29,9 @@ void ct_pass_init(struct ct_pass *p, struct ct_backend *b, const struct ct_confi
         .a = b->verb.alloc(b, max_rows, q),
         .ffn = b->verb.alloc(b, max_rows, ffn),
     };
+    ct_ple_init(&p->ple, b, c, max_rows);
+    if (!c->ple_width)
+        return;
+    p->inputs = b->verb.alloc(b, max_rows, c->ple_width * c->ple_layers);
+    p->u = b->verb.alloc(b, max_rows, c->ple_width);
 }

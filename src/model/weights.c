@@ -13,47 +13,84 @@ struct slot {
     size_t at;        /* of the ct_weight in ct_layer */
     bool matrix;      /* else a norm */
     enum ct_dim rows, cols;
-    enum { ALWAYS, POST_NORMS, QK_NORMS, V_NORMS, V_IS_NOT_K } when; /* the model, or its layer, has it */
+    enum {
+        ALWAYS,
+        POST_NORMS,
+        QK_NORMS,
+        V_NORMS,
+        OWN_K,
+        OWN_V,
+        OWN_K_NORM,
+        INPUTS
+    } when; /* the layer has it */
 };
 
 #define AT(field) offsetof(struct ct_layer, field)
 static const struct slot slots[] = {
     {"attn_norm", AT(attn_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, ALWAYS},
     {"attn_q", AT(q), true, CT_DIM_Q, CT_DIM_HIDDEN, ALWAYS},
-    {"attn_k", AT(k), true, CT_DIM_KV, CT_DIM_HIDDEN, ALWAYS},
-    {"attn_v", AT(v), true, CT_DIM_KV, CT_DIM_HIDDEN, V_IS_NOT_K},
+    {"attn_k", AT(k), true, CT_DIM_KV, CT_DIM_HIDDEN, OWN_K},
+    {"attn_v", AT(v), true, CT_DIM_KV, CT_DIM_HIDDEN, OWN_V},
     {"attn_output", AT(o), true, CT_DIM_HIDDEN, CT_DIM_Q, ALWAYS},
     {"attn_q_norm", AT(q_norm), false, CT_DIM_ONE, CT_DIM_HEAD, QK_NORMS},
-    {"attn_k_norm", AT(k_norm), false, CT_DIM_ONE, CT_DIM_HEAD, QK_NORMS},
+    {"attn_k_norm", AT(k_norm), false, CT_DIM_ONE, CT_DIM_HEAD, OWN_K_NORM},
     {"post_attention_norm", AT(attn_post_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, POST_NORMS},
     {"ffn_norm", AT(ffn_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, ALWAYS},
     {"ffn_gate", AT(gate), true, CT_DIM_FFN, CT_DIM_HIDDEN, ALWAYS},
     {"ffn_up", AT(up), true, CT_DIM_FFN, CT_DIM_HIDDEN, ALWAYS},
     {"ffn_down", AT(down), true, CT_DIM_HIDDEN, CT_DIM_FFN, ALWAYS},
     {"post_ffw_norm", AT(ffn_post_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, POST_NORMS},
+    {"inp_gate", AT(input_gate), true, CT_DIM_PLE, CT_DIM_HIDDEN, INPUTS},
+    {"proj", AT(input_proj), true, CT_DIM_HIDDEN, CT_DIM_PLE, INPUTS},
+    {"post_norm", AT(input_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, INPUTS},
     {"layer_output_scale", AT(out_scale), false, CT_DIM_ONE, CT_DIM_ONE, V_NORMS},
 };
-static const struct slot embedding = {"token_embd", 0, true, CT_DIM_VOCAB, CT_DIM_HIDDEN, ALWAYS};
-static const struct slot final_norm = {"output_norm", 0, false, CT_DIM_ONE, CT_DIM_HIDDEN, ALWAYS};
 
-/* The slot behind s (NULL: the first one) that a layer of the model has; NULL: there is none. */
+/* Of the whole model: three that are bound by themselves, and those between embedding and layers. */
+#define AT_MODEL(field) offsetof(struct ct_weights, field)
+static const struct slot embedding = {"token_embd", AT_MODEL(embed), true,
+                                      CT_DIM_VOCAB, CT_DIM_HIDDEN,   ALWAYS};
+static const struct slot head = {"output", AT_MODEL(head), true, CT_DIM_VOCAB, CT_DIM_HIDDEN, ALWAYS};
+static const struct slot final_norm = {"output_norm", AT_MODEL(final_norm), false,
+                                       CT_DIM_ONE,    CT_DIM_HIDDEN,        ALWAYS};
+static const struct slot model_slots[] = {
+    {"per_layer_token_embd", AT_MODEL(ple), true, CT_DIM_PLE_ROWS, CT_DIM_PLE_ALL, INPUTS},
+    {"per_layer_model_proj", AT_MODEL(ple_proj), true, CT_DIM_PLE_ALL, CT_DIM_HIDDEN, INPUTS},
+    {"per_layer_proj_norm", AT_MODEL(ple_norm), false, CT_DIM_ONE, CT_DIM_PLE, INPUTS},
+};
+
+/* Whether the layer, or for one of the whole model any, has the slot. */
+static bool has_slot(const struct slot *s, const struct ct_config *c, int layer)
+{
+    const struct ct_layer_config *l = &c->layer[CT_MAX(layer, 0)];
+    const bool owns = l->kv_layer == layer, has[] = {[ALWAYS] = true,
+                                                     [POST_NORMS] = c->post_norms,
+                                                     [QK_NORMS] = c->qk_norms,
+                                                     [V_NORMS] = c->v_norms,
+                                                     [OWN_K] = owns,
+                                                     [OWN_V] = owns && !l->v_is_k,
+                                                     [OWN_K_NORM] = owns && c->qk_norms,
+                                                     [INPUTS] = c->ple_width > 0};
+    return has[s->when];
+}
+
+/* The slot behind s (NULL: the first one) that a layer of the model has, or for layer -1 the model itself;
+ * NULL: there is none. */
 static const struct slot *next_slot(const struct slot *s, const struct ct_config *c, int layer)
 {
-    const bool has[] = {[ALWAYS] = true,
-                        [POST_NORMS] = c->post_norms,
-                        [QK_NORMS] = c->qk_norms,
-                        [V_NORMS] = c->v_norms,
-                        [V_IS_NOT_K] = !c->layer[layer].v_is_k};
+    const struct slot *const first = layer < 0 ? model_slots : slots;
+    const struct slot *const end = first + (layer < 0 ? CT_COUNT(model_slots) : CT_COUNT(slots));
 
-    for (s = s ? s + 1 : slots; s < slots + CT_COUNT(slots); s++)
-        if (has[s->when])
+    for (s = s ? s + 1 : first; s < end; s++)
+        if (has_slot(s, c, layer))
             return s;
     return NULL;
 }
 
-static struct ct_weight *slot_weight(const struct ct_layer *l, const struct slot *s)
+/* of: a struct ct_layer, or for slots of the whole model struct ct_weights. */
+static struct ct_weight *slot_weight(const void *of, const struct slot *s)
 {
-    return (struct ct_weight *)((uintptr_t)l + s->at);
+    return (struct ct_weight *)((uintptr_t)of + s->at);
 }
 
 /* ---- tensors ---- */
@@ -152,7 +189,8 @@ static carat_status check_shape(const struct ct_binding *b, const struct ct_tens
                        t->file, t->name, (unsigned long long)t->offset, found, expected,
                        rows == 1 ? "" : key[b->rows], rows == 1 ? "" : " x ", key[b->cols]);
     }
-    bool panels = b->container->prepared && rows > 1 && ct_backend_panel_size(t->type, cols) > 0;
+    bool panels = b->container->prepared && rows > 1 && b->rows != CT_DIM_PLE_ROWS &&
+                  ct_backend_panel_size(t->type, cols) > 0;
     if (t->interleaved != panels)
         return ct_fail(b->err, CARAT_E_FORMAT, "%s: tensor %s at byte %llu lies in %s, expected %s", t->file,
                        t->name, (unsigned long long)t->offset, t->interleaved ? "panels" : "rows",
@@ -171,9 +209,15 @@ static carat_status point_at(const struct ct_binding *b, struct ct_weight *w, co
 
     CT_TRY(check_shape(b, t, rows, cols));
     stored_row_bytes(t, cols, &row_bytes);
-    *w = (struct ct_weight){
-        t->type, t->interleaved ? CT_LAYOUT_PANELS : CT_LAYOUT_ROWS, rows, cols, row_bytes, t->data,
-        t->scale};
+    *w = (struct ct_weight){.type = t->type,
+                            .layout = b->rows == CT_DIM_PLE_ROWS ? CT_LAYOUT_TABLE
+                                      : t->interleaved           ? CT_LAYOUT_PANELS
+                                                                 : CT_LAYOUT_ROWS,
+                            .rows = rows,
+                            .cols = cols,
+                            .row_bytes = row_bytes,
+                            .data = t->data,
+                            .scale = t->scale};
     return CARAT_OK;
 }
 
@@ -184,6 +228,12 @@ static carat_status bind_matrix(struct ct_binding *b, struct ct_weight *w, const
     b->w->bytes += t->size;
     b->w->n_parameter += (uint64_t)rows * (uint64_t)cols;
     return CARAT_OK;
+}
+
+/* A vector of the arena. */
+static struct ct_weight made_vector(const float *v, int n)
+{
+    return (struct ct_weight){CT_F32, CT_LAYOUT_ROWS, 1, n, (size_t)n * sizeof *v, v, 1};
 }
 
 static carat_status bind_norm(struct ct_binding *b, struct ct_weight *w, const struct ct_tensor *t, int cols)
@@ -198,7 +248,7 @@ static carat_status bind_norm(struct ct_binding *b, struct ct_weight *w, const s
         if (b->c->norm_plus_one && !b->container->prepared)
             v[i] = v[i] + 1.0f;
     }
-    *w = (struct ct_weight){CT_F32, CT_LAYOUT_ROWS, 1, cols, (size_t)cols * sizeof *v, v, 1};
+    *w = made_vector(v, cols);
     b->w->bytes += t->size;
     b->w->n_parameter += (uint64_t)cols;
     return CARAT_OK;
@@ -212,7 +262,10 @@ static int dim_of(const struct ct_config *c, const struct ct_layer_config *l, en
                                 [CT_DIM_KV] = l->n_kv_head * l->head_dim,
                                 [CT_DIM_FFN] = l->ffn,
                                 [CT_DIM_HEAD] = l->head_dim,
-                                [CT_DIM_VOCAB] = c->n_vocab};
+                                [CT_DIM_VOCAB] = c->n_vocab,
+                                [CT_DIM_PLE] = c->ple_width,
+                                [CT_DIM_PLE_ALL] = c->ple_width * c->ple_layers,
+                                [CT_DIM_PLE_ROWS] = c->ple_rows};
     return value[dim];
 }
 
@@ -233,6 +286,29 @@ static carat_status bind_slot(struct ct_binding *b, struct ct_weight *w, const s
     if (!s->matrix)
         return bind_norm(b, w, t, dim_of(b->c, l, s->cols));
     return bind_matrix(b, w, t, dim_of(b->c, l, s->rows), dim_of(b->c, l, s->cols));
+}
+
+static carat_status bind_slots(struct ct_binding *b, const void *of, const struct ct_layer_config *l,
+                               int layer)
+{
+    for (const struct slot *s = NULL; (s = next_slot(s, b->c, layer));)
+        CT_TRY(bind_slot(b, slot_weight(of, s), l, layer, s));
+    return CARAT_OK;
+}
+
+/* K and V of a layer that reads another's are in many files all the same: they are dead. */
+static void pass_over_dead(struct ct_binding *b, int layer)
+{
+    char name[CT_TENSOR_NAME];
+
+    if (b->c->layer[layer].kv_layer == layer || !b->container->counts_unused)
+        return;
+    for (const struct slot *s = slots; s < slots + CT_COUNT(slots); s++) {
+        b->container->name(name, b->w, b->c, s->name, layer);
+        const struct ct_tensor *t = has_slot(s, b->c, layer) ? NULL : b->container->find(b->f, name);
+        if (t)
+            b->used[t - ct_file_tensor(b->f, 0)] = true;
+    }
 }
 
 static carat_status bind_embedding(struct ct_binding *b)
@@ -299,6 +375,20 @@ static void share_weights(struct ct_layer *l)
         l->v = l->k;
 }
 
+/* What projects the stream to the inputs of layers is divided by the root of its width. */
+static carat_status bind_ple_scales(struct ct_binding *b)
+{
+    const struct ct_config *c = b->c;
+    float *scale = ct_arena_push(b->arena, 1, sizeof *scale);
+
+    if (!scale)
+        return ct_no_memory(b->err, ct_file_path(b->f));
+    *scale = (float)(1 / __builtin_sqrt((double)c->hidden));
+    b->c->ple_scale = b->origin->embed_scale(__builtin_sqrtf((float)c->ple_width), b->w->ple.type);
+    b->w->ple_scale = made_vector(scale, 1);
+    return CARAT_OK;
+}
+
 /* The norm of V has no weight: it gets ones, since times 1 is exact. */
 static carat_status bind_ones(struct ct_binding *b)
 {
@@ -311,11 +401,9 @@ static carat_status bind_ones(struct ct_binding *b)
         return ct_no_memory(b->err, ct_file_path(b->f));
     for (int i = 0; i < widest; i++)
         ones[i] = 1;
-    for (int i = 0; i < b->c->n_layer; i++) {
-        const int n = b->c->layer[i].head_dim;
-        b->w->layer[i].v_norm =
-            (struct ct_weight){CT_F32, CT_LAYOUT_ROWS, 1, n, (size_t)n * sizeof *ones, ones, 1};
-    }
+    for (int i = 0; i < b->c->n_layer; i++)
+        if (b->c->layer[i].kv_layer == i)
+            b->w->layer[i].v_norm = made_vector(ones, b->c->layer[i].head_dim);
     return CARAT_OK;
 }
 
@@ -339,15 +427,18 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
         b.origin->begin(&b);
     CT_TRY(bind_embedding(&b));
     CT_TRY(bind_head(&b));
+    CT_TRY(bind_slots(&b, w, &c->layer[0], -1));
     CT_TRY(bind_slot(&b, &w->final_norm, &c->layer[0], -1, &final_norm));
     for (int i = 0; i < c->n_layer; i++) {
         w->layer[i].c = c->layer[i];
-        for (const struct slot *s = NULL; (s = next_slot(s, c, i));)
-            CT_TRY(bind_slot(&b, slot_weight(&w->layer[i], s), &c->layer[i], i, s));
+        CT_TRY(bind_slots(&b, &w->layer[i], &c->layer[i], i));
+        pass_over_dead(&b, i);
         share_weights(&w->layer[i]);
     }
     if (c->v_norms)
         CT_TRY(bind_ones(&b));
+    if (c->ple_width)
+        CT_TRY(bind_ple_scales(&b));
     CT_TRY(check_missing(&b));
     CT_TRY(check_last_layer(&b));
     count_unused(&b);
@@ -356,14 +447,23 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
 
 /* ---- all of them ---- */
 
-static carat_status move_matrix(struct ct_binding *b, struct ct_weight *w, const char *slot, int layer)
+static carat_status move_matrix(struct ct_binding *b, struct ct_weight *w, const struct slot *s, int layer)
 {
     char name[CT_TENSOR_NAME];
 
-    ct_container_packed.name(name, b->w, b->c, slot, layer);
+    b->rows = s->rows;
+    ct_container_packed.name(name, b->w, b->c, s->name, layer);
     const struct ct_tensor *t = ct_file_weight(b->f, name);
     return t ? point_at(b, w, t, w->rows, w->cols)
              : ct_fail(b->err, CARAT_E_FORMAT, "%s: weight %s is missing", ct_file_path(b->f), name);
+}
+
+static carat_status move_slots(struct ct_binding *b, const void *of, int layer)
+{
+    for (const struct slot *s = NULL; (s = next_slot(s, b->c, layer));)
+        if (s->matrix)
+            CT_TRY(move_matrix(b, slot_weight(of, s), s, layer));
+    return CARAT_OK;
 }
 
 carat_status ct_weights_move(struct ct_weights *w, struct ct_config *c, const struct ct_file *copy,
@@ -381,19 +481,27 @@ carat_status ct_weights_move(struct ct_weights *w, struct ct_config *c, const st
     if (!moved.layer)
         return ct_no_memory(err, ct_file_path(copy));
     memcpy(moved.layer, w->layer, (size_t)c->n_layer * sizeof *moved.layer);
-    CT_TRY(move_matrix(&b, &moved.embed, "token_embd", -1));
+    CT_TRY(move_matrix(&b, &moved.embed, &embedding, -1));
     moved.head = moved.embed;
     if (!w->tied)
-        CT_TRY(move_matrix(&b, &moved.head, "output", -1));
+        CT_TRY(move_matrix(&b, &moved.head, &head, -1));
+    CT_TRY(move_slots(&b, &moved, -1));
     for (int i = 0; i < c->n_layer; i++) {
-        for (const struct slot *s = NULL; (s = next_slot(s, c, i));)
-            if (s->matrix)
-                CT_TRY(move_matrix(&b, slot_weight(&moved.layer[i], s), s->name, i));
+        CT_TRY(move_slots(&b, &moved.layer[i], i));
         share_weights(&moved.layer[i]);
     }
     moved.unused = ct_file_packed(copy)->unused.s;
     *w = moved;
     return CARAT_OK;
+}
+
+static void pack_slots(void *of, const struct ct_config *c, struct ct_backend *b, int layer)
+{
+    for (const struct slot *s = NULL; (s = next_slot(s, c, layer));) {
+        struct ct_weight *w = slot_weight(of, s);
+        if (s->matrix && w->layout != CT_LAYOUT_TABLE)
+            *w = b->verb.pack_weight(b, *w);
+    }
 }
 
 void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const struct ct_config *c,
@@ -404,12 +512,11 @@ void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const
         to->embed = b->verb.pack_weight(b, from->embed);
     if (!head_aside)
         to->head = from->tied ? to->embed : b->verb.pack_weight(b, from->head);
+    pack_slots(to, c, b, -1);
     to->layer = layer;
     for (int i = 0; i < c->n_layer; i++) {
         layer[i] = from->layer[i];
-        for (const struct slot *s = NULL; (s = next_slot(s, c, i));)
-            if (s->matrix)
-                *slot_weight(&layer[i], s) = b->verb.pack_weight(b, *slot_weight(&layer[i], s));
+        pack_slots(&layer[i], c, b, i);
         share_weights(&layer[i]);
     }
 }
@@ -422,6 +529,10 @@ carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config 
 
     origin->name(name, w, c, "token_embd", -1);
     CT_TRY(visit(user, "token_embd", name, &w->embed));
+    for (const struct slot *s = NULL; (s = next_slot(s, c, -1));) {
+        origin->name(name, w, c, s->name, -1);
+        CT_TRY(visit(user, s->name, name, slot_weight(w, s)));
+    }
     for (int i = 0; i < c->n_layer; i++)
         for (const struct slot *s = NULL; (s = next_slot(s, c, i));) {
             snprintf(slot, sizeof slot, "blk.%d.%s", i, s->name);

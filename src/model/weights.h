@@ -11,12 +11,15 @@ struct ct_layer {
     struct ct_layer_config c;
     const struct ct_kv *kv; /* that it reads, and writes if it has K and V; the engine's */
     struct ct_weight attn_norm, q, k, v, o, q_norm, k_norm, v_norm, attn_post_norm;
-    struct ct_weight ffn_norm, gate, up, down, ffn_post_norm, out_scale;
+    struct ct_weight ffn_norm, gate, up, down, ffn_post_norm;
+    struct ct_weight input_gate, input_proj, input_norm, out_scale;
 };
 
 struct ct_weights {
     struct ct_weight embed, head, final_norm; /* head is embed where they are tied */
-    struct ct_layer *layer;                   /* [n_layer], in the arena */
+    /* Inputs of layers (PLE): the table of tokens, what the stream is projected by, its norm, hidden^-1/2. */
+    struct ct_weight ple, ple_proj, ple_norm, ple_scale;
+    struct ct_layer *layer; /* [n_layer], in the arena */
     bool tied;
     size_t bytes;         /* of the tensors used, as stored, a tied head once */
     uint64_t n_parameter; /* the same in elements */

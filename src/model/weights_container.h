@@ -20,11 +20,14 @@ enum ct_dim {
     CT_DIM_FFN,
     CT_DIM_HEAD,
     CT_DIM_VOCAB,
+    CT_DIM_PLE,      /* the input of a layer */
+    CT_DIM_PLE_ALL,  /* of all layers */
+    CT_DIM_PLE_ROWS, /* of their table */
     CT_DIMS
 };
 
 /* The weights of one model while they are bound. Slots are called as in ct_weights_walk, but without
- * "blk.<layer>."; layer is -1 for those of the whole model: token_embd, output_norm and output. */
+ * "blk.<layer>."; layer is -1 for those of the whole model. */
 struct ct_binding {
     struct ct_weights *w;
     struct ct_config *c;
@@ -77,6 +80,9 @@ extern const struct ct_container ct_container_hf, ct_container_gguf, ct_containe
         [CT_DIM_ONE] = "1", [CT_DIM_HIDDEN] = "hidden_size", [CT_DIM_Q] = "num_attention_heads * head_dim",  \
         [CT_DIM_KV] = "num_key_value_heads * head_dim", [CT_DIM_FFN] = "intermediate_size",                  \
         [CT_DIM_HEAD] = "head_dim", [CT_DIM_VOCAB] = "vocab_size",                                           \
+        [CT_DIM_PLE] = "hidden_size_per_layer_input",                                                        \
+        [CT_DIM_PLE_ALL] = "num_hidden_layers * hidden_size_per_layer_input",                                \
+        [CT_DIM_PLE_ROWS] = "vocab_size_per_layer_input",                                                    \
     }
 void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
                        const char *slot, int layer);

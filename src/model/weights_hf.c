@@ -24,6 +24,12 @@ static const struct {
     {"ffn_down", "mlp.down_proj.weight"},
     {"post_ffw_norm", "post_feedforward_layernorm.weight"},
     {"layer_output_scale", "layer_scalar"},
+    {"inp_gate", "per_layer_input_gate.weight"},
+    {"proj", "per_layer_projection.weight"},
+    {"post_norm", "post_per_layer_input_norm.weight"},
+    {"per_layer_token_embd", "embed_tokens_per_layer.weight"},
+    {"per_layer_model_proj", "per_layer_model_projection.weight"},
+    {"per_layer_proj_norm", "per_layer_projection_norm.weight"},
 };
 
 void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,

@@ -13,6 +13,7 @@
 enum ct_layout {
     CT_LAYOUT_ROWS,   /* as in the file: rows one after another, row_bytes apart */
     CT_LAYOUT_PANELS, /* panels of CT_PANEL_ROWS rows, row_bytes apart */
+    CT_LAYOUT_TABLE,  /* rows likewise, of which only those of a pass's tokens are ever read */
 };
 
 /* A matrix (or, with rows == 1, a vector) of weights. data == NULL means absent. */

@@ -54,6 +54,7 @@ static void cpu_lay_out(struct ct_backend *base, const struct ct_extent *e)
     }
     ct_cpu_attention_init(b);
     ct_cpu_project_init(b);
+    b->table_row = ct_cpu_take(m, (size_t)b->base.threads * (size_t)b->o.max_row * sizeof *b->table_row);
     b->made = ct_cpu_take(m, (size_t)b->base.threads * ct_cpu_made_work(b));
     for (int i = 0; i < CT_DRAW_ARRAYS; i++)
         array[i] = ct_cpu_take(m, (size_t)b->o.n_vocab * sizeof(float));
@@ -119,7 +120,9 @@ struct job {
     void (*row)(struct job *j, int row, int thread);
     ct_mat out, in;
     const struct ct_weight *w;
-    float value;
+    const int32_t *chosen; /* of w, for each row */
+    float value, times;
+    int at;
     int attn_type;
     bool heads; /* each by itself */
 };
@@ -210,9 +213,8 @@ static bool cpu_is_finite(struct ct_backend *b, int row)
     return !ct_cpu(b)->not_finite[row];
 }
 
-static void cpu_select_rows(struct ct_backend *base, ct_mat x, ct_mat q)
+static void cpu_select_rows(struct ct_backend *base, int n, const ct_mat *m)
 {
-    const ct_mat m[] = {x, q};
     struct ct_cpu_backend *b = ct_cpu(base);
     int kept = 0;
 
@@ -224,11 +226,12 @@ static void cpu_select_rows(struct ct_backend *base, ct_mat x, ct_mat q)
             b->seen[i][kept] = b->seen[i][r];
         b->position[kept] = b->position[r];
         b->sequence[kept] = b->sequence[r];
-        for (size_t i = 0; i < CT_COUNT(m) && kept != r; i++)
+        for (int i = 0; i < n && kept != r; i++)
             memcpy(ct_row(m[i], kept), ct_row(m[i], r), (size_t)m[i].cols * sizeof(float));
         kept++;
     }
     b->rows.n = kept;
+    run_rows(&(struct job){.b = b, .row = table_row}); /* layers to come turn their queries, too */
 }
 
 static void embed_row(struct job *j, int row, int thread)
@@ -246,6 +249,32 @@ static void cpu_embed(struct ct_backend *b, ct_mat x, const struct ct_weight *ta
         return;
     assert(x.cols == table->cols && table->cols <= ct_cpu(b)->o.max_input);
     run_rows(&(struct job){.b = ct_cpu(b), .row = embed_row, .out = x, .w = table, .value = scale});
+}
+
+/* The row of a table for one of the pass, which is still whole. */
+static void embed_add_row(struct job *j, int row, int thread)
+{
+    const struct ct_cpu_backend *b = j->b;
+    float *from = b->table_row + (size_t)thread * (size_t)b->o.max_row, *x = ct_row(j->out, row);
+
+    b->kernel.dequantize_row(from, j->w, j->chosen[row],
+                             b->scratch + (size_t)thread * CT_SCRATCH(b->o.max_input));
+    b->kernel.scale(from, j->value, j->out.cols);
+    b->kernel.add(x, from, j->out.cols);
+    b->kernel.scale(x, j->times, j->out.cols);
+}
+
+static void cpu_embed_add(struct ct_backend *b, ct_mat x, const struct ct_weight *table, const int32_t *row,
+                          float scale, float times)
+{
+    assert(x.cols == table->cols && table->cols <= ct_cpu(b)->o.max_row);
+    run_rows(&(struct job){.b = ct_cpu(b),
+                           .row = embed_add_row,
+                           .out = x,
+                           .w = table,
+                           .chosen = row,
+                           .value = scale,
+                           .times = times});
 }
 
 /* n values; an absent weight leaves them as they are. */
@@ -335,6 +364,18 @@ static void cpu_scale(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
     run_rows(&(struct job){.b = ct_cpu(b), .row = scale_row, .out = x, .w = w});
 }
 
+static void gelu_times_row(struct job *j, int row, int thread)
+{
+    (void)thread;
+    j->b->kernel.geglu(ct_row(j->out, row), ct_row(j->in, row) + j->at, j->out.cols);
+}
+
+static void cpu_gelu_times(struct ct_backend *b, ct_mat x, ct_mat up, int at)
+{
+    assert(at >= 0 && at + x.cols <= up.cols);
+    run_rows(&(struct job){.b = ct_cpu(b), .row = gelu_times_row, .out = x, .in = up, .at = at});
+}
+
 /* ---- making one ---- */
 
 /* The level's own name in place of the caller's, who need not keep it. */
@@ -379,6 +420,7 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
                  .goes_on = cpu_goes_on,
                  .is_finite = cpu_is_finite,
                  .embed = cpu_embed,
+                 .embed_add = cpu_embed_add,
                  .norm = cpu_norm,
                  .qk_norm = cpu_qk_norm,
                  .rope = cpu_rope,
@@ -386,6 +428,7 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
                  .attend = ct_cpu_attend,
                  .residual_norm = cpu_residual_norm,
                  .scale = cpu_scale,
+                 .gelu_times = cpu_gelu_times,
                  .facts = ct_cpu_facts,
                  .serving = ct_cpu_serving,
                  .cost = ct_cpu_cost},

@@ -64,8 +64,9 @@ struct ct_cpu_backend {
     struct ct_prepared ahead;       /* what project_geglu prepared, in the memory of its output */
     const struct ct_weight *reader; /* the weight that reads it next; NULL: there is nothing ahead */
     struct ct_cpu_attention attention;
-    float *beside;  /* [thread]: a product that is worked on before it goes where it belongs */
-    float *scratch; /* [thread][CT_SCRATCH(widest input)] */
+    float *beside;    /* [thread]: a product that is worked on before it goes where it belongs */
+    float *scratch;   /* [thread][CT_SCRATCH(widest input)] */
+    float *table_row; /* [thread][widest row of a table] */
     struct ct_draw_room draw;
 };
 
