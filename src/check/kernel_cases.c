@@ -250,7 +250,8 @@ void ct_case_product(struct ct_case *c, const struct ct_product *p)
 
 const char *ct_elementwise_name(enum ct_elementwise what)
 {
-    static const char *const name[] = {"norm", "add", "scale", "geglu", "softcap", "altup_match", "cutoff"};
+    static const char *const name[] = {"norm",  "add",     "scale",       "add_scaled",
+                                       "geglu", "softcap", "altup_match", "cutoff"};
     return name[what];
 }
 
@@ -271,6 +272,8 @@ void ct_case_elementwise(struct ct_case *c, enum ct_elementwise what, const floa
             k->add(out, y, n);
         else if (what == CT_SCALE)
             k->scale(out, number, n);
+        else if (what == CT_ADD_SCALED)
+            k->add_scaled(out, number, y, n);
         else if (what == CT_GEGLU)
             k->geglu(out, y, n);
         else if (what == CT_SOFTCAP)
@@ -307,6 +310,20 @@ void ct_case_altup(struct ct_case *c, const struct ct_stream_rows *s)
         c->enter(c, l, "altup_correct", "");
         k->altup_correct(stream, made, coef, s->n);
         settle_floats(c, l, 2, x, CT_STREAMS * n);
+    }
+}
+
+void ct_case_route(struct ct_case *c, const float *logits, int n, int k, const float *scale)
+{
+    for (int l = 0, mark = c->mark(c); l < c->n_level; l++, c->release(c, mark)) {
+        int32_t *id = ct_case_take(c, (size_t)k * sizeof *id, 4);
+        float *weight = case_floats(c, (size_t)k, 4);
+        if (c->failed)
+            return;
+        c->enter(c, l, "route", "");
+        c->level[l].route(id, weight, logits, n, k, scale);
+        settle_bytes(c, l, 0, id, (size_t)k * sizeof *id);
+        settle_floats(c, l, 1, weight, (size_t)k);
     }
 }
 

@@ -49,6 +49,7 @@ enum ct_elementwise {
     CT_NORM,
     CT_ADD,
     CT_SCALE,
+    CT_ADD_SCALED,
     CT_GEGLU,
     CT_SOFTCAP,
     CT_ALTUP_MATCH,
@@ -87,6 +88,8 @@ void ct_case_dequantize_row(struct ct_case *c, const struct ct_product *p, int r
 void ct_case_product(struct ct_case *c, const struct ct_product *p);
 void ct_case_elementwise(struct ct_case *c, enum ct_elementwise what, const float *x, const float *y,
                          float number, int n);
+/* The k experts of a row. */
+void ct_case_route(struct ct_case *c, const float *logits, int n, int k, const float *scale);
 void ct_case_rope(struct ct_case *c, const struct ct_rotation *r);
 void ct_case_altup(struct ct_case *c, const struct ct_stream_rows *s);
 void ct_case_finite(struct ct_case *c, const float *x, int n);

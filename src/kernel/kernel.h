@@ -92,7 +92,7 @@ enum { CT_DRAW_ARRAYS = 6 };
 
 /* ---- the table of a level ---- */
 
-enum { CT_N_ENTRIES = 33 };
+enum { CT_N_ENTRIES = 35 };
 struct ct_kernel {
     const char *isa;
     const char *by[CT_N_ENTRIES]; /* the level that wrote each entry; ct_kernel_level_of reads it */
@@ -128,6 +128,8 @@ struct ct_kernel {
     void (*add)(float *x, const float *y, int n);
     /* x *= s */
     void (*scale)(float *x, float s, int n);
+    /* x = fma(s, y, x) */
+    void (*add_scaled)(float *x, float s, const float *y, int n);
     /* gate = gelu(gate) * up */
     void (*geglu)(float *gate, const float *up, int n);
     /* x = cap * tanh(x / cap) */
@@ -142,6 +144,8 @@ struct ct_kernel {
     void (*altup_match)(float *y, const float *x, int n);
     /* Takes from x so many deviations above its mean; what would be negative becomes 0. */
     void (*cutoff)(float *x, float deviations, int n);
+    /* The k experts of a row with n logits, by id ascending, and the weight of each; scale[n]. k <= n. */
+    void (*route)(int32_t *id, float *weight, const float *logits, int n, int k, const float *scale);
     /* inv[i] = base^(-2i/dim) / factor for i < dim/2 */
     void (*rope_frequencies)(double *inv, int dim, double base, double factor);
     /* cos and sin of position * inv[i], i < pairs */
@@ -225,7 +229,7 @@ static inline struct ct_input_part ct_input_of_tokens(const struct ct_prepared *
 /* The form in which a weight wants its input. */
 static inline enum ct_input ct_input_form(const struct ct_weight *w, bool exact)
 {
-    if (exact || w->type == CT_F32 || w->type == CT_F16)
+    if (exact || w->f32_input || w->type == CT_F32 || w->type == CT_F16)
         return CT_INPUT_F32;
     if (w->type == CT_BF16 && w->layout == CT_LAYOUT_PANELS)
         return CT_INPUT_BF16_LANES;

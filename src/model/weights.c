@@ -233,7 +233,7 @@ static carat_status bind_matrix(struct ct_binding *b, struct ct_weight *w, const
 /* A vector of the arena. */
 static struct ct_weight made_vector(const float *v, int n)
 {
-    return (struct ct_weight){CT_F32, CT_LAYOUT_ROWS, 1, n, (size_t)n * sizeof *v, v, 1};
+    return (struct ct_weight){CT_F32, CT_LAYOUT_ROWS, 1, n, (size_t)n * sizeof *v, v, 1, false};
 }
 
 static carat_status bind_norm(struct ct_binding *b, struct ct_weight *w, const struct ct_tensor *t, int cols)

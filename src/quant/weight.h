@@ -23,7 +23,8 @@ struct ct_weight {
     int rows, cols; /* outputs, inputs */
     size_t row_bytes;
     const void *data;
-    float scale; /* factor on the whole matrix: 1 except in files that store one */
+    float scale;    /* factor on the whole matrix: 1 except in files that store one */
+    bool f32_input; /* it decides a discrete choice: its inputs are f32 in both arithmetics */
 };
 
 /* Its rows, or panels; the last panel may not be full. */

@@ -54,6 +54,10 @@ static void scale_case(struct kcheck *c)
 {
     elementwise_case(c, CT_SCALE);
 }
+static void add_scaled_case(struct kcheck *c)
+{
+    elementwise_case(c, CT_ADD_SCALED);
+}
 static void geglu_case(struct kcheck *c)
 {
     elementwise_case(c, CT_GEGLU);
@@ -81,6 +85,24 @@ static void altup_case(struct kcheck *c)
                                      inputs(c, CT_STREAMS * CT_STREAMS * CT_STREAMS, true)};
 
     ct_case_altup(&c->cases, &s);
+}
+
+/* Logits of which many are equal, and now and then one that is not finite. */
+static void route_case(struct kcheck *c)
+{
+    const int n = 1 + kc_below(c, kc_chance(c, 4) ? 1000 : 130), k = 1 + kc_below(c, CT_MIN(n, 70));
+    const bool spoiled = kc_chance(c, 10), coarse = kc_chance(c, 2);
+    float *z = kc_take(c, (size_t)n * sizeof *z, 4);
+    const float *scale = inputs(c, (size_t)n, true);
+
+    kc_fill_finite(c, z, (size_t)n);
+    for (int i = 0; i < n && coarse; i++)
+        z[i] = (float)kc_below(c, 5) - 2;
+    if (spoiled)
+        z[kc_below(c, n)] = kc_chance(c, 2) ? NAN : INFINITY;
+    kc_freeze(c, z);
+    snprintf(c->shape, sizeof c->shape, "%d of %d experts", k, n);
+    ct_case_route(&c->cases, z, n, k, scale);
 }
 
 static void rope_case(struct kcheck *c)
@@ -252,8 +274,9 @@ static void draw_case(struct kcheck *c)
 
 const struct kc_vector_case kc_vector_cases[] = {
     {"norm", norm_case},         {"add", add_case},
-    {"scale", scale_case},       {"geglu", geglu_case},
-    {"softcap", softcap_case},   {"altup", altup_case},
+    {"scale", scale_case},       {"add_scaled", add_scaled_case},
+    {"geglu", geglu_case},       {"softcap", softcap_case},
+    {"route", route_case},       {"altup", altup_case},
     {"altup_match", match_case}, {"cutoff", cutoff_case},
     {"rope", rope_case},         {"attend", kc_attend_case},
     {"finite", finite_case},     {"log_sum", log_sum_case},

@@ -22,7 +22,8 @@ static void add_products(struct ct_cost *c, const struct ct_event *event, bool e
         const uint64_t rows = (uint64_t)(event->n_rows ? event->n_rows : w->rows);
         c->bytes +=
             rows == (uint64_t)w->rows ? ct_weight_bytes(w) : ct_weight_bytes(w) / (uint64_t)w->rows * rows;
-        c->operations[ct_cpu_arithmetic(w->type, exact)] += 2 * rows * (uint64_t)w->cols * (uint64_t)c->rows;
+        c->operations[ct_cpu_arithmetic(w->type, exact || w->f32_input)] +=
+            2 * rows * (uint64_t)w->cols * (uint64_t)c->rows;
     }
 }
 

@@ -71,6 +71,8 @@ static const char *why_rows(const struct ct_cpu_backend *b, const struct ct_weig
 {
     const struct ct_weight form = ct_packed_form(w);
 
+    if (w->f32_input && form.layout == CT_LAYOUT_PANELS)
+        return "its inputs stay f32, which no panels of its type are read with";
     if (w->layout == CT_LAYOUT_PANELS)
         return "exact arithmetic unpacks its panels row by row";
     if (form.layout != CT_LAYOUT_PANELS)

@@ -17,9 +17,15 @@ static bool exact_panels(enum ct_type type)
     return lines == CT_LINES_16 || lines == CT_LINES_32;
 }
 
+/* Whether kernels read panels of the weight, in the arithmetic that it has. */
+static bool panels_are_read(const struct ct_cpu_backend *b, const struct ct_weight *w)
+{
+    return !(b->o.exact || w->f32_input) || exact_panels(w->type);
+}
+
 bool ct_cpu_reads_panels(const struct ct_cpu_backend *b, const struct ct_weight *w)
 {
-    return w->layout == CT_LAYOUT_PANELS && (!b->o.exact || exact_panels(w->type));
+    return w->layout == CT_LAYOUT_PANELS && panels_are_read(b, w);
 }
 
 size_t ct_backend_panel_size(enum ct_type type, int cols)
@@ -33,7 +39,7 @@ static struct ct_weight packed_form(const struct ct_cpu_backend *b, struct ct_we
 {
     struct ct_weight form = ct_packed_form(&w);
     bool wanted = b->kernels[0].layout == CT_LAYOUT_PANELS || b->kernels[1].layout == CT_LAYOUT_PANELS;
-    bool packs = wanted && form.layout != w.layout && (!b->o.exact || exact_panels(w.type));
+    bool packs = wanted && form.layout != w.layout && panels_are_read(b, &w);
 
     return packs ? form : w;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ref.c: the reference kernels, NUMERICS.md in plain C: vector operations and positions here, products in
- * ref_project.c, attention in ref_attend.c, bounds in ref_prune.c, the k best in ref_select.c, sampling in
- * ref_draw.c and ref_chain.c, Gemma 3n's own in ref_altup.c. Compiled once per ISA level from this one
- * source; the levels agree bit for bit because the source fixes every rounding. */
+ * ref_project.c, attention in ref_attend.c, bounds in ref_prune.c, the k best in ref_select.c, experts in
+ * ref_route.c, sampling in ref_draw.c and ref_chain.c, Gemma 3n's own in ref_altup.c. Compiled once per ISA
+ * level from this one source; the levels agree bit for bit because the source fixes every rounding. */
 #include "kernel/ref/ref.h"
 
 static void norm(float *y, const float *x, const float *w, int n, float eps)
@@ -26,6 +26,12 @@ static void scale(float *x, float s, int n)
 {
     for (int i = 0; i < n; i++)
         x[i] = x[i] * s;
+}
+
+static void add_scaled(float *x, float s, const float *y, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = ct_fma(s, y[i], x[i]);
 }
 
 static void geglu(float *gate, const float *up, int n)
@@ -149,8 +155,10 @@ void CT_NAME(ct_kernel_init)(struct ct_kernel *k)
         .norm = norm,
         .add = add,
         .scale = scale,
+        .add_scaled = add_scaled,
         .geglu = geglu,
         .softcap = softcap,
+        .route = CT_NAME(ct_route),
         .rope_frequencies = rope_frequencies,
         .rope_table = rope_table,
         .rope = rope,

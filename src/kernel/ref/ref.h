@@ -11,6 +11,7 @@ ENTRY(dequantize_row);
 ENTRY(prepare_input);
 ENTRY(prepare_lanes);
 ENTRY(project);
+ENTRY(route);
 ENTRY(kv_write);
 ENTRY(attend_query);
 ENTRY(attend_block);
