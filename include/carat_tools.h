@@ -242,8 +242,8 @@ CARAT_API carat_status carat_tap_begin(carat_engine *engine, carat_tap_callback 
 CARAT_API void carat_tap_end(carat_engine *engine);
 /* Writes name i of the values that have one and returns their width; 0: there are no more. They are those of
  * modules of the reference: "embed", "final_norm", and of each layer N that runs "layer.N" (what it leaves in
- * the residual stream), "layer.N.attn" (what attention adds, before its norm), "layer.N.q", ".k" and ".v"
- * (what the projections give, before norm and rope). */
+ * the residual stream, of Gemma 3n in the first), "layer.N.attn" (what attention adds, before its norm),
+ * "layer.N.q", ".k" and ".v" (what the projections give, before norm and rope). */
 CARAT_API int carat_tap_name(const carat_engine *engine, int i, char name[32]);
 
 /* -------------------------------------------------------------- machine ---- */

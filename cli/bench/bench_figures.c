@@ -152,9 +152,9 @@ static const struct {
     int n_layer;
     const char *size;
 } sizes[] = {
-    {"gemma", 18, "2B"},   {"gemma", 28, "7B"},    {"gemma2", 26, "2B"}, {"gemma2", 42, "9B"},
-    {"gemma2", 46, "27B"}, {"gemma3", 18, "270M"}, {"gemma3", 26, "1B"}, {"gemma3", 34, "4B"},
-    {"gemma3", 48, "12B"}, {"gemma3", 62, "27B"},
+    {"gemma", 18, "2B"},   {"gemma", 28, "7B"},    {"gemma2", 26, "2B"},   {"gemma2", 42, "9B"},
+    {"gemma2", 46, "27B"}, {"gemma3", 18, "270M"}, {"gemma3", 26, "1B"},   {"gemma3", 34, "4B"},
+    {"gemma3", 48, "12B"}, {"gemma3", 62, "27B"},  {"gemma3n", 30, "E2B"}, {"gemma3n", 35, "E4B"},
 };
 
 /* A word as a shell reads it. */

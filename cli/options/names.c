@@ -42,7 +42,9 @@ static const struct member {
     {"gemma327b", "google/gemma-3-27b-it"},
     {"functiongemma", "google/functiongemma-270m-it"},
     {"functiongemma270m", "google/functiongemma-270m-it"},
-    {"gemma3n", NULL},
+    {"gemma3n", "google/gemma-3n-E4B-it"},
+    {"gemma3ne2b", "google/gemma-3n-E2B-it"},
+    {"gemma3ne4b", "google/gemma-3n-E4B-it"},
     {"gemma4", NULL},
     {"embeddinggemma", NULL},
     {"paligemma", NULL},
@@ -207,7 +209,7 @@ int explain_missing(const char *model)
     member = find_member(repository ? strchr(model, '/') + 1 : model);
     if (member && !member->repository)
         return fail(NOT_FOUND,
-                    "%.200s is the name of a model that carat does not run; it runs Gemma 1, 2 and 3, "
+                    "%.200s is the name of a model that carat does not run; it runs Gemma 1, 2, 3 and 3n, "
                     "CodeGemma and FunctionGemma",
                     model);
     if (repository || member)

@@ -454,7 +454,7 @@ static inline void gelu_times(struct ct_backend *b, ct_mat x, ct_mat up, int at)
     }
 }
 /* AltUp (Gemma 3n): each stream becomes what is predicted of it, by coefficients that the first one asks for,
- * and y the first of them. */
+ * and y the first of them. router and coefs are vectors of f32, row after row. */
 static inline void altup_predict(struct ct_backend *b, ct_mat y, const ct_mat stream[CT_STREAMS],
                                  const struct ct_weight *norm, const struct ct_weight *router,
                                  const struct ct_weight *coefs)

@@ -182,7 +182,8 @@ static void take_slice(struct trial *t, struct ct_case *c, struct ct_product *p)
 
     p->rows = *w;
     p->rows.rows = t->r1 - t->r0;
-    if (w->layout == CT_LAYOUT_ROWS) {
+    if (w->layout != CT_LAYOUT_PANELS) {
+        p->rows.layout = CT_LAYOUT_ROWS;
         p->rows.data = (const uint8_t *)w->data + (size_t)t->r0 * w->row_bytes;
         ct_case_pack(c, p);
         return;
@@ -223,14 +224,26 @@ static void try_dequantize_row(struct trial *t, const struct carat_model *m, str
 
 static void try_elementwise(struct trial *t, const struct carat_model *m, struct ct_case *c)
 {
-    const float number = t->at == CT_NORM    ? m->config.norm_eps
-                         : t->at == CT_SCALE ? m->config.embed_scale
-                                             : m->config.logit_cap;
+    const float number = t->at == CT_NORM     ? m->config.norm_eps
+                         : t->at == CT_SCALE  ? m->config.embed_scale
+                         : t->at == CT_CUTOFF ? m->config.layer[0].cutoff
+                                              : m->config.logit_cap;
     const float *x = take_values(t, c, (size_t)t->n), *y = take_values(t, c, (size_t)t->n);
 
     if (!c->failed)
         ct_case_elementwise(c, (enum ct_elementwise)t->at, x, t->at == CT_NORM ? t->w->data : y, number,
                             t->n);
+}
+
+/* By the weights of the first layer. */
+static void try_altup(struct trial *t, const struct carat_model *m, struct ct_case *c)
+{
+    const struct ct_layer *l = &m->weights.layer[0];
+    const struct ct_stream_rows s = {t->n, take_values(t, c, (CT_STREAMS + 1) * (size_t)t->n),
+                                     l->altup_norm.data, l->altup_router.data, l->altup_predict.data};
+
+    if (!c->failed)
+        ct_case_altup(c, &s);
 }
 
 static void try_rope(struct trial *t, const struct carat_model *m, struct ct_case *c)
@@ -378,6 +391,14 @@ static carat_status add_elementwise(struct trials *ts, enum ct_elementwise at, i
                      "%d values", n);
 }
 
+/* Rows as embeddings are read. */
+static carat_status add_rows(struct trials *ts, const char *place, const struct ct_weight *w)
+{
+    return add_trial(
+        ts, (struct trial){try_dequantize_row, "dequantize_row", w, .r1 = CT_MIN(CT_PANEL_ROWS, w->rows)},
+        "rows of %s (%s, %d x %d)", place, ct_type_info(w->type)->name, w->rows, w->cols);
+}
+
 /* A weight of a type and shape that no other had. */
 static carat_status visit(void *user, const char *place, const char *tensor, const struct ct_weight *w)
 {
@@ -390,15 +411,9 @@ static carat_status visit(void *user, const char *place, const char *tensor, con
         if (seen && seen->type == w->type && seen->rows == w->rows && seen->cols == w->cols)
             return CARAT_OK;
     }
-    return norm ? add_elementwise(ts, CT_NORM, w->cols, w) : add_products(ts, place, w);
-}
-
-/* Rows as embeddings are read. */
-static carat_status add_rows(struct trials *ts, const struct ct_weight *w)
-{
-    return add_trial(
-        ts, (struct trial){try_dequantize_row, "dequantize_row", w, .r1 = CT_MIN(CT_PANEL_ROWS, w->rows)},
-        "rows of token_embd (%s, %d x %d)", ct_type_info(w->type)->name, w->rows, w->cols);
+    return w->layout == CT_LAYOUT_TABLE ? add_rows(ts, place, w)
+           : norm                       ? add_elementwise(ts, CT_NORM, w->cols, w)
+                                        : add_products(ts, place, w);
 }
 
 /* Positions near, far, and the last of the context. */
@@ -460,6 +475,19 @@ static carat_status add_head(struct trials *ts)
     return CARAT_OK;
 }
 
+/* What Gemma 3n has beside the others. */
+static carat_status add_streams(struct trials *ts)
+{
+    const struct ct_config *c = &ts->v->model->config;
+
+    if (!c->altup)
+        return CARAT_OK;
+    CT_TRY(add_trial(ts, (struct trial){try_altup, "altup", .n = c->hidden}, "rows of %d streams of %d",
+                     CT_STREAMS, c->hidden));
+    CT_TRY(add_elementwise(ts, CT_ALTUP_MATCH, c->hidden, NULL));
+    return add_elementwise(ts, CT_CUTOFF, c->layer[0].ffn, NULL);
+}
+
 static carat_status list_trials(struct trials *ts)
 {
     const struct carat_model *m = ts->v->model;
@@ -467,7 +495,7 @@ static carat_status list_trials(struct trials *ts)
     bool turned[CT_ATTN_TYPES] = {false};
 
     CT_TRY(ct_weights_walk(&m->weights, c, m->file, visit, ts));
-    CT_TRY(add_rows(ts, &m->weights.embed));
+    CT_TRY(add_rows(ts, "token_embd", &m->weights.embed));
     CT_TRY(add_elementwise(ts, CT_ADD, c->hidden, NULL));
     CT_TRY(add_elementwise(ts, CT_SCALE, c->hidden, NULL));
     CT_TRY(add_elementwise(ts, CT_GEGLU, c->layer[0].ffn, NULL));
@@ -480,6 +508,7 @@ static carat_status list_trials(struct trials *ts)
         if (attends_anew(c, i))
             CT_TRY(add_attention(ts, i));
     }
+    CT_TRY(add_streams(ts));
     return add_head(ts);
 }
 

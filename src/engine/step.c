@@ -449,7 +449,7 @@ static void run_pass(struct step *s)
         const struct ct_rows rows = {s->taken,  e->token,  e->position, e->sequence, {e->seen[0], e->seen[1]},
                                      e->wanted, s->decodes};
         const double start = ct_os_seconds();
-        ct_forward(&e->pass, &rows, &(struct ct_watch){ask_sessions, s});
+        ct_pass_run(&e->pass, &rows, &(struct ct_watch){ask_sessions, s});
         run_head(s);
         bool whole = end_pass(e->backend);
         if (whole)

@@ -64,13 +64,17 @@ int ct_tap_name(const carat_engine *e, int i, char name[32])
     return 0;
 }
 
-/* Whether a value has that name. What leaves a layer of Gemma 4 is scaled after the last sum. */
+/* Whether a value has that name. What leaves a layer of Gemma 4 is scaled after the last sum; of Gemma 3n it
+ * is the first stream, which is corrected behind the layer. */
 static bool tap_has_name(const carat_engine *e, size_t name, const char *verb, int place, int out)
 {
-    const bool scaled = e->config.v_norms && named[name].place == PLACE(ffn_post_norm);
+    const bool leaves = named[name].place == PLACE(ffn_post_norm);
 
-    return strcmp(scaled ? "scale" : named[name].verb, verb) == 0 &&
-           (scaled ? PLACE(out_scale) : named[name].place) == place && named[name].out == out;
+    if (leaves && e->config.altup)
+        return strcmp(verb, "altup_correct") == 0 && out == 1;
+    if (leaves && e->config.out_scales)
+        return strcmp(verb, "scale") == 0 && place == PLACE(out_scale) && out == named[name].out;
+    return strcmp(named[name].verb, verb) == 0 && named[name].place == place && named[name].out == out;
 }
 
 /* Hands over `rows` rows of one output, with the name that it may have. */

@@ -18,10 +18,11 @@ struct ct_layer_config {
     int kv_layer;  /* whose K and V it reads: its own, or those of an earlier layer of its type */
     bool v_is_k;   /* V is what K is before its norm: one weight makes both */
     float attn_scale, attn_cap;
+    float cutoff; /* deviations above its mean that gate loses; 0: none */
 };
 
 struct ct_config {
-    const char *architecture; /* "gemma", "gemma2", "gemma3", "gemma4" */
+    const char *architecture; /* "gemma", "gemma2", "gemma3", "gemma3n", "gemma4" */
     int n_layer, hidden, n_vocab, max_context;
     int n_text_vocab; /* ids from here on are padding or placeholders and are never generated */
     int ple_width;    /* values of a layer's own input (PLE, MODEL.md); 0: layers have none */
@@ -34,7 +35,11 @@ struct ct_config {
     bool norm_plus_one; /* stored norm weights lack Gemma's 1 (safetensors, SBS) */
     bool post_norms;    /* norms after attention and feed-forward: Gemma 2 and 3 */
     bool qk_norms;      /* Gemma 3 and 4 */
-    bool v_norms;       /* Gemma 4: V is normed without a weight, and a layer scales what leaves it */
+    bool v_norms;       /* Gemma 3n and 4: V is normed without a weight */
+    bool out_scales;    /* Gemma 4: each layer scales what leaves it */
+    bool altup;         /* Gemma 3n: CT_STREAMS residual streams, for which forward_3n.c is */
+    bool altup_scales;  /* and what the input of a layer is mixed with is scaled before */
+    int laurel_rank;    /* of its second way past attention */
     bool made_global;   /* the last layer, which is said to be local */
     float norm_eps, logit_cap;
     float embed_scale;           /* 0 until weights are bound: depends on the stored type for safetensors */

@@ -4,6 +4,8 @@
 #include "model/family.h"
 #include "model/refuse.h"
 
+enum { MOST_WIDTH = 1 << 20 }; /* of a feed-forward */
+
 /* A reader over one object that keeps its first error, so that reading is straight-line. */
 struct reader {
     const char *path;
@@ -140,36 +142,42 @@ static void hf_rope(struct reader *r, const char *key, const struct ct_json_valu
     r->status = sub.status;
 }
 
+/* The list under key, which has a value for each layer; NULL: it is absent, or refused. */
+static const struct ct_json_value *hf_layer_list(struct reader *r, const char *key, int n_layer)
+{
+    const struct ct_json_value *list = ct_json_given(r->o, key);
+    char expected[96];
+
+    if (!list || r->status || (ct_json_is(list, CT_JSON_ARRAY) && ct_json_count(list) == (size_t)n_layer))
+        return r->status ? NULL : list;
+    snprintf(expected, sizeof expected, "expected a list with num_hidden_layers = %d entries", n_layer);
+    hf_refuse_key(r, CARAT_E_FORMAT, key, expected);
+    return NULL;
+}
+
+/* Refuses value i of such a list. */
+static void hf_refuse_item(struct reader *r, carat_status code, const struct ct_json_value *value,
+                           const char *key, int i, const char *expected)
+{
+    char item[64];
+
+    snprintf(item, sizeof item, "%s[%d]", key, i);
+    hf_refuse_value(r, code, value, item, expected);
+}
+
 static void hf_layer_kinds(struct reader *r, struct ct_config *c, int pattern)
 {
-    const struct ct_json_value *types = ct_json_given(r->o, "layer_types");
-
-    for (int i = 0; i < c->n_layer; i++)
-        c->layer[i].attn_type = pattern > 0 && (i + 1) % pattern == 0 ? CT_GLOBAL : CT_LOCAL;
-    if (!types || r->status)
-        return;
-    if (!ct_json_is(types, CT_JSON_ARRAY) || ct_json_count(types) != (size_t)c->n_layer) {
-        char expected[96];
-        snprintf(expected, sizeof expected, "expected a list with num_hidden_layers = %d entries",
-                 c->n_layer);
-        hf_refuse_key(r, CARAT_E_FORMAT, "layer_types", expected);
-        return;
-    }
     int i = 0;
-    CT_JSON_EACH(type, types)
+
+    for (int k = 0; k < c->n_layer; k++)
+        c->layer[k].attn_type = pattern > 0 && (k + 1) % pattern == 0 ? CT_GLOBAL : CT_LOCAL;
+    CT_JSON_EACH(type, hf_layer_list(r, "layer_types", c->n_layer))
     {
-        if (ct_json_is_text(type, "full_attention"))
-            c->layer[i].attn_type = CT_GLOBAL;
-        else if (ct_json_is_text(type, "sliding_attention"))
-            c->layer[i].attn_type = CT_LOCAL;
-        else {
-            char key[32];
-            snprintf(key, sizeof key, "layer_types[%d]", i);
-            hf_refuse_value(r, CARAT_E_FORMAT, type, key,
-                            "expected \"full_attention\" or \"sliding_attention\"");
-            return;
-        }
-        i++;
+        const bool global = ct_json_is_text(type, "full_attention");
+        if (!global && !ct_json_is_text(type, "sliding_attention"))
+            hf_refuse_item(r, CARAT_E_FORMAT, type, "layer_types", i,
+                           "expected \"full_attention\" or \"sliding_attention\"");
+        c->layer[i++].attn_type = global ? CT_GLOBAL : CT_LOCAL;
     }
 }
 
@@ -185,7 +193,8 @@ static void hf_layers(struct reader *r, struct ct_config *c, const struct ct_arc
 {
     struct ct_layer_config l = {0};
 
-    l.ffn = hf_count(r, "intermediate_size", a->hf.ffn, 1 << 20);
+    if (!a->altup || !ct_json_is(ct_json_given(r->o, "intermediate_size"), CT_JSON_ARRAY))
+        l.ffn = hf_count(r, "intermediate_size", a->hf.ffn, MOST_WIDTH);
     l.n_head = hf_count(r, "num_attention_heads", a->hf.n_head, 1024);
     l.n_kv_head = hf_count(r, "num_key_value_heads", a->hf.n_kv_head, 1024);
     l.head_dim = hf_count(r, "head_dim", a->hf.head_dim, 1 << 16);
@@ -204,7 +213,8 @@ static void hf_layers(struct reader *r, struct ct_config *c, const struct ct_arc
  * wide. */
 static void hf_shared_layers(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
 {
-    const int first = c->n_layer - (a->v_norms ? hf_size(r, "num_kv_shared_layers", 0, 1 << 20) : 0);
+    const int first =
+        c->n_layer - (a->v_norms ? hf_size(r, "num_kv_shared_layers", a->hf.n_shared, 1 << 20) : 0);
     const bool double_wide = a->v_norms && hf_flag(r, "use_double_wide_mlp", false);
     int owner[CT_ATTN_TYPES] = {-1, -1};
 
@@ -236,11 +246,72 @@ static void hf_layer_inputs(struct reader *r, struct ct_config *c, const struct 
         return;
     c->ple_layers = c->n_layer;
     c->ple_rows = hf_count(r, "vocab_size_per_layer_input", a->hf.ple_rows, 1 << 24);
-    if (!r->status && c->ple_rows < c->n_vocab) {
+    if (a->altup) { /* ids beyond the table stand for pictures and sounds */
+        c->n_text_vocab = CT_MIN(c->ple_rows, c->n_vocab);
+    } else if (!r->status && c->ple_rows < c->n_vocab) {
         char expected[96];
         snprintf(expected, sizeof expected, "expected at least vocab_size = %d", c->n_vocab);
         hf_refuse_key(r, CARAT_E_FORMAT, "vocab_size_per_layer_input", expected);
     }
+}
+
+/* Widths of Gemma 3n's layers: one for all, or a list. */
+static void hf_widths(struct reader *r, struct ct_config *c)
+{
+    const char *const key = "intermediate_size";
+    const struct ct_json_value *list = NULL;
+    int64_t width;
+    int i = 0;
+
+    if (ct_json_is(ct_json_given(r->o, key), CT_JSON_ARRAY))
+        list = hf_layer_list(r, key, c->n_layer);
+    CT_JSON_EACH(value, list)
+    {
+        const bool whole = ct_json_integer(value, &width) && width >= 1 && width <= MOST_WIDTH;
+        if (!whole)
+            hf_refuse_item(r, CARAT_E_FORMAT, value, key, i, "expected an integer from 1 to 1048576");
+        c->layer[i++].ffn = whole ? (int)width : 1;
+    }
+}
+
+/* Which layers cut their gates off, as shares of values that become 0; the first ten where config.json says
+ * nothing. */
+static void hf_cutoffs(struct reader *r, struct ct_config *c)
+{
+    const char *const key = "activation_sparsity_pattern";
+    const struct ct_json_value *list = hf_layer_list(r, key, c->n_layer);
+    const double sparse = 0.95;
+    const float deviations = 1.6448536f; /* below so many a normal distribution has that share */
+    int i = 0;
+
+    for (int k = 0; k < 10 && c->n_layer > 10; k++)
+        c->layer[k].cutoff = deviations;
+    CT_JSON_EACH(value, list)
+    {
+        const double share = ct_json_is(value, CT_JSON_NUMBER) ? ct_json_double(value) : -1;
+        if (share != 0 && share != sparse)
+            hf_refuse_item(r, CARAT_E_UNSUPPORTED, value, key, i, "but carat runs 0 and 0.95 only");
+        c->layer[i++].cutoff = share == sparse ? deviations : 0;
+    }
+}
+
+/* What Gemma 3n alone has. */
+static void hf_altup(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
+{
+    c->altup = a->altup;
+    if (!a->altup)
+        return;
+    if (hf_size(r, "altup_num_inputs", CT_STREAMS, 1 << 20) != CT_STREAMS)
+        hf_refuse_key(r, CARAT_E_UNSUPPORTED, "altup_num_inputs", "but carat runs models with 4 only");
+    if (hf_size(r, "altup_active_idx", 0, 1 << 20) != 0)
+        hf_refuse_key(r, CARAT_E_UNSUPPORTED, "altup_active_idx", "but carat runs models with 0 only");
+    if (!r->status && !c->ple_width)
+        hf_refuse_key(r, CARAT_E_UNSUPPORTED, "hidden_size_per_layer_input",
+                      "but carat runs Gemma 3n with inputs of each layer only");
+    c->altup_scales = hf_flag(r, "altup_correct_scale", true);
+    c->laurel_rank = hf_count(r, "laurel_rank", a->hf.laurel_rank, 1 << 16);
+    hf_widths(r, c);
+    hf_cutoffs(r, c);
 }
 
 /* What global layers of Gemma 4 have of their own; in what transformers saves again it stands layer by
@@ -341,6 +412,7 @@ static void hf_text(struct reader *r, struct ct_config *c, const struct ct_archi
     c->post_norms = a->post_norms;
     c->qk_norms = a->qk_norms;
     c->v_norms = a->v_norms;
+    c->out_scales = a->out_scales;
     c->n_vocab = hf_count(r, "vocab_size", a->hf.n_vocab, 1 << 24);
     c->hidden = hf_count(r, "hidden_size", a->hf.hidden, 1 << 17);
     c->n_layer = hf_count(r, "num_hidden_layers", a->hf.n_layer, CT_MAX_LAYERS);
@@ -355,6 +427,7 @@ static void hf_text(struct reader *r, struct ct_config *c, const struct ct_archi
     hf_global_layers(r, c, a);
     hf_shared_layers(r, c, a);
     hf_layer_inputs(r, c, a);
+    hf_altup(r, c, a);
     hf_kinds(r, c, a);
     hf_check_kinds(r, c);
 }

@@ -39,6 +39,23 @@ const struct ct_architecture ct_architectures[] = {
      .n_text_vocab = 262144,
      .end_of_turn = 106,
      .hf = {262208, 2304, 9216, 26, 8, 4, 256, 131072, 4096, 256, 0, 0}},
+    {.name = "gemma3n",
+     .model_type = "gemma3n_text",
+     .wrapper = "gemma3n",
+     .post_norms = true,
+     .qk_norms = true,
+     .norms_as_stored = true,
+     .v_norms = true,
+     .altup = true,
+     .rotated = 1,
+     .period = 5,
+     .window = 512,
+     .rope_base = 1e6,
+     .rope_base_local = 1e4,
+     .logit_cap = 30,
+     .n_text_vocab = 262144,
+     .end_of_turn = 106,
+     .hf = {262400, 2048, 16384, 35, 8, 2, 256, 32768, 512, 1, 256, 262144, 15, 64}},
     {.name = "gemma4",
      .model_type = "gemma4_text",
      .wrapper = "gemma4",
@@ -46,6 +63,7 @@ const struct ct_architecture ct_architectures[] = {
      .qk_norms = true,
      .norms_as_stored = true,
      .v_norms = true,
+     .out_scales = true,
      .rotated = 0.25,
      .global_head_dim = 512,
      .period = 6,
@@ -58,9 +76,10 @@ const struct ct_architecture ct_architectures[] = {
 };
 const int ct_architecture_count = (int)CT_COUNT(ct_architectures);
 
-#define GEMMA1 &ct_architectures[0]
-#define GEMMA2 &ct_architectures[1]
-#define GEMMA3 &ct_architectures[2]
+#define GEMMA1  &ct_architectures[0]
+#define GEMMA2  &ct_architectures[1]
+#define GEMMA3  &ct_architectures[2]
+#define GEMMA3N &ct_architectures[3]
 /* clang-format off */
 const struct ct_member ct_members[] = {
     {"Gemma 1 2B", GEMMA1, 0, 18, 2048, 16384, 8, 1, 256, 256000, 2506172416, 0, 1, 256},
@@ -73,6 +92,8 @@ const struct ct_member ct_members[] = {
     {"Gemma 3 4B", GEMMA3, CT_SBS_GEMMA3_4B, 34, 2560, 10240, 8, 4, 256, 262208, 3880263168, 1024, 8, 256},
     {"Gemma 3 12B", GEMMA3, CT_SBS_GEMMA3_12B, 48, 3840, 15360, 16, 8, 256, 262208, 11766034176, 1024, 8, 256},
     {"Gemma 3 27B", GEMMA3, CT_SBS_GEMMA3_27B, 62, 5376, 21504, 32, 16, 128, 262208, 27009346304, 1024, 8, 168},
+    {"Gemma 3n E2B", GEMMA3N, 0, 30, 2048, 8192, 8, 2, 256, 262400, 4435182688, 512, 1, 1},
+    {"Gemma 3n E4B", GEMMA3N, 0, 35, 2048, 16384, 8, 2, 256, 262400, 6835235568, 512, 1, 1},
 };
 /* clang-format on */
 const int ct_member_count = (int)CT_COUNT(ct_members);
@@ -140,6 +161,6 @@ bool ct_member_scales_by_width(const struct ct_architecture *a, int n_layer)
 {
     for (int i = 0; i < ct_member_count; i++)
         if (ct_members[i].architecture == a && ct_members[i].n_layer == n_layer)
-            return ct_members[i].query_scalar != ct_members[i].head_dim;
+            return ct_members[i].query_scalar != ct_members[i].head_dim && ct_members[i].query_scalar != 1;
     return false;
 }

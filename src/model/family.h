@@ -8,13 +8,15 @@
 #include "model/config.h"
 
 struct ct_architecture {
-    const char *name;       /* as GGUF and messages call it: "gemma", "gemma2", "gemma3", "gemma4" */
+    const char *name; /* as GGUF and messages call it: "gemma", "gemma2", "gemma3", "gemma3n", "gemma4" */
     const char *model_type; /* as config.json calls its text model */
     const char *wrapper;    /* and a model around that, which also sees; NULL: there is none */
     bool post_norms;        /* norms after attention and feed-forward */
     bool qk_norms;
     bool norms_as_stored; /* else 1 is added to the weights of norms that a checkpoint holds */
-    bool v_norms;         /* V is normed without a weight, and each layer scales what leaves it */
+    bool v_norms;         /* V is normed without a weight */
+    bool out_scales;      /* each layer scales what leaves it */
+    bool altup;           /* Gemma 3n's four residual streams, and what else it has beside Gemma 4 E2B */
     double rotated;       /* share of the pairs of global layers that turn, where config.json says none */
     int global_head_dim;  /* 0: that of the other layers */
     int period;           /* layer i is global when (i + 1) % period == 0; 1: all are */
@@ -29,6 +31,7 @@ struct ct_architecture {
         int n_vocab, hidden, ffn, n_layer, n_head, n_kv_head, head_dim, max_context, window;
         double query_scalar; /* 0: it is head_dim; 0 and 1: whatever config.json says */
         int ple_width, ple_rows;
+        int n_shared, laurel_rank;
     } hf;
 };
 extern const struct ct_architecture ct_architectures[];
@@ -53,10 +56,10 @@ struct ct_member {
     uint32_t sbs; /* its number in gemma.cpp's files, where they leave facts to it */
     int n_layer, hidden, ffn, n_head, n_kv_head, head_dim;
     int n_vocab;          /* rows of the embedding */
-    uint64_t n_parameter; /* of the text tower, published */
+    uint64_t n_parameter; /* of the text tower, published, without K and V of layers that share */
     int window;
     double rope_factor;  /* of global layers */
-    double query_scalar; /* attention scores are divided by its root: head_dim, in the 27B hidden / n_head */
+    double query_scalar; /* scores are divided by its root: head_dim, in the 27B hidden / n_head, 3n 1 */
 };
 extern const struct ct_member ct_members[];
 extern const int ct_member_count;

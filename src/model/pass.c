@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pass.c: what a pass works in. What happens in it: forward.c. */
+/* pass.c: what a pass works in. What happens in it: forward.c, and forward_3n.c for Gemma 3n. */
 #include "model/forward.h"
 
 void ct_pass_init(struct ct_pass *p, struct ct_backend *b, const struct ct_config *c,
@@ -30,8 +30,20 @@ void ct_pass_init(struct ct_pass *p, struct ct_backend *b, const struct ct_confi
         .ffn = b->verb.alloc(b, max_rows, ffn),
     };
     ct_ple_init(&p->ple, b, c, max_rows);
+    for (int i = 0; i < CT_STREAMS && c->altup; i++)
+        p->stream[i] = b->verb.alloc(b, max_rows, c->hidden);
+    if (c->altup) {
+        p->side = b->verb.alloc(b, max_rows, c->hidden);
+        p->narrow = b->verb.alloc(b, max_rows, c->laurel_rank);
+        p->up = b->verb.alloc(b, max_rows, ffn);
+    }
     if (!c->ple_width)
         return;
     p->inputs = b->verb.alloc(b, max_rows, c->ple_width * c->ple_layers);
     p->u = b->verb.alloc(b, max_rows, c->ple_width);
+}
+
+void ct_pass_run(struct ct_pass *p, const struct ct_rows *rows, const struct ct_watch *watch)
+{
+    (p->config->altup ? ct_forward_3n : ct_forward)(p, rows, watch);
 }

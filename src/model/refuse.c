@@ -4,7 +4,7 @@
  * containers. src/file names files that are no checkpoint at all, src/quant stored types. */
 #include "model/refuse.h"
 
-#define RUNS "it runs Gemma 1, 2, 3, FunctionGemma and dense models of Gemma 4"
+#define RUNS "it runs Gemma 1, 2, 3, 3n, FunctionGemma and dense models of Gemma 4"
 
 #define PLAIN                                                                                                \
     "carat reads plain safetensors (BF16, F16, F32) and quantised GGUF files: open the original or a GGUF "  \
@@ -16,7 +16,7 @@
 static const struct relative {
     const char *name, *what, *instead;
 } relatives[] = {
-    {"gemma3n", "a Gemma 3n model", RUNS},
+    {"gemma3n", "a Gemma 3n model in another form than a Hugging Face directory of its text", RUNS},
     {"gemma4assistant", "a drafter for Gemma 4", RUNS},
     {"gemma4mtp", "a drafter for Gemma 4", RUNS},
     {"gemma4unifiedassistant", "a drafter for Gemma 4", RUNS},

@@ -11,17 +11,19 @@ enum { MOST_NAMED = 5 }; /* missing tensors in one message */
 struct slot {
     const char *name; /* as GGUF spells it */
     size_t at;        /* of the ct_weight in ct_layer */
-    bool matrix;      /* else a norm */
+    bool matrix;      /* else a norm, or as small: f32 in the arena, as one vector */
     enum ct_dim rows, cols;
     enum {
         ALWAYS,
         POST_NORMS,
         QK_NORMS,
-        V_NORMS,
         OWN_K,
         OWN_V,
         OWN_K_NORM,
-        INPUTS
+        INPUTS,
+        OUT_SCALES,
+        ALTUP,
+        ALTUP_SCALES
     } when; /* the layer has it */
 };
 
@@ -43,7 +45,15 @@ static const struct slot slots[] = {
     {"inp_gate", AT(input_gate), true, CT_DIM_PLE, CT_DIM_HIDDEN, INPUTS},
     {"proj", AT(input_proj), true, CT_DIM_HIDDEN, CT_DIM_PLE, INPUTS},
     {"post_norm", AT(input_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, INPUTS},
-    {"layer_output_scale", AT(out_scale), false, CT_DIM_ONE, CT_DIM_ONE, V_NORMS},
+    {"layer_output_scale", AT(out_scale), false, CT_DIM_ONE, CT_DIM_ONE, OUT_SCALES},
+    {"altup_router_norm", AT(altup_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, ALTUP},
+    {"altup_router", AT(altup_router), false, CT_DIM_STREAMS, CT_DIM_HIDDEN, ALTUP},
+    {"altup_predict_coef", AT(altup_predict), false, CT_DIM_COEFS, CT_DIM_STREAMS, ALTUP},
+    {"altup_correct_coef", AT(altup_correct), false, CT_DIM_STREAMS, CT_DIM_STREAMS, ALTUP},
+    {"altup_correct_scale", AT(altup_scale), false, CT_DIM_ONE, CT_DIM_HIDDEN, ALTUP_SCALES},
+    {"laurel_l", AT(laurel_left), true, CT_DIM_LAUREL, CT_DIM_HIDDEN, ALTUP},
+    {"laurel_r", AT(laurel_right), true, CT_DIM_HIDDEN, CT_DIM_LAUREL, ALTUP},
+    {"laurel_post_norm", AT(laurel_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, ALTUP},
 };
 
 /* Of the whole model: three that are bound by themselves, and those between embedding and layers. */
@@ -57,6 +67,12 @@ static const struct slot model_slots[] = {
     {"per_layer_token_embd", AT_MODEL(ple), true, CT_DIM_PLE_ROWS, CT_DIM_PLE_ALL, INPUTS},
     {"per_layer_model_proj", AT_MODEL(ple_proj), true, CT_DIM_PLE_ALL, CT_DIM_HIDDEN, INPUTS},
     {"per_layer_proj_norm", AT_MODEL(ple_norm), false, CT_DIM_ONE, CT_DIM_PLE, INPUTS},
+    {"altup_proj.0", AT_MODEL(stream_proj[0]), true, CT_DIM_HIDDEN, CT_DIM_HIDDEN, ALTUP},
+    {"altup_proj.1", AT_MODEL(stream_proj[1]), true, CT_DIM_HIDDEN, CT_DIM_HIDDEN, ALTUP},
+    {"altup_proj.2", AT_MODEL(stream_proj[2]), true, CT_DIM_HIDDEN, CT_DIM_HIDDEN, ALTUP},
+    {"altup_unembd_proj.0", AT_MODEL(stream_unproj[0]), true, CT_DIM_HIDDEN, CT_DIM_HIDDEN, ALTUP},
+    {"altup_unembd_proj.1", AT_MODEL(stream_unproj[1]), true, CT_DIM_HIDDEN, CT_DIM_HIDDEN, ALTUP},
+    {"altup_unembd_proj.2", AT_MODEL(stream_unproj[2]), true, CT_DIM_HIDDEN, CT_DIM_HIDDEN, ALTUP},
 };
 
 /* Whether the layer, or for one of the whole model any, has the slot. */
@@ -66,11 +82,13 @@ static bool has_slot(const struct slot *s, const struct ct_config *c, int layer)
     const bool owns = l->kv_layer == layer, has[] = {[ALWAYS] = true,
                                                      [POST_NORMS] = c->post_norms,
                                                      [QK_NORMS] = c->qk_norms,
-                                                     [V_NORMS] = c->v_norms,
                                                      [OWN_K] = owns,
                                                      [OWN_V] = owns && !l->v_is_k,
                                                      [OWN_K_NORM] = owns && c->qk_norms,
-                                                     [INPUTS] = c->ple_width > 0};
+                                                     [INPUTS] = c->ple_width > 0,
+                                                     [OUT_SCALES] = c->out_scales,
+                                                     [ALTUP] = c->altup,
+                                                     [ALTUP_SCALES] = c->altup_scales};
     return has[s->when];
 }
 
@@ -236,21 +254,26 @@ static struct ct_weight made_vector(const float *v, int n)
     return (struct ct_weight){CT_F32, CT_LAYOUT_ROWS, 1, n, (size_t)n * sizeof *v, v, 1, false};
 }
 
-static carat_status bind_norm(struct ct_binding *b, struct ct_weight *w, const struct ct_tensor *t, int cols)
+/* A prepared file has it as the vector that it becomes. */
+static carat_status bind_small(struct ct_binding *b, struct ct_weight *w, const struct ct_tensor *t, int rows,
+                               int cols)
 {
-    CT_TRY(check_shape(b, t, 1, cols));
-    float *v = ct_arena_push(b->arena, (size_t)cols, sizeof *v);
+    const int n = rows * cols;
+    const bool whole = b->container->prepared;
+
+    CT_TRY(check_shape(b, t, whole ? 1 : rows, whole ? n : cols));
+    float *v = ct_arena_push(b->arena, (size_t)n, sizeof *v);
     if (!v)
         return ct_no_memory(b->err, t->file);
-    ct_dequantize(t->type, v, t->data, (size_t)cols);
-    for (int i = 0; i < cols; i++) {
+    ct_dequantize(t->type, v, t->data, (size_t)n);
+    for (int i = 0; i < n; i++) {
         v[i] = v[i] * t->scale;
         if (b->c->norm_plus_one && !b->container->prepared)
             v[i] = v[i] + 1.0f;
     }
-    *w = made_vector(v, cols);
+    *w = made_vector(v, n);
     b->w->bytes += t->size;
-    b->w->n_parameter += (uint64_t)cols;
+    b->w->n_parameter += (uint64_t)n;
     return CARAT_OK;
 }
 
@@ -265,7 +288,10 @@ static int dim_of(const struct ct_config *c, const struct ct_layer_config *l, en
                                 [CT_DIM_VOCAB] = c->n_vocab,
                                 [CT_DIM_PLE] = c->ple_width,
                                 [CT_DIM_PLE_ALL] = c->ple_width * c->ple_layers,
-                                [CT_DIM_PLE_ROWS] = c->ple_rows};
+                                [CT_DIM_PLE_ROWS] = c->ple_rows,
+                                [CT_DIM_STREAMS] = CT_STREAMS,
+                                [CT_DIM_COEFS] = CT_STREAMS * CT_STREAMS,
+                                [CT_DIM_LAUREL] = c->laurel_rank};
     return value[dim];
 }
 
@@ -283,9 +309,8 @@ static carat_status bind_slot(struct ct_binding *b, struct ct_weight *w, const s
         note_missing(b, name);
         return CARAT_OK;
     }
-    if (!s->matrix)
-        return bind_norm(b, w, t, dim_of(b->c, l, s->cols));
-    return bind_matrix(b, w, t, dim_of(b->c, l, s->rows), dim_of(b->c, l, s->cols));
+    return (s->matrix ? bind_matrix : bind_small)(b, w, t, dim_of(b->c, l, s->rows),
+                                                  dim_of(b->c, l, s->cols));
 }
 
 static carat_status bind_slots(struct ct_binding *b, const void *of, const struct ct_layer_config *l,
@@ -304,8 +329,9 @@ static void pass_over_dead(struct ct_binding *b, int layer)
     if (b->c->layer[layer].kv_layer == layer || !b->container->counts_unused)
         return;
     for (const struct slot *s = slots; s < slots + CT_COUNT(slots); s++) {
+        const bool of_kv = s->when == OWN_K || s->when == OWN_V || s->when == OWN_K_NORM;
         b->container->name(name, b->w, b->c, s->name, layer);
-        const struct ct_tensor *t = has_slot(s, b->c, layer) ? NULL : b->container->find(b->f, name);
+        const struct ct_tensor *t = of_kv ? b->container->find(b->f, name) : NULL;
         if (t)
             b->used[t - ct_file_tensor(b->f, 0)] = true;
     }
@@ -389,6 +415,21 @@ static carat_status bind_ple_scales(struct ct_binding *b)
     return CARAT_OK;
 }
 
+/* What two and four streams are joined by. */
+static carat_status bind_shares(struct ct_binding *b)
+{
+    float *share = ct_arena_push(b->arena, 2, sizeof *share);
+
+    if (!share)
+        return ct_no_memory(b->err, ct_file_path(b->f));
+    share[0] = 0.70710678f;
+    share[1] = 0.25f;
+    for (int i = 0; i < b->c->n_layer; i++)
+        b->w->layer[i].halves = made_vector(&share[0], 1);
+    b->w->quarter = made_vector(&share[1], 1);
+    return CARAT_OK;
+}
+
 /* The norm of V has no weight: it gets ones, since times 1 is exact. */
 static carat_status bind_ones(struct ct_binding *b)
 {
@@ -439,6 +480,8 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
         CT_TRY(bind_ones(&b));
     if (c->ple_width)
         CT_TRY(bind_ple_scales(&b));
+    if (c->altup)
+        CT_TRY(bind_shares(&b));
     CT_TRY(check_missing(&b));
     CT_TRY(check_last_layer(&b));
     count_unused(&b);

@@ -13,12 +13,18 @@ struct ct_layer {
     struct ct_weight attn_norm, q, k, v, o, q_norm, k_norm, v_norm, attn_post_norm;
     struct ct_weight ffn_norm, gate, up, down, ffn_post_norm;
     struct ct_weight input_gate, input_proj, input_norm, out_scale;
+    /* Gemma 3n: what mixes the streams, matrices included as vectors of f32; what attention is added to. */
+    struct ct_weight altup_norm, altup_router, altup_predict, altup_correct, altup_scale;
+    struct ct_weight laurel_left, laurel_right, laurel_norm, halves;
+    struct ct_weight no_norm; /* absent: what is added is added as it is */
 };
 
 struct ct_weights {
     struct ct_weight embed, head, final_norm; /* head is embed where they are tied */
     /* Inputs of layers (PLE): the table of tokens, what the stream is projected by, its norm, hidden^-1/2. */
     struct ct_weight ple, ple_proj, ple_norm, ple_scale;
+    /* Gemma 3n: the other streams out of the first, back, and 1/4. */
+    struct ct_weight stream_proj[CT_STREAMS - 1], stream_unproj[CT_STREAMS - 1], quarter, no_norm;
     struct ct_layer *layer; /* [n_layer], in the arena */
     bool tied;
     size_t bytes;         /* of the tensors used, as stored, a tied head once */

@@ -23,6 +23,9 @@ enum ct_dim {
     CT_DIM_PLE,      /* the input of a layer */
     CT_DIM_PLE_ALL,  /* of all layers */
     CT_DIM_PLE_ROWS, /* of their table */
+    CT_DIM_STREAMS,  /* of Gemma 3n */
+    CT_DIM_COEFS,    /* of one stream for another */
+    CT_DIM_LAUREL,   /* rank of the second way past attention */
     CT_DIMS
 };
 
@@ -82,7 +85,8 @@ extern const struct ct_container ct_container_hf, ct_container_gguf, ct_containe
         [CT_DIM_HEAD] = "head_dim", [CT_DIM_VOCAB] = "vocab_size",                                           \
         [CT_DIM_PLE] = "hidden_size_per_layer_input",                                                        \
         [CT_DIM_PLE_ALL] = "num_hidden_layers * hidden_size_per_layer_input",                                \
-        [CT_DIM_PLE_ROWS] = "vocab_size_per_layer_input",                                                    \
+        [CT_DIM_PLE_ROWS] = "vocab_size_per_layer_input", [CT_DIM_STREAMS] = "altup_num_inputs",             \
+        [CT_DIM_COEFS] = "altup_num_inputs * altup_num_inputs", [CT_DIM_LAUREL] = "laurel_rank",             \
     }
 void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
                        const char *slot, int layer);

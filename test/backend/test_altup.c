@@ -25,15 +25,14 @@ static float value(int matrix, int row, int col)
 }
 
 static float norms[COLS], router[CT_STREAMS][COLS], coefs[COEFS][CT_STREAMS], scales[COLS];
-static const struct ct_weight norm_w = {CT_F32, CT_LAYOUT_ROWS, 1, COLS, sizeof norms, norms, 1, false},
-                              router_w = {CT_F32,         CT_LAYOUT_ROWS, CT_STREAMS, COLS,
-                                          sizeof *router, router,         1,          false},
-                              predict_w = {CT_F32,        CT_LAYOUT_ROWS, COEFS, CT_STREAMS,
-                                           sizeof *coefs, coefs,          1,     false},
-                              correct_w = {CT_F32,        CT_LAYOUT_ROWS, CT_STREAMS, CT_STREAMS,
-                                           sizeof *coefs, coefs,          1,          false},
-                              scale_w = {CT_F32, CT_LAYOUT_ROWS, 1, COLS, sizeof scales, scales, 1, false},
-                              no_scale = {.type = CT_F32};
+#define VECTOR(values)                                                                                       \
+    {                                                                                                        \
+        CT_F32, CT_LAYOUT_ROWS, 1, sizeof(values) / sizeof(float), sizeof(values), values, 1, false          \
+    }
+static const struct ct_weight norm_w = VECTOR(norms), router_w = VECTOR(router), predict_w = VECTOR(coefs),
+                              scale_w = VECTOR(scales), no_scale = {.type = CT_F32};
+static const struct ct_weight correct_w = {
+    CT_F32, CT_LAYOUT_ROWS, 1, CT_STREAMS *CT_STREAMS, CT_STREAMS * sizeof *coefs, coefs, 1, false};
 
 struct place {
     struct ct_backend *b;

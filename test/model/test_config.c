@@ -184,6 +184,46 @@ static void test_gemma4_shares(void **unused)
     }
 }
 
+/* The released E2B config: lists of widths and of sparse layers, and ids beyond the table of inputs. */
+static void test_gemma3n(void **unused)
+{
+    char json[4096], widths[512] = "8192", shares[512] = "0.95";
+    for (int i = 1; i < 30; i++) {
+        strcat(widths, ",8192");
+        strcat(shares, i < 10 ? ",0.95" : ",0.0");
+    }
+    snprintf(json, sizeof json,
+             "{\"model_type\":\"gemma3n\",\"text_config\":{\"num_hidden_layers\":30,"
+             "\"intermediate_size\":[%s],\"activation_sparsity_pattern\":[%s],\"num_kv_shared_layers\":10,"
+             "\"vocab_size\":262400,\"altup_coef_clip\":120.0,\"laurel_rank\":64}}",
+             widths, shares);
+    struct ct_config c = accept(json);
+    (void)unused;
+    assert_string_equal(c.architecture, "gemma3n");
+    assert_true(c.multimodal && c.altup && c.altup_scales && c.v_norms && !c.out_scales && !c.norm_plus_one);
+    assert_true(c.n_vocab == 262400 && c.n_text_vocab == 262144 && c.ple_rows == 262144 &&
+                c.ple_width == 256);
+    assert_true(c.hidden == 2048 && c.laurel_rank == 64 && c.logit_cap == 30 && !c.made_global);
+    for (int i = 0; i < 30; i++) {
+        const struct ct_layer_config *l = &c.layer[i];
+        const bool global = (i + 1) % 5 == 0;
+        assert_true(l->ffn == 8192 && l->head_dim == 256 && l->n_head == 8 && l->n_kv_head == 2);
+        assert_true(l->attn_scale == 1 && l->attn_type == (global ? CT_GLOBAL : CT_LOCAL));
+        assert_true(l->cutoff == (i < 10 ? 1.6448536f : 0));
+        assert_int_equal(l->kv_layer, i < 20 ? i : global ? 19 : 18);
+    }
+    assert_true(c.attn[CT_GLOBAL].rotated == 128 && c.attn[CT_LOCAL].rotated == 128);
+    assert_true(c.attn[CT_GLOBAL].rope_base == 1e6 && c.attn[CT_LOCAL].rope_base == 1e4);
+
+    /* what is left out is what the class says: E4B */
+    struct ct_config bare = accept("{\"model_type\":\"gemma3n_text\",\"altup_correct_scale\":false}");
+    assert_true(bare.n_layer == 35 && bare.layer[34].ffn == 16384 && bare.layer[34].kv_layer == 19);
+    assert_true(bare.layer[9].cutoff > 0 && bare.layer[10].cutoff == 0 && !bare.altup_scales);
+    struct ct_config few = accept("{\"model_type\":\"gemma3n_text\",\"num_hidden_layers\":10,"
+                                  "\"num_kv_shared_layers\":0,\"vocab_size\":1000}");
+    assert_true(few.layer[0].cutoff == 0 && few.n_text_vocab == 1000);
+}
+
 static void test_refusals(void **unused)
 {
     (void)unused;
@@ -300,8 +340,9 @@ int main(void)
         cmocka_unit_test(test_gemma1),        cmocka_unit_test(test_gemma2),
         cmocka_unit_test(test_gemma3_sparse), cmocka_unit_test(test_gemma3_dialects),
         cmocka_unit_test(test_gemma4),        cmocka_unit_test(test_gemma4_dialects),
-        cmocka_unit_test(test_gemma4_shares), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_wrong_values),  cmocka_unit_test(test_every_prefix),
+        cmocka_unit_test(test_gemma4_shares), cmocka_unit_test(test_gemma3n),
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_wrong_values),
+        cmocka_unit_test(test_every_prefix),
     };
     return cmocka_run_group_tests_name("model: config", tests, NULL, NULL);
 }

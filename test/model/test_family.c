@@ -20,7 +20,7 @@ static struct ct_str str(const char *s)
 static void architectures(void **state)
 {
     (void)state;
-    assert_int_equal(ct_architecture_count, 4);
+    assert_int_equal(ct_architecture_count, 5);
     for (int i = 0; i < ct_architecture_count; i++) {
         const struct ct_architecture *a = &ct_architectures[i];
         assert_ptr_equal(ct_architecture_named(str(a->name)), a);
@@ -29,7 +29,7 @@ static void architectures(void **state)
             assert_ptr_equal(ct_architecture_with(a->post_norms, a->qk_norms), a);
         if (a->wrapper)
             assert_ptr_equal(ct_architecture_within(str(a->wrapper)), a);
-        assert_true(a->rotated == (a->v_norms ? 0.25 : 1));
+        assert_true(a->rotated == (a->out_scales ? 0.25 : 1));
         assert_true((a->window > 0) == (a->period > 1) && (a->hf.window > 0) == (a->window > 0));
     }
     assert_null(ct_architecture_named(str("gemma5")));
@@ -59,7 +59,9 @@ static void members(void **state)
         assert_ptr_equal(m->sbs ? ct_member_of_sbs(m->sbs) : m, m);
         bool by_width = m->n_layer == 62 || (m->n_layer == 46 && m->architecture == &ct_architectures[1]);
         assert_int_equal(ct_member_scales_by_width(m->architecture, m->n_layer), by_width);
-        assert_true(m->query_scalar == (by_width ? (double)m->hidden / m->n_head : 256));
+        assert_true(m->query_scalar == (by_width                   ? (double)m->hidden / m->n_head
+                                        : m->architecture->v_norms ? 1
+                                                                   : 256));
         assert_int_equal(m->window > 0, m->architecture->window > 0);
     }
     assert_null(ct_member_of_sbs(0));

@@ -28,11 +28,11 @@ static void run_rows(struct job *j)
     ct_pool_run(j->b->pool, (j->b->rows.n + ROWS - 1) / ROWS, rows_item, j);
 }
 
-/* The coefficients that a row asks for. The matrices are small, and f32 in both arithmetics. */
+/* The coefficients that a row asks for. The matrices are vectors, in f32 in both arithmetics. */
 static void coefficients(const struct job *j, const float *row, float *coef)
 {
     const struct ct_weight *const *w = j->w;
-    const struct ct_altup altup = {w[0]->data, w[1]->data, w[2]->data, w[2]->rows};
+    const struct ct_altup altup = {w[0]->data, w[1]->data, w[2]->data, w[2]->cols / CT_STREAMS};
 
     j->b->kernel.altup_coefs(coef, row, &altup, j->y.cols, j->b->o.norm_eps);
 }
@@ -69,8 +69,8 @@ static void correct_row(const struct job *j, int row)
 static void check_weights(const struct ct_weight *const *w, int n, int cols)
 {
     assert(w[0]->type == CT_F32 && w[0]->cols == cols);
-    assert(w[1]->type == CT_F32 && w[1]->rows == CT_STREAMS && w[1]->cols == cols);
-    assert(w[2]->type == CT_F32 && w[2]->rows == n && w[2]->cols == CT_STREAMS);
+    assert(w[1]->type == CT_F32 && w[1]->cols == CT_STREAMS * cols);
+    assert(w[2]->type == CT_F32 && w[2]->cols == n * CT_STREAMS);
     (void)w, (void)n, (void)cols;
 }
 

@@ -45,12 +45,14 @@ static void odd_tokenizer(struct bad_place *p, const void *with)
 #define GEMMA4(more)   CONFIG("\"model_type\":\"gemma4_text\",\"hidden_size_per_layer_input\":0," more)
 
 #define WHERE "/config.json: "
-#define RUNS  "which carat does not run; it runs Gemma 1, 2, 3, FunctionGemma and dense models of Gemma 4"
+#define RUNS  "which carat does not run; it runs Gemma 1, 2, 3, 3n, FunctionGemma and dense models of Gemma 4"
 #define PLAIN "open the original or a GGUF of it"
 
 static const struct bad_case relatives[] = {
-    {"refused", "Gemma 3n", TYPE("gemma3n"), {WHERE, "is a Gemma 3n model, " RUNS}},
-    {"refused", "Gemma 3n, text only", TYPE("gemma3n_text"), {WHERE, "is a Gemma 3n model, " RUNS}},
+    {"refused",
+     "a part of Gemma 3n",
+     TYPE("gemma3n_audio"),
+     {WHERE, "is a Gemma 3n model in another form than a Hugging Face directory of its text, " RUNS}},
     {"refused",
      "a Gemma 4 that does not run, with an odd tokenizer",
      odd_tokenizer,
@@ -274,7 +276,10 @@ static void metadata(struct bad_place *p, const void *with)
 #define ARCH(name) GGUF("model", name, NULL)
 
 static const struct bad_case ggufs[] = {
-    {"refused", "Gemma 3n", ARCH("gemma3n"), {"general.architecture \"gemma3n\" is a Gemma 3n model, " RUNS}},
+    {"refused",
+     "Gemma 3n",
+     ARCH("gemma3n"),
+     {"general.architecture \"gemma3n\" is a Gemma 3n model in another form than", RUNS}},
     {"refused",
      "Gemma 4",
      ARCH("gemma4"),
