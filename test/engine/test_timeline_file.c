@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "checkpoint/checkpoint.h"
 #include "file/timeline.h"
 
 enum { LONG = 280 };
@@ -51,16 +52,18 @@ static void expect_file(const struct ct_bytes *right, const char *how)
 
 /* Nothing is in it but K and V of what can be seen, the logits, the ids, and a little to say so: 64 KiB
  * beside K, V and logits are enough for 16000 tokens. */
-static void check_size(size_t found, const carat_model_info *info, carat_kv kv, int n)
+static void check_size(size_t found, const struct ct_config *c, carat_kv kv, int n)
 {
     const size_t of_kv[] = {[CARAT_KV_BF16] = 2, [CARAT_KV_F16] = 2, [CARAT_KV_F32] = 4};
-    size_t dim = (size_t)info->head_dim, seen = (size_t)n, least = (size_t)n * sizeof(int32_t);
-    size_t row = kv == CARAT_KV_Q8 ? (dim + 31) / 32 * 34 : dim * of_kv[kv];
-    if (info->n_local && n >= info->sliding_window)
-        seen = (size_t)info->sliding_window - 1;
-    row *= 2 * (size_t)info->n_kv_head;
-    least += (size_t)info->n_vocab * sizeof(float);
-    least += ((size_t)(info->n_layer - info->n_local) * (size_t)n + (size_t)info->n_local * seen) * row;
+    size_t least = (size_t)n * sizeof(int32_t) + (size_t)c->n_vocab * sizeof(float);
+
+    for (int i = 0; i < c->n_layer; i++) {
+        const struct ct_layer_config *l = &c->layer[i];
+        const int window = c->attn[l->attn_type].window, seen = window && n >= window ? window - 1 : n;
+        const size_t dim = (size_t)l->head_dim, rows = 2 * (size_t)l->n_kv_head * (size_t)seen;
+        if (l->kv_layer == i) /* others store nothing */
+            least += rows * (kv == CARAT_KV_Q8 ? (dim + 31) / 32 * 34 : dim * of_kv[kv]);
+    }
     assert_in_range(found, least, least + 256);
 }
 
@@ -71,6 +74,7 @@ static void files_of_one_model(carat_model *model, const carat_model_info *info)
         const char *isa;
     } ways[] = {{1, 1, NULL}, {3, 3, NULL}, {256, 1, NULL}, {16, 2, "ref"}};
     char path[PATH_SIZE];
+    (void)info;
     for (size_t m = 0; m < N_MODE; m++) {
         if (!takes_mode(m))
             continue;
@@ -82,7 +86,7 @@ static void files_of_one_model(carat_model *model, const carat_model_info *info)
         save(r.session[0], "a");
         rig_close(&r);
         struct ct_bytes right = file_bytes("a");
-        check_size(right.size, info, modes[m].kv, LONG);
+        check_size(right.size, &model->config, modes[m].kv, LONG);
         /* a mode has two of the ways in half of the models, and the others in the rest */
         for (size_t i = (m + (size_t)model_turn / 8) % 2; i < sizeof ways / sizeof *ways; i += 2) {
             o = options_of(&modes[m], ways[i].chunk, ways[i].threads);
