@@ -324,9 +324,11 @@ CARAT_API carat_status carat_score(carat_session *session, const int32_t *ids, i
 typedef struct carat_operation_error {
     size_t size;
     int layer; /* -1: none */
-    /* "embed"; of each layer "attn_norm", "q", "k", "v", "q_norm", "k_norm", "q_rope", "k_rope", "attend",
-     * "o", "attn_post_norm", "ffn_norm", "gate", "up", "geglu", "down", "ffn_post_norm"; "final_norm",
-     * "head". Static */
+    /* "embed"; of each layer "attn_norm", "q", "k", "v", "q_norm", "k_norm", "v_norm", "q_rope", "k_rope",
+     * "attend", "o", "attn_post_norm", "ffn_norm", "gate", "up", "geglu", "down", "ffn_post_norm",
+     * "out_scale"; "final_norm", "head". With inputs of layers also "inputs_proj", "inputs", and
+     * "input_gate", "input_geglu", "input_proj", "input_norm"; of Gemma 3n "altup_proj", "altup_unproj", and
+     * "altup_predict", "laurel_left", "laurel_right", "laurel_norm", "laurel_sum", "altup_correct". Static */
     const char *operation;
     char tensor[256];     /* its weight, as the file of the test names it; "": it has none */
     double own;           /* ||test - ref|| / ||ref||, on the reference's inputs */

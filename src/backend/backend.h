@@ -459,7 +459,7 @@ static inline void altup_predict(struct ct_backend *b, ct_mat y, const ct_mat st
                                  const struct ct_weight *norm, const struct ct_weight *router,
                                  const struct ct_weight *coefs)
 {
-    const struct ct_weight *const w[] = {norm, router, coefs};
+    const struct ct_weight *const w[] = {coefs, norm, router};
     const ct_mat out[] = {y, stream[0], stream[1], stream[2], stream[3]};
     CT_TRACED(b, altup_predict, (b, y, stream, w), .n_out = 1 + CT_STREAMS, .out = out, .n = 3, .w = w);
 }
@@ -469,7 +469,7 @@ static inline void altup_correct(struct ct_backend *b, ct_mat y, const ct_mat st
                                  const struct ct_weight *norm, const struct ct_weight *router,
                                  const struct ct_weight *coefs, const struct ct_weight *scale)
 {
-    const struct ct_weight *const w[] = {norm, router, coefs, scale};
+    const struct ct_weight *const w[] = {coefs, norm, router, scale};
     const ct_mat out[] = {y, stream[0], stream[1], stream[2], stream[3]};
     CT_TRACED(b, altup_correct, (b, y, stream, w), .n_out = 1 + CT_STREAMS, .out = out, .n = 4, .w = w);
 }

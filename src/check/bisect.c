@@ -29,7 +29,8 @@ static carat_status same_layer(const struct ct_bisect *b, int layer, carat_error
     CT_TRY(same_number("heads of K and V", shown, ref->c.n_kv_head, test->c.n_kv_head, err));
     CT_TRY(same_number("a head of size", shown, ref->c.head_dim, test->c.head_dim, err));
     CT_TRY(same_number("a feed-forward of size", shown, ref->c.ffn, test->c.ffn, err));
-    return same_number("K and V of layer", shown, ref->c.kv_layer, test->c.kv_layer, err);
+    CT_TRY(same_number("K and V of layer", shown, ref->c.kv_layer, test->c.kv_layer, err));
+    return same_number("a gate that is cut off:", shown, ref->c.cutoff > 0, test->c.cutoff > 0, err);
 }
 
 static carat_status same_shape(const struct ct_bisect *b, carat_error *err)
@@ -43,6 +44,9 @@ static carat_status same_shape(const struct ct_bisect *b, carat_error *err)
     CT_TRY(same_number("a vocabulary of", -1, r->n_vocab, t->n_vocab, err));
     CT_TRY(same_number("norms behind its blocks:", -1, r->post_norms, t->post_norms, err));
     CT_TRY(same_number("norms of heads:", -1, r->qk_norms, t->qk_norms, err));
+    CT_TRY(same_number("inputs of layers of a width of", -1, r->ple_width, t->ple_width, err));
+    CT_TRY(same_number("scales of layers:", -1, r->out_scales, t->out_scales, err));
+    CT_TRY(same_number("streams beside the first:", -1, r->altup, t->altup, err));
     for (int i = 0; i < r->n_layer; i++)
         CT_TRY(same_layer(b, i, err));
     return CARAT_OK;

@@ -11,27 +11,47 @@
 /* What a pass computes, in its order. */
 enum ct_operation {
     CT_OP_EMBED,
-    CT_OP_ATTN_NORM, /* the first of a layer */
+    CT_OP_INPUTS_PROJ, /* of all layers */
+    CT_OP_INPUTS,
+    CT_OP_STREAMS,
+    CT_OP_PREDICT, /* the first of a layer */
+    CT_OP_ATTN_NORM,
     CT_OP_Q,
     CT_OP_K,
     CT_OP_V,
+    CT_OP_LAUREL_LEFT,
+    CT_OP_LAUREL_RIGHT,
+    CT_OP_LAUREL_NORM,
     CT_OP_Q_NORM,
     CT_OP_K_NORM,
+    CT_OP_V_NORM,
     CT_OP_Q_ROPE,
     CT_OP_K_ROPE,
     CT_OP_ATTEND,
     CT_OP_O,
     CT_OP_ATTN_POST_NORM,
+    CT_OP_LAUREL_SUM,
     CT_OP_FFN_NORM,
     CT_OP_GATE,
     CT_OP_UP,
     CT_OP_GEGLU,
     CT_OP_DOWN,
-    CT_OP_FFN_POST_NORM, /* the last of one */
+    CT_OP_FFN_POST_NORM,
+    CT_OP_CORRECT,
+    CT_OP_INPUT_GATE,
+    CT_OP_INPUT_GEGLU,
+    CT_OP_INPUT_PROJ,
+    CT_OP_INPUT_NORM,
+    CT_OP_OUT_SCALE, /* the last of one */
+    CT_OP_STREAMS_BACK,
     CT_OP_FINAL_NORM,
     CT_OP_HEAD,
 };
-enum { CT_OPS_OF_LAYER = CT_OP_FFN_POST_NORM - CT_OP_ATTN_NORM + 1, CT_BISECT_ROWS = 16 };
+enum {
+    CT_OPS_OF_LAYER = CT_OP_OUT_SCALE - CT_OP_PREDICT + 1,
+    CT_OPS_BEHIND = CT_OP_HEAD - CT_OP_STREAMS_BACK + 1, /* all layers */
+    CT_BISECT_ROWS = 16
+};
 #define CT_BISECT_BYTES ((size_t)56 << 20) /* of sums; the rows beside them are a few MiB */
 
 struct ct_operation_info {
@@ -40,6 +60,9 @@ struct ct_operation_info {
     int channels;     /* of the matrix there whose rows are its channels; CT_NO_LAYER: as the hidden state */
     const char *verb; /* whose event tells of it; NULL: told of with another operation */
     bool product;     /* by a matrix */
+    /* What it makes is the stream that a layer works on; by adding to that; in several outputs, which are all
+     * its own, where others' following ones are those of the operations that follow. */
+    bool stream, adds, several;
 };
 extern const struct ct_operation_info ct_operations[];
 
@@ -79,11 +102,11 @@ struct ct_bisect {
 /* The operation of a layer, or of none. */
 static inline struct ct_judged *ct_bisect_at(const struct ct_bisect *b, enum ct_operation op, int layer)
 {
-    if (op == CT_OP_EMBED)
-        return &b->judged[0];
-    if (op >= CT_OP_FINAL_NORM)
-        return &b->judged[b->n_judged - 2 + (op - CT_OP_FINAL_NORM)];
-    return &b->judged[1 + layer * CT_OPS_OF_LAYER + (op - CT_OP_ATTN_NORM)];
+    if (op < CT_OP_PREDICT)
+        return &b->judged[op];
+    if (op >= CT_OP_STREAMS_BACK)
+        return &b->judged[b->n_judged - CT_OPS_BEHIND + (op - CT_OP_STREAMS_BACK)];
+    return &b->judged[layer * CT_OPS_OF_LAYER + (int)op];
 }
 
 /* bisect_operations.c: makes judged[n_judged]. E_MEMORY. */

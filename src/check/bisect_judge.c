@@ -138,7 +138,8 @@ static double median_of_others(const struct ct_judged *judged, int n, const stru
 static const char *reason_of(const struct ct_judged *j, double median, const struct ct_bisect_modes *m)
 {
     const double explained = explained_by_types(m, j);
-    const double rounded = j->op == CT_OP_EMBED ? EMBED_LIMIT : j->has_weight ? NORM_LIMIT : 0;
+    const bool table = j->op == CT_OP_EMBED || j->op == CT_OP_INPUTS;
+    const double rounded = table ? EMBED_LIMIT : j->has_weight ? NORM_LIMIT : 0;
 
     const double least = CT_MAX(CHANNEL_LIMIT, CT_MIN(CHANNEL_FACTOR * median, MOST_CHANNEL_LIMIT));
     const double limit = m->n_rows > 1 ? least : LIMIT_OF_ONE_ROW;

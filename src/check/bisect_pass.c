@@ -187,7 +187,7 @@ static void compare_matrix(struct lockstep *l, struct ct_judged *j, ct_mat of_re
     const int hidden = l->side[CT_REF].engine->config.hidden;
     struct side *ref = &l->side[CT_REF], *test = &l->side[CT_TEST];
     struct ct_backend *from = ref->engine->backend, *to = test->engine->backend;
-    const bool stream = j->residual || j->op == CT_OP_EMBED;
+    const bool stream = ct_operations[j->op].stream;
 
     if (!of_ref.handle || !of_test.handle)
         return;
@@ -226,10 +226,19 @@ static void compare_gate_up(struct lockstep *l, int layer)
 /* The operation whose result the event has written, the first where there are several; -1: none. */
 static int op_of(const carat_engine *e, const struct ct_event *event)
 {
+    const struct ct_weights *w = &e->weights;
     int place = event->n ? ct_weight_place(e, event->w[0]) : CT_NO_LAYER;
 
     if (strcmp(event->verb, "rope") == 0)
         return event->out[0].handle == e->pass.q.handle ? CT_OP_Q_ROPE : CT_OP_K_ROPE;
+    if (strcmp(event->verb, "gelu_times") ==
+        0) /* of the feed-forward, where gates were cut off, or its input */
+        return event->out[0].handle == e->pass.ffn.handle ? CT_OP_GEGLU : CT_OP_INPUT_GEGLU;
+    if (event->n && event->w[0] == &w->ple_proj)
+        return CT_OP_INPUTS_PROJ;
+    for (int i = 0; i < CT_STREAMS - 1 && event->n; i++)
+        if (event->w[0] == &w->stream_proj[i] || event->w[0] == &w->stream_unproj[i])
+            return event->w[0] == &w->stream_proj[i] ? CT_OP_STREAMS : CT_OP_STREAMS_BACK;
     for (int op = 0; op <= CT_OP_HEAD; op++) {
         const struct ct_operation_info *o = &ct_operations[op];
         if (o->verb && strcmp(o->verb, event->verb) == 0 && o->place == place)
@@ -259,13 +268,14 @@ static void compare_event(struct lockstep *l, const struct ct_event *event, int 
 {
     const struct handed *h = &l->handed;
     const struct side *test = &l->side[CT_TEST];
-    const int layer = op > CT_OP_EMBED && op < CT_OP_FINAL_NORM ? test->engine->pass.layer : -1;
+    const int layer = op >= CT_OP_PREDICT && op <= CT_OP_OUT_SCALE ? test->engine->pass.layer : -1;
+    const int next = !ct_operations[op].several;
 
     assert(h->op == op && h->event->n_out == event->n_out && l->side[CT_REF].n == test->n);
-    if (op == CT_OP_GEGLU)
+    if (op == CT_OP_GEGLU && event->n == 2)
         compare_gate_up(l, layer);
     for (int i = 0; i < event->n_out; i++)
-        compare_matrix(l, ct_bisect_at(l->b, (enum ct_operation)(op + i), layer), h->event->out[i],
+        compare_matrix(l, ct_bisect_at(l->b, (enum ct_operation)(op + i * next), layer), h->event->out[i],
                        event->out[i]);
 }
 
@@ -308,7 +318,7 @@ static void bisect_hear(void *user, struct ct_backend *backend, const struct ct_
     if (op < 0)
         return;
     s->written = op == CT_OP_FINAL_NORM;
-    if (op == CT_OP_GEGLU)
+    if (op == CT_OP_GEGLU && event->n == 2)
         project_apart(s, event);
     if (lockstep_ends(l)) /* the values are not whole */
         return;
@@ -472,7 +482,8 @@ static carat_status begin_side(struct side *s, carat_error *err)
 {
     const carat_engine *e = s->engine;
     const struct ct_pass *p = &e->pass;
-    const size_t widest = (size_t)CT_MAX(CT_MAX(p->x.cols, p->q.cols), CT_MAX(p->k.cols, p->ffn.cols));
+    const size_t widest =
+        (size_t)CT_MAX(CT_MAX(CT_MAX(p->x.cols, p->q.cols), CT_MAX(p->k.cols, p->ffn.cols)), p->inputs.cols);
     const size_t apart = (size_t)s->both->b->n_rows * (size_t)p->ffn.cols;
     carat_session_options o = {.size = sizeof o, .watch = bisect_watch, .user = s};
 

@@ -31,7 +31,16 @@ say(struct explaining *x, const char *key, const char *format, ...)
 /* ---- operations ---- */
 
 /* In the order of a pass; those with a weight of each layer have its place there. */
-enum { NONE = -1, EMBED = -2, FINAL_NORM = -3, HEAD = -4 };
+enum {
+    NONE = -1,
+    EMBED = -2,
+    FINAL_NORM = -3,
+    HEAD = -4,
+    INPUTS = -5,
+    INPUTS_PROJ = -6,
+    STREAMS = -7,
+    BACK = -8
+};
 #define PLACE(weight) (int)offsetof(struct ct_layer, weight)
 static const struct operation {
     const char *name, *verb;
@@ -39,10 +48,16 @@ static const struct operation {
 } operations[] = {
     {"rope_tables", "begin_pass", NONE},
     {"embedding", "embed", EMBED},
+    {"inputs_projection", "project", INPUTS_PROJ},
+    {"inputs", "embed_add", INPUTS},
+    {"streams", "project", STREAMS},
+    {"stream_prediction", "altup_predict", PLACE(altup_predict)},
     {"norm", "norm", PLACE(attn_norm)},
     {"q", "project", PLACE(q)},
     {"k", "project", PLACE(k)},
     {"v", "project", PLACE(v)},
+    {"beside_down", "project", PLACE(laurel_left)},
+    {"beside_up", "project", PLACE(laurel_right)},
     {"head_norm", "qk_norm", PLACE(q_norm)},
     {"rope", "rope", NONE},
     {"store_kv", "kv_write", NONE},
@@ -52,6 +67,10 @@ static const struct operation {
     {"gate", "project_geglu", PLACE(gate)},
     {"up", "project_geglu", PLACE(up)},
     {"down", "project", PLACE(down)},
+    {"stream_correction", "altup_correct", PLACE(altup_correct)},
+    {"input_gate", "project", PLACE(input_gate)},
+    {"input_projection", "project", PLACE(input_proj)},
+    {"streams_back", "project", BACK},
     {"final_norm", "norm", FINAL_NORM},
     {"head", "project_logits", HEAD},
     {"draw", "draw", NONE},
@@ -62,11 +81,15 @@ static const struct ct_weight *explained_weight(const carat_engine *e, const str
 {
     const struct ct_weights *w = &e->weights;
 
-    return o->place == NONE         ? NULL
-           : o->place == EMBED      ? &w->embed
-           : o->place == FINAL_NORM ? &w->final_norm
-           : o->place == HEAD       ? ct_head_weight(&e->head)
-                                    : (const struct ct_weight *)((const char *)&w->layer[layer] + o->place);
+    return o->place == NONE          ? NULL
+           : o->place == EMBED       ? &w->embed
+           : o->place == FINAL_NORM  ? &w->final_norm
+           : o->place == HEAD        ? ct_head_weight(&e->head)
+           : o->place == INPUTS      ? &w->ple
+           : o->place == INPUTS_PROJ ? &w->ple_proj
+           : o->place == STREAMS     ? &w->stream_proj[0]
+           : o->place == BACK        ? &w->stream_unproj[0]
+                                     : (const struct ct_weight *)((const char *)&w->layer[layer] + o->place);
 }
 
 /* Whether two weights are stored alike, so that the same kernels serve both. */

@@ -4,30 +4,89 @@
  * says; shares of a limit are the caller's business (carat_measure_limits). */
 #include "engine/engine.h"
 
-/* In the order of a pass. A verb whose weight has several places in the model is several operations. */
-enum { ANY = -1 }; /* place */
+/* In the order of a pass, which is also that of a profile. */
+enum operation {
+    TABLES,
+    EMBEDDING,
+    INPUTS,
+    STREAMS,
+    NORMS,
+    QKV,
+    LAUREL,
+    HEAD_NORM,
+    ROPE,
+    STORE,
+    PICK,
+    ATTENTION,
+    ATTENTION_OUTPUT,
+    ADD_AND_NORM,
+    GATE_UP,
+    DOWN,
+    SCALE,
+    HEAD,
+    HEAD_ROWS,
+    OPERATIONS
+};
+static_assert((int)OPERATIONS <= CARAT_MOST_OPERATIONS, "a carat_profile holds them all");
+static const char *const names[OPERATIONS] = {
+    [TABLES] = "rope tables",
+    [EMBEDDING] = "embedding",
+    [INPUTS] = "inputs of layers",
+    [STREAMS] = "streams",
+    [NORMS] = "norm",
+    [QKV] = "qkv",
+    [LAUREL] = "beside attention",
+    [HEAD_NORM] = "head norm",
+    [ROPE] = "rope",
+    [STORE] = "store K and V",
+    [PICK] = "pick rows",
+    [ATTENTION] = "attention",
+    [ATTENTION_OUTPUT] = "attention output",
+    [ADD_AND_NORM] = "add and norm",
+    [GATE_UP] = "gate+up",
+    [DOWN] = "down",
+    [SCALE] = "scale",
+    [HEAD] = "head",
+    [HEAD_ROWS] = "head, some rows",
+};
+
+/* Whom a verb is charged to, by its first weight's place in its layer; the first row that fits counts. A verb
+ * without one fits ANY. */
+enum { ANY = -1 };
 #define PLACE(weight) (int)offsetof(struct ct_layer, weight)
 static const struct {
-    const char *name, *verb;
-    int place; /* of the first weight in its layer */
-} operations[] = {
-    {"rope tables", "begin_pass", ANY},
-    {"embedding", "embed", ANY},
-    {"norm", "norm", ANY},
-    {"qkv", "project", PLACE(q)},
-    {"head norm", "qk_norm", ANY},
-    {"rope", "rope", ANY},
-    {"store K and V", "kv_write", ANY},
-    {"pick rows", "select_rows", ANY},
-    {"attention", "attend", ANY},
-    {"attention output", "project", PLACE(o)},
-    {"add and norm", "residual_norm", ANY},
-    {"gate+up", "project_geglu", ANY},
-    {"down", "project", PLACE(down)},
-    {"head", "project_logits", ANY},
-    {"head, some rows", "project_some", ANY},
+    const char *verb;
+    int place;
+    enum operation operation;
+} charges[] = {
+    {"begin_pass", ANY, TABLES},
+    {"embed", ANY, EMBEDDING},
+    {"embed_add", ANY, INPUTS},
+    {"altup_match", ANY, STREAMS},
+    {"altup_predict", ANY, STREAMS},
+    {"norm", ANY, NORMS},
+    {"project", PLACE(q), QKV},
+    {"project", PLACE(laurel_left), LAUREL},
+    {"project", PLACE(laurel_right), LAUREL},
+    {"qk_norm", ANY, HEAD_NORM},
+    {"rope", ANY, ROPE},
+    {"kv_write", ANY, STORE},
+    {"select_rows", ANY, PICK},
+    {"attend", ANY, ATTENTION},
+    {"project", PLACE(o), ATTENTION_OUTPUT},
+    {"residual_norm", ANY, ADD_AND_NORM},
+    {"project_geglu", ANY, GATE_UP},
+    {"project", PLACE(gate), GATE_UP},
+    {"cutoff", ANY, GATE_UP},
+    {"project", PLACE(up), GATE_UP},
+    {"project", PLACE(down), DOWN},
+    {"altup_correct", ANY, STREAMS},
+    {"project", PLACE(input_gate), INPUTS},
+    {"project", PLACE(input_proj), INPUTS},
+    {"scale", ANY, SCALE},
+    {"project_logits", ANY, HEAD},
+    {"project_some", ANY, HEAD_ROWS},
 };
-static_assert(CT_COUNT(operations) <= CARAT_MOST_OPERATIONS, "a carat_profile holds them all");
 
 int ct_weight_place(const carat_engine *e, const struct ct_weight *weight)
 {
@@ -37,16 +96,22 @@ int ct_weight_place(const carat_engine *e, const struct ct_weight *weight)
     return at < (size_t)e->config.n_layer * sizeof *w->layer ? (int)(at % sizeof *w->layer) : CT_NO_LAYER;
 }
 
+/* The products beside the layers, and what has no weight, are told apart by themselves. */
 static carat_operation *operation_of(struct carat_engine *e, const struct ct_event *event)
 {
-    int place = event->n ? ct_weight_place(e, event->w[0]) : ANY;
+    const int place = event->n ? ct_weight_place(e, event->w[0]) : ANY;
+    const bool product = strcmp(event->verb, "project") == 0;
     size_t i = 0;
 
-    while (strcmp(operations[i].verb, event->verb) != 0 ||
-           (operations[i].place != ANY && operations[i].place != place))
-        if (++i == CT_COUNT(operations))
+    if (product && place == CT_NO_LAYER)
+        return &e->profile.operation[event->w[0] == &e->weights.ple_proj ? INPUTS : STREAMS];
+    if (strcmp(event->verb, "gelu_times") == 0)
+        return &e->profile.operation[event->out->handle == e->pass.ffn.handle ? GATE_UP : INPUTS];
+    while (strcmp(charges[i].verb, event->verb) != 0 ||
+           (charges[i].place != ANY && charges[i].place != place))
+        if (++i == CT_COUNT(charges))
             return NULL;
-    return &e->profile.operation[i];
+    return &e->profile.operation[charges[i].operation];
 }
 
 static void note(void *user, struct ct_backend *b, const struct ct_event *event)
@@ -71,9 +136,9 @@ static void note(void *user, struct ct_backend *b, const struct ct_event *event)
 void ct_profile_begin(carat_engine *engine)
 {
     ct_lock_enter(&engine->lock);
-    engine->profile = (carat_profile){.n = (int)CT_COUNT(operations)};
-    for (size_t i = 0; i < CT_COUNT(operations); i++)
-        engine->profile.operation[i].name = operations[i].name;
+    engine->profile = (carat_profile){.n = OPERATIONS};
+    for (int i = 0; i < OPERATIONS; i++)
+        engine->profile.operation[i].name = names[i];
     ct_trace_end(engine->backend, &engine->profiler);
     engine->profiler = (struct ct_trace){note, engine, NULL, false};
     ct_trace_begin(engine->backend, &engine->profiler);

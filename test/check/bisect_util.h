@@ -10,7 +10,7 @@
 #include "engine/vector_util.h"
 #include "quant/encode.h"
 
-enum { TOKENS = 100, HIDDEN = 256, WINDOW = 64, MOST_TOLD = 200 };
+enum { TOKENS = 100, HIDDEN = 256, WINDOW = 64, MOST_TOLD = 400 };
 
 static carat_model *tiny;
 

@@ -10,7 +10,7 @@ struct job {
     void (*row)(const struct job *j, int row);
     ct_mat y, x;
     const ct_mat *stream;             /* [CT_STREAMS] */
-    const struct ct_weight *const *w; /* norm, router, coefficients, and the scale of what is corrected */
+    const struct ct_weight *const *w; /* coefficients, norm, router, and the scale of what is corrected */
     float deviations;
 };
 
@@ -32,7 +32,7 @@ static void run_rows(struct job *j)
 static void coefficients(const struct job *j, const float *row, float *coef)
 {
     const struct ct_weight *const *w = j->w;
-    const struct ct_altup altup = {w[0]->data, w[1]->data, w[2]->data, w[2]->cols / CT_STREAMS};
+    const struct ct_altup altup = {w[1]->data, w[2]->data, w[0]->data, w[0]->cols / CT_STREAMS};
 
     j->b->kernel.altup_coefs(coef, row, &altup, j->y.cols, j->b->o.norm_eps);
 }
@@ -68,9 +68,9 @@ static void correct_row(const struct job *j, int row)
 /* Weights that make n coefficients for rows of that width. */
 static void check_weights(const struct ct_weight *const *w, int n, int cols)
 {
-    assert(w[0]->type == CT_F32 && w[0]->cols == cols);
-    assert(w[1]->type == CT_F32 && w[1]->cols == CT_STREAMS * cols);
-    assert(w[2]->type == CT_F32 && w[2]->cols == n * CT_STREAMS);
+    assert(w[0]->type == CT_F32 && w[0]->cols == n * CT_STREAMS);
+    assert(w[1]->type == CT_F32 && w[1]->cols == cols);
+    assert(w[2]->type == CT_F32 && w[2]->cols == CT_STREAMS * cols);
     (void)w, (void)n, (void)cols;
 }
 
