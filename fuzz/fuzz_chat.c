@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_chat.c: any messages and tools through every chat template, and any template to its hash. Input:
- * messages, then after a NUL byte the tools; the whole is also read as a template. Checked besides memory:
+ * messages, then after a NUL byte the tools; the whole is also read as a template. Gemma 4's is rendered in
+ * each of its published states. Checked besides memory:
  * white space around tags does not count, segments tile the text, the template begins it with one <bos>
  * and writes no other, and a failure leaves nothing behind. Ids are not made: the tokenizer has a target
  * of its own. */
@@ -16,12 +17,11 @@ static void require(bool condition)
         abort();
 }
 
-static void render(enum ct_chat chat, const char *messages, const char *tools)
+static void render(const struct ct_chat_options *o, const char *messages)
 {
     struct ct_prompt p;
     carat_error err = {0};
-    if (ct_chat_render(&(struct ct_chat_options){.chat = chat, .tools = tools, .generation_prompt = true},
-                       messages, &p, &err) != CARAT_OK) {
+    if (ct_chat_render(o, messages, &p, &err) != CARAT_OK) {
         require(err.code != CARAT_OK && err.message[0] && !p.text && !p.segment);
         return;
     }
@@ -62,8 +62,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = 0;
     size_t n = strlen(text);
     const char *tools = n < size ? text + n + 1 : NULL;
+    struct ct_chat_options o = {.tools = tools, .generation_prompt = true};
     for (int chat = CT_CHAT_GEMMA; chat < CT_CHATS; chat++)
-        render((enum ct_chat)chat, text, tools);
+        for (int state = 0; state < (ct_chat_can_think((enum ct_chat)chat) ? CT_GEMMA4_STATES : 1); state++) {
+            o.chat = (enum ct_chat)chat;
+            o.state = (enum ct_gemma4)state;
+            o.thinking = ct_chat_can_think(o.chat) && state % 2;
+            render(&o, text);
+        }
     free(text);
     return 0;
 }

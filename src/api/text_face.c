@@ -76,11 +76,14 @@ static carat_status render_list(const carat_model *model, const struct ct_json_v
 
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_render_options", err));
     struct ct_chat_options how = {.chat = model->chat,
+                                  .state = model->chat_state,
                                   .tools = o.tools,
                                   .generation_prompt = !o.no_generation_prompt,
                                   .thinking = o.thinking != 0,
                                   .log = o.log,
                                   .user = o.user};
+    if (o.chat_template)
+        how.state = CT_GEMMA4_JULY_9;
     if (o.chat_template && !ct_chat_from_name(o.chat_template, &how.chat))
         return ct_fail(err, CARAT_E_ARGUMENT, "chat template \"%s\" is not known; there are " CT_CHAT_NAMES,
                        o.chat_template);

@@ -18,6 +18,7 @@ struct carat_model {
     struct ct_tokenizer *tokenizer; /* NULL: by ids only */
     struct ct_file *tokenizer_file; /* where it is from, when the caller named one apart; else NULL */
     enum ct_chat chat;
+    enum ct_gemma4 chat_state;
     bool chat_altered;       /* the checkpoint's own template is another one */
     const char *chat_origin; /* who published it and when, or "" */
     const char *name;        /* from the file's metadata, or NULL */

@@ -92,6 +92,7 @@ static carat_status load_defaults(carat_model *m, const carat_model_options *o, 
     struct ct_chat_found found;
     CT_TRY(ct_chat_detect(m->file, architecture, &found, note, err));
     m->chat = found.chat;
+    m->chat_state = found.state;
     m->chat_altered = found.altered;
     m->chat_origin = found.origin;
     if (*note && o->log)

@@ -35,24 +35,55 @@ static inline carat_status render(enum ct_chat chat, const char *messages, const
     return ct_chat_render(&o, messages, p, err);
 }
 
-static inline carat_status render_case(enum ct_chat chat, const json_t *test, struct ct_prompt *p,
+/* The messages and tools of a case; the options take its tools meanwhile. */
+static inline carat_status render_json(struct ct_chat_options *o, const json_t *test, struct ct_prompt *p,
                                        carat_error *err)
 {
     char *messages = json_dumps(json_object_get(test, "messages"), 0);
     json_t *tools = json_object_get(test, "tools");
     char *tool_text = tools ? json_dumps(tools, 0) : NULL;
-    struct ct_chat_options o = {.chat = chat,
-                                .tools = tool_text,
-                                .generation_prompt =
-                                    json_is_true(json_object_get(test, "add_generation_prompt"))};
-    carat_status status = ct_chat_render(&o, messages, p, err);
+    o->tools = tool_text;
+    carat_status status = ct_chat_render(o, messages, p, err);
+    o->tools = NULL;
     free(messages);
     free(tool_text);
     return status;
 }
 
-/* Unused tokens under the names that FunctionGemma's vocabulary gives them, and where the vocabulary is
- * too small to have it, the image marker; takes text over. */
+static inline carat_status render_case(enum ct_chat chat, const json_t *test, struct ct_prompt *p,
+                                       carat_error *err)
+{
+    struct ct_chat_options o = {
+        .chat = chat, .generation_prompt = json_is_true(json_object_get(test, "add_generation_prompt"))};
+    return render_json(&o, test, p, err);
+}
+
+/* The unused tokens from 40 on under these names, as JSON spells them; takes text over. */
+static inline struct ct_bytes with_names(struct ct_bytes text, const char *const *name, int n_name)
+{
+    const char *const old = "\"<unused";
+    const size_t n_old = strlen(old);
+    size_t n = 0;
+    uint8_t *out = malloc(text.size + 1024);
+    assert_non_null(out);
+    for (size_t i = 0; i < text.size;) {
+        const char *s = (const char *)text.data + i;
+        int k = n_name;
+        if (text.size - i > n_old + 4 && memcmp(s, old, n_old) == 0 && s[n_old + 2] == '>')
+            k = (s[n_old] - '4') * 10 + s[n_old + 1] - '0';
+        if (k >= 0 && k < n_name) {
+            n += (size_t)sprintf((char *)out + n, "\"%s\"", name[k]);
+            i += n_old + 4;
+        } else {
+            out[n++] = text.data[i++];
+        }
+    }
+    free((void *)text.data);
+    return (struct ct_bytes){out, n};
+}
+
+/* The names that FunctionGemma's vocabulary gives them, and where the vocabulary is too small to have it, the
+ * image marker. */
 static inline struct ct_bytes with_function_names(struct ct_bytes text, bool image)
 {
     static const char *const to[] = {"<start_function_declaration>",
@@ -63,23 +94,14 @@ static inline struct ct_bytes with_function_names(struct ct_bytes text, bool ima
                                      "<end_function_response>",
                                      "<escape>",
                                      "<start_of_image>"};
-    char last = image ? '7' : '6';
-    size_t n = 0;
-    uint8_t *out = malloc(text.size + 1024);
-    assert_non_null(out);
-    for (size_t i = 0; i < text.size;) {
-        const char *s = (const char *)text.data + i;
-        if (text.size - i > 12 && memcmp(s, "\"<unused4", 9) == 0 && s[9] >= '0' && s[9] <= last &&
-            s[10] == '>') {
-            n += (size_t)sprintf((char *)out + n, "\"%s\"", to[s[9] - '0']);
-            i += 12;
-        } else {
-            out[n++] = text.data[i++];
-        }
-    }
-    free((void *)text.data);
-    return (struct ct_bytes){out, n};
+    return with_names(text, to, image ? 8 : 7);
 }
+
+/* Gemma 4's, as JSON spells them. */
+static const char *const gemma4_names[] = {
+    "<|tool>",          "<tool|>",    "<|tool_call>", "<tool_call|>", "<|tool_response>",
+    "<tool_response|>", "<|\\\"|>",   "<|turn>",      "<turn|>",      "<|think|>",
+    "<|channel>",       "<channel|>", "<|image|>",    "<|audio|>",    "<|video|>"};
 
 static inline struct ct_tokenizer *open_tokenizer(struct ct_bytes json)
 {

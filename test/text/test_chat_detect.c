@@ -97,10 +97,25 @@ static void notes(void **state)
         {"tokenizer_config.json", "{\"chat_template\":null}", "gemma3", CT_CHAT_NONE, {NULL}},
         {"tokenizer_config.json", "{}", "gemma3", CT_CHAT_NONE, {NULL}},
         {"chat_template.jinja",
-         "<|turn>user",
+         "<|turn>user enable_thinking tools reasoning_content",
          "gemma4",
-         CT_CHAT_NONE,
-         {"that of Gemma 4, which carat does not have yet"}},
+         CT_CHAT_GEMMA4_SMALL,
+         {"altered", "that carat knows; the built-in template gemma4-small is used"}},
+        {"chat_template.jinja",
+         "<|turn>{{ '<|channel>thought\\n<channel|>' }}",
+         "gemma3",
+         CT_CHAT_GEMMA4,
+         {"that carat knows; the built-in template gemma4 is used"}},
+        {"chat_template.jinja",
+         "<start_of_turn><|turn><|channel>thought\n<channel|><think",
+         "gemma4",
+         CT_CHAT_GEMMA4,
+         {"\"<think\"", "built-in template gemma4 is used"}},
+        {"chat_template.jinja",
+         "a<start_of_turn>enable_thinking",
+         "gemma3",
+         CT_CHAT_GEMMA3,
+         {"\"enable_thinking\"", "which the built-in one has not"}},
         {"chat_template.jinja",
          "<|im_start|>user",
          "gemma3",
@@ -200,6 +215,20 @@ static void published(void **state)
         known("chat_template.jinja", text + strlen(bos), "gemma", CT_CHAT_GEMMA, "February 2024");
         free(text);
     }
+    static const struct {
+        const char *name;
+        enum ct_gemma4 state;
+    } newer[] = {{"template-26B-A4B.jinja", CT_GEMMA4_APRIL_2},
+                 {"template-31B-it.jinja", CT_GEMMA4_APRIL_10},
+                 {"template-31B-it-interleaved.jinja", CT_GEMMA4_INTERLEAVED}};
+    char folder[1024];
+    snprintf(folder, sizeof folder, "%s/../tokenizers/gemma4", shared ? shared : ".");
+    for (size_t i = 0; i < CT_COUNT(newer); i++)
+        if ((text = shared ? read_text(folder, newer[i].name) : NULL)) {
+            known("chat_template.jinja", text, "gemma3", CT_CHAT_GEMMA4, "Gemma 4");
+            assert_int_equal(seen.state, newer[i].state);
+            free(text);
+        }
     text = shared ? read_text(shared, "sp/tokenizer_config.json") : NULL;
     if (text)
         known("tokenizer_config.json", text, "gemma2", CT_CHAT_GEMMA3, "March 2025");

@@ -255,6 +255,59 @@ static void released_function_prompt(void **state)
     ct_tokenizer_free(t);
 }
 
+/* The published states of Gemma 4's template: what a checkpoint that has one renders. */
+static void check_gemma4(const struct ct_tokenizer *t, const char *name)
+{
+    char path[2048], text[1 << 15];
+    struct ct_file *f;
+    struct ct_chat_found found;
+    char note[CT_CHAT_NOTE];
+    carat_error err;
+    snprintf(path, sizeof path, "%s/../tokenizers/gemma4/%s.jinja", shared(), name);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t size = fread(text, 1, sizeof text, file);
+    fclose(file);
+    const struct ct_part part[] = {{"tokenizer.json", {(const uint8_t *)"{}", 2}},
+                                   {"chat_template.jinja", {(const uint8_t *)text, size}}};
+    assert_int_equal(ct_file_open_memory(&f, part, 2, &err), CARAT_OK);
+    assert_int_equal(ct_chat_detect(f, "gemma4", &found, note, &err), CARAT_OK);
+    ct_file_close(f);
+    snprintf(path, sizeof path, "%s/../family/templates/%s.json", shared(), name);
+    json_t *cases = json_load_file(path, 0, NULL);
+    assert_int_equal(json_array_size(cases), 14);
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *test = json_array_get(cases, i),
+                     *prompt = json_object_get(test, "add_generation_prompt");
+        struct ct_chat_options o = {.chat = found.chat,
+                                    .state = found.state,
+                                    .generation_prompt = !json_is_false(prompt),
+                                    .thinking = json_is_true(json_object_get(test, "enable_thinking"))};
+        int n;
+        int32_t *expected = golden_ids(json_object_get(test, "ids"), &n);
+        struct ct_prompt p;
+        carat_tokens ids = {0};
+        if (render_json(&o, test, &p, &err) != CARAT_OK || ct_chat_encode(t, &p, false, NULL, &ids, &err))
+            fail_msg("%s case %zu: %s", name, i, err.message);
+        assert_string_equal(p.text, json_string_value(json_object_get(test, "expected")));
+        check_equal(&ids, &(carat_tokens){expected, n, 0});
+        drop(&ids);
+        free(expected);
+        ct_prompt_free(&p);
+    }
+    json_decref(cases);
+}
+
+static void real_gemma4(void **state)
+{
+    (void)state;
+    struct ct_tokenizer *t = real_tokenizer("gemma4");
+    check_gemma4(t, "template-26B-A4B");
+    check_gemma4(t, "template-31B-it");
+    check_gemma4(t, "template-31B-it-interleaved");
+    ct_tokenizer_free(t);
+}
+
 static void real_ids(void **state)
 {
     (void)state;
@@ -266,11 +319,9 @@ static void real_ids(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ids_of_whole_text),
-        cmocka_unit_test(forged),
-        cmocka_unit_test(missing_token),
-        cmocka_unit_test(real_ids),
-        cmocka_unit_test(released_function_prompt),
+        cmocka_unit_test(ids_of_whole_text), cmocka_unit_test(forged),
+        cmocka_unit_test(missing_token),     cmocka_unit_test(real_ids),
+        cmocka_unit_test(real_gemma4),       cmocka_unit_test(released_function_prompt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,10 +50,10 @@ static carat_status render_list(struct ct_chat_writer *w, const struct ct_chat_o
     ct_chat_control(w, CT_CONTROL_BOS);
     if (chat == CT_CHAT_FUNCTIONGEMMA)
         return ct_chat_render_function(w, messages, tools, o->generation_prompt, err);
+    if (ct_chat_can_think(chat))
+        return ct_chat_render_gemma4(w, o, messages, tools, err);
     if (n_tool)
         return ct_fail(err, CARAT_E_ARGUMENT, "tools: the %s template has no tools", ct_chat_name(chat));
-    if (ct_chat_can_think(chat))
-        return ct_chat_render_gemma4(w, o, messages, err);
     CT_TRY(ct_chat_render_gemma(w, chat == CT_CHAT_GEMMA3, messages, err));
     if (o->generation_prompt)
         ct_chat_begin_turn(w, ct_role_name(CT_ROLE_MODEL));
@@ -67,6 +67,8 @@ carat_status ct_chat_render_list(const struct ct_chat_options *o, const struct c
     struct ct_chat_writer w = {.prompt = out,
                                .syntax = ct_chat_can_think(o->chat) ? &ct_chat_gemma4_syntax
                                                                     : &ct_chat_gemma3_syntax,
+                               .none = "null",
+                               .media_break = "",
                                .log = o->log,
                                .user = o->user};
     *out = (struct ct_prompt){0};

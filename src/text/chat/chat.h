@@ -18,6 +18,16 @@ enum ct_chat {
     CT_CHATS
 };
 
+/* The published states of Gemma 4's template; the first is the newest. */
+enum ct_gemma4 {
+    CT_GEMMA4_JULY_9,
+    CT_GEMMA4_APRIL_29,
+    CT_GEMMA4_APRIL_10,
+    CT_GEMMA4_INTERLEAVED,
+    CT_GEMMA4_APRIL_2,
+    CT_GEMMA4_STATES
+};
+
 /* "gemma", "gemma3", "functiongemma", "gemma4", "gemma4-small"; "" for NONE. */
 const char *ct_chat_name(enum ct_chat chat);
 bool ct_chat_from_name(const char *name, enum ct_chat *chat);
@@ -31,12 +41,13 @@ struct ct_chat_found {
     bool altered;      /* it is used although the checkpoint's own text was never published */
     /* Who published the text and when: "Google's for Gemma 3 of March 2025"; "" when that is not known. */
     const char *origin;
+    enum ct_gemma4 state; /* of Gemma 4's: what it does that other states do not */
 };
 /* Finds the template that a checkpoint asks for, in the order of transformers: chat_template.jinja,
  * chat_template.json, tokenizer_config.json; for GGUF the key tokenizer.chat_template. NONE for a
  * checkpoint without one (pretrained) and for a template that has no built-in twin. A text that is not
  * known is classified by its words; architecture, which may be NULL, then tells Gemma 1 and 2 from Gemma
- * 3. note becomes a sentence for people when the text is altered or has no twin, else "". E_FORMAT (a side
+ * 3; Gemma 4's is the large one if it has the empty thought, and of the newest state. note becomes a sentence for people when the text is altered or has no twin, else "". E_FORMAT (a side
  * file is not JSON, the key has a wrong type), E_MEMORY. */
 enum {
     CT_CHAT_NOTE = 768,
@@ -66,7 +77,8 @@ carat_status ct_chat_list(struct ct_json_tree *list, const carat_message *messag
 /* How a conversation is rendered. */
 struct ct_chat_options {
     enum ct_chat chat;
-    const char *tools; /* a JSON array or NULL */
+    enum ct_gemma4 state; /* of Gemma 4's */
+    const char *tools;    /* a JSON array or NULL */
     bool generation_prompt, thinking;
     carat_log log; /* gets a line for each part of the tools that the template cannot express; may be NULL */
     void *user;

@@ -5,17 +5,22 @@
 
 #include "file/sbs.h"
 
-/* Words of templates that no built-in one has; "tools" counts only where the built-in one has no tools. */
+/* Words of templates, each foreign to a built-in one that has nothing of that. */
+enum { NOTHING, TOOLS, THOUGHTS };
 static const struct foreign {
     const char *word;
-    bool tools;
-} foreign_words[] = {
-    {"tool_calls", true}, {"tools", true}, {"enable_thinking", false}, {"reasoning_content", false},
-    {"<think", false},    {"<|", false},   {"[INST]", false}};
+    int of;
+} foreign_words[] = {{"tool_calls", TOOLS},
+                     {"tools", TOOLS},
+                     {"enable_thinking", THOUGHTS},
+                     {"reasoning_content", THOUGHTS},
+                     {"<think", NOTHING},
+                     {"<|", THOUGHTS},
+                     {"[INST]", NOTHING}};
 
 struct marks {
     const struct ct_chat_known *known; /* NULL: none of the published ones */
-    bool present, sound, function, turns, gemma4, refuses_system;
+    bool present, sound, function, turns, gemma4, empty_thought, refuses_system;
     bool foreign[CT_COUNT(foreign_words)];
 };
 
@@ -31,6 +36,19 @@ static bool text_contains(struct ct_str text, const char *word)
     return false;
 }
 
+/* The empty thought of Gemma 4's large models; its line break may be spelled. */
+static bool has_empty_thought(struct ct_str text)
+{
+    static const char *const breaks[] = {"\n", "\\n"};
+    bool has = false;
+    for (size_t i = 0; i < CT_COUNT(breaks); i++) {
+        char thought[64];
+        snprintf(thought, sizeof thought, "thought%s%s", breaks[i], ct_controls[CT_CONTROL_CHANNEL_END].text);
+        has = has || text_contains(text, thought);
+    }
+    return has;
+}
+
 static struct marks marks_of(struct ct_str text)
 {
     struct marks m = {.present = true};
@@ -42,6 +60,7 @@ static struct marks marks_of(struct ct_str text)
     m.function = text_contains(text, "start_function_declaration");
     m.turns = text_contains(text, ct_controls[CT_CONTROL_START_OF_TURN].text);
     m.gemma4 = text_contains(text, ct_controls[CT_CONTROL_TURN].text);
+    m.empty_thought = has_empty_thought(text);
     m.refuses_system = text_contains(text, "System role not supported");
     for (size_t i = 0; i < CT_COUNT(foreign_words); i++)
         m.foreign[i] = text_contains(text, foreign_words[i].word);
@@ -161,8 +180,11 @@ static carat_status template_marks(const struct ct_file *f, struct marks *m, car
 /* A word of the template that the chosen built-in one does not have; NULL: none. */
 static const char *foreign_word(const struct marks *m, enum ct_chat chat)
 {
+    const bool has[] = {[NOTHING] = false,
+                        [TOOLS] = ct_chat_can_think(chat) || chat == CT_CHAT_FUNCTIONGEMMA,
+                        [THOUGHTS] = ct_chat_can_think(chat)};
     for (size_t i = 0; i < CT_COUNT(foreign_words); i++)
-        if (m->foreign[i] && !(foreign_words[i].tools && chat == CT_CHAT_FUNCTIONGEMMA))
+        if (m->foreign[i] && !has[foreign_words[i].of])
             return foreign_words[i].word;
     return NULL;
 }
@@ -174,14 +196,9 @@ static void write_note(const struct ct_file *f, const struct marks *m, const str
     const char *word = foreign_word(m, found->chat);
 
     note[0] = 0;
-    if (m->gemma4 && found->chat == CT_CHAT_NONE)
-        snprintf(
-            note, CT_CHAT_NOTE,
-            "%.300s: its chat template is that of Gemma 4, which carat does not have yet, so none is used",
-            ct_file_path(f));
-    else if (m->present && found->chat == CT_CHAT_NONE)
+    if (m->present && found->chat == CT_CHAT_NONE)
         snprintf(note, CT_CHAT_NOTE,
-                 "%.300s: its chat template is %s, so none is used; gemma, gemma3 and functiongemma are "
+                 "%.300s: its chat template is %s, so none is used; " CT_CHAT_NAMES " are "
                  "built in and can be named",
                  ct_file_path(f),
                  m->sound ? "none of Gemma's" : "no UTF-8 text of at most 1 MiB without NUL");
@@ -211,7 +228,9 @@ carat_status ct_chat_detect(const struct ct_file *f, const char *architecture, s
     bool gemma3 = !architecture || !*architecture || strncmp(architecture, "gemma3", 6) == 0;
     *found = (struct ct_chat_found){.origin = ""};
     if (m.known)
-        *found = (struct ct_chat_found){m.known->chat, false, m.known->origin};
+        *found = (struct ct_chat_found){m.known->chat, false, m.known->origin, m.known->state};
+    else if (m.gemma4)
+        found->chat = m.empty_thought ? CT_CHAT_GEMMA4 : CT_CHAT_GEMMA4_SMALL;
     else if (m.function)
         found->chat = CT_CHAT_FUNCTIONGEMMA;
     else if (m.turns) /* Gemma 1 and 2 are the ones that refuse a system message */

@@ -10,10 +10,27 @@ static const struct known {
     uint64_t hash;
     struct ct_chat_known is;
 } templates[] = {
-    {0x17de706b194586c4, {CT_CHAT_GEMMA, "Google's for Gemma 1 of February 2024"}},
-    {0x43dcc9a965d6587b, {CT_CHAT_GEMMA, "Google's for Gemma 1 and 2 of April 2024"}},
-    {0xf7c60b77a3f0f6f9, {CT_CHAT_GEMMA3, "Google's for Gemma 3 of March 2025"}},
-    {0x05a8a59f16d60db1, {CT_CHAT_FUNCTIONGEMMA, "that of carat's own tiny"}},
+    {0x17de706b194586c4, {CT_CHAT_GEMMA, "Google's for Gemma 1 of February 2024", 0}},
+    {0x43dcc9a965d6587b, {CT_CHAT_GEMMA, "Google's for Gemma 1 and 2 of April 2024", 0}},
+    {0xf7c60b77a3f0f6f9, {CT_CHAT_GEMMA3, "Google's for Gemma 3 of March 2025", 0}},
+    {0x20386157476badf5,
+     {CT_CHAT_GEMMA4_SMALL, "Google's for Gemma 4 of early April 2026", CT_GEMMA4_APRIL_2}},
+    {0x712439ee7f62dccd,
+     {CT_CHAT_GEMMA4, "Google's for large Gemma 4 of early April 2026", CT_GEMMA4_APRIL_2}},
+    {0xa7892973cf3dd318,
+     {CT_CHAT_GEMMA4_SMALL, "Google's for Gemma 4 E2B and E4B of April 10, 2026", CT_GEMMA4_APRIL_10}},
+    {0x12fc7dabebcf9289,
+     {CT_CHAT_GEMMA4, "Google's for large Gemma 4 of April 10, 2026", CT_GEMMA4_APRIL_10}},
+    {0xd8e6d2962dcbcfb3,
+     {CT_CHAT_GEMMA4_SMALL, "Google's for Gemma 4 E2B and E4B of April 29, 2026", CT_GEMMA4_APRIL_29}},
+    {0xdd8cc4443faf6f35,
+     {CT_CHAT_GEMMA4, "Google's for large Gemma 4 of April 29, 2026", CT_GEMMA4_APRIL_29}},
+    {0xc93f7f03f7d48f81,
+     {CT_CHAT_GEMMA4_SMALL, "Google's for Gemma 4 E2B and E4B of July 9, 2026", CT_GEMMA4_JULY_9}},
+    {0xa17d218a025fb05e, {CT_CHAT_GEMMA4, "Google's for large Gemma 4 of July 9, 2026", CT_GEMMA4_JULY_9}},
+    {0x2dfae4503b71b372,
+     {CT_CHAT_GEMMA4, "llama.cpp's for Gemma 4, with thoughts between calls", CT_GEMMA4_INTERLEAVED}},
+    {0x05a8a59f16d60db1, {CT_CHAT_FUNCTIONGEMMA, "that of carat's own tiny", 0}},
 };
 
 /* ---- the normal form: without what Jinja ignores, every line break as one character ---- */

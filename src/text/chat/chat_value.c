@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chat_value.c: JSON values as FunctionGemma's template writes them. */
+/* chat_value.c: JSON values as the templates with tools write them. */
 #include "text/chat/chat_parts.h"
 
 #include <stdlib.h>
 
 void ct_chat_escaped(struct ct_chat_writer *w, struct ct_str s)
 {
-    ct_chat_control(w, CT_CONTROL_ESCAPE);
+    ct_chat_control(w, w->syntax->quote);
     ct_chat_content(w, s);
-    ct_chat_control(w, CT_CONTROL_ESCAPE);
+    ct_chat_control(w, w->syntax->quote);
 }
 
 /* As Python prints a float: the fewest digits that read back the same, always with a point or an exponent.
@@ -31,19 +31,69 @@ static void write_real(struct ct_chat_writer *w, double v)
     ct_chat_content(w, (struct ct_str){out, (size_t)n});
 }
 
+/* ---- lists and objects ---- */
+
+/* Without regard to case, those that are alike as they were given. */
+static int dictsort_order(const void *a, const void *b)
+{
+    const struct ct_json_value *v = *(const struct ct_json_value *const *)a,
+                               *u = *(const struct ct_json_value *const *)b;
+    struct ct_str x = ct_json_str(v), y = ct_json_str(u);
+    for (size_t i = 0; i < CT_MIN(x.n, y.n); i++)
+        if (ct_chat_lower(x.s[i]) != ct_chat_lower(y.s[i]))
+            return ct_chat_lower(x.s[i]) - ct_chat_lower(y.s[i]);
+    return x.n != y.n ? (x.n > y.n ? 1 : -1) : (v > u) - (v < u);
+}
+
+const struct ct_json_value **ct_chat_sorted_keys(struct ct_chat_writer *w, const struct ct_json_value *object,
+                                                 size_t *n)
+{
+    size_t i = 0;
+    *n = ct_json_is(object, CT_JSON_OBJECT) ? ct_json_count(object) : 0;
+    const struct ct_json_value **keys = *n ? malloc(*n * sizeof *keys) : NULL;
+    if (!keys) {
+        w->failed = w->failed || *n;
+        *n = 0;
+        return NULL;
+    }
+    CT_JSON_EACH(key, object)
+    keys[i++] = key;
+    qsort(keys, *n, sizeof *keys, dictsort_order);
+    return keys;
+}
+
+static void write_member(struct ct_chat_writer *w, const struct ct_json_value *key)
+{
+    if (w->quotes_keys)
+        ct_chat_escaped(w, ct_json_str(key));
+    else
+        ct_chat_content(w, ct_json_str(key));
+    ct_chat_literal(w, ":");
+    ct_chat_value(w, ct_json_of_key(key));
+}
+
+static void write_sorted(struct ct_chat_writer *w, const struct ct_json_value *object)
+{
+    size_t n;
+    const struct ct_json_value **keys = ct_chat_sorted_keys(w, object, &n);
+    for (size_t i = 0; i < n; i++) {
+        ct_chat_literal(w, i ? "," : "");
+        write_member(w, keys[i]);
+    }
+    free(keys);
+}
+
 /* The elements of a list, or the members of an object with their keys. */
 static void write_elements(struct ct_chat_writer *w, const struct ct_json_value *v)
 {
     const char *comma = "";
     CT_JSON_EACH(item, v)
     {
-        bool key = item->kind == CT_JSON_KEY;
         ct_chat_literal(w, comma);
-        if (key) {
-            ct_chat_content(w, ct_json_str(item));
-            ct_chat_literal(w, ":");
-        }
-        ct_chat_value(w, key ? ct_json_of_key(item) : item);
+        if (item->kind == CT_JSON_KEY)
+            write_member(w, item);
+        else
+            ct_chat_value(w, item);
         comma = ",";
     }
 }
@@ -51,9 +101,14 @@ static void write_elements(struct ct_chat_writer *w, const struct ct_json_value 
 void ct_chat_members(struct ct_chat_writer *w, const struct ct_json_value *object)
 {
     ct_chat_literal(w, "{");
-    write_elements(w, object);
+    if (w->syntax->sorts)
+        write_sorted(w, object);
+    else
+        write_elements(w, object);
     ct_chat_literal(w, "}");
 }
+
+/* ---- values ---- */
 
 static void write_number(struct ct_chat_writer *w, const struct ct_json_value *v)
 {
@@ -85,6 +140,6 @@ void ct_chat_value(struct ct_chat_writer *w, const struct ct_json_value *v)
         write_number(w, v);
         break;
     default:
-        ct_chat_literal(w, v->kind == CT_JSON_TRUE ? "true" : v->kind == CT_JSON_FALSE ? "false" : "null");
+        ct_chat_literal(w, v->kind == CT_JSON_TRUE ? "true" : v->kind == CT_JSON_FALSE ? "false" : w->none);
     }
 }

@@ -11,12 +11,34 @@
 /* ---- the writer ---- */
 
 const struct ct_chat_syntax ct_chat_gemma3_syntax = {
-    .turn = CT_CONTROL_START_OF_TURN, .turn_end = CT_CONTROL_END_OF_TURN, .image = CT_CONTROL_START_OF_IMAGE};
-const struct ct_chat_syntax ct_chat_gemma4_syntax = {.turn = CT_CONTROL_TURN,
-                                                     .turn_end = CT_CONTROL_TURN_END,
-                                                     .image = CT_CONTROL_PICTURE,
-                                                     .audio = CT_CONTROL_SOUND,
-                                                     .video = CT_CONTROL_VIDEO};
+    .turn = CT_CONTROL_START_OF_TURN,
+    .turn_end = CT_CONTROL_END_OF_TURN,
+    .image = CT_CONTROL_START_OF_IMAGE,
+    .declaration = CT_CONTROL_START_DECLARATION,
+    .declaration_end = CT_CONTROL_END_DECLARATION,
+    .call = CT_CONTROL_START_CALL,
+    .call_end = CT_CONTROL_END_CALL,
+    .response = CT_CONTROL_START_RESPONSE,
+    .response_end = CT_CONTROL_END_RESPONSE,
+    .quote = CT_CONTROL_ESCAPE,
+    .reads_json = true,
+};
+const struct ct_chat_syntax ct_chat_gemma4_syntax = {
+    .turn = CT_CONTROL_TURN,
+    .turn_end = CT_CONTROL_TURN_END,
+    .image = CT_CONTROL_PICTURE,
+    .audio = CT_CONTROL_SOUND,
+    .video = CT_CONTROL_VIDEO,
+    .declaration = CT_CONTROL_TOOL,
+    .declaration_end = CT_CONTROL_TOOL_END,
+    .call = CT_CONTROL_TOOL_CALL,
+    .call_end = CT_CONTROL_TOOL_CALL_END,
+    .response = CT_CONTROL_TOOL_RESPONSE,
+    .response_end = CT_CONTROL_TOOL_RESPONSE_END,
+    .quote = CT_CONTROL_QUOTE,
+    .sorts = true,
+    .id_first = true,
+};
 
 void ct_prompt_free(struct ct_prompt *p)
 {
@@ -212,8 +234,12 @@ static carat_status write_content_item(struct ct_chat_writer *w, const struct ct
                              : ct_json_is_text(type, "audio") ? w->syntax->audio
                              : ct_json_is_text(type, "video") ? w->syntax->video
                                                               : CT_CONTROL_UNK;
-    if (medium != CT_CONTROL_UNK)
-        ct_chat_control(w, medium);
+    const char *around = medium == w->syntax->audio ? "" : w->media_break;
+    if (medium == CT_CONTROL_UNK)
+        return CARAT_OK;
+    ct_chat_literal(w, around);
+    ct_chat_control(w, medium);
+    ct_chat_literal(w, around);
     return CARAT_OK;
 }
 

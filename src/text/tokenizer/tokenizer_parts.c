@@ -495,11 +495,12 @@ void ct_tokenizer_name_controls(struct ct_tokenizer *t)
     for (int k = 0; k < CT_CONTROLS; k++) {
         int32_t id = ct_tokenizer_control(t, (enum ct_control)k);
         enum ct_control_use use = ct_controls[k].use;
-        bool image = use == CT_CONTROL_OF_IMAGE && id >= 0 && t->piece[id].kind == CT_PIECE_USER;
+        bool medium = (use == CT_CONTROL_OF_IMAGE || use == CT_CONTROL_OF_AUDIO) && id >= 0 &&
+                      t->piece[id].kind == CT_PIECE_USER;
         bool always = use == CT_CONTROL_OF_TURN || use == CT_CONTROL_OF_CALL || use == CT_CONTROL_OF_TOOL;
         if (use == CT_CONTROL_OF_CALL)
             t->visible[k - CT_CONTROL_START_DECLARATION] = id;
-        if (id >= 0 && (image || always))
+        if (id >= 0 && (medium || always))
             t->piece[id].kind = CT_PIECE_CONTROL;
     }
 }

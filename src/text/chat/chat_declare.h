@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* chat_declare.h: the declaration of a tool out of its JSON schema: what FunctionGemma's and Gemma 4's
+ * templates have in common. How properties are written is each template's own. */
+#ifndef CT_CHAT_DECLARE_H
+#define CT_CHAT_DECLARE_H
+
+#include "text/chat/chat_parts.h"
+
+struct ct_declaration {
+    struct ct_chat_writer *w;
+    const struct ct_gemma4_state *state; /* of Gemma 4's template */
+    size_t tool;                         /* index, for messages */
+    struct ct_str property; /* the innermost one being written, for messages; s is NULL outside */
+    const char *comma;      /* before the next member */
+    carat_error *err;
+    /* Writes the members of "properties" in braces. */
+    carat_status (*write_properties)(struct ct_declaration *d, const struct ct_json_value *properties);
+};
+
+/* Fails: what is wrong in the tool, or in the property. */
+carat_status ct_schema_wrong(const struct ct_declaration *d, const char *what);
+/* Logs a part of a schema that the model does not get to see. property NULL: what
+ * is a whole sentence. */
+void ct_schema_tell(const struct ct_declaration *d, const struct ct_json_value *property, const char *what);
+/* Logs a schema without a type that the template can express. property NULL: of the parameters. */
+void ct_schema_tell_untyped(const struct ct_declaration *d, const struct ct_json_value *property,
+                            const struct ct_json_value *schema);
+/* The upper-case name of a schema's type; of a list of types the first that is not null; "" when there is
+ * none. */
+carat_status ct_schema_type(const struct ct_declaration *d, const struct ct_json_value *schema,
+                            const char **name);
+/* The same of one value. */
+carat_status ct_schema_type_name(const struct ct_declaration *d, const struct ct_json_value *type,
+                                 const char **name);
+carat_status ct_schema_description(const struct ct_declaration *d, const struct ct_json_value *schema,
+                                   struct ct_str *text);
+
+/* Begins "key:" of the object being written, with the comma the last member wants. */
+void ct_declare_member(struct ct_declaration *d, const char *key);
+void ct_declare_type(struct ct_declaration *d, const char *type);
+/* The list of strings under "required"; nothing when it is absent, null or empty. */
+carat_status ct_declare_required(struct ct_declaration *d, const struct ct_json_value *schema);
+/* Everything up to the function's own closing brace, and that. */
+carat_status ct_declare_begin(struct ct_declaration *d, const struct ct_json_value *tool);
+void ct_declare_end(struct ct_declaration *d);
+
+#endif
