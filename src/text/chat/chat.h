@@ -47,8 +47,9 @@ struct ct_chat_found {
  * chat_template.json, tokenizer_config.json; for GGUF the key tokenizer.chat_template. NONE for a
  * checkpoint without one (pretrained) and for a template that has no built-in twin. A text that is not
  * known is classified by its words; architecture, which may be NULL, then tells Gemma 1 and 2 from Gemma
- * 3; Gemma 4's is the large one if it has the empty thought, and of the newest state. note becomes a sentence for people when the text is altered or has no twin, else "". E_FORMAT (a side
- * file is not JSON, the key has a wrong type), E_MEMORY. */
+ * 3; Gemma 4's counts as the newest state, large if it has the empty thought. note becomes a sentence for
+ * people when the text is altered or has no twin, else "". E_FORMAT (a side file is not JSON, the key has a
+ * wrong type), E_MEMORY. */
 enum {
     CT_CHAT_NOTE = 768,
     CT_CHAT_TEMPLATE_MAX = 1 << 20,

@@ -73,8 +73,8 @@ static inline int ct_chat_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? c + 32 : (uint8_t)c;
 }
-/* The object's keys as Jinja's dictsort orders them, malloc'd; NULL for an empty object, for what is none, and
- * without memory, which marks the writer. */
+/* The object's keys as Jinja's dictsort orders them, malloc'd; NULL for an empty object, for what is none,
+ * and without memory, which marks the writer. */
 const struct ct_json_value **ct_chat_sorted_keys(struct ct_chat_writer *w, const struct ct_json_value *object,
                                                  size_t *n);
 
