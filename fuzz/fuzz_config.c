@@ -25,7 +25,7 @@ static void check(const struct ct_config *c)
         require(l->n_kv_head >= 1 && l->n_head <= 1024 && l->n_head % l->n_kv_head == 0);
         require(l->head_dim >= 2 && l->head_dim <= CT_MAX_HEAD_DIM && l->head_dim % 2 == 0);
         require(l->head_dim == c->attn[l->attn_type].head_dim);
-        require(l->ffn >= 1 && l->ffn <= 1 << 20);
+        require(l->ffn >= 1 && l->ffn <= 2 << 20); /* where K and V are shared, twice what is said */
         require(l->attn_scale > 0 && l->attn_scale <= 1e6f && l->attn_cap >= 0 && l->attn_cap <= 1e6f);
         require(l->attn_type != CT_LOCAL || c->attn[CT_LOCAL].window >= 1);
     }

@@ -50,19 +50,31 @@ static carat_status plan_weights(struct ct_pack *k, carat_error *err)
     return p->n_weight == n ? CARAT_OK : ct_no_memory(err, k->called);
 }
 
-/* The metadata entry that keeps the content hash; one of a packed origin is replaced. */
-static void plan_content(struct ct_pack *k)
+/* A metadata entry of carat's own; that of a packed origin is replaced. */
+static void plan_own_meta(struct ct_packed *p, struct ct_meta own)
 {
-    const struct ct_str key = ct_str_of(CT_CONTENT_KEY);
-    struct ct_packed *p = &k->p;
     uint32_t i = 0;
 
-    while (i < p->n_meta && !ct_str_same(p->meta[i].key, key))
+    while (i < p->n_meta && !ct_str_same(p->meta[i].key, own.key))
         i++;
     p->n_meta = CT_MAX(p->n_meta, i + 1);
+    p->meta[i] = own;
+}
+
+/* The content hash, and of GGUF what a tensor says that is no weight: at most CT_OWN_METAS entries. */
+static void plan_own_metas(struct ct_pack *k)
+{
+    const struct carat_model *m = k->model;
+
     memset(k->content_hash, '0', CT_CONTENT_HEX - 1);
-    p->meta[i] =
-        (struct ct_meta){.key = key, .type = CT_META_STRING, .s = {k->content_hash, CT_CONTENT_HEX - 1}};
+    plan_own_meta(&k->p, (struct ct_meta){.key = ct_str_of(CT_CONTENT_KEY),
+                                          .type = CT_META_STRING,
+                                          .s = {k->content_hash, CT_CONTENT_HEX - 1}});
+    if (ct_file_find(m->file, CT_ROPE_FREQS))
+        plan_own_meta(&k->p, (struct ct_meta){.key = ct_str_of(CT_ROPE_PAIRS_KEY),
+                                              .type = CT_META_UINT,
+                                              .u = (uint64_t)m->config.attn[CT_GLOBAL].rotated,
+                                              .i = m->config.attn[CT_GLOBAL].rotated});
 }
 
 static carat_status plan_model(struct ct_pack *k, carat_error *err)
@@ -72,7 +84,7 @@ static carat_status plan_model(struct ct_pack *k, carat_error *err)
     struct ct_bytes side[CT_COUNT(p->side)], sbs = {0};
 
     CT_TRY(ct_file_describe(m->file, p, side, &sbs, &k->arena, err));
-    plan_content(k);
+    plan_own_metas(k);
     CT_TRY(ct_content_begin(&k->content, m, err));
     p->weight_bytes = m->weights.bytes;
     p->n_unused = (uint32_t)m->weights.n_unused;

@@ -229,8 +229,7 @@ static carat_status describe_sources(const struct ct_file *f, struct ct_packed *
 static carat_status describe_metas(const struct ct_file *f, struct ct_packed *p, struct ct_arena *arena,
                                    carat_error *err)
 {
-    /* one more than there are: who packs adds the content hash */
-    p->meta = ct_arena_push(arena, (size_t)f->metas.index.n + 1, sizeof *p->meta);
+    p->meta = ct_arena_push(arena, (size_t)f->metas.index.n + CT_OWN_METAS, sizeof *p->meta);
     if (!p->meta)
         return ct_no_memory(err, f->path);
     for (int i = 0; i < f->metas.index.n; i++) {

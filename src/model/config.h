@@ -9,6 +9,11 @@
 
 #define CT_MAX_LAYERS 256
 
+/* The tensor of GGUF that says attn[CT_GLOBAL].rotated, and is no weight; and the metadata key that says it
+ * in a packed file of such a model. */
+#define CT_ROPE_FREQS     "rope_freqs.weight"
+#define CT_ROPE_PAIRS_KEY "carat.rope_pairs"
+
 enum ct_attn_type { CT_GLOBAL, CT_LOCAL }; /* indices of ct_config.attn */
 
 /* Everything that can differ between layers. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config_gguf.c: GGUF metadata of the architectures gemma, gemma2 and gemma3. Several facts are not stored
- * in such files and come from the family: attention scale, local rope base, the pattern of local layers. */
+/* config_gguf.c: GGUF metadata of the architectures that carat runs. Several facts are not stored in such
+ * files and come from the family: attention scale, local rope base, the pattern of local layers; or from the
+ * tensors that are there: what V is made of, the rows of a table, which pairs of a head turn. */
 #include "model/family.h"
 #include "model/refuse.h"
 
@@ -18,22 +19,67 @@ static const char *gguf_key(const struct reader *r, const char *name, char key[1
 }
 
 /* required: fallback < 0 */
-static int gguf_count(struct reader *r, const char *name, int fallback, int hi)
+static int gguf_integer(struct reader *r, const char *name, int fallback, int lo, int hi)
 {
     char key[128];
     int64_t v = fallback;
 
     if (r->status)
-        return 1;
+        return lo;
     gguf_key(r, name, key);
     if (!ct_file_meta(r->f, key) && fallback < 0)
         r->status = ct_fail(r->err, CARAT_E_FORMAT,
-                            "%s: metadata key \"%s\" is missing; an integer from 1 to %d was expected",
-                            ct_file_path(r->f), key, hi);
+                            "%s: metadata key \"%s\" is missing; an integer from %d to %d was expected",
+                            ct_file_path(r->f), key, lo, hi);
     else
-        r->status = ct_file_meta_int(r->f, key, 1, hi, &v, r->err);
-    return r->status ? 1 : (int)v;
+        r->status = ct_file_meta_int(r->f, key, lo, hi, &v, r->err);
+    return r->status ? lo : (int)v;
 }
+
+static int gguf_count(struct reader *r, const char *name, int fallback, int hi)
+{
+    return gguf_integer(r, name, fallback, 1, hi);
+}
+
+/* The array under a key that has a value for each layer; NULL: there is none, or it is refused. */
+static const struct ct_meta *gguf_layer_array(struct reader *r, const char *name, int n_layer,
+                                              const char *of_what)
+{
+    char key[128];
+    const struct ct_meta *m = ct_file_meta(r->f, gguf_key(r, name, key));
+
+    if (!m || m->type != CT_META_ARRAY || r->status)
+        return NULL;
+    if (m->count == (uint64_t)n_layer && m->elem != CT_META_STRING && m->elem != CT_META_ARRAY)
+        return m;
+    r->status = ct_fail(
+        r->err, CARAT_E_FORMAT,
+        "%s: metadata key \"%s\" at byte %llu has %llu entries, expected one %s for each of %d layers",
+        ct_file_path(r->f), key, (unsigned long long)m->offset, (unsigned long long)m->count, of_what,
+        n_layer);
+    return NULL;
+}
+
+/* One count for all layers, or an array with one for each, into the field of ct_layer_config at `at`. */
+static void gguf_layer_counts(struct reader *r, struct ct_config *c, const char *name, size_t at,
+                              int fallback, int hi)
+{
+    const struct ct_meta *list = gguf_layer_array(r, name, c->n_layer, "integer");
+    const int all = list ? 1 : gguf_count(r, name, fallback, hi);
+
+    for (int i = 0; i < c->n_layer; i++) {
+        const double v = list ? ct_meta_number(list, (uint64_t)i) : all;
+        int *field = (int *)((uintptr_t)&c->layer[i] + at);
+        *field = v >= 1 && v <= hi && v == (int)v ? (int)v : 1;
+        if (*field != v && !r->status)
+            r->status =
+                ct_fail(r->err, CARAT_E_FORMAT,
+                        "%s: metadata key \"%s.%s\" at byte %llu has %.15g for layer %d, expected "
+                        "an integer from 1 to %d",
+                        ct_file_path(r->f), r->arch->name, name, (unsigned long long)list->offset, v, i, hi);
+    }
+}
+#define LAYER_FIELD(field) offsetof(struct ct_layer_config, field)
 
 static double gguf_number_at(struct reader *r, const char *key, double fallback, double lo, double hi)
 {
@@ -60,23 +106,15 @@ static void gguf_pattern(struct reader *r, struct ct_config *c)
 {
     int period = r->arch->period;
     char key[128];
-    const struct ct_meta *m = ct_file_meta(r->f, gguf_key(r, "attention.sliding_window_pattern", key));
+    const char *const name = "attention.sliding_window_pattern";
+    const struct ct_meta *m = ct_file_meta(r->f, gguf_key(r, name, key)),
+                         *list = gguf_layer_array(r, name, c->n_layer, "bool");
 
     if (m && m->type != CT_META_ARRAY)
-        period = gguf_count(r, "attention.sliding_window_pattern", period, 1 << 16);
+        period = gguf_count(r, name, period, 1 << 16);
     for (int i = 0; i < c->n_layer; i++)
-        c->layer[i].attn_type = (i + 1) % period == 0 ? CT_GLOBAL : CT_LOCAL;
-    if (!m || m->type != CT_META_ARRAY || r->status)
-        return;
-    if (m->count != (uint64_t)c->n_layer || m->elem == CT_META_STRING || m->elem == CT_META_ARRAY) {
-        r->status = ct_fail(
-            r->err, CARAT_E_FORMAT,
-            "%s: metadata key \"%s\" at byte %llu has %llu entries, expected one bool for each of %d layers",
-            ct_file_path(r->f), key, (unsigned long long)m->offset, (unsigned long long)m->count, c->n_layer);
-        return;
-    }
-    for (int i = 0; i < c->n_layer; i++)
-        c->layer[i].attn_type = ct_meta_number(m, (uint64_t)i) != 0 ? CT_LOCAL : CT_GLOBAL;
+        c->layer[i].attn_type =
+            (list ? ct_meta_number(list, (uint64_t)i) == 0 : (i + 1) % period == 0) ? CT_GLOBAL : CT_LOCAL;
 }
 
 /* The architecture that the file states, when carat runs it. */
@@ -94,7 +132,7 @@ static carat_status gguf_architecture(const struct ct_file *f, const struct ct_a
         return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"general.architecture\" is %s", path,
                        arch ? "not a string" : "missing");
     *known = ct_architecture_named(arch->s);
-    if (!*known || (*known)->v_norms) /* of Gemma 4 the directories of Hugging Face alone are read so far */
+    if (!*known || (*known)->altup) /* Gemma 3n is read from directories only so far */
         return ct_refuse_name(path, "general.architecture", arch->s, err);
     snprintf(key, sizeof key, "%s.attention.causal", (*known)->name);
     const struct ct_meta *causal = ct_file_meta(f, key);
@@ -103,43 +141,177 @@ static carat_status gguf_architecture(const struct ct_file *f, const struct ct_a
     return CARAT_OK;
 }
 
-/* Tensors that change the angles of the rotary embedding pair by pair, as no Gemma 1 to 3 was made. */
-static carat_status gguf_refuse_angles(const struct ct_file *f, carat_error *err)
+/* Tensors that change the angles of the rotary embedding pair by pair. */
+static carat_status gguf_refuse_angles(const struct ct_file *f, const struct ct_architecture *a,
+                                       carat_error *err)
 {
-    static const char *const names[] = {"rope_freqs.weight", "rope_factors_long.weight",
-                                        "rope_factors_short.weight"};
-    for (size_t i = 0; i < CT_COUNT(names); i++) {
+    static const char *const names[] = {"rope_factors_long.weight", "rope_factors_short.weight",
+                                        CT_ROPE_FREQS};
+    for (size_t i = 0; i < CT_COUNT(names) - (a->rotated < 1); i++) {
         const struct ct_tensor *t = ct_file_find(f, names[i]);
         if (t)
-            return ct_fail(
-                err, CARAT_E_UNSUPPORTED,
-                "%s: tensor %s at byte %llu gives each angle of the rotary embedding a factor of its "
-                "own, which carat does not apply to Gemma 1, 2 and 3",
-                t->file, t->name, (unsigned long long)t->offset);
+            return ct_fail(err, CARAT_E_UNSUPPORTED,
+                           "%s: tensor %s at byte %llu gives each angle of the rotary embedding a factor of "
+                           "its own, which carat does not apply to a model of architecture \"%s\"",
+                           t->file, t->name, (unsigned long long)t->offset, a->name);
     }
     return CARAT_OK;
 }
 
-/* The sizes that all layers share. */
+/* Pairs of a global head that turn: the first ones, which rope_freqs divides by 1; the others it divides by
+ * so much that they stand still. In a packed file the number stands for the tensor. */
+static int gguf_turning_pairs(struct reader *r, int pairs)
+{
+    const struct ct_tensor *t = ct_file_find(r->f, CT_ROPE_FREQS);
+    const double still = 1e20;
+    int64_t n = (int64_t)(r->arch->rotated * pairs);
+
+    if (r->status || !t)
+        return (int)n;
+    if (ct_file_is_packed(r->f)) {
+        r->status = ct_file_meta_int(r->f, CT_ROPE_PAIRS_KEY, 0, pairs, &n, r->err);
+        return (int)n;
+    }
+    if (t->type != CT_F32 || t->n_dim != 1 || t->dim[0] != pairs) {
+        r->status = ct_fail(r->err, CARAT_E_FORMAT,
+                            "%s: tensor %s at byte %llu has %lld values of type %s, expected %d of type F32, "
+                            "one for each pair of a global head",
+                            t->file, t->name, (unsigned long long)t->offset, (long long)t->dim[0],
+                            t->type_name, pairs);
+        return 0;
+    }
+    n = 0;
+    for (int i = 0; i < pairs && !r->status; i++) {
+        float v;
+        memcpy(&v, t->data + (size_t)i * sizeof v, sizeof v);
+        if (v == 1 && n == i)
+            n++;
+        else if (!((double)v >= still))
+            r->status = ct_fail(r->err, CARAT_E_UNSUPPORTED,
+                                "%s: tensor %s at byte %llu divides the angle of pair %d by %.9g; carat runs "
+                                "models whose first pairs have 1 and all others at least 1e20",
+                                t->file, t->name, (unsigned long long)t->offset, i, (double)v);
+    }
+    return (int)n;
+}
+
+/* Widths of heads, which are those of K and of V, by the kind of the layer. */
+static void gguf_heads(struct reader *r, struct ct_config *c)
+{
+    static const struct {
+        const char *key, *value;
+    } names[CT_ATTN_TYPES] = {[CT_GLOBAL] = {"attention.key_length", "attention.value_length"},
+                              [CT_LOCAL] = {"attention.key_length_swa", "attention.value_length_swa"}};
+    const int own = r->arch->global_head_dim;
+    int head_dim = own ? own : CT_MAX(1, c->hidden / c->layer[0].n_head);
+
+    for (int kind = 0; kind < CT_ATTN_TYPES; kind++) {
+        if (kind == CT_LOCAL && own)
+            head_dim = r->arch->hf.head_dim;
+        if (kind == CT_GLOBAL || own)
+            head_dim = gguf_count(r, names[kind].key, head_dim, 1 << 16);
+        int value_length =
+            kind == CT_GLOBAL || own ? gguf_count(r, names[kind].value, head_dim, 1 << 16) : head_dim;
+        if (!r->status && value_length != head_dim)
+            r->status =
+                ct_fail(r->err, CARAT_E_UNSUPPORTED, "%s: metadata key \"%s.%s\" is %d, expected %s = %d",
+                        ct_file_path(r->f), r->arch->name, names[kind].value, value_length,
+                        names[kind].key + strlen("attention."), head_dim);
+        for (int i = 0; i < c->n_layer; i++)
+            if (c->layer[i].attn_type == kind)
+                c->layer[i].head_dim = head_dim;
+        c->attn[kind].head_dim = head_dim;
+    }
+}
+
+/* What a layer is made of. */
 static void gguf_layers(struct reader *r, struct ct_config *c)
 {
-    struct ct_layer_config l = {0};
+    const struct ct_architecture *a = r->arch;
+    const bool by_width = ct_member_scales_by_width(a, c->n_layer);
+    const float cap = (float)gguf_number(r, "attn_logit_softcapping", (double)a->attn_cap, 0, 1e6);
 
-    l.ffn = gguf_count(r, "feed_forward_length", -1, 1 << 20);
-    l.n_head = gguf_count(r, "attention.head_count", -1, 1024);
-    l.n_kv_head = gguf_count(r, "attention.head_count_kv", l.n_head, 1024);
-    l.head_dim = gguf_count(r, "attention.key_length", CT_MAX(1, c->hidden / l.n_head), 1 << 16);
-    int value_length = gguf_count(r, "attention.value_length", l.head_dim, 1 << 16);
-    if (!r->status && value_length != l.head_dim)
-        r->status = ct_fail(r->err, CARAT_E_UNSUPPORTED,
-                            "%s: metadata key \"%s.attention.value_length\" is %d, expected key_length = %d",
-                            ct_file_path(r->f), r->arch->name, value_length, l.head_dim);
-    bool by_width = ct_member_scales_by_width(r->arch, c->n_layer);
-    l.attn_scale = (float)(1 / __builtin_sqrt(by_width ? (double)c->hidden / l.n_head : l.head_dim));
-    l.attn_cap = (float)gguf_number(r, "attn_logit_softcapping", (double)r->arch->attn_cap, 0, 1e6);
+    gguf_layer_counts(r, c, "feed_forward_length", LAYER_FIELD(ffn), -1, 1 << 20);
+    gguf_layer_counts(r, c, "attention.head_count", LAYER_FIELD(n_head), -1, 1024);
+    gguf_layer_counts(r, c, "attention.head_count_kv", LAYER_FIELD(n_kv_head), c->layer[0].n_head, 1024);
+    gguf_heads(r, c);
     for (int i = 0; i < c->n_layer; i++) {
-        c->layer[i] = l;
-        c->layer[i].kv_layer = i;
+        struct ct_layer_config *l = &c->layer[i];
+        const double scalar = a->hf.query_scalar == 1 ? 1
+                              : by_width              ? (double)c->hidden / l->n_head
+                                                      : l->head_dim;
+        l->kv_layer = i;
+        l->attn_cap = cap;
+        l->attn_scale = (float)(1 / __builtin_sqrt(scalar));
+    }
+}
+
+/* Whose K and V a layer reads, and whether a weight of its own makes V. */
+static void gguf_kv(struct reader *r, struct ct_config *c)
+{
+    const char *const name = "attention.shared_kv_layers";
+    char of_v[64];
+    bool v_is_k = r->arch->global_head_dim > 0;
+
+    if (!r->arch->v_norms)
+        return;
+    const int n = gguf_integer(r, name, 0, 0, c->n_layer - 1);
+    const int without = r->status ? -1 : ct_family_share_kv(c, n);
+    if (without >= 0)
+        r->status = ct_fail(r->err, CARAT_E_FORMAT,
+                            "%s: metadata key \"%s.%s\" is %d, but layer %d then finds no %s layer before "
+                            "layer %d to share with",
+                            ct_file_path(r->f), r->arch->name, name, n, without,
+                            c->layer[without].attn_type == CT_GLOBAL ? "global" : "local", c->n_layer - n);
+    for (int i = 0; i < c->n_layer; i++) {
+        snprintf(of_v, sizeof of_v, "blk.%d.attn_v.weight", i);
+        if (c->layer[i].attn_type == CT_GLOBAL && c->layer[i].kv_layer == i && ct_file_find(r->f, of_v))
+            v_is_k = false; /* a model has one for all of these layers, or for none */
+    }
+    for (int i = 0; i < c->n_layer; i++)
+        c->layer[i].v_is_k = v_is_k && c->layer[i].attn_type == CT_GLOBAL;
+}
+
+/* The input of each layer. A table says how many rows it has, and the key alone how wide they are. */
+static void gguf_layer_inputs(struct reader *r, struct ct_config *c)
+{
+    const char *const name = "embedding_length_per_layer_input";
+    const struct ct_tensor *table = ct_file_find(r->f, "per_layer_token_embd.weight"),
+                           *embed = ct_file_find(r->f, "token_embd.weight");
+
+    if (!r->arch->v_norms)
+        return;
+    c->ple_width = gguf_integer(r, name, 0, 0, 1 << 16);
+    c->ple_layers = c->ple_width ? c->n_layer : 0;
+    c->ple_rows = 1;
+    if (!table || r->status)
+        return;
+    if (!c->ple_width)
+        r->status =
+            ct_fail(r->err, CARAT_E_FORMAT,
+                    "%s: tensor %s at byte %llu is there, but metadata key \"%s.%s\" says that layers "
+                    "have no input of their own",
+                    table->file, table->name, (unsigned long long)table->offset, r->arch->name, name);
+    else if (table->dim[0] < 1 || table->dim[0] > 1 << 24 || (embed && table->dim[0] < embed->dim[0]))
+        r->status = ct_fail(r->err, CARAT_E_FORMAT,
+                            "%s: tensor %s at byte %llu has %lld rows, expected at least %lld, one for each "
+                            "row of token_embd.weight",
+                            table->file, table->name, (unsigned long long)table->offset,
+                            (long long)table->dim[0], embed ? (long long)embed->dim[0] : 1);
+    c->ple_rows = r->status ? 1 : (int)table->dim[0];
+}
+
+/* Of each kind all pairs turn, or those that rope_freqs says: a shorter dimension would mean others. */
+static void gguf_whole_heads(struct reader *r, const struct ct_config *c)
+{
+    static const char *const names[CT_ATTN_TYPES] = {
+        [CT_GLOBAL] = "rope.dimension_count", [CT_LOCAL] = "rope.dimension_count_swa"};
+    for (int kind = 0; kind < CT_ATTN_TYPES && r->arch->v_norms; kind++) {
+        const int head_dim = c->attn[kind].head_dim, n = gguf_count(r, names[kind], head_dim, 1 << 16);
+        if (n != head_dim && !r->status)
+            r->status = ct_fail(r->err, CARAT_E_UNSUPPORTED,
+                                "%s: metadata key \"%s.%s\" is %d, expected the %d values of a head",
+                                ct_file_path(r->f), r->arch->name, names[kind], n, head_dim);
     }
 }
 
@@ -148,24 +320,42 @@ static void gguf_kinds(struct reader *r, struct ct_config *c)
 {
     const double least_base = 1.0001;
     const struct ct_architecture *a = r->arch;
-    int window = a->window ? gguf_count(r, "attention.sliding_window", a->window, 1 << 24) : 0;
-    double base = gguf_number(r, "rope.freq_base", a->rope_base, least_base, 1e12);
-    double local =
-        a->qk_norms ? gguf_number(r, "rope.local.freq_base", a->rope_base_local, least_base, 1e12) : base;
-    int head_dim = c->layer[0].head_dim;
+    /* of local layers, in the spellings of several writers; the last one counts */
+    static const char *const local_names[] = {"rope.local.freq_base", "rope.freq_base_local"};
+    struct ct_attn *global = &c->attn[CT_GLOBAL], *local = &c->attn[CT_LOCAL];
     char key[128];
 
-    local = gguf_number(r, "rope.freq_base_swa", local, least_base, 1e12);
-    c->attn[CT_GLOBAL] = (struct ct_attn){0, head_dim, head_dim / 2, base, 1};
-    c->attn[CT_LOCAL] = (struct ct_attn){window, head_dim, head_dim / 2, local, 1};
+    local->window = a->window ? gguf_count(r, "attention.sliding_window", a->window, 1 << 24) : 0;
+    global->rope_base = gguf_number(r, "rope.freq_base", a->rope_base, least_base, 1e12);
+    local->rope_base = a->qk_norms ? a->rope_base_local : global->rope_base;
+    for (size_t i = 0; i < CT_COUNT(local_names) && a->qk_norms; i++)
+        local->rope_base = gguf_number(r, local_names[i], local->rope_base, least_base, 1e12);
+    local->rope_base = gguf_number(r, "rope.freq_base_swa", local->rope_base, least_base, 1e12);
+    local->rope_factor = global->rope_factor = 1;
+    local->rotated = local->head_dim / 2;
+    global->rotated = gguf_turning_pairs(r, global->head_dim / 2);
+    gguf_whole_heads(r, c);
 
     const struct ct_meta *type = ct_file_meta(r->f, gguf_key(r, "rope.scaling.type", key));
     if (type && type->type == CT_META_STRING && ct_str_is(type->s, "linear"))
-        c->attn[CT_GLOBAL].rope_factor = gguf_number(r, "rope.scaling.factor", 1, 1e-3, 1e5);
+        global->rope_factor = gguf_number(r, "rope.scaling.factor", 1, 1e-3, 1e5);
     else if (type && !(type->type == CT_META_STRING && ct_str_is(type->s, "none")) && !r->status)
         r->status = ct_fail(r->err, CARAT_E_UNSUPPORTED,
                             "%s: metadata key \"%s\" at byte %llu is not \"linear\" or \"none\"",
                             ct_file_path(r->f), key, (unsigned long long)type->offset);
+}
+
+/* What some members of Gemma 4 have and carat does not run yet. */
+static void gguf_refuse_parts(struct reader *r)
+{
+    char key[128];
+    const struct ct_meta *experts = ct_file_meta(r->f, gguf_key(r, "expert_count", key));
+
+    if (r->arch->v_norms && gguf_integer(r, "expert_count", 0, 0, 1 << 16) > 0)
+        r->status =
+            ct_fail(r->err, CARAT_E_UNSUPPORTED,
+                    "%s: metadata key \"%s\" at byte %llu means experts, which carat does not run yet",
+                    ct_file_path(r->f), key, (unsigned long long)experts->offset);
 }
 
 /* Every token needs a row: its id comes from the tokenizer and is not looked at again. */
@@ -194,18 +384,24 @@ carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, c
     struct reader r = {f, NULL, CARAT_OK, err};
 
     CT_TRY(gguf_architecture(f, &r.arch, err));
-    CT_TRY(gguf_refuse_angles(f, err));
+    CT_TRY(gguf_refuse_angles(f, r.arch, err));
     c->architecture = r.arch->name;
     c->post_norms = r.arch->post_norms;
     c->qk_norms = r.arch->qk_norms;
+    c->v_norms = r.arch->v_norms;
+    c->out_scales = r.arch->out_scales;
     c->tied = 1;
+    const float cap = CT_MAX(r.arch->logit_cap, r.arch->gguf_logit_cap);
     c->n_layer = gguf_count(&r, "block_count", -1, CT_MAX_LAYERS);
     c->hidden = gguf_count(&r, "embedding_length", -1, 1 << 17);
     c->max_context = gguf_count(&r, "context_length", 8192, 1 << 24);
     c->norm_eps = (float)gguf_number(&r, "attention.layer_norm_rms_epsilon", CT_NORM_EPS, 0, 1);
-    c->logit_cap = (float)gguf_number(&r, "final_logit_softcapping", (double)r.arch->logit_cap, 0, 1e6);
-    gguf_layers(&r, c);
+    c->logit_cap = (float)gguf_number(&r, "final_logit_softcapping", (double)cap, 0, 1e6);
+    gguf_refuse_parts(&r);
     gguf_pattern(&r, c);
+    gguf_layers(&r, c);
+    gguf_kv(&r, c);
+    gguf_layer_inputs(&r, c);
     gguf_kinds(&r, c);
     c->embed_scale_override = gguf_number_at(&r, "carat.embedding_scale", 0, 0, 1e6);
     gguf_vocabulary(&r, c);

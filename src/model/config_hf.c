@@ -213,27 +213,19 @@ static void hf_layers(struct reader *r, struct ct_config *c, const struct ct_arc
  * wide. */
 static void hf_shared_layers(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
 {
-    const int first =
-        c->n_layer - (a->v_norms ? hf_size(r, "num_kv_shared_layers", a->hf.n_shared, 1 << 20) : 0);
+    const int n = a->v_norms ? hf_size(r, "num_kv_shared_layers", a->hf.n_shared, 1 << 20) : 0;
+    const int first = CT_MAX(c->n_layer - n, 0), without = ct_family_share_kv(c, n);
     const bool double_wide = a->v_norms && hf_flag(r, "use_double_wide_mlp", false);
-    int owner[CT_ATTN_TYPES] = {-1, -1};
 
-    for (int i = 0; i < c->n_layer && !r->status; i++) {
-        struct ct_layer_config *l = &c->layer[i];
-        if (i < first) {
-            owner[l->attn_type] = i;
-            continue;
-        }
-        if (owner[l->attn_type] < 0) {
-            char expected[128];
-            snprintf(expected, sizeof expected,
-                     "but layer %d then finds no %s layer before layer %d to share with", i,
-                     l->attn_type == CT_GLOBAL ? "global" : "local", CT_MAX(first, 0));
-            hf_refuse_key(r, CARAT_E_FORMAT, "num_kv_shared_layers", expected);
-        }
-        l->kv_layer = owner[l->attn_type];
-        l->ffn *= double_wide ? 2 : 1;
+    if (without >= 0) {
+        char expected[128];
+        snprintf(expected, sizeof expected,
+                 "but layer %d then finds no %s layer before layer %d to share with", without,
+                 c->layer[without].attn_type == CT_GLOBAL ? "global" : "local", first);
+        hf_refuse_key(r, CARAT_E_FORMAT, "num_kv_shared_layers", expected);
     }
+    for (int i = first; i < c->n_layer; i++)
+        c->layer[i].ffn *= double_wide ? 2 : 1;
 }
 
 /* The input of each layer, of a token's row in a table of its own. */
@@ -510,16 +502,17 @@ static carat_status hf_architecture(struct reader *r, const struct ct_json_value
         name = ct_json_is(type, CT_JSON_STRING) ? ct_json_str(type) : ct_str_of(inner->model_type);
     }
     *a = ct_architecture_of_type(name);
-    if (*a)
+    const struct ct_str made_as = ct_json_is(class, CT_JSON_STRING) ? ct_json_str(class) : ct_str_of("");
+    if (*a && !ct_refuse_drafts(made_as))
         return CARAT_OK;
-    if (!ct_refuse_knows(name) && ct_json_is(class, CT_JSON_STRING) && ct_refuse_knows(ct_json_str(class)))
-        return ct_refuse_name(r->path, "architectures", ct_json_str(class), r->err);
+    if (*a || (!ct_refuse_knows(name) && ct_refuse_knows(made_as)))
+        return ct_refuse_name(r->path, "architectures", made_as, r->err);
     return ct_refuse_name(r->path, key, name, r->err);
 }
 
 static carat_status hf_root(struct reader *r, const struct ct_json_value *root, struct ct_config *c)
 {
-    const struct ct_architecture *a;
+    const struct ct_architecture *a = NULL;
     bool nested = false;
 
     CT_TRY(hf_architecture(r, root, &a, &nested));

@@ -70,6 +70,7 @@ const struct ct_architecture ct_architectures[] = {
      .window = 512,
      .rope_base = 1e6,
      .rope_base_local = 1e4,
+     .gguf_logit_cap = 30,
      .n_text_vocab = 262144,
      .end_of_turn = 106,
      .hf = {262144, 2304, 9216, 30, 8, 4, 256, 131072, 512, 1, 256, 262144}},
@@ -163,4 +164,19 @@ bool ct_member_scales_by_width(const struct ct_architecture *a, int n_layer)
         if (ct_members[i].architecture == a && ct_members[i].n_layer == n_layer)
             return ct_members[i].query_scalar != ct_members[i].head_dim && ct_members[i].query_scalar != 1;
     return false;
+}
+
+int ct_family_share_kv(struct ct_config *c, int n)
+{
+    int owner[CT_ATTN_TYPES] = {-1, -1};
+
+    for (int i = 0; i < c->n_layer; i++) {
+        struct ct_layer_config *l = &c->layer[i];
+        if (i < c->n_layer - n)
+            owner[l->attn_type] = i;
+        if (owner[l->attn_type] < 0)
+            return i;
+        l->kv_layer = owner[l->attn_type];
+    }
+    return -1;
 }

@@ -23,6 +23,7 @@ struct ct_architecture {
     int window;           /* of local layers, where GGUF states none; 0: there are no local layers */
     double rope_base, rope_base_local;
     float attn_cap, logit_cap; /* 0: none */
+    float gguf_logit_cap;      /* where GGUF leaves it out and config.json would mean none */
     int n_text_vocab;          /* ids from here on are padding or stand for pictures; 0: no such ids */
     bool pictures_last;        /* of a model that also sees: so are those from the id of a picture on */
     int32_t end_of_turn;       /* the id of <end_of_turn> */
@@ -70,5 +71,9 @@ const struct ct_member *ct_member_of_sbs(uint32_t model);
 /* Whether a model of that depth divides scores by the root of hidden / n_head, as the 27B do, instead of
  * head_dim's. */
 bool ct_member_scales_by_width(const struct ct_architecture *a, int n_layer);
+
+/* Makes the last n layers read K and V of the last one of their type before them. The first layer that finds
+ * none there, or -1. */
+int ct_family_share_kv(struct ct_config *c, int n);
 
 #endif

@@ -11,17 +11,21 @@
     "of it"
 #define MERGE "merge it into the base model and open the result"
 
+static const char drafter[] = "a drafter for Gemma 4";
+
 /* A name as config.json (model_type, class) or GGUF (architecture, general.type) spells it, in lower case
  * and without separators; it stands for every name that begins so. The first match counts. */
 static const struct relative {
     const char *name, *what, *instead;
 } relatives[] = {
     {"gemma3n", "a Gemma 3n model in another form than a Hugging Face directory of its text", RUNS},
-    {"gemma4assistant", "a drafter for Gemma 4", RUNS},
-    {"gemma4mtp", "a drafter for Gemma 4", RUNS},
-    {"gemma4unifiedassistant", "a drafter for Gemma 4", RUNS},
+    {"gemma4assistant", drafter, RUNS},
+    {"gemma4mtp", drafter, RUNS},
+    {"gemma4unifiedassistant", drafter, RUNS},
+    {"gemma4dspark", drafter, RUNS},
+    {"dflash", "a drafter (DFlash or DSpark)", RUNS},
     {"gemma4unified", "a Gemma 4 model without encoders", RUNS},
-    {"gemma4", "a Gemma 4 model in another form than the dense one of a Hugging Face directory", RUNS},
+    {"gemma4", "another form of Gemma 4", RUNS},
     {"recurrentgemma", "a RecurrentGemma model", RUNS},
     {"paligemma", "a PaliGemma model", RUNS},
     {"shieldgemma2", "a ShieldGemma 2 model", RUNS},
@@ -79,6 +83,12 @@ static const struct relative *find_relative(struct ct_str name)
 bool ct_refuse_knows(struct ct_str name)
 {
     return find_relative(name) != NULL;
+}
+
+bool ct_refuse_drafts(struct ct_str name)
+{
+    const struct relative *r = find_relative(name);
+    return r && r->what == drafter;
 }
 
 carat_status ct_refuse_name(const char *path, const char *key, struct ct_str name, carat_error *err)

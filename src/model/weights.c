@@ -321,19 +321,27 @@ static carat_status bind_slots(struct ct_binding *b, const void *of, const struc
     return CARAT_OK;
 }
 
+/* A tensor that has no slot and is not to be told of. */
+static void pass_over(struct ct_binding *b, const char *name)
+{
+    const struct ct_tensor *t = b->container->counts_unused ? b->container->find(b->f, name) : NULL;
+
+    if (t)
+        b->used[t - ct_file_tensor(b->f, 0)] = true;
+}
+
 /* K and V of a layer that reads another's are in many files all the same: they are dead. */
 static void pass_over_dead(struct ct_binding *b, int layer)
 {
     char name[CT_TENSOR_NAME];
 
-    if (b->c->layer[layer].kv_layer == layer || !b->container->counts_unused)
+    if (b->c->layer[layer].kv_layer == layer)
         return;
     for (const struct slot *s = slots; s < slots + CT_COUNT(slots); s++) {
         const bool of_kv = s->when == OWN_K || s->when == OWN_V || s->when == OWN_K_NORM;
         b->container->name(name, b->w, b->c, s->name, layer);
-        const struct ct_tensor *t = of_kv ? b->container->find(b->f, name) : NULL;
-        if (t)
-            b->used[t - ct_file_tensor(b->f, 0)] = true;
+        if (of_kv)
+            pass_over(b, name);
     }
 }
 
@@ -484,6 +492,7 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
         CT_TRY(bind_shares(&b));
     CT_TRY(check_missing(&b));
     CT_TRY(check_last_layer(&b));
+    pass_over(&b, CT_ROPE_FREQS);
     count_unused(&b);
     return b.container->finish ? b.container->finish(&b) : CARAT_OK;
 }

@@ -34,7 +34,7 @@ const struct ct_container ct_container_gguf = {
             [CT_DIM_VOCAB] = "the rows of token_embd.weight",
             [CT_DIM_PLE] = "embedding_length_per_layer_input",
             [CT_DIM_PLE_ALL] = "block_count * embedding_length_per_layer_input",
-            [CT_DIM_PLE_ROWS] = "the rows of token_embd.weight"},
+            [CT_DIM_PLE_ROWS] = "its own rows"},
     .layers = "block_count",
     .embed_scale = ct_embed_scale_bf16,
 };

@@ -145,8 +145,8 @@ static void check_model(const char *root, const char *source, const char *folder
     t->models++;
 }
 
-/* The model of a folder of expectations, and its twins. */
-static void check_folder(const char *root, const char *name, struct tally *t)
+/* The model of a folder of expectations, its twins, and one in a GGUF file, unless NULL. */
+static void check_folder(const char *root, const char *name, const char *gguf, struct tally *t)
 {
     char expect[PATH_SIZE], folder[PATH_SIZE];
     json_t *info = read_json(path_join(folder, path_join(expect, root, "expect"), name), "info.json");
@@ -160,6 +160,8 @@ static void check_folder(const char *root, const char *name, struct tally *t)
     {
         check_model(root, json_string_value(twin), folder, info, t);
     }
+    if (gguf)
+        check_model(root, gguf, folder, info, t);
     json_decref(info);
 }
 
@@ -169,7 +171,7 @@ static struct tally check_root(const char *root)
     char expect[PATH_SIZE], **names;
     int n = list_folder(path_join(expect, root, "expect"), &names);
     for (int i = 0; i < n; i++)
-        check_folder(root, names[i], &t);
+        check_folder(root, names[i], NULL, &t);
     free_names(names, n);
     print_message("%s: %d models, %d prompts, %d continuations; worst %.2g (%s); %d of other types\n", root,
                   t.models, t.prompts, t.continuations, t.worst, t.worst_at, t.unsupported);
@@ -212,17 +214,22 @@ static void shared_models_agree_with_the_reference(void **state)
 static void newer_members_agree_with_the_reference(void **state)
 {
     (void)state;
-    static const char *const names[] = {"g4-dense", "g4-e", "g4-e-f32", "g3n"};
+    static const struct {
+        const char *name, *gguf;
+    } members[] = {{"g4-dense", "gguf/g4-dense-f32.gguf"},
+                   {"g4-e", "gguf/g4-e-f32.gguf"},
+                   {"g4-e-f32", NULL},
+                   {"g3n", NULL}};
     char vectors[PATH_SIZE], root[PATH_SIZE];
     struct tally t = {.worst = 0};
     if (!shared_vectors(vectors))
         skip();
     path_join(root, vectors, "../family");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        check_folder(root, names[i], &t);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        check_folder(root, members[i].name, members[i].gguf, &t);
     print_message("%s: %d models, %d prompts, worst %.2g (%s)\n", root, t.models, t.prompts, t.worst,
                   t.worst_at);
-    assert_int_equal(t.models, 11); /* each in three folders, but g3n in two */
+    assert_int_equal(t.models, 13); /* each in three folders, but g3n in two; and two files */
     assert_int_equal(t.unsupported, 0);
 }
 

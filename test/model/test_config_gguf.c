@@ -103,7 +103,8 @@ static void generations(void **state)
         bool post_norms, qk_norms;
     } rows[] = {{"gemma", 1, 0, 1e4, 1e4, 0, 0, false, false},
                 {"gemma2", 2, 4096, 1e4, 1e4, 50, 30, true, false},
-                {"gemma3", 6, 512, 1e6, 1e4, 0, 0, true, true}};
+                {"gemma3", 6, 512, 1e6, 1e4, 0, 0, true, true},
+                {"gemma4", 6, 512, 1e6, 1e4, 0, 30, true, true}};
     for (size_t i = 0; i < CT_COUNT(rows); i++) {
         struct ct_config c = accept(rows[i].architecture, 12, NULL, 0);
         assert_string_equal(c.architecture, rows[i].architecture);
@@ -131,6 +132,42 @@ static void local_without_window(void **state)
     accept("gemma", 2, none, 0);
 }
 
+/* Of the last six layers each reads K and V of the last one of its type before them; global heads have the
+ * width that is said, local ones that of all members, and a quarter of the pairs turns. */
+static void gemma4_layers(void **state)
+{
+    (void)state;
+    const struct key keys[] = {
+        {"attention.shared_kv_layers", U32, 6}, {"embedding_length_per_layer_input", U32, 16}, {NULL, 0, 0}};
+    struct ct_config c = accept("gemma4", 12, keys, 0);
+    static const int kv_layer[12] = {0, 1, 2, 3, 4, 5, 4, 4, 4, 4, 4, 5};
+    for (int i = 0; i < 12; i++) {
+        const struct ct_layer_config *l = &c.layer[i];
+        assert_int_equal(l->kv_layer, kv_layer[i]);
+        assert_int_equal(l->head_dim, i % 6 == 5 ? 128 : 256);
+        assert_true(l->attn_scale == 1 && l->ffn == 64);
+        assert_int_equal(l->v_is_k, i % 6 == 5); /* there is no attn_v */
+    }
+    assert_int_equal(c.attn[CT_GLOBAL].rotated, 16);
+    assert_int_equal(c.attn[CT_LOCAL].rotated, 128);
+    assert_int_equal(c.ple_width, 16);
+    assert_int_equal(c.ple_layers, 12);
+    assert_true(c.v_norms && !c.norm_plus_one);
+}
+
+/* Writers spell the base of local layers in three ways. */
+static void local_bases(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"rope.freq_base_swa", "rope.local.freq_base", "rope.freq_base_local"};
+    for (size_t i = 0; i < CT_COUNT(names); i++) {
+        const struct key base[] = {{names[i], F32, 20000}, {NULL, 0, 0}};
+        assert_true(accept("gemma3", 2, base, 0).attn[CT_LOCAL].rope_base == 20000);
+        assert_true(accept("gemma4", 2, base, 0).attn[CT_LOCAL].rope_base == 20000);
+        assert_true(accept("gemma4", 2, base, 0).attn[CT_GLOBAL].rope_base == 1e6);
+    }
+}
+
 /* Ids from 262144 on are no text in Gemma 3; other generations generate all that they have names for. */
 static void rows_of_text(void **state)
 {
@@ -145,10 +182,9 @@ static void rows_of_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(query_scale),
-        cmocka_unit_test(generations),
-        cmocka_unit_test(local_without_window),
-        cmocka_unit_test(rows_of_text),
+        cmocka_unit_test(query_scale),          cmocka_unit_test(generations),
+        cmocka_unit_test(local_without_window), cmocka_unit_test(gemma4_layers),
+        cmocka_unit_test(local_bases),          cmocka_unit_test(rows_of_text),
     };
     return cmocka_run_group_tests_name("model: config of GGUF", tests, NULL, NULL);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bad_gguf.h: a small Gemma 3 as a GGUF file that really runs, as data: metadata entries and tensors in
  * lists, so that a test can replace one, drop one or lie about one before the file is written. Judging is in
- * bad.h. */
+ * bad.h, a Gemma 4 in gemma4_gguf.h. */
 #ifndef BAD_GGUF_H
 #define BAD_GGUF_H
 
 #include "cli/bad.h"
 
 enum { U8, I8, U16, I16, U32, I32, F32, BOOL, STRING, ARRAY, U64, I64, F64 };
-enum { T_F32 = 0, T_Q8_0 = 8 };
+enum { T_F32 = 0, T_F16 = 1, T_Q4_0 = 2, T_Q8_0 = 8, T_Q6_K = 14, T_BF16 = 30 };
 enum { HIDDEN = 64, HEADS = 2, HEAD = 32, FFN = 96, LAYERS = 2, PIECES = 6 + 256 + 40 };
 
 struct gguf_meta {
@@ -27,9 +27,9 @@ struct gguf_tensor {
 struct gguf {
     uint32_t version;
     size_t alignment;
-    struct gguf_meta meta[48];
+    struct gguf_meta meta[56];
     int n_meta;
-    struct gguf_tensor tensor[48];
+    struct gguf_tensor tensor[96];
     int n_tensor;
 };
 
@@ -93,6 +93,24 @@ static inline struct gguf_tensor *gguf_find(struct gguf *g, const char *name)
     fail_msg("no tensor %s", name);
     return NULL;
 }
+static inline uint32_t gguf_random(uint32_t *state)
+{
+    return *state = *state * 1664525u + 1013904223u;
+}
+/* A block of a type that has scales: those are small powers of two, all other bits are random. */
+static inline void gguf_block(struct buf *b, uint32_t type, uint32_t *state)
+{
+    const size_t codes = type == T_Q4_0 ? 16 : type == T_Q8_0 ? 32 : 192;
+    const uint16_t scale = type == T_Q4_0 ? 0x2400 : 0x1400; /* 2^-6, 2^-10 */
+    if (type != T_Q6_K)
+        put(b, &scale, 2);
+    for (size_t i = 0; i < codes; i++)
+        put(b, &(uint8_t){(uint8_t)(gguf_random(state) >> 24)}, 1);
+    for (int i = 0; i < 16 && type == T_Q6_K; i++)
+        put(b, &(uint8_t){(uint8_t)(1 + i % 4)}, 1);
+    if (type == T_Q6_K)
+        put(b, &scale, 2);
+}
 /* Small values of both signs that differ from tensor to tensor; norm vectors are near 1. */
 static inline void gguf_add(struct gguf *g, const char *name, uint32_t type, uint64_t cols, uint64_t rows)
 {
@@ -100,16 +118,16 @@ static inline void gguf_add(struct gguf *g, const char *name, uint32_t type, uin
     struct gguf_tensor *t = &g->tensor[g->n_tensor++];
     *t = (struct gguf_tensor){
         .name = name, .n_dim = rows ? 2 : 1, .type = type, .dim = {cols, rows, 1, 1, 1, 1, 1, 1}};
+    const uint64_t block = type == T_Q6_K ? 256 : type == T_Q4_0 || type == T_Q8_0 ? 32 : 1;
     uint32_t random = (uint32_t)g->n_tensor * 2654435761u;
-    for (uint64_t i = 0; i < cols * (rows ? rows : 1); i++) {
-        random = random * 1664525u + 1013904223u;
-        if (type == T_Q8_0) {
-            if (i % 32 == 0)
-                put(&t->data, &(uint16_t){0x1400}, 2); /* 2^-10 */
-            put(&t->data, &(int8_t){(int8_t)(random >> 24)}, 1);
-        } else {
-            put(&t->data, &(float){(rows ? 0 : 1) + (float)((int)(random >> 24) - 128) * 0x1p-10f}, 4);
+    for (uint64_t i = 0; i < cols * (rows ? rows : 1); i += block) {
+        if (block > 1) {
+            gguf_block(&t->data, type, &random);
+            continue;
         }
+        float v = (rows ? 0 : 1) + (float)((int)(gguf_random(&random) >> 24) - 128) * 0x1p-10f;
+        uint16_t half = type == T_F16 ? ct_f32_to_f16(v) : ct_f32_to_bf16(v);
+        put(&t->data, type == T_F32 ? (const void *)&v : &half, type == T_F32 ? 4 : 2);
     }
 }
 static inline void gguf_remove(struct gguf *g, const char *name)

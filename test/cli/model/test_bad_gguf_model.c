@@ -248,7 +248,7 @@ static const struct bad_case shapes[] = {
      "heads as an array",
      SET(HEAD_COUNT, ARRAY, "\4\0\0\0\1\0\0\0\0\0\0\0\2\0\0\0", 16),
      4,
-     {HEAD_COUNT, "an array"}},
+     {HEAD_COUNT, "1 entries", "2 layers"}},
     {"G19",
      "too short a pattern",
      PATTERN("\1\0\0\0\0\0\0\0\1"),
