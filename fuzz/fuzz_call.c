@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_call.c: any ids through the reader of calls. A byte from 1 to 8 of the input is a control token of
- * the table below, every other a byte token, so that a call can be read in the input. Checked besides
- * memory: parts are in order and overlap nowhere, every one has its text, a call without an error has a
- * name and arguments, a place lies inside its part, and arguments that were read, rendered and read again
- * are the same. */
+/* fuzz_call.c: any ids through the reader of calls, in FunctionGemma's syntax and in Gemma 4's. A byte from 1
+ * on of the input is a control token of the tables below, every other a byte token, so that a call can be
+ * read in the input. Checked besides memory: parts are in order and overlap nowhere, every one has its text,
+ * a call without an error has a name and arguments, a place lies inside its part, and arguments that were
+ * read, rendered and read again are the same, but for the order of keys, which Gemma 4's template sorts. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,15 +16,28 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char *const control[] = {"<unk>",
-                                      "<start_function_call>",
-                                      "<end_function_call>",
-                                      "<escape>",
-                                      "<start_function_response>",
-                                      "<end_function_response>",
-                                      "<start_of_turn>",
-                                      "<end_of_turn>",
-                                      "<bos>"};
+static const char *const function_control[] = {"<unk>",
+                                               "<start_function_call>",
+                                               "<end_function_call>",
+                                               "<escape>",
+                                               "<start_function_response>",
+                                               "<end_function_response>",
+                                               "<start_of_turn>",
+                                               "<end_of_turn>",
+                                               "<bos>"};
+static const char *const gemma4_control[] = {
+    "<unk>",   "<|tool_call>", "<tool_call|>", "<|\"|>",     "<|tool_response>", "<tool_response|>",
+    "<|turn>", "<turn|>",      "<bos>",        "<|channel>", "<channel|>"};
+
+/* A template that writes calls, with a vocabulary for it. */
+struct syntax {
+    enum ct_chat chat;
+    const char *const *control;
+    int n_control;
+    bool sorts;
+    int behind; /* parts behind the calls that it renders */
+    struct ct_tokenizer *t;
+};
 
 #define SPACE "\xe2\x96\x81" /* as vocabularies spell it */
 
@@ -40,13 +54,13 @@ static void require(bool condition)
 /* The control tokens, then all bytes: id = byte + number of control tokens; then the space, as every
  * vocabulary spells it: without that piece a space is encoded as the bytes of its spelling, which are read
  * back as they are. */
-static struct ct_tokenizer *vocabulary(void)
+static struct ct_tokenizer *vocabulary(const char *const *control, int n_control)
 {
     struct ct_tokenizer *t = NULL;
     char s[8];
     require(ct_tokenizer_create(&t, CT_SOURCE_JSON, NULL, NULL) == CARAT_OK);
     t->seed = 1;
-    for (int i = 0; i < (int)CT_COUNT(control); i++)
+    for (int i = 0; i < n_control; i++)
         require(ct_tokenizer_add(t, "fuzz", i, (struct ct_str){control[i], strlen(control[i])},
                                  i ? CT_PIECE_CONTROL : CT_PIECE_UNKNOWN, false, NULL) == CARAT_OK);
     for (int b = 0; b < 256; b++) {
@@ -96,63 +110,90 @@ static void require_equal(const struct ct_json_tree *a, const struct ct_json_tre
     require(y == b->value + b->value->span);
 }
 
-/* Renders a call that was read and reads it again. What the renderer refuses (a NUL character) is let
- * pass, and so is the character that spells a space, which is read back as one. */
-static void again(const struct ct_tokenizer *t, const carat_part *p)
+/* The arguments of a call that was rendered and read again, malloc'd; NULL: the renderer refuses it. */
+static char *there_and_back(const struct syntax *x, const char *name, const char *arguments)
 {
-    struct ct_json_tree first = {0}, second = {0};
     struct ct_prompt prompt;
     carat_tokens ids = {0};
     carat_calls calls;
-    if (strstr(p->arguments, SPACE) || strstr(p->name, SPACE))
-        return;
-    if (ct_json_tree_read(&first, CARAT_E_ARGUMENT, "arguments", bytes_of(p->arguments), NULL) != CARAT_OK) {
-        ct_json_tree_free(&first);
-        return;
-    }
+    char *result = NULL;
+    const struct ct_chat_options o = {.chat = x->chat, .generation_prompt = true};
     json_t *messages = json_pack("[{s:s, s:s}, {s:s, s:[{s:s, s:s}]}]", "role", "user", "content", "u",
-                                 "role", "model", "tool_calls", "name", p->name, "arguments", p->arguments);
+                                 "role", "model", "tool_calls", "name", name, "arguments", arguments);
     char *text = json_dumps(messages, 0);
     json_decref(messages);
-    if (text &&
-        ct_chat_render(&(struct ct_chat_options){.chat = CT_CHAT_FUNCTIONGEMMA, .generation_prompt = true},
-                       text, &prompt, NULL) == CARAT_OK) {
-        require(ct_chat_encode(t, &prompt, false, NULL, &ids, NULL) == CARAT_OK);
-        require(ct_calls_parse(t, ids.ids, ids.n, NULL, &calls, NULL) == CARAT_OK && calls.n >= 2);
-        const carat_part *back = &calls.part[calls.n - 2]; /* behind it a response begins */
-        require(back->is_call && !back->error && strcmp(back->name, p->name) == 0);
-        require(ct_json_tree_read(&second, CARAT_E_ARGUMENT, "arguments", bytes_of(back->arguments), NULL) ==
-                CARAT_OK);
-        require_equal(&first, &second);
-        ct_json_tree_free(&second);
+    if (text && ct_chat_render(&o, text, &prompt, NULL) == CARAT_OK) {
+        require(ct_chat_encode(x->t, &prompt, false, NULL, &ids, NULL) == CARAT_OK);
+        require(ct_calls_parse(x->t, ids.ids, ids.n, NULL, &calls, NULL) == CARAT_OK && calls.n > x->behind);
+        const carat_part *back = &calls.part[calls.n - 1 - x->behind];
+        require(back->is_call && !back->error && strcmp(back->name, name) == 0);
+        result = strdup(back->arguments);
         ct_calls_free(&calls);
         ct_prompt_free(&prompt);
         free(ids.ids);
     }
-    ct_json_tree_free(&first);
     free(text);
+    return result;
+}
+
+static void require_same(const char *a, const char *b)
+{
+    struct ct_json_tree first = {0}, second = {0};
+    require(ct_json_tree_read(&first, CARAT_E_ARGUMENT, "arguments", bytes_of(a), NULL) == CARAT_OK &&
+            ct_json_tree_read(&second, CARAT_E_ARGUMENT, "arguments", bytes_of(b), NULL) == CARAT_OK);
+    require_equal(&first, &second);
+    ct_json_tree_free(&first);
+    ct_json_tree_free(&second);
+}
+
+/* Renders a call that was read and reads it again. What the renderer refuses (a NUL character) is let
+ * pass, and so is the character that spells a space, which is read back as one. */
+static void again(const struct syntax *x, const carat_part *p)
+{
+    if (strstr(p->arguments, SPACE) || strstr(p->name, SPACE))
+        return;
+    char *once = there_and_back(x, p->name, p->arguments), *twice = NULL;
+    if (once && x->sorts) {
+        require(strlen(once) > 0 && (twice = there_and_back(x, p->name, once)) != NULL);
+        require_same(once, twice);
+    } else if (once) {
+        require_same(p->arguments, once);
+    }
+    free(once);
+    free(twice);
+}
+
+static void read_calls(const struct syntax *x, const uint8_t *data, size_t size, int32_t *ids)
+{
+    carat_calls calls;
+    for (size_t i = 0; i < size; i++)
+        ids[i] = data[i] && data[i] < x->n_control ? data[i] : data[i] + x->n_control;
+    require(ct_calls_parse(x->t, ids, (int)size, tools, &calls, NULL) == CARAT_OK);
+    check_parts(&calls, (int)size);
+    ct_calls_free(&calls);
+    require(ct_calls_parse(x->t, ids, (int)size, NULL, &calls, NULL) == CARAT_OK);
+    check_parts(&calls, (int)size);
+    for (int i = 0; i < calls.n; i++)
+        if (calls.part[i].is_call && !calls.part[i].error)
+            again(x, &calls.part[i]);
+    ct_calls_free(&calls);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct ct_tokenizer *t;
-    carat_calls calls;
-    if (!t)
-        t = vocabulary();
+    static struct syntax syntaxes[] = {
+        {CT_CHAT_FUNCTIONGEMMA, function_control, (int)CT_COUNT(function_control), false, 1, NULL},
+        {CT_CHAT_GEMMA4, gemma4_control, (int)CT_COUNT(gemma4_control), true, 0, NULL},
+    };
     int32_t *ids = malloc((size + 1) * sizeof *ids);
     if (!ids)
         return 0;
-    for (size_t i = 0; i < size; i++)
-        ids[i] = data[i] && data[i] < CT_COUNT(control) ? data[i] : data[i] + (int32_t)CT_COUNT(control);
-    require(ct_calls_parse(t, ids, (int)size, tools, &calls, NULL) == CARAT_OK);
-    check_parts(&calls, (int)size);
-    ct_calls_free(&calls);
-    require(ct_calls_parse(t, ids, (int)size, NULL, &calls, NULL) == CARAT_OK);
-    check_parts(&calls, (int)size);
-    for (int i = 0; i < calls.n; i++)
-        if (calls.part[i].is_call && !calls.part[i].error)
-            again(t, &calls.part[i]);
-    ct_calls_free(&calls);
+    for (size_t i = 0; i < CT_COUNT(syntaxes); i++) {
+        struct syntax *x = &syntaxes[i];
+        if (!x->t)
+            x->t = vocabulary(x->control, x->n_control);
+        read_calls(x, data, size, ids);
+    }
     free(ids);
     return 0;
 }

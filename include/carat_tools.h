@@ -133,14 +133,19 @@ typedef struct carat_calls {
     carat_part *part; /* [n] in the order of the ids */
     int n;
 } carat_calls;
-/* The control tokens around a call. */
-#define CARAT_CALL_START "<start_function_call>"
-#define CARAT_CALL_END   "<end_function_call>"
+/* The control tokens around a call: FunctionGemma's, and Gemma 4's. */
+#define CARAT_CALL_START      "<start_function_call>"
+#define CARAT_CALL_END        "<end_function_call>"
+#define CARAT_TOOL_CALL_START "<|tool_call>"
+#define CARAT_TOOL_CALL_END   "<tool_call|>"
 
 /* Divides ids[n], which a model wrote, into text and calls. A call is FunctionGemma's
- * <start_function_call>call:NAME{KEY:VALUE,...}<end_function_call>, strings between <escape> tokens, at most
- * 64 levels deep. Only the tokens count, not text that spells them. A call of another form is returned with
- * its error and is not repaired. tools, the JSON array that carat_render got, or NULL: a name or key that it
+ * <start_function_call>call:NAME{KEY:VALUE,...}<end_function_call>, strings between <escape> tokens, or,
+ * where the vocabulary has its tokens, Gemma 4's <|tool_call>call:NAME{KEY:VALUE,...}<tool_call|>, strings
+ * between <|"|> tokens; at most 64 levels deep. Only the tokens count, not text that spells them. A thought,
+ * with the control tokens around it, is a text of its own, and a call in it is none. A call of another form
+ * is returned with its error and is not repaired: a string without its second token, a text in other quotes,
+ * a bracket or the end that is missing. A <tool_call|> too many has no text and is no part. tools, the JSON array that carat_render got, or NULL: a name or key that it
  * does not declare is an error too. *calls is for carat_calls_free.
  * CARAT_E_NOT_FOUND (no tokenizer), CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
 CARAT_API carat_status carat_parse_calls(const carat_model *model, const int32_t *ids, int n,

@@ -32,6 +32,11 @@ void calls_start(struct calls *c, const carat_model *model, const char *tools)
     c->start = id_of(model, CARAT_CALL_START);
     c->start_text = strlen(CARAT_CALL_START);
     c->end = id_of(model, CARAT_CALL_END);
+    if (c->start < 0) { /* Gemma 4's have no text */
+        c->start = id_of(model, CARAT_TOOL_CALL_START);
+        c->start_text = 0;
+        c->end = id_of(model, CARAT_TOOL_CALL_END);
+    }
 }
 
 bool calls_take(const struct calls *c, int32_t id)

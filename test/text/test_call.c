@@ -15,6 +15,11 @@ static struct ct_tokenizer *small(void)
     return open_tokenizer(with_function_names(read_data("tokenizer.json"), true));
 }
 
+static struct ct_tokenizer *small_gemma4(void)
+{
+    return open_tokenizer(with_names(read_data("tokenizer.json"), gemma4_names, (int)CT_COUNT(gemma4_names)));
+}
+
 static void encode(const struct ct_tokenizer *t, const char *text, int flags, carat_tokens *ids)
 {
     assert_int_equal(ct_tokenizer_encode(t, text, strlen(text), flags, NULL, ids, NULL), CARAT_OK);
@@ -337,6 +342,9 @@ static void draw_text(char *out, bool string)
                                         Q,
                                         "<bos>",
                                         "<end_of_turn>",
+                                        "<|tool_call>",
+                                        "<tool_call|>",
+                                        "<|\"|>",
                                         "{",
                                         "}",
                                         "[",
@@ -348,7 +356,7 @@ static void draw_text(char *out, bool string)
                                         "\xef\xbf\xbf"};
     *out = 0;
     for (unsigned i = draw(7); i > 0; i--)
-        strcat(out, words[draw(string ? (unsigned)CT_COUNT(words) : 25)]);
+        strcat(out, words[draw(string ? (unsigned)CT_COUNT(words) : 28)]);
 }
 
 static json_t *draw_number(void)
@@ -425,8 +433,8 @@ static json_t *draw_tower(int levels)
 
 /* One conversation with as many calls as there are trees, as ids of what the model wrote; the rest is cut
  * off. */
-static void render_calls(const struct ct_tokenizer *t, json_t *const *tree, char (*name)[256], int n,
-                         carat_tokens *ids)
+static void render_calls(const struct ct_tokenizer *t, enum ct_chat chat, json_t *const *tree,
+                         char (*name)[256], int n, carat_tokens *ids)
 {
     json_t *calls = json_array();
     for (int i = 0; i < n; i++) {
@@ -441,7 +449,7 @@ static void render_calls(const struct ct_tokenizer *t, json_t *const *tree, char
     char *text = json_dumps(messages, 0);
     struct ct_prompt p;
     carat_error err;
-    if (render(CT_CHAT_FUNCTIONGEMMA, text, NULL, &p, &err) != CARAT_OK ||
+    if (render(chat, text, NULL, &p, &err) != CARAT_OK ||
         ct_chat_encode(t, &p, false, NULL, ids, &err) != CARAT_OK)
         fail_msg("%s: %s", err.message, text);
     ct_prompt_free(&p);
@@ -449,7 +457,7 @@ static void render_calls(const struct ct_tokenizer *t, json_t *const *tree, char
     json_decref(messages);
 }
 
-static void trees(const struct ct_tokenizer *t, int count)
+static void trees(const struct ct_tokenizer *t, enum ct_chat chat, int count)
 {
     enum { MOST = 3 };
     for (int done = 0; done < count;) {
@@ -464,7 +472,7 @@ static void trees(const struct ct_tokenizer *t, int count)
                 draw_text(name[i], false);
             while (!*name[i]);
         }
-        render_calls(t, tree, name, n, &ids);
+        render_calls(t, chat, tree, name, n, &ids);
         parse(t, &ids, NULL, &calls);
         for (int i = 0; i < calls.n; i++) {
             const carat_part *p = &calls.part[i];
@@ -485,7 +493,8 @@ static void trees(const struct ct_tokenizer *t, int count)
             found++;
         }
         assert_int_equal(found, n);
-        assert_true(n < 2 || calls.part[calls.n - 2].is_call);
+        assert_false(calls.part[calls.n - 1].is_call); /* FunctionGemma's calls end in a response, ... */
+        assert_true(calls.part[calls.n - 2].is_call);  /* Gemma 4's stand before the text */
         ct_calls_free(&calls);
         free(ids.ids);
         for (int i = 0; i < n; i++)
@@ -499,15 +508,74 @@ static void there_and_back(void **state)
     (void)state;
     struct ct_tokenizer *t = small();
     random_state = 20;
-    trees(t, 10000);
+    trees(t, CT_CHAT_FUNCTIONGEMMA, 10000);
+    ct_tokenizer_free(t);
+    t = small_gemma4();
+    trees(t, CT_CHAT_GEMMA4, 10000);
+    ct_tokenizer_free(t);
+}
+
+/* ---- Gemma 4's syntax ---- */
+
+#define S4      "<|tool_call>"
+#define E4      "<tool_call|>"
+#define Q4      "<|\"|>"
+#define THOUGHT "<|channel>thought\nhm<channel|>"
+
+static void forms_gemma4(void **state)
+{
+    (void)state;
+    struct ct_tokenizer *t = small_gemma4();
+    static const char *const cases[][2] = {
+        {S4 "call:f{}" E4, "f {}"},
+        {S4 "call:f{k:" Q4 "text" Q4 ",n:2}" E4, "f {\"k\":\"text\",\"n\":2}"},
+        {S4 "call:f{o:{a:[1,{b:" Q4 Q4 "}],c:-0.5},t:true,z:null,y:None}" E4,
+         "f {\"o\":{\"a\":[1,{\"b\":\"\"}],\"c\":-0.5},\"t\":true,\"z\":null,\"y\":null}"},
+        {"a" S4 "call:f{}" E4 S4 "call:g{}" E4 "b", "a|f {}|g {}|b"},
+        {S4 "call:f{}" E4 "<|tool_response>", "f {}"},
+        {S4 "call:f{}" E4 E4 E4 "<turn|>", "f {}"}, /* repeated ends say nothing */
+        {S4 "call:f{}" E4 E4 S4 "call:g{}" E4, "f {}|g {}"},
+        /* thoughts, and calls in them */
+        {THOUGHT S4 "call:f{}" E4, "thought\nhm|f {}"},
+        {THOUGHT "so" S4 "call:f{}" E4, "thought\nhm|so|f {}"},
+        {"a" THOUGHT THOUGHT "b", "a|thought\nhm|thought\nhm|b"},
+        {"<|channel>thought\n" S4 "call:f{}" E4 "<channel|>b", "thought\ncall:f{}|b"},
+        {"<|channel>thought\nnever ends " S4 "call:f{}" E4, "thought\nnever ends call:f{}"},
+        {"<|channel><channel|>" S4 "call:f{}" E4, "f {}"},
+        {"so<channel|>" S4 "call:f{}" E4, "so|f {}"},
+        /* the other syntax is text here */
+        {S "call:f{}" E, S "call:f{}" E},
+        /* the lead is 17 bytes: the token, and call: */
+        {S4 "call:f{a:" Q4 "x}" E4,
+         "f -!at byte 28: expected " Q4 " at the end of a string, found the token " E4},
+        {S4 "call:f{a:'x'}" E4, "f -!at byte 21: \"'x'\" is not a value: text stands between " Q4 " tokens"},
+        {S4 "call:f{a:\"x\"}" E4,
+         "f -!at byte 21: \"\"x\"\" is not a value: text stands between " Q4 " tokens"},
+        {S4 "call:f{a:1" E4, "f -!at byte 22: expected ',' or '}', found the token " E4},
+        {S4 "call:f{a:1}", "f -!at byte 23: expected " E4 ", found the end of the call"},
+        {S4 "call:f{a:1}" S4 "call:g{}" E4,
+         "f -!at byte 23: expected " E4 ", found the end of the call|g {}"},
+        {S4 "call:f{a:1}<|tool_response>", "f -!at byte 23: expected " E4 ", found the end of the call"},
+        {S4 "call:f{a:1<turn|>", "f -!at byte 22: expected ',' or '}', found the end of the call"},
+        {S4 "call:f{" Q4 "a" Q4 ":1}" E4, "f -!at byte 19: expected a key, found the token " Q4},
+        {S4 "call:f{a:" Q4 "x<|channel>" Q4 "}" E4,
+         "f -!at byte 27: expected " Q4 " at the end of a string, found the token <|channel>"},
+        {S4 S4 "call:f{}" E4, "- -!at byte 12: expected \"call:\", found the end of the call|f {}"},
+    };
+    for (size_t i = 0; i < CT_COUNT(cases); i++)
+        check(t, cases[i][0], NULL, cases[i][1]);
+    check(t, S4 "call:f{b:1}" E4 S4 "call:g{}" E4,
+          "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{}}}}]",
+          "f {\"b\":1}!at byte 19: the key \"b\" is not declared|"
+          "g {}!at byte 17: the function \"g\" is not declared");
     ct_tokenizer_free(t);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(forms),         cmocka_unit_test(wrong),
-                                       cmocka_unit_test(declared),      cmocka_unit_test(depth),
-                                       cmocka_unit_test(places),        cmocka_unit_test(refusals),
-                                       cmocka_unit_test(there_and_back)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forms),          cmocka_unit_test(wrong),
+                                       cmocka_unit_test(declared),       cmocka_unit_test(depth),
+                                       cmocka_unit_test(places),         cmocka_unit_test(refusals),
+                                       cmocka_unit_test(there_and_back), cmocka_unit_test(forms_gemma4)};
     return cmocka_run_group_tests_name("text/call", tests, NULL, NULL);
 }

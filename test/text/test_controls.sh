@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_controls.sh: control tokens are spelled in their table alone, and two of them in carat_tools.h.
+# test_controls.sh: control tokens are spelled in their table alone, and four of them in carat_tools.h.
 # Comments may name them, and what help says: the rows of options and of verbs. The texts that carat_verify
 # tokenizes hold some.
 set -u

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call.c: cuts what a model wrote into text and calls, and reads each call: the inverse of
- * chat_functiongemma.c.
+/* call.c: cuts what a model wrote into text and calls, and reads each call: the inverse of chat_calls.c, in
+ * the syntax whose tokens the vocabulary has, FunctionGemma's or Gemma 4's.
  *
- * It works on token ids. <start_function_call>, <end_function_call> and <escape> count where the model
- * drew those tokens; text that only spells one is content. Nothing is repaired: a call is read as the
- * renderer would have written it, or it is returned with its text and an error. Names and keys are not
- * quoted in the syntax, so one that holds a character of the syntax is an error.
+ * It works on token ids. The tokens around a call and around a string count where the model drew those
+ * tokens; text that only spells one is content. Nothing is repaired: a call is read as the renderer would
+ * have written it, or it is returned with its text and an error. Names and keys are not quoted in the
+ * syntax, so one that holds a character of the syntax is an error.
  *
  * Lists and objects are kept on a stack of CT_JSON_DEPTH levels; nothing here recurses. */
 #include "text/chat/call.h"
@@ -76,6 +76,7 @@ struct call_key {
 
 struct parser {
     const struct ct_tokenizer *t;
+    const struct ct_chat_syntax *syntax;
     const struct ct_json_value *tools; /* NULL: every name and key is good */
     int32_t control[CT_CONTROLS];      /* ids */
     struct text text;                  /* of the part being read */
@@ -199,6 +200,11 @@ static bool is_json_number(struct ct_str s)
     return good && i == s.n;
 }
 
+static const char *quote_text(const struct parser *p)
+{
+    return ct_controls[p->syntax->quote].text;
+}
+
 /* A number, true, false or null. */
 static bool call_bare(struct parser *p)
 {
@@ -206,10 +212,12 @@ static bool call_bare(struct parser *p)
     struct ct_str word = call_until(p, ",:{}[]");
     if (word.n == 0)
         return call_unexpected(p, "a value");
+    if (p->syntax->null_too && ct_str_is(word, p->syntax->null_too))
+        word = ct_str_of("null");
     if (!is_json_number(word) && !ct_str_is(word, "true") && !ct_str_is(word, "false") &&
         !ct_str_is(word, "null"))
         return call_wrong(p, at, "\"%.*s\" is not a value: text stands between %s tokens", CT_BRIEF(word),
-                          ct_controls[CT_CONTROL_ESCAPE].text);
+                          quote_text(p));
     text_put(&p->json, word.s, word.n);
     return true;
 }
@@ -220,9 +228,9 @@ static bool call_string(struct parser *p)
     while (call_look(p) >= 0)
         p->at = p->begin[p->k + 1];
     struct ct_str s = {p->text.s + from, p->at - from};
-    if (!at_mark(p, CT_CONTROL_ESCAPE)) {
+    if (!at_mark(p, p->syntax->quote)) {
         char end[48];
-        snprintf(end, sizeof end, "%s at the end of a string", ct_controls[CT_CONTROL_ESCAPE].text);
+        snprintf(end, sizeof end, "%s at the end of a string", quote_text(p));
         return call_unexpected(p, end);
     }
     p->at = p->begin[p->k + 1];
@@ -300,7 +308,7 @@ static bool call_step(struct parser *p, struct frame *stack, int *depth)
     c = call_look(p);
     if (c == '{' || c == '[')
         return open_frame(p, stack, depth, schema);
-    return at_mark(p, CT_CONTROL_ESCAPE) ? call_string(p) : call_bare(p);
+    return at_mark(p, p->syntax->quote) ? call_string(p) : call_bare(p);
 }
 
 static int compare_call_keys(const void *a, const void *b)
@@ -377,8 +385,8 @@ static bool read_call(struct parser *p, carat_part *part)
         call_wrong(p, at, "the function \"%.*s\" is not declared", CT_BRIEF(name));
     if (!call_arguments(p, ct_json_get(function, "parameters"), function != NULL))
         return false;
-    if (!at_mark(p, CT_CONTROL_END_CALL))
-        return call_unexpected(p, ct_controls[CT_CONTROL_END_CALL].text);
+    if (!at_mark(p, p->syntax->call_end))
+        return call_unexpected(p, ct_controls[p->syntax->call_end].text);
     part->arguments = text_copy(&p->text, p->json.s, p->json.n);
     return true;
 }
@@ -388,15 +396,29 @@ static bool read_call(struct parser *p, carat_part *part)
 /* One past the last id of the call that begins at ids[i]. */
 static int end_of_call(const struct parser *p, const int32_t *ids, int n, int i)
 {
+    const struct ct_chat_syntax *x = p->syntax;
     while (++i < n)
-        if (ids[i] == p->control[CT_CONTROL_END_CALL])
+        if (ids[i] == p->control[x->call_end])
             return i + 1;
-        else if (ids[i] == p->control[CT_CONTROL_START_CALL] ||
-                 ids[i] == p->control[CT_CONTROL_START_RESPONSE] ||
-                 ids[i] == p->control[CT_CONTROL_START_OF_TURN] ||
-                 ids[i] == p->control[CT_CONTROL_END_OF_TURN])
+        else if (ids[i] == p->control[x->call] || ids[i] == p->control[x->response] ||
+                 ids[i] == p->control[x->turn] || ids[i] == p->control[x->turn_end])
             return i;
     return n;
+}
+
+/* The same of a text: a thought with its control tokens, or what stands before the next thought or call. */
+static int end_of_text(const struct parser *p, const int32_t *ids, int n, int i)
+{
+    const int32_t channel = p->control[CT_CONTROL_CHANNEL];
+    if (ids[i] == channel) {
+        while (++i < n)
+            if (ids[i] == p->control[CT_CONTROL_CHANNEL_END])
+                return i + 1;
+        return n;
+    }
+    while (++i < n && ids[i] != p->control[p->syntax->call] && ids[i] != channel)
+        ;
+    return i;
 }
 
 /* Cuts ids[first, end), text or a call, and adds it to the list; text of no bytes is none. */
@@ -435,12 +457,11 @@ static void parse_parts(struct parser *p, const int32_t *ids, int n, carat_calls
 {
     for (int c = 0; c < CT_CONTROLS; c++)
         p->control[c] = ct_tokenizer_control(p->t, (enum ct_control)c);
+    if (p->control[CT_CONTROL_TOOL_CALL] >= 0)
+        p->syntax = &ct_chat_gemma4_syntax;
     for (int i = 0, end; i < n && !p->text.failed; i = end) {
-        bool call = ids[i] == p->control[CT_CONTROL_START_CALL];
-        for (end = i; !call && end < n && ids[end] != p->control[CT_CONTROL_START_CALL];)
-            end++;
-        if (call)
-            end = end_of_call(p, ids, n, i);
+        bool call = ids[i] == p->control[p->syntax->call];
+        end = call ? end_of_call(p, ids, n, i) : end_of_text(p, ids, n, i);
         add_part(p, ids, i, end, call, out);
         p->text.failed = p->text.failed || p->json.failed;
     }
@@ -449,7 +470,7 @@ static void parse_parts(struct parser *p, const int32_t *ids, int n, carat_calls
 carat_status ct_calls_parse(const struct ct_tokenizer *t, const int32_t *ids, int n, const char *tools,
                             carat_calls *out, carat_error *err)
 {
-    struct parser p = {.t = t};
+    struct parser p = {.t = t, .syntax = &ct_chat_gemma3_syntax};
     carat_calls calls = {0};
     struct ct_json_tree tree = {0};
     carat_status status = CARAT_OK;

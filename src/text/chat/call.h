@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call.h: reads back the calls that a model writes in FunctionGemma's syntax; the inverse of
- * chat_functiongemma.c. */
+/* call.h: reads back the calls that a model writes in FunctionGemma's or Gemma 4's syntax; the inverse of
+ * chat_calls.c. */
 #ifndef CT_CALL_H
 #define CT_CALL_H
 

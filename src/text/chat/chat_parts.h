@@ -14,6 +14,7 @@ struct ct_chat_syntax {
     enum ct_control image, audio, video; /* CT_CONTROL_UNK: such an item of a message vanishes */
     enum ct_control declaration, declaration_end, call, call_end, response, response_end;
     enum ct_control quote; /* on both sides of a string */
+    const char *null_too;  /* null, as a published state of the template writes it; NULL: none does */
     bool sorts;            /* members of objects are written in the order of their keys */
     bool reads_json;       /* a result that is the text of an object is written as the object */
     bool id_first;         /* the function of a result is that of the call it names, not its own name */

@@ -36,6 +36,7 @@ const struct ct_chat_syntax ct_chat_gemma4_syntax = {
     .response = CT_CONTROL_TOOL_RESPONSE,
     .response_end = CT_CONTROL_TOOL_RESPONSE_END,
     .quote = CT_CONTROL_QUOTE,
+    .null_too = "None",
     .sorts = true,
     .id_first = true,
 };

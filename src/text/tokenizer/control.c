@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control.c: the only place that spells control tokens, but for the two that carat_tools.h has for programs;
+/* control.c: the only place that spells control tokens, but for the four that carat_tools.h has for programs;
  * test/text/test_controls.sh looks for others. */
 #include "text/tokenizer/control.h"
 
@@ -24,8 +24,8 @@ const struct ct_control_token ct_controls[CT_CONTROLS] = {
     [CT_CONTROL_CHANNEL_END] = {"<channel|>", CT_CONTROL_OF_TURN},
     [CT_CONTROL_TOOL] = {"<|tool>", CT_CONTROL_OF_TOOL},
     [CT_CONTROL_TOOL_END] = {"<tool|>", CT_CONTROL_OF_TOOL},
-    [CT_CONTROL_TOOL_CALL] = {"<|tool_call>", CT_CONTROL_OF_TOOL},
-    [CT_CONTROL_TOOL_CALL_END] = {"<tool_call|>", CT_CONTROL_OF_TOOL},
+    [CT_CONTROL_TOOL_CALL] = {CARAT_TOOL_CALL_START, CT_CONTROL_OF_TOOL},
+    [CT_CONTROL_TOOL_CALL_END] = {CARAT_TOOL_CALL_END, CT_CONTROL_OF_TOOL},
     [CT_CONTROL_TOOL_RESPONSE] = {"<|tool_response>", CT_CONTROL_OF_TOOL},
     [CT_CONTROL_TOOL_RESPONSE_END] = {"<tool_response|>", CT_CONTROL_OF_TOOL},
     [CT_CONTROL_QUOTE] = {"<|\"|>", CT_CONTROL_OF_TOOL},
