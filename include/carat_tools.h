@@ -145,9 +145,9 @@ typedef struct carat_calls {
  * between <|"|> tokens; at most 64 levels deep. Only the tokens count, not text that spells them. A thought,
  * with the control tokens around it, is a text of its own, and a call in it is none. A call of another form
  * is returned with its error and is not repaired: a string without its second token, a text in other quotes,
- * a bracket or the end that is missing. A <tool_call|> too many has no text and is no part. tools, the JSON array that carat_render got, or NULL: a name or key that it
- * does not declare is an error too. *calls is for carat_calls_free.
- * CARAT_E_NOT_FOUND (no tokenizer), CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
+ * a bracket or the end that is missing. A <tool_call|> too many has no text and is no part. tools, the JSON
+ * array that carat_render got, or NULL: a name or key that it does not declare is an error too. *calls is for
+ * carat_calls_free. CARAT_E_NOT_FOUND (no tokenizer), CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
 CARAT_API carat_status carat_parse_calls(const carat_model *model, const int32_t *ids, int n,
                                          const char *tools, carat_calls *calls, carat_error *err);
 /* Frees the parts; size stays. NULL is allowed. */

@@ -69,8 +69,7 @@ carat_status ct_generation_create(carat_generation **generation, carat_session *
         .naive = o.naive != 0,
         .max_tokens = o.max_tokens,
         .n_stop = o.stop_ids ? o.n_stop_ids : e->model->n_stop,
-        .end_of_call =
-            e->model->tokenizer ? ct_tokenizer_control(e->model->tokenizer, CT_CONTROL_END_CALL) : -1,
+        .end_of_call = e->model->tokenizer ? ct_tokenizer_call_end(e->model->tokenizer) : -1,
         .start = ct_os_seconds(),
         .info = fresh_info,
         .given_last = -1,

@@ -80,6 +80,7 @@ static void forms(void **state)
 {
     (void)state;
     struct ct_tokenizer *t = small();
+    assert_int_equal(ct_tokenizer_call_end(t), ct_tokenizer_id(t, E));
     static const char *const cases[][2] = {
         {"", ""},
         {"plain text", "plain text"},
@@ -301,6 +302,7 @@ static void refusals(void **state)
     ct_tokenizer_free(t);
     /* a vocabulary without the tokens knows no calls */
     t = open_tokenizer(read_data("tokenizer.json"));
+    assert_int_equal(ct_tokenizer_call_end(t), -1);
     check(t, S "call:f{}" E, NULL, S "call:f{}" E);
     ct_tokenizer_free(t);
 }
@@ -564,6 +566,7 @@ static void forms_gemma4(void **state)
     };
     for (size_t i = 0; i < CT_COUNT(cases); i++)
         check(t, cases[i][0], NULL, cases[i][1]);
+    assert_int_equal(ct_tokenizer_call_end(t), ct_tokenizer_id(t, E4));
     check(t, S4 "call:f{b:1}" E4 S4 "call:g{}" E4,
           "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{}}}}]",
           "f {\"b\":1}!at byte 19: the key \"b\" is not declared|"

@@ -48,6 +48,8 @@ int32_t ct_tokenizer_id(const struct ct_tokenizer *t, const char *piece);
 int32_t ct_tokenizer_find(const struct ct_tokenizer *t, struct ct_str piece);
 /* -1: not in this vocabulary. */
 int32_t ct_tokenizer_control(const struct ct_tokenizer *t, enum ct_control c);
+/* The token that ends a call of a function, in the syntax of this vocabulary; -1: it has none. */
+int32_t ct_tokenizer_call_end(const struct ct_tokenizer *t);
 /* As stored; {"",0} outside. */
 struct ct_str ct_tokenizer_piece(const struct ct_tokenizer *t, int32_t id);
 /* Control: matched in text only with CARAT_SPECIAL; not printed without it, except FunctionGemma's seven

@@ -490,6 +490,12 @@ int32_t ct_tokenizer_control(const struct ct_tokenizer *t, enum ct_control c)
     return ct_tokenizer_id(t, ct_controls[c].text);
 }
 
+int32_t ct_tokenizer_call_end(const struct ct_tokenizer *t)
+{
+    int32_t gemma4 = ct_tokenizer_control(t, CT_CONTROL_TOOL_CALL_END);
+    return gemma4 >= 0 ? gemma4 : ct_tokenizer_control(t, CT_CONTROL_END_CALL);
+}
+
 void ct_tokenizer_name_controls(struct ct_tokenizer *t)
 {
     for (int k = 0; k < CT_CONTROLS; k++) {
