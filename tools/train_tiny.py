@@ -187,12 +187,18 @@ def read_sentencepiece(out):
 
 def merges(proto):
     """BPE merges equal to the SentencePiece scores; whitespace runs come first, the longest before the shorter ones"""
-    ids = {p.piece: i for i, p in enumerate(proto.pieces)}
     out = []
     for n in range(RUN, 1, -1):
         for c in "\n\u2581":
             out += [[c * a, c * (n - a)] for a in range(n - 1, 0, -1)]
-    for i, p in enumerate(proto.pieces):
+    return out + piece_merges(proto)
+
+
+def piece_merges(proto):
+    """every pair of pieces that a trained piece can be made of, in the order of these pieces"""
+    ids = {p.piece: i for i, p in enumerate(proto.pieces)}
+    out = []
+    for p in proto.pieces:
         s = p.piece
         if p.type == pb.ModelProto.SentencePiece.NORMAL and len(s) > 1:
             halves = [(s[:k], s[k:]) for k in range(1, len(s)) if s[:k] in ids and s[k:] in ids]
