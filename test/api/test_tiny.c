@@ -5,7 +5,7 @@
  * wrong), in fast arithmetic with KV of the default type and of q8; in exact arithmetic it must give the very
  * ids of the reference nearly always (a tie in its float32 may fall the other way). How the file is made:
  * tools/train_tiny.py. */
-#include "engine/vector_util.h"
+#include "api/heldout.h"
 
 #define HELDOUT    CT_TEST_DATA "/tiny_heldout.jsonl"
 #define TINY       CT_TEST_DATA "/../../models/tiny"
@@ -15,23 +15,6 @@ struct score {
     int lines, right, as_recorded, same_ids;
     int read, recorded_right; /* of the whole file, which sanitizers do not replay */
 };
-
-/* Greedy ids up to a stop id; the stop id itself is the last one when there is one. */
-static int generate(struct rig *r, const struct ids *prompt, int32_t *out, int most)
-{
-    carat_sampling greedy;
-    carat_sampling_default(NULL, &greedy);
-    greedy.temperature = 0;
-    int n = 0;
-    OK(carat_sync(r->session[0], prompt->id, prompt->n, NULL, err));
-    while (n < most) {
-        OK(carat_sample(r->session[0], &greedy, &out[n], err));
-        if (carat_is_stop(r->model, out[n++]))
-            break;
-        OK(carat_append(r->session[0], &out[n - 1], 1, err));
-    }
-    return n;
-}
 
 static int without_stop(const carat_model *model, const int32_t *ids, int n)
 {
@@ -98,9 +81,8 @@ static struct score replay(int exact, carat_kv kv, const char *name)
     FILE *f = fopen(HELDOUT, "rb");
     if (!f)
         fail_msg("%s: cannot open", HELDOUT);
-    json_error_t e;
     json_t *line;
-    while ((line = json_loadf(f, JSON_DISABLE_EOF_CHECK, &e)) != NULL) {
+    while ((line = heldout_line(f, HELDOUT)) != NULL) {
         score.recorded_right += json_is_true(json_object_get(line, "right"));
         if (score.read++ % STRIDE) {
             json_decref(line);
@@ -114,7 +96,7 @@ static struct score replay(int exact, carat_kv kv, const char *name)
         assert_true(prompt.n > 0 && hf.n > 0 && hf.n < MOST_STEPS && expected);
         score.lines++;
         check_prompt(model, line, &prompt, score.lines);
-        int n = generate(&r, &prompt, ids, MOST_STEPS);
+        int n = greedy_ids(&r, &prompt, ids, MOST_STEPS);
         int answer = without_stop(model, ids, n), hf_answer = without_stop(model, hf.id, hf.n);
         text_of(&r, ids, answer, text, sizeof text);
         int right = strcmp(text, expected) == 0, recorded = json_is_true(json_object_get(line, "right"));
@@ -129,8 +111,6 @@ static struct score replay(int exact, carat_kv kv, const char *name)
         free(hf.id);
         json_decref(line);
     }
-    if (!feof(f))
-        fail_msg("%s: after line %d: %s", HELDOUT, score.lines, e.text);
     fclose(f);
     rig_close(&r);
     carat_model_close(model);

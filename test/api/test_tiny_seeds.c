@@ -4,7 +4,7 @@
  * as answered where each token of the expected answer is the most likely one after those before it, which is
  * what greedy generation gives; so an answer costs one pass. That prompts are those of the reference, and
  * generation itself, is test_tiny.c's. How the file is made: tools/train_tiny.py. */
-#include "engine/vector_util.h"
+#include "api/heldout.h"
 
 #define SEEDS CT_TEST_DATA "/tiny_seeds.jsonl"
 #define TINY  CT_TEST_DATA "/../../models/tiny"
@@ -16,15 +16,6 @@
 
 /* Where the reference is wrong by 0.027 of a logit, and the roundings of fast arithmetic make it right. */
 #define TIE 2312
-
-static json_t *seeds_line(FILE *f)
-{
-    json_error_t e;
-    json_t *line = json_loadf(f, JSON_DISABLE_EOF_CHECK, &e);
-    if (!line && !feof(f))
-        fail_msg("%s: %s", SEEDS, e.text);
-    return line;
-}
 
 static void render_request(const carat_model *model, const json_t *line, const json_t *declarations,
                            carat_tokens *ids)
@@ -81,10 +72,10 @@ static void exactly_these_are_right(bool exact, int stride)
     float *logits = malloc((size_t)o.context * (size_t)r.n_vocab * sizeof *logits);
     FILE *f = fopen(SEEDS, "rb");
     assert_non_null(f);
-    json_t *head = seeds_line(f), *line;
+    json_t *head = heldout_line(f, SEEDS), *line;
     const json_t *declarations = json_object_get(head, "declarations");
     int read = 0, looked_at = 0, right = 0, others = 0;
-    for (; (line = seeds_line(f)) != NULL; json_decref(line)) {
+    for (; (line = heldout_line(f, SEEDS)) != NULL; json_decref(line)) {
         if (read++ % stride)
             continue;
         carat_tokens ids = {0};
