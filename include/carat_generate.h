@@ -18,7 +18,8 @@ extern "C" {
  * by reference: it costs nothing to take. One is taken after each carat_sync, every 1024 tokens of what a
  * call evaluates, and by carat_mark, as long as there are snapshot_bytes for them; then the one whose loss
  * costs fewest tokens to evaluate makes room. A fork has those of its origin; going back to before one drops
- * it. */
+ * it. Where the prompt of carat_sync ends with an empty thought, which a later rendering of the conversation
+ * leaves out, the session can go back to before that as well. */
 
 /* Takes a snapshot where the session stands. Nothing happens without snapshot_bytes. One call a session.
  * CARAT_E_ARGUMENT, CARAT_E_BUSY. */
@@ -227,7 +228,10 @@ typedef struct carat_logprob {
 /* An id that a step gives, until on_token returns. Text that may become part of a stop string is held back,
  * and comes with the id that rules it out; from the beginning of a complete one on there is none. Stop
  * strings are searched for in the text of all ids of the generation; tokens around calls of functions are
- * searched apart, and no string goes across them. At the end carat_generation_rest gives what is left. */
+ * searched apart, and no string goes across them. At the end carat_generation_rest gives what is left.
+ * A model that thinks writes its thoughts between two control tokens of its vocabulary. The line that names
+ * the channel and the line break before the second token are no part of their text, and stop strings are not
+ * searched for in it. A prompt may end within a thought, and a generation too. */
 typedef struct carat_given {
     int32_t id;
     int position;     /* of the id among those of the session */
@@ -238,6 +242,8 @@ typedef struct carat_given {
     float logprob;            /* of id; 0 without logprobs */
     const carat_logprob *top; /* [n_top] the most likely ids, best first, the lower id of two alike */
     int n_top;
+    int thought; /* 1: the text is of a thought, 0: of the answer */
+    int forced;  /* 1: the id was not drawn: it ends a thought that has reached thought_budget */
 } carat_given;
 /* Nonzero ends the generation after this id. The sessions of the step are in a call meanwhile. */
 typedef int (*carat_on_token)(void *user, const carat_given *given);
@@ -273,6 +279,11 @@ typedef struct carat_generation_options {
     int logprobs;     /* 1: carat_given.logprob is set */
     int top_logprobs; /* ids in carat_given.top, at most 20; with logprobs */
     int loop_guard;   /* tokens of a cycle that end the generation, at most CARAT_MOST_LOOP; 0: off */
+    /* 1: a thought with a text of thought_budget ids is ended by its second control token, and the answer
+     * begins; without such tokens in the vocabulary that changes nothing */
+    int limits_thought;
+    int thought_budget; /* 0: no text at all */
+    int in_thought;     /* 1: it goes on with a thought whose beginning the session does not hold any more */
 } carat_generation_options;
 CARAT_DEFAULT(carat_generation_options)
 
@@ -327,6 +338,8 @@ typedef struct carat_generation_info {
     carat_draft_switch switches[CARAT_MOST_SWITCHES]; /* the first of them */
     int cycle;                                        /* reason loop: so many last ids went round; else 0 */
     int stop;                                         /* reason stop_string: which one; else -1 */
+    int thought_ids;                                  /* of those given: of thoughts, control tokens too */
+    int in_thought; /* 1: what was given last, and carat_generation_rest, is of a thought that goes on */
 } carat_generation_info;
 CARAT_DEFAULT(carat_generation_info)
 /* One call a session. CARAT_E_ARGUMENT, CARAT_E_BUSY. */

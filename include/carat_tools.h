@@ -153,6 +153,14 @@ CARAT_API carat_status carat_parse_calls(const carat_model *model, const int32_t
 /* Frees the parts; size stays. NULL is allowed. */
 CARAT_API void carat_calls_free(carat_calls *calls);
 
+/* Divides ids[n], which a model wrote, into its answer and its thoughts, as carat_given.thought does: *answer
+ * gets the ids outside thoughts, appended, and *text (may be NULL) the text of all thoughts, an empty line
+ * between two, terminated, for carat_free; *n_text (may be NULL) its bytes. in_thought: 1 when the ids begin
+ * within the text of a thought. CARAT_E_NOT_FOUND (no tokenizer), CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
+CARAT_API carat_status carat_split_thoughts(const carat_model *model, const int32_t *ids, int n,
+                                            int in_thought, carat_tokens *answer, char **text, size_t *n_text,
+                                            carat_error *err);
+
 /* --------------------------------------------------------------- memory ---- */
 
 /* The memory of an engine in bytes, in whole pages. It is reserved at creation and becomes memory as

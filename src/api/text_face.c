@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "text/chat/call.h"
+#include "text/chat/thought.h"
 
 void carat_tokens_free(carat_tokens *t)
 {
@@ -149,6 +150,19 @@ carat_status carat_parse_calls(const carat_model *model, const int32_t *ids, int
         return ct_fail(err, CARAT_E_ARGUMENT, "carat_calls has size %zu, expected %zu: that of carat_part",
                        calls->size, sizeof *calls->part);
     return ct_calls_parse(model->tokenizer, ids, n, tools, calls, err);
+}
+
+carat_status carat_split_thoughts(const carat_model *model, const int32_t *ids, int n, int in_thought,
+                                  carat_tokens *answer, char **text, size_t *n_text, carat_error *err)
+{
+    CT_TRY(need_tokenizer(model, err));
+    if ((!ids && n) || n < 0 || !answer)
+        return ct_fail(err, CARAT_E_ARGUMENT, "ids or answer is NULL, or n = %d is negative", n);
+    for (int i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= ct_tokenizer_size(model->tokenizer))
+            return ct_fail(err, CARAT_E_ARGUMENT, "ids[%d] is %d, expected 0 to %d", i, (int)ids[i],
+                           ct_tokenizer_size(model->tokenizer) - 1);
+    return ct_thoughts_split(model->tokenizer, ids, n, in_thought != 0, answer, text, n_text, err);
 }
 
 void carat_calls_free(carat_calls *calls)

@@ -38,6 +38,9 @@ static carat_status check_generation(const carat_generation_options *o, carat_er
     CT_TRY(ct_check_range("draft_max", o->draft_max, 0, CARAT_MOST_DRAFT, err));
     CT_TRY(ct_check_range("draft_min", o->draft_min, 0, o->draft_max ? o->draft_max : CARAT_MOST_DRAFT, err));
     CT_TRY(ct_check_range("logprobs", o->logprobs, 0, 1, err));
+    CT_TRY(ct_check_range("limits_thought", o->limits_thought, 0, 1, err));
+    CT_TRY(ct_check_range("in_thought", o->in_thought, 0, 1, err));
+    CT_TRY(ct_check_range("thought_budget", o->thought_budget, 0, INT32_MAX, err));
     CT_TRY(ct_check_range("top_logprobs", o->top_logprobs, 0, o->logprobs ? CARAT_MOST_LOGPROBS : 0, err));
     if (o->naive && (o->lookup == CARAT_LOOKUP_ON || o->propose))
         return ct_fail(err, CARAT_E_ARGUMENT, "naive evaluates every token anew and has no use for drafts");
@@ -68,6 +71,7 @@ carat_status ct_generation_create(carat_generation **generation, carat_session *
         .user = o.user,
         .naive = o.naive != 0,
         .max_tokens = o.max_tokens,
+        .thought_budget = o.limits_thought ? o.thought_budget : -1,
         .n_stop = o.stop_ids ? o.n_stop_ids : e->model->n_stop,
         .end_of_call = e->model->tokenizer ? ct_tokenizer_call_end(e->model->tokenizer) : -1,
         .start = ct_os_seconds(),
@@ -137,7 +141,7 @@ static void notice_changes(carat_generation *g)
     ct_speculate_begin(&g->speculation);
     for (int rows = 1; rows <= CT_ACCOUNT_ROWS; rows++)
         ct_account_guess(&g->speculation.account, rows, ct_pass_cost(g->session->engine, rows));
-    ct_told_begin(&g->told);
+    ct_told_begin(&g->told, g->session);
     g->n_all = 0;
     g->given_last = -1;
     g->info = fresh_info;
@@ -205,8 +209,11 @@ static int propose_draft(carat_generation *g, struct ct_draft_pass *pass)
 /* Draws number i of a step, behind held[n]. */
 static int32_t draw(carat_generation *g, int i, const struct ct_logits *logits, const int32_t *held, int n)
 {
-    int32_t id = ct_draw(g->session->engine, logits, &g->sampling, held, n);
+    bool over = g->thought_budget >= 0 && ct_thought_reached(&g->ahead, g->thought_budget);
+    int32_t id = over ? g->told.marks.end : ct_draw(g->session->engine, logits, &g->sampling, held, n);
 
+    g->forced[i] = over;
+    ct_thought_follow(&g->told.marks, &g->ahead, id);
     ct_told_drawn(&g->told, g->session->engine, i, logits, id);
     g->drawn[i] = id;
     g->n_drawn = i + 1;
@@ -297,7 +304,7 @@ static carat_row row_of(carat_generation *g, struct ct_draft_pass *pass)
 /* Gives number i of the ids that were drawn. */
 static void give(carat_generation *g, int i, int position, bool drafted)
 {
-    carat_given given = {.id = g->drawn[i], .position = position, .drafted = drafted};
+    carat_given given = {.id = g->drawn[i], .position = position, .drafted = drafted, .forced = g->forced[i]};
     int which;
     carat_reason reason = ct_told_give(&g->told, g->session, i, &given, &which);
 
@@ -394,6 +401,7 @@ static bool joins_pass(carat_generation *g)
         return false;
     g->info.reason = CARAT_REASON_NONE;
     g->n_drawn = 0;
+    g->ahead = g->told.thought;
     check_length(g);
     g->steps = g->info.reason == CARAT_REASON_NONE;
     g->passes &= g->steps;
@@ -471,6 +479,8 @@ carat_status ct_generation_info(const carat_generation *g, carat_generation_info
     carat_generation_info full = g->info;
     full.gained_ms = a->gained * 1e-6;
     full.switched = a->switched;
+    full.thought_ids = g->told.thought_ids;
+    full.in_thought = g->told.thought.inside;
     memcpy(full.switches, a->switches, sizeof full.switches);
     return ct_session_release(g->session,
                               ct_give_struct(info, &full, sizeof full, "carat_generation_info", err));

@@ -15,6 +15,7 @@ struct carat_generation {
     void *user; /* passed to it */
     bool naive;
     int max_tokens;
+    int thought_budget; /* ids of a thought; -1: any number */
     int32_t stop[CARAT_MOST_STOP_IDS];
     int n_stop;
     int32_t end_of_call; /* the id; -1: the model has none */
@@ -22,6 +23,7 @@ struct carat_generation {
 
     struct ct_speculation speculation;
     struct ct_told told;
+    struct ct_thought ahead;    /* where the ids drawn in the step under way have come to */
     carat_generation_info info; /* last: its id is the next pass's input */
     int32_t given_last;         /* the same id, also when the session holds it already */
     unsigned changes;           /* of the session, after the last step */
@@ -33,6 +35,7 @@ struct carat_generation {
     int n_ids, n_drawn;                  /* of ids and of drawn */
     int32_t ids[1 + CARAT_MOST_DRAFT];   /* info.last, then a draft */
     int32_t drawn[1 + CARAT_MOST_DRAFT]; /* what follows each */
+    bool forced[1 + CARAT_MOST_DRAFT];   /* it was not drawn: it ends a thought */
     carat_row *rows;                     /* [sessions] of a step that it is the first of */
     int32_t *all;                        /* [context] for naive: all tokens; else NULL */
     int n_all;                           /* those that a naive pass was to evaluate */

@@ -5,6 +5,7 @@
  * The sessions of a step are claimed. The engine's lock is held for one pass at a time. */
 #include "engine/engine.h"
 #include "os/clock.h"
+#include "text/chat/thought.h"
 
 /* One call of carat_step. */
 struct step {
@@ -557,6 +558,25 @@ carat_status ct_step(carat_engine *engine, carat_row *rows, int n, carat_error *
     return status;
 }
 
+/* Evaluates the tokens behind those that are held. The answer's turn will begin where the last ones may be
+ * left out again: a snapshot at the end serves for going back there too, unless a block of local layers has
+ * been left in between. */
+static carat_status sync_rest(carat_session *s, const int32_t *tokens, int held, int n, carat_error *err)
+{
+    struct ct_thought_marks marks = ct_thought_marks(s->engine->model->tokenizer);
+    int turn = ct_thought_turn(&marks, tokens, n);
+
+    if (turn > held && turn < n && !ct_kv_sees_alike(&s->engine->cache, turn, n - 1)) {
+        carat_row begin = {
+            .session = s, .tokens = tokens + held, .n = turn - held, .wants = CARAT_WANTS_NONE};
+        CT_TRY(ct_evaluate(s->engine, &begin, 1, true, err));
+        ct_mark(s);
+        held = turn;
+    }
+    return ct_evaluate(s->engine, &(carat_row){.session = s, .tokens = tokens + held, .n = n - held}, 1, true,
+                       err);
+}
+
 carat_status ct_sync(carat_session *s, const int32_t *tokens, int n, int *reused, carat_error *err)
 {
     int common = 0;
@@ -575,8 +595,7 @@ carat_status ct_sync(carat_session *s, const int32_t *tokens, int n, int *reused
     ct_session_kept(s);
     ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
     if (!complete)
-        CT_TRY(ct_evaluate(s->engine, &(carat_row){.session = s, .tokens = tokens + common, .n = n - common},
-                           1, true, err));
+        CT_TRY(sync_rest(s, tokens, common, n, err));
     ct_mark(s);
     if (reused)
         *reused = s->stats.restored_from;

@@ -14,7 +14,9 @@ carat_status ct_told_open(struct ct_told *t, const carat_session *s, const carat
     const carat_model *m = s->engine->model;
 
     *t = (struct ct_told){.logprobs = o->logprobs != 0,
-                          .n_top = CT_MIN(o->top_logprobs, m->config.n_text_vocab)};
+                          .n_top = CT_MIN(o->top_logprobs, m->config.n_text_vocab),
+                          .marks = ct_thought_marks(m->tokenizer),
+                          .goes_on = o->in_thought != 0};
     CT_TRY(ct_stops_open(&t->stops, o->stops, o->n_stops, err));
     if (t->stops.n && !m->tokenizer)
         return ct_fail(err, CARAT_E_ARGUMENT, "the model has no tokenizer, and stop strings need text");
@@ -33,10 +35,16 @@ void ct_told_close(struct ct_told *t)
     free(t->never);
 }
 
-void ct_told_begin(struct ct_told *t)
+void ct_told_begin(struct ct_told *t, const carat_session *s)
 {
     ct_stops_begin(&t->stops);
     ct_guard_begin(&t->guard);
+    t->thought = ct_thought_after(&t->marks, ct_held_tokens(s), s->n);
+    if (t->goes_on && t->marks.begin >= 0)
+        t->thought = ct_thought_text_under_way;
+    t->goes_on = false; /* what the session is changed to later says so itself */
+    ct_thought_text_begin(&t->thought_text, &t->thought);
+    t->thought_ids = 0;
 }
 
 /* ---- likelihoods ---- */
@@ -68,25 +76,41 @@ void ct_told_drawn(struct ct_told *t, carat_engine *e, int i, const struct ct_lo
 
 /* ---- text ---- */
 
-/* The tokens of FunctionGemma's calls: callers take them out of the text, so that no string goes across. */
+/* The tokens of calls: callers take them out of the text, so that no string goes across. */
 static bool is_mark(const struct ct_tokenizer *t, int32_t id)
 {
-    int c = CT_CONTROL_START_DECLARATION;
-
-    while (c < CT_CONTROLS && ct_tokenizer_control(t, (enum ct_control)c) != id)
-        c++;
-    return c < CT_CONTROLS;
+    for (int c = 0; c < CT_CONTROLS; c++)
+        if ((ct_controls[c].use == CT_CONTROL_OF_CALL || ct_controls[c].use == CT_CONTROL_OF_TOOL) &&
+            ct_tokenizer_control(t, (enum ct_control)c) == id)
+            return true;
+    return false;
 }
 
 /* Adds the text of an id to what is told; id -1: of an unfinished character. The stop string that is
- * complete, or -1. */
+ * complete, or -1: thoughts have none. */
 static int pass_text(struct ct_told *t, carat_session *s, int32_t id, size_t *n)
 {
     char piece[CT_STREAM_MAX];
     size_t more, n_piece = ct_detokenizer_push(&s->detokenizer, id, piece, sizeof piece);
-    int which = ct_stops_push(&t->stops, piece, n_piece, t->text + *n, &more);
 
+    if (t->thought.inside) {
+        *n += ct_thought_text_push(&t->thought_text, piece, n_piece, t->text + *n);
+        return -1;
+    }
+    int which = ct_stops_push(&t->stops, piece, n_piece, t->text + *n, &more);
     *n += more;
+    return which;
+}
+
+/* A thought begins or ends: what the text before holds back comes out of it. */
+static int turn_over(struct ct_told *t, carat_session *s, int32_t id, size_t *n)
+{
+    int which = pass_text(t, s, -1, n);
+
+    if (which < 0 && !t->thought.inside)
+        *n += ct_stops_rest(&t->stops, t->text + *n);
+    ct_thought_follow(&t->marks, &t->thought, id);
+    ct_thought_text_begin(&t->thought_text, &t->thought);
     return which;
 }
 
@@ -99,6 +123,9 @@ static int tell_text(struct ct_told *t, carat_session *s, int32_t id, size_t *n)
     *n = 0;
     if (!tokenizer)
         return which;
+    if (id == t->marks.begin || id == t->marks.end)
+        return turn_over(t, s, id, n);
+    ct_thought_follow(&t->marks, &t->thought, id);
     bool mark = t->stops.n && is_mark(tokenizer, id);
     if (mark && (which = pass_text(t, s, -1, n)) < 0)
         *n += ct_stops_rest(&t->stops, t->text + *n);
@@ -113,6 +140,7 @@ size_t ct_told_rest(struct ct_told *t, carat_session *s, bool flushes, char *out
 {
     const struct ct_detokenizer text_before = s->detokenizer;
     const struct ct_stops stops_before = t->stops;
+    const struct ct_thought_text thought_before = t->thought_text;
     size_t n = 0;
 
     if (!flushes || !s->engine->model->tokenizer || pass_text(t, s, -1, &n) < 0)
@@ -124,6 +152,7 @@ size_t ct_told_rest(struct ct_told *t, carat_session *s, bool flushes, char *out
     }
     s->detokenizer = text_before;
     t->stops = stops_before;
+    t->thought_text = thought_before;
     return n;
 }
 
@@ -132,6 +161,7 @@ size_t ct_told_rest(struct ct_told *t, carat_session *s, bool flushes, char *out
 carat_reason ct_told_give(struct ct_told *t, carat_session *s, int i, carat_given *given, int *which)
 {
     const struct ct_likely *likely = &t->likely[i];
+    given->thought = t->thought.inside;
     int stop = tell_text(t, s, given->id, &given->n_text);
     int cycle = ct_guard_push(&t->guard, given->id, likely->entropy);
 
@@ -140,6 +170,7 @@ carat_reason ct_told_give(struct ct_told *t, carat_session *s, int i, carat_give
     given->logprob = likely->logprob;
     given->top = likely->top;
     given->n_top = t->n_top;
+    t->thought_ids += t->thought.inside || given->thought;
     *which = stop >= 0 ? stop : cycle;
     return stop >= 0 ? CARAT_REASON_STOP_STRING : cycle ? CARAT_REASON_LOOP : CARAT_REASON_NONE;
 }

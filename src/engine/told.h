@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* told.h: what a generation tells of an id that was drawn: its text, as far as stop strings let it out, how
- * likely it was, and whether ids go round. Which ids are drawn is generate.c's. */
+/* told.h: what a generation tells of an id that was drawn: its text, of a thought or of the answer, as far
+ * as stop strings let it out, how likely it was, and whether ids go round. Which ids are drawn is
+ * generate.c's. */
 #ifndef CT_TOLD_H
 #define CT_TOLD_H
 
 #include "engine/engine.h"
 #include "engine/sample/guard.h"
 #include "engine/sample/stop.h"
+#include "text/chat/thought.h"
 
 /* How likely an id was. */
 struct ct_likely {
@@ -20,19 +22,24 @@ struct ct_told {
     int n_top;
     int32_t *never; /* [n_never] ids that are never drawn */
     int n_never;
+    struct ct_thought_marks marks;
+    bool goes_on; /* with a thought that began before what is held */
     struct ct_stops stops;
     struct ct_guard guard;
+    struct ct_thought thought; /* where the ids that were given have come to */
+    struct ct_thought_text thought_text;
+    int thought_ids;
     bool asks_entropy;                             /* of the ids of the step under way */
     struct ct_likely likely[1 + CARAT_MOST_DRAFT]; /* of the same ids */
-    char text[CT_STOP_HELD + 2 * CT_STREAM_MAX];
+    char text[CT_STOP_HELD + 2 * (CT_STREAM_MAX + CT_THOUGHT_HELD)];
 };
 
 /* E_ARGUMENT, E_MEMORY; what was opened is closed by ct_told_close in any case. options are complete. */
 carat_status ct_told_open(struct ct_told *t, const carat_session *s, const carat_generation_options *o,
                           carat_error *err);
 void ct_told_close(struct ct_told *t);
-/* Other ids and another text begin. */
-void ct_told_begin(struct ct_told *t);
+/* Other ids and another text begin, behind what the session holds. */
+void ct_told_begin(struct ct_told *t, const carat_session *s);
 /* Adds what is told of the next n ids to what their draws read. */
 void ct_told_reads(struct ct_told *t, int n, struct ct_reading *r);
 /* Number i of these was drawn from such logits; -1: none could be. The engine's lock is held. */

@@ -348,6 +348,13 @@ int ct_kv_ready_at(const struct ct_kv_cache *cache, int row, int n)
                : 0;
 }
 
+bool ct_kv_sees_alike(const struct ct_kv_cache *cache, int a, int b)
+{
+    const struct ct_kv_blocks *g = &cache->group[CT_LOCAL];
+
+    return first_needed(g, a) == first_needed(g, b);
+}
+
 /* A row that holds nothing holds what another one has of the blocks [first, end). */
 static void share_blocks(struct ct_kv_blocks *g, int to, int from, int first, int end)
 {

@@ -78,6 +78,8 @@ void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, int ready, bool d
 /* Where a sequence of n positions would be ready with the local blocks of a row: at n, at the position of the
  * row, which then is lower, or at 0 when they do not have what is seen there. */
 int ct_kv_ready_at(const struct ct_kv_cache *cache, int row, int n);
+/* Two positions see the same local blocks, as far back as they see: what is kept for one serves the other. */
+bool ct_kv_sees_alike(const struct ct_kv_cache *cache, int a, int b);
 /* Goes back to n of the positions that are held, with the local blocks of a row: its own, or a snapshot's. */
 void ct_kv_rewind(struct ct_kv_cache *cache, int sequence, int n, int row, bool discard);
 /* Sequence `to`, which holds nothing, holds the first n positions of `from`, with the local blocks of a row.

@@ -11,8 +11,7 @@
  * What the model thought is no part of a finished conversation: spelled channels are taken out of past
  * answers, and reasoning is shown behind the user's last message at most. */
 #include "text/chat/chat_calls.h"
-
-#define THOUGHT "thought\n"
+#include "text/chat/thought.h"
 
 const struct ct_gemma4_state ct_gemma4_states[CT_GEMMA4_STATES] = {
     [CT_GEMMA4_JULY_9] = {.think = "\n",
@@ -139,7 +138,7 @@ static carat_status write_thought(struct turns *c, struct place at, bool has_cal
         !(c->state->thinks_always || (c->state->thinks_at_calls && has_calls)))
         return CARAT_OK;
     ct_chat_control(c->w, CT_CONTROL_CHANNEL);
-    ct_chat_literal(c->w, THOUGHT);
+    ct_chat_literal(c->w, CT_CHANNEL_NAME);
     ct_chat_content(c->w, ct_json_str(thought));
     ct_chat_literal(c->w, c->state->thought_end);
     ct_chat_control(c->w, CT_CONTROL_CHANNEL_END);
@@ -274,7 +273,7 @@ static void write_generation_prompt(struct turns *c)
     if (!empty && !(c->o->thinking && state->thinks_on && c->after_results))
         return;
     ct_chat_control(c->w, CT_CONTROL_CHANNEL);
-    ct_chat_literal(c->w, THOUGHT);
+    ct_chat_literal(c->w, CT_CHANNEL_NAME);
     if (empty)
         ct_chat_control(c->w, CT_CONTROL_CHANNEL_END);
 }
