@@ -181,6 +181,7 @@ typedef struct carat_plan {
     const char *head;      /* strategy of the head, a name of carat_head_name */
     size_t head_bytes;     /* that it adds to the model's: a sketch with its bounds, or tiles that are made */
     int head_tiles, head_tile, head_kept; /* tiles, rows of one, and how many are kept; 0: it has none */
+    size_t disk_bytes; /* table of layer inputs, whose rows are read as tokens need them; not part of bytes */
 } carat_plan;
 CARAT_DEFAULT(carat_plan)
 /* Plans an engine; allocates nothing. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY (over max_bytes; the

@@ -19,6 +19,7 @@ void engine_options(carat_engine_options *e, const struct options *o)
     e->snapshot_bytes = o->engine->snapshots;
     e->exact = o->engine->exact;
     e->isa = o->engine->isa;
+    e->ple_resident = strcmp(o->engine->ple, "resident") == 0;
     e->head = head_asked(o);
     /* the option table allows names of types only */
     for (int kv = 1; o->engine->kv && carat_kv_name((carat_kv)kv); kv++)

@@ -78,6 +78,18 @@ static void print_part(const char *name, size_t bytes, size_t page)
     out_print("\n");
 }
 
+/* What is where: in memory without K and V, on the disk, K and V. */
+static void print_kinds(const carat_plan *p)
+{
+    const size_t bytes[] = {p->bytes - p->kv_bytes, p->disk_bytes, p->kv_bytes};
+    char size[SIZE_TEXT];
+
+    out_print("  %12s%12s%12s\n  ", "resident", "on disk", "K and V");
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
+        out_print("%12s", size_text(size, (double)bytes[i]));
+    out_print("\n");
+}
+
 static void print_table(const struct table *t)
 {
     char size[SIZE_TEXT];
@@ -114,8 +126,12 @@ int show_memory(const carat_model *model, const carat_engine_options *e, const c
     print_part("work", p->work_bytes, host.page);
     print_part("stacks", p->stack_bytes, host.page);
     print_part("sum", p->bytes, host.page);
-    if (whole)
+    if (p->disk_bytes)
+        print_part("on the disk", p->disk_bytes, host.page);
+    if (whole) {
+        print_kinds(p);
         print_table(&table);
+    }
     out_print("computing\n  %-18s%d, %s kernels, up to %d tokens in one pass\n", "threads", p->threads,
               p->isa, p->chunk);
     out_print("  %-18s%s", "head", p->head);
@@ -142,13 +158,13 @@ json_t *show_memory_json(const carat_model *model, const carat_engine_options *e
                          const struct options *o)
 {
     struct table table;
-    json_t *all =
-        json_pack("{s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "context", p->context,
-                  "chunk", p->chunk, "threads", p->threads, "kv", p->kv, "isa", p->isa, "weight_bytes",
-                  (json_int_t)p->weight_bytes, "packed_bytes", (json_int_t)p->packed_bytes, "kv_bytes",
-                  (json_int_t)p->kv_bytes, "snapshot_bytes", (json_int_t)p->snapshot_bytes, "snapshot_least",
-                  (json_int_t)p->snapshot_least, "work_bytes", (json_int_t)p->work_bytes, "stack_bytes",
-                  (json_int_t)p->stack_bytes, "bytes", (json_int_t)p->bytes);
+    json_t *all = json_pack(
+        "{s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "context", p->context,
+        "chunk", p->chunk, "threads", p->threads, "kv", p->kv, "isa", p->isa, "weight_bytes",
+        (json_int_t)p->weight_bytes, "packed_bytes", (json_int_t)p->packed_bytes, "kv_bytes",
+        (json_int_t)p->kv_bytes, "snapshot_bytes", (json_int_t)p->snapshot_bytes, "snapshot_least",
+        (json_int_t)p->snapshot_least, "work_bytes", (json_int_t)p->work_bytes, "stack_bytes",
+        (json_int_t)p->stack_bytes, "disk_bytes", (json_int_t)p->disk_bytes, "bytes", (json_int_t)p->bytes);
 
     if (all && o->engine->memory != NO_SIZE &&
         (!fill_table(&table, model, e, p) || json_object_set_new(all, "contexts", table_json(&table)) != 0)) {

@@ -68,6 +68,7 @@ static struct ct_backend_options backend_options(const struct carat_model *m, co
 struct planning {
     struct ct_backend *backend;
     const struct ct_weight *aside; /* the head brings it in itself; NULL: it does not */
+    bool resident;                 /* so is the table of layer inputs */
     carat_error *err;
 };
 
@@ -77,10 +78,10 @@ static carat_status plan_weight(void *user, const char *place, const char *tenso
 
     (void)place;
     (void)tensor;
-    /* norms are the model's, and of a table single rows are read */
-    return w->rows == 1 || w->layout == CT_LAYOUT_TABLE || w == p->aside
-               ? CARAT_OK
-               : p->backend->verb.plan_weight(p->backend, w, p->err);
+    /* norms are the model's, and a table mostly stays on the disk */
+    const bool left = w->layout == CT_LAYOUT_TABLE && !p->resident;
+    return w->rows == 1 || left || w == p->aside ? CARAT_OK
+                                                 : p->backend->verb.plan_weight(p->backend, w, p->err);
 }
 
 /* The model's weights from the first layer on that runs, as they are stored. */
@@ -109,6 +110,8 @@ static void engine_lay_out(struct carat_engine *e)
         &(struct ct_kv_extent){p->context, p->chunk, p->sessions, e->kv_bytes, e->snapshot_bytes});
     ct_snapshots_lay_out(&e->snapshots, &e->cache);
     ct_pass_init(&e->pass, b, c, &e->weights, p->chunk);
+    ct_ple_init(&e->pass.ple, b, &e->model->weights.ple, p->chunk,
+                ct_ple_slots(&e->model->weights.ple, e->model->file, p->chunk, e->resident));
     e->weights.layer = b->verb.alloc_host(b, (size_t)c->n_layer * sizeof *e->weights.layer);
     e->token = b->verb.alloc_host(b, n * sizeof *e->token);
     e->position = b->verb.alloc_host(b, n * sizeof *e->position);
@@ -145,6 +148,7 @@ static size_t count_plan(struct carat_engine *e, const carat_engine_options *o, 
     e->backend->verb.count(e->backend, p);
     p->snapshot_bytes = (size_t)e->cache.most_in_snapshots * e->cache.group[CT_LOCAL].pool.block_bytes;
     p->snapshot_least = e->cache.snapshot;
+    p->disk_bytes = e->pass.ple.n_slot ? ct_weight_bytes(&e->model->weights.ple) : 0;
     const carat_head_stats *head = &e->head.stats;
     p->head = ct_head_name(head->strategy);
     p->head_bytes = head->sketch_bytes + head->tile_bytes;
@@ -233,6 +237,7 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
                                .kv_bytes = o->kv_bytes,
                                .snapshot_bytes = o->snapshot_bytes,
                                .exact = o->exact != 0,
+                               .resident = o->ple_resident != 0,
                                .logits_rows = o->logits_rows ? o->logits_rows : DEFAULT_LOGITS_ROWS,
                                .first_layer = o->first_layer,
                                .config = model->config};
@@ -248,7 +253,7 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
     const struct ct_weights weights = stored_weights(e);
     CT_TRY(ct_head_plan(&e->head, o->head, e->backend, &weights, model->file, e->exact, err));
     const struct ct_weight *head = weights.tied ? &weights.embed : &weights.head;
-    struct planning planning = {e->backend, e->head.aside ? head : NULL, err};
+    struct planning planning = {e->backend, e->head.aside ? head : NULL, e->resident, err};
     CT_TRY(ct_weights_walk(&weights, &e->config, model->file, plan_weight, &planning));
     int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, most);
     *over = count_plan(e, o, context, kv_type(o)) > o->max_bytes && o->max_bytes;
@@ -312,6 +317,7 @@ void ct_engine_close(carat_engine *e)
         return;
     if (e->tap)
         ct_tap_end(e);
+    ct_ple_close(&e->pass.ple);
     plan_end(e);
     free(e);
 }
@@ -409,6 +415,8 @@ static carat_status load_weights(struct carat_engine *e, const carat_engine_opti
 
     b->verb.load_begin(b, o->progress, o->user);
     ct_weights_pack(&e->weights, &stored, &e->config, e->weights.layer, b, e->head.aside);
+    if (e->resident && stored.ple.data)
+        b->verb.pack_weight(b, stored.ple); /* stays where it is mapped, and is read */
     for (int i = 0; i < e->config.n_layer; i++)
         e->weights.layer[i].kv = &e->cache.layer[e->config.layer[i].kv_layer];
     const double start = ct_os_seconds();
@@ -452,6 +460,8 @@ carat_status ct_engine_create(carat_engine **engine, const carat_model *model,
         ct_kv_cache_begin(&e->cache);
         status = load_weights(e, &full.o, err);
     }
+    if (!status)
+        status = ct_ple_open(&e->pass.ple, model->file, &model->weights.ple, err);
     if (!status)
         status = keep_made(e, &full.o, err);
     if (status)

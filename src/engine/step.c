@@ -452,12 +452,16 @@ static void run_pass(struct step *s)
         const double start = ct_os_seconds();
         ct_pass_run(&e->pass, &rows, &(struct ct_watch){ask_sessions, s});
         run_head(s);
-        bool whole = end_pass(e->backend);
+        const carat_error *unread = &e->pass.ple.error;
+        bool whole = end_pass(e->backend) && !unread->code;
         if (whole)
             count_pass(s, ct_os_seconds() - start);
         for (int r = 0; r < s->n; r++)
             if (s->rows[r].session->taking > 0)
                 settle(s, r, whole);
+        for (int r = 0; r < s->n && unread->code; r++)
+            if (s->rows[r].session->taking > 0 && s->rows[r].status == CARAT_OK)
+                fail_row(s, r, unread->code, "%s", unread->message);
     }
     ct_lock_leave(&e->lock);
 }

@@ -75,6 +75,14 @@ void ct_file_close(struct ct_file *f); /* NULL is fine */
  * touched. Does nothing when p is not in a mapping of f. Any thread. */
 void ct_file_forget(const struct ct_file *f, const void *p, size_t bytes);
 
+/* Opens the file that bytes of f at p are mapped from: *fd reads it by place (os/files.h), *at is where p lies in it,
+ * *path its name, which lives as long as f. *fd is -1 for bytes that lie in memory alone: a caller's buffer, a
+ * pipe. E_IO (it is gone, or another file has its name). */
+carat_status ct_file_open_place(const struct ct_file *f, const void *p, int *fd, uint64_t *at,
+                                const char **path, carat_error *err);
+/* Whether those bytes are mapped from a regular file. */
+bool ct_file_on_disk(const struct ct_file *f, const void *p);
+
 /* Reads the mapped files ahead from front to back, until *stop is set: faster where several threads will read
  * all of them out of order. */
 void ct_file_read_ahead(const struct ct_file *f, const _Atomic bool *stop);

@@ -19,10 +19,11 @@ void ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_w
     embed(b, x, &w->embed, c->embed_scale); /* a row of the table, times about sqrt(hidden) */
 
     /* Inputs of layers (PLE, in Gemma 4 E2B and E4B): each is told of the token once more. */
-    ct_ple_find(&p->ple, w, rows);
+    ct_ple_ask(&p->ple, rows); /* the table is on the disk */
     project(b, inputs, x, &w->ple_proj);
     scale(b, inputs, &w->ple_scale);
     parts_norm(b, inputs, &w->ple_norm);
+    ct_ple_await(&p->ple);
     embed_add(b, inputs, &p->ple.table, p->ple.row, c->ple_scale, 0.70710678f);
 
     for (; p->layer < c->n_layer; p->layer++) {

@@ -11,10 +11,11 @@ static void tell_inputs(struct ct_pass *p, const struct ct_rows *rows, ct_mat x)
     struct ct_backend *b = p->backend;
     const struct ct_weights *w = p->weights;
 
-    ct_ple_find(&p->ple, w, rows);
+    ct_ple_ask(&p->ple, rows);
     project(b, p->inputs, x, &w->ple_proj);
     scale(b, p->inputs, &w->ple_scale);
     parts_norm(b, p->inputs, &w->ple_norm);
+    ct_ple_await(&p->ple);
     embed_add(b, p->inputs, &p->ple.table, p->ple.row, p->config->ple_scale, 0.70710678f);
 }
 

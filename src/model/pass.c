@@ -29,7 +29,6 @@ void ct_pass_init(struct ct_pass *p, struct ct_backend *b, const struct ct_confi
         .a = b->verb.alloc(b, max_rows, q),
         .ffn = b->verb.alloc(b, max_rows, ffn),
     };
-    ct_ple_init(&p->ple, b, c, max_rows);
     for (int i = 0; i < CT_STREAMS && c->altup; i++)
         p->stream[i] = b->verb.alloc(b, max_rows, c->hidden);
     if (c->altup) {

@@ -1,20 +1,124 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ple.c: see ple.h. */
+/* ple.c: see ple.h. Slots are taken in turn, but none that the pass under way has asked for: there are more
+ * slots than rows of a pass. */
 #include "model/ple.h"
 
-void ct_ple_init(struct ct_ple *p, struct ct_backend *b, const struct ct_config *c, int max_rows)
+#include <stdlib.h>
+
+#include "os/files.h"
+
+int ct_ple_slots(const struct ct_weight *table, const struct ct_file *f, int max_rows, bool resident)
 {
-    *p = (struct ct_ple){0};
-    if (c->ple_width)
-        p->row = b->verb.alloc_host(b, (size_t)max_rows * sizeof *p->row);
+    if (!table->data || resident || !ct_file_on_disk(f, table->data))
+        return 0;
+    const size_t fit = CT_PLE_CACHE / table->row_bytes;
+    return (int)CT_MIN(CT_MAX(fit, (size_t)max_rows + 1), (size_t)table->rows + 1);
 }
 
-void ct_ple_find(struct ct_ple *p, const struct ct_weights *w, const struct ct_rows *rows)
+void ct_ple_init(struct ct_ple *p, struct ct_backend *b, const struct ct_weight *table, int max_rows,
+                 int n_slot)
 {
-    p->table = w->ple;
-    if (!p->table.data)
+    const size_t rows = (size_t)max_rows, slots = (size_t)n_slot;
+
+    *p = (struct ct_ple){.table = *table, .n_row = table->rows, .n_slot = n_slot};
+    if (!table->data)
         return;
     p->table.layout = CT_LAYOUT_ROWS;
-    for (int i = 0; i < rows->n; i++)
-        p->row[i] = rows->token[i] < w->ple.rows ? rows->token[i] : 0;
+    p->row = b->verb.alloc_host(b, rows * sizeof *p->row);
+    if (n_slot == 0)
+        return;
+    p->slot = b->verb.alloc_host(b, slots * table->row_bytes);
+    p->slot_of = b->verb.alloc_host(b, (size_t)table->rows * sizeof *p->slot_of);
+    p->row_in = b->verb.alloc_host(b, slots * sizeof *p->row_in);
+    p->asked_in = b->verb.alloc_host(b, slots * sizeof *p->asked_in);
+    p->missing = b->verb.alloc_host(b, rows * sizeof *p->missing);
+    p->table.rows = n_slot;
+    p->table.data = p->slot;
+}
+
+carat_status ct_ple_open(struct ct_ple *p, const struct ct_file *f, const struct ct_weight *table,
+                         carat_error *err)
+{
+    if (p->n_slot == 0)
+        return CARAT_OK;
+    CT_TRY(ct_file_open_place(f, table->data, &p->fd, &p->at, &p->path, err));
+    p->opened = p->fd >= 0;
+    return p->opened ? CARAT_OK : ct_fail(err, CARAT_E_IO, "%s: is not a file any more", ct_file_path(f));
+}
+
+void ct_ple_close(struct ct_ple *p)
+{
+    if (p->opened)
+        ct_os_close_file(p->fd);
+    p->opened = false;
+}
+
+/* A slot that no token of this pass has asked for. */
+static int free_slot(struct ct_ple *p)
+{
+    while (p->asked_in[p->next] == p->pass)
+        p->next = (p->next + 1) % p->n_slot;
+    const int slot = p->next;
+    p->next = (p->next + 1) % p->n_slot;
+    return slot;
+}
+
+/* The slot of a row, which may still have to be read. */
+static int slot_for(struct ct_ple *p, int32_t row)
+{
+    int slot = p->slot_of[row] - 1;
+
+    if (slot < 0) {
+        slot = free_slot(p);
+        if (p->row_in[slot])
+            p->slot_of[p->row_in[slot] - 1] = 0;
+        p->row_in[slot] = row + 1;
+        p->slot_of[row] = slot + 1;
+        p->missing[p->n_missing++] = slot;
+    }
+    p->asked_in[slot] = p->pass;
+    return slot;
+}
+
+static uint64_t place_of(const struct ct_ple *p, int slot)
+{
+    return p->at + (uint64_t)(p->row_in[slot] - 1) * p->table.row_bytes;
+}
+
+void ct_ple_ask(struct ct_ple *p, const struct ct_rows *rows)
+{
+    if (!p->table.data)
+        return;
+    p->n_missing = 0;
+    p->error = (carat_error){CARAT_OK, ""};
+    if (p->n_slot && ++p->pass == 0) { /* after 2^32 passes: 0 is that of slots nobody has asked for */
+        memset(p->asked_in, 0, (size_t)p->n_slot * sizeof *p->asked_in);
+        p->pass = 1;
+    }
+    for (int i = 0; i < rows->n; i++) {
+        const int32_t row = rows->token[i] < p->n_row ? rows->token[i] : 0;
+        p->row[i] = p->n_slot ? slot_for(p, row) : row;
+    }
+    for (int i = 0; i < p->n_missing; i++)
+        ct_os_will_read(p->fd, place_of(p, p->missing[i]), p->table.row_bytes);
+}
+
+void ct_ple_await(struct ct_ple *p)
+{
+    for (int i = 0; i < p->n_missing; i++) {
+        const int slot = p->missing[i];
+        uint8_t *to = p->slot + (size_t)slot * p->table.row_bytes;
+        int error = 0;
+        if (ct_os_read_at(p->fd, to, p->table.row_bytes, place_of(p, slot), &error))
+            continue;
+        if (!p->error.code)
+            (void)ct_fail(&p->error, CARAT_E_IO,
+                          "%s: row %d of the table of layer inputs, at byte %llu, cannot be read: %s",
+                          p->path, (int)p->row_in[slot] - 1, (unsigned long long)place_of(p, slot),
+                          error ? ct_os_reason(error) : "the file ends before it");
+        memset(to, 0, p->table.row_bytes);
+        p->slot_of[p->row_in[slot] - 1] = 0; /* it is asked for again */
+        p->row_in[slot] = 0;
+    }
+    p->n_missing = 0;
 }

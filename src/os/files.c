@@ -52,6 +52,49 @@ static struct ct_os_id id_of(const struct stat *st)
                              (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec};
 }
 
+int ct_os_open_file(const char *path, struct ct_os_id *id)
+{
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for its writer */
+
+    if (fd < 0)
+        return -1;
+    errno = 0;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+        *id = id_of(&st);
+        posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* no more is read than is asked for */
+        return fd;
+    }
+    const int why = errno;
+    close(fd);
+    errno = why;
+    return -1;
+}
+
+void ct_os_close_file(int fd)
+{
+    close(fd);
+}
+
+bool ct_os_read_at(int fd, void *to, size_t n, uint64_t at, int *error)
+{
+    for (size_t done = 0; done < n;) {
+        const ssize_t got = pread(fd, (uint8_t *)to + done, n - done, (off_t)(at + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        *error = got < 0 ? errno : 0;
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+void ct_os_will_read(int fd, uint64_t at, size_t n)
+{
+    posix_fadvise(fd, (off_t)at, (off_t)n, POSIX_FADV_WILLNEED);
+}
+
 bool ct_os_identify(struct ct_os_id *id, const char *path)
 {
     struct stat st;

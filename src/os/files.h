@@ -39,6 +39,15 @@ carat_status ct_os_enter(const char *dir, carat_error *err);
 bool ct_os_read_head(const char *path, uint64_t n, void (*feed)(void *user, const void *p, size_t n),
                      void *user);
 
+/* Opens a regular file to be read by place; -1 and errno, or -1 and errno 0 for what is no regular file. *id:
+ * what it is. The descriptor reads this file, whatever its name leads to later. */
+int ct_os_open_file(const char *path, struct ct_os_id *id);
+void ct_os_close_file(int fd);
+/* False: the file has not so many bytes there, or cannot be read; *error is errno, or 0 where it ends. */
+bool ct_os_read_at(int fd, void *to, size_t n, uint64_t at, int *error);
+/* Tells the system that these bytes will be read soon. Does not wait. */
+void ct_os_will_read(int fd, uint64_t at, size_t n);
+
 /* The names in a directory, in no order; nothing when there is none. */
 void ct_os_names_in(const char *dir, void (*visit)(void *user, const char *name), void *user);
 /* What a number of errno means: constant, in English, safe with threads. */

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* place.c: from bytes of a mapped file back to the file and the place in it, for those who read a little of
+ * much and do not want it mapped. */
+#include "file/reader.h"
+
+#include <errno.h>
+
+/* The mapping that p lies in; NULL: none. */
+static const struct ct_map *map_of(const struct ct_file *f, const void *p)
+{
+    const uint8_t *at = p;
+
+    for (int i = 0; i < f->n_map; i++) {
+        const struct ct_bytes *b = &f->map[i].bytes;
+        if (at >= b->data && at < b->data + b->size)
+            return &f->map[i];
+    }
+    return NULL;
+}
+
+/* NULL: nobody has remembered it. */
+static const char *path_of(const struct ct_file *f, const struct ct_map *m)
+{
+    if (f->packed && m->bytes.data == f->packed_map.bytes.data)
+        return f->packed_path;
+    for (int i = 0; i < f->n_source; i++)
+        if (f->source[i].data == m->bytes.data)
+            return f->source[i].path;
+    return NULL;
+}
+
+bool ct_file_on_disk(const struct ct_file *f, const void *p)
+{
+    const struct ct_map *m = map_of(f, p);
+    const char *path = m ? path_of(f, m) : NULL;
+
+    return path && m->base && m->id.inode && ct_os_kind(path) == 1;
+}
+
+carat_status ct_file_open_place(const struct ct_file *f, const void *p, int *fd, uint64_t *at,
+                                const char **path, carat_error *err)
+{
+    const struct ct_map *m = map_of(f, p);
+    struct ct_os_id id;
+
+    *fd = -1;
+    if (!ct_file_on_disk(f, p))
+        return CARAT_OK;
+    *path = path_of(f, m);
+    *at = (uint64_t)((const uint8_t *)p - m->bytes.data);
+    *fd = ct_os_open_file(*path, &id);
+    if (*fd < 0)
+        return errno ? ct_fail(err, CARAT_E_IO, "%s: cannot be opened again: %s", *path, ct_os_reason(errno))
+                     : CARAT_OK;
+    if (id.device == m->id.device && id.inode == m->id.inode && id.size == m->id.size)
+        return CARAT_OK;
+    ct_os_close_file(*fd);
+    *fd = -1;
+    return ct_fail(err, CARAT_E_IO, "%s: another file has taken its name since the model was opened", *path);
+}
