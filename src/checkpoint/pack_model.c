@@ -61,20 +61,25 @@ static void plan_own_meta(struct ct_packed *p, struct ct_meta own)
     p->meta[i] = own;
 }
 
-/* The content hash, and of GGUF what a tensor says that is no weight: at most CT_OWN_METAS entries. */
+static void plan_own_count(struct ct_packed *p, const char *key, int n)
+{
+    plan_own_meta(p, (struct ct_meta){.key = ct_str_of(key), .type = CT_META_UINT, .u = (uint64_t)n, .i = n});
+}
+
+/* The content hash, and what the tensors of GGUF say that the packed file has not as they are: at most
+ * CT_OWN_METAS entries. */
 static void plan_own_metas(struct ct_pack *k)
 {
-    const struct carat_model *m = k->model;
+    const struct ct_config *c = &k->model->config;
 
     memset(k->content_hash, '0', CT_CONTENT_HEX - 1);
     plan_own_meta(&k->p, (struct ct_meta){.key = ct_str_of(CT_CONTENT_KEY),
                                           .type = CT_META_STRING,
                                           .s = {k->content_hash, CT_CONTENT_HEX - 1}});
-    if (ct_file_find(m->file, CT_ROPE_FREQS))
-        plan_own_meta(&k->p, (struct ct_meta){.key = ct_str_of(CT_ROPE_PAIRS_KEY),
-                                              .type = CT_META_UINT,
-                                              .u = (uint64_t)m->config.attn[CT_GLOBAL].rotated,
-                                              .i = m->config.attn[CT_GLOBAL].rotated});
+    if (ct_file_find(k->file, CT_ROPE_FREQS))
+        plan_own_count(&k->p, CT_ROPE_PAIRS_KEY, c->attn[CT_GLOBAL].rotated);
+    if (c->altup && ct_file_kind(k->file) == CT_FILE_GGUF)
+        plan_own_count(&k->p, CT_PLE_ROWS_KEY, c->ple_rows);
 }
 
 static carat_status plan_model(struct ct_pack *k, carat_error *err)

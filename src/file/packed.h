@@ -33,7 +33,7 @@
  * Norm vectors are float32 with Gemma's 1 added; every matrix whose type can lies in panels.
  *
  * The metadata are the origin's, the content hash as "carat.content" (checkpoint/content.h), and for GGUF
- * files of Gemma 4 the pairs of a global head that turn, as "carat.rope_pairs" (model/config.h).
+ * files of Gemma 3n and 4 counts as "carat.rope_pairs" and "carat.ple_rows" (model/config.h).
  *
  * What is made is what engines make of weights for themselves, as the sketch of a head; the key says of which
  * bytes and by which rule. A file is packed without; a copy in the cache gets it when it is first asked for
@@ -63,7 +63,7 @@ enum {
     CT_PACKED_TABLES = 1 << 29, /* of the tokenizer's */
     CT_PACKED_TENSORS = 65536,  /* tensors, and weights */
     CT_PACKED_MADE = 64,        /* of what is made */
-    CT_OWN_METAS = 2,           /* metadata entries that who packs adds to those of the origin */
+    CT_OWN_METAS = 3,           /* metadata entries that who packs adds to those of the origin */
 };
 #define CT_PACKED_BLOCK ((size_t)1 << 20) /* bytes that are hashed at a time */
 

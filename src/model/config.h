@@ -13,6 +13,8 @@
  * in a packed file of such a model. */
 #define CT_ROPE_FREQS     "rope_freqs.weight"
 #define CT_ROPE_PAIRS_KEY "carat.rope_pairs"
+/* The same for ple_rows, where the table has more. */
+#define CT_PLE_ROWS_KEY "carat.ple_rows"
 
 enum ct_attn_type { CT_GLOBAL, CT_LOCAL }; /* indices of ct_config.attn */
 

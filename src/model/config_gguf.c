@@ -5,6 +5,8 @@
 #include "model/family.h"
 #include "model/refuse.h"
 
+#include <math.h>
+
 struct reader {
     const struct ct_file *f;
     const struct ct_architecture *arch;
@@ -132,7 +134,7 @@ static carat_status gguf_architecture(const struct ct_file *f, const struct ct_a
         return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"general.architecture\" is %s", path,
                        arch ? "not a string" : "missing");
     *known = ct_architecture_named(arch->s);
-    if (!*known || (*known)->altup) /* Gemma 3n is read from directories only so far */
+    if (!*known)
         return ct_refuse_name(path, "general.architecture", arch->s, err);
     snprintf(key, sizeof key, "%s.attention.causal", (*known)->name);
     const struct ct_meta *causal = ct_file_meta(f, key);
@@ -255,7 +257,7 @@ static void gguf_kv(struct reader *r, struct ct_config *c)
 
     if (!r->arch->v_norms)
         return;
-    const int n = gguf_integer(r, name, 0, 0, c->n_layer - 1);
+    const int n = gguf_integer(r, name, r->arch->altup ? -1 : 0, 0, c->n_layer - 1);
     const int without = r->status ? -1 : ct_family_share_kv(c, n);
     if (without >= 0)
         r->status = ct_fail(r->err, CARAT_E_FORMAT,
@@ -272,16 +274,55 @@ static void gguf_kv(struct reader *r, struct ct_config *c)
         c->layer[i].v_is_k = v_is_k && c->layer[i].attn_type == CT_GLOBAL;
 }
 
+static bool gguf_row_is_zero(const struct ct_tensor *t, int64_t row, size_t row_bytes)
+{
+    const struct ct_type_info *type = ct_type_info(t->type);
+    const uint8_t *from = t->data + (size_t)row * row_bytes;
+    float v[256];
+
+    for (int64_t at = 0; at < t->dim[1]; at += (int64_t)CT_COUNT(v)) {
+        const size_t n = CT_MIN(CT_COUNT(v), (size_t)(t->dim[1] - at));
+        ct_dequantize(t->type, v, from + (size_t)at / (size_t)type->block * (size_t)type->bytes, n);
+        for (size_t i = 0; i < n; i++)
+            if (v[i] != 0)
+                return false;
+    }
+    return true;
+}
+
+/* Rows of the table of inputs that ids take. The converter of Gemma 3n adds zeros behind them, for pictures
+ * and sounds, which the reference has no rows for. A packed file says how many rows are left. */
+static int gguf_table_rows(struct reader *r, const struct ct_tensor *t)
+{
+    enum { MOST_ADDED = 1024 };
+    const int n = (int)t->dim[0], known = r->arch->n_text_vocab;
+    int64_t rows = CT_MIN(n, known);
+    size_t row_bytes;
+
+    if (!r->arch->altup)
+        return n;
+    if (ct_file_is_packed(r->f)) {
+        r->status = ct_file_meta_int(r->f, CT_PLE_ROWS_KEY, 1, n, &rows, r->err);
+        return (int)rows;
+    }
+    if (n < known && t->n_dim == 2 && ct_type_row_bytes(t->type, (size_t)t->dim[1], &row_bytes))
+        while (rows > 1 && n - rows < MOST_ADDED && gguf_row_is_zero(t, rows - 1, row_bytes))
+            rows--;
+    return (int)rows;
+}
+
 /* The input of each layer. A table says how many rows it has, and the key alone how wide they are. */
 static void gguf_layer_inputs(struct reader *r, struct ct_config *c)
 {
     const char *const name = "embedding_length_per_layer_input";
+    const bool needed = r->arch->altup;
     const struct ct_tensor *table = ct_file_find(r->f, "per_layer_token_embd.weight"),
                            *embed = ct_file_find(r->f, "token_embd.weight");
+    const int64_t least = embed && !needed ? embed->dim[0] : 1;
 
     if (!r->arch->v_norms)
         return;
-    c->ple_width = gguf_integer(r, name, 0, 0, 1 << 16);
+    c->ple_width = gguf_integer(r, name, needed ? -1 : 0, needed, 1 << 16);
     c->ple_layers = c->ple_width ? c->n_layer : 0;
     c->ple_rows = 1;
     if (!table || r->status)
@@ -292,13 +333,60 @@ static void gguf_layer_inputs(struct reader *r, struct ct_config *c)
                     "%s: tensor %s at byte %llu is there, but metadata key \"%s.%s\" says that layers "
                     "have no input of their own",
                     table->file, table->name, (unsigned long long)table->offset, r->arch->name, name);
-    else if (table->dim[0] < 1 || table->dim[0] > 1 << 24 || (embed && table->dim[0] < embed->dim[0]))
+    else if (table->dim[0] < least || table->dim[0] > 1 << 24)
         r->status = ct_fail(r->err, CARAT_E_FORMAT,
                             "%s: tensor %s at byte %llu has %lld rows, expected at least %lld, one for each "
                             "row of token_embd.weight",
                             table->file, table->name, (unsigned long long)table->offset,
-                            (long long)table->dim[0], embed ? (long long)embed->dim[0] : 1);
-    c->ple_rows = r->status ? 1 : (int)table->dim[0];
+                            (long long)table->dim[0], (long long)least);
+    else
+        c->ple_rows = gguf_table_rows(r, table);
+    if (needed) /* ids beyond the table stand for pictures and sounds */
+        c->n_text_vocab = CT_MIN(c->n_text_vocab ? c->n_text_vocab : c->ple_rows, c->ple_rows);
+}
+
+/* What Gemma 3n alone has. */
+static void gguf_altup(struct reader *r, struct ct_config *c)
+{
+    const struct ct_architecture *a = r->arch;
+    const struct ct_tensor *laurel = ct_file_find(r->f, "blk.0.laurel_l.weight");
+    const char *const key = "activation_sparsity_scale";
+    char whole[128];
+
+    c->altup = a->altup;
+    if (!a->altup)
+        return;
+    c->altup_scales = true;
+    c->laurel_rank =
+        laurel && laurel->dim[0] >= 1 && laurel->dim[0] <= 1 << 16 ? (int)laurel->dim[0] : a->hf.laurel_rank;
+    const int streams = gguf_count(r, "altup.num_inputs", CT_STREAMS, 1 << 20),
+              active = gguf_integer(r, "altup.active_idx", 0, 0, 1 << 20);
+    if (!r->status && (streams != CT_STREAMS || active != 0))
+        r->status =
+            ct_fail(r->err, CARAT_E_UNSUPPORTED,
+                    "%s: metadata keys \"%s.altup.num_inputs\" and \"%s.altup.active_idx\" are %d and "
+                    "%d, but carat runs models with 4 and 0 only",
+                    ct_file_path(r->f), a->name, a->name, streams, active);
+    const struct ct_meta *given = ct_file_meta(r->f, gguf_key(r, key, whole)),
+                         *list = gguf_layer_array(r, key, c->n_layer, "number");
+    if (given && !list && !r->status)
+        r->status =
+            ct_fail(r->err, CARAT_E_FORMAT,
+                    "%s: metadata key \"%s\" at byte %llu is no array, expected a number for each of %d "
+                    "layers",
+                    ct_file_path(r->f), whole, (unsigned long long)given->offset, c->n_layer);
+    ct_family_cut_off(c);
+    for (int i = 0; list && i < c->n_layer; i++) {
+        const double v = ct_meta_number(list, (uint64_t)i);
+        const bool none = v == -(double)INFINITY;
+        if (!none && (float)v != CT_CUTOFF && !r->status)
+            r->status =
+                ct_fail(r->err, CARAT_E_UNSUPPORTED,
+                        "%s: metadata key \"%s\" at byte %llu has %.9g for layer %d, but carat runs "
+                        "%.9g and -inf only",
+                        ct_file_path(r->f), whole, (unsigned long long)list->offset, v, i, (double)CT_CUTOFF);
+        c->layer[i].cutoff = none ? 0 : CT_CUTOFF;
+    }
 }
 
 /* Of each kind all pairs turn, or those that rope_freqs says: a shorter dimension would mean others. */
@@ -401,9 +489,10 @@ carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, c
     gguf_pattern(&r, c);
     gguf_layers(&r, c);
     gguf_kv(&r, c);
-    gguf_layer_inputs(&r, c);
     gguf_kinds(&r, c);
     c->embed_scale_override = gguf_number_at(&r, "carat.embedding_scale", 0, 0, 1e6);
     gguf_vocabulary(&r, c);
+    gguf_layer_inputs(&r, c);
+    gguf_altup(&r, c);
     return r.status;
 }

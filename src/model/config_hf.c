@@ -273,17 +273,15 @@ static void hf_cutoffs(struct reader *r, struct ct_config *c)
     const char *const key = "activation_sparsity_pattern";
     const struct ct_json_value *list = hf_layer_list(r, key, c->n_layer);
     const double sparse = 0.95;
-    const float deviations = 1.6448536f; /* below so many a normal distribution has that share */
     int i = 0;
 
-    for (int k = 0; k < 10 && c->n_layer > 10; k++)
-        c->layer[k].cutoff = deviations;
+    ct_family_cut_off(c);
     CT_JSON_EACH(value, list)
     {
         const double share = ct_json_is(value, CT_JSON_NUMBER) ? ct_json_double(value) : -1;
         if (share != 0 && share != sparse)
             hf_refuse_item(r, CARAT_E_UNSUPPORTED, value, key, i, "but carat runs 0 and 0.95 only");
-        c->layer[i++].cutoff = share == sparse ? deviations : 0;
+        c->layer[i++].cutoff = share == sparse ? CT_CUTOFF : 0;
     }
 }
 

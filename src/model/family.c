@@ -180,3 +180,9 @@ int ct_family_share_kv(struct ct_config *c, int n)
     }
     return -1;
 }
+
+void ct_family_cut_off(struct ct_config *c)
+{
+    for (int i = 0; i < 10 && c->n_layer > 10; i++)
+        c->layer[i].cutoff = CT_CUTOFF;
+}

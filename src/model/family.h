@@ -38,7 +38,8 @@ struct ct_architecture {
 extern const struct ct_architecture ct_architectures[];
 extern const int ct_architecture_count;
 
-#define CT_NORM_EPS 1e-6 /* of all members */
+#define CT_NORM_EPS 1e-6       /* of all members */
+#define CT_CUTOFF   1.6448536f /* deviations, below which 0.95 of a normal distribution are */
 
 /* NULL: not one that carat runs. */
 const struct ct_architecture *ct_architecture_named(struct ct_str name);
@@ -75,5 +76,7 @@ bool ct_member_scales_by_width(const struct ct_architecture *a, int n_layer);
 /* Makes the last n layers read K and V of the last one of their type before them. The first layer that finds
  * none there, or -1. */
 int ct_family_share_kv(struct ct_config *c, int n);
+/* The first ten of more layers cut their gates off, as in Gemma 3n where a file does not say which do. */
+void ct_family_cut_off(struct ct_config *c);
 
 #endif

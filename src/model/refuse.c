@@ -18,7 +18,7 @@ static const char drafter[] = "a drafter for Gemma 4";
 static const struct relative {
     const char *name, *what, *instead;
 } relatives[] = {
-    {"gemma3n", "a Gemma 3n model in another form than a Hugging Face directory of its text", RUNS},
+    {"gemma3n", "another form of Gemma 3n", RUNS},
     {"gemma4assistant", drafter, RUNS},
     {"gemma4mtp", drafter, RUNS},
     {"gemma4unifiedassistant", drafter, RUNS},

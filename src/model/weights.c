@@ -130,8 +130,11 @@ static carat_status find_tensor(struct ct_binding *b, const struct slot *s, int 
     b->rows = s->rows;
     b->cols = s->cols;
     b->container->name(name, b->w, b->c, s->name, layer);
-    *t = b->container->make ? made : find_named(b, name);
-    return b->container->make ? b->container->make(made, b, s->name, layer) : CARAT_OK;
+    made->name = NULL;
+    if (b->container->make)
+        CT_TRY(b->container->make(made, b, s->name, layer));
+    *t = made->name ? made : find_named(b, name);
+    return CARAT_OK;
 }
 
 /* Every missing tensor is looked for before the model is refused: one name alone does not tell whether a

@@ -56,8 +56,9 @@ struct ct_container {
     const char *other_head; /* another name of the tensor of slot "output", or NULL */
     /* The tensor of that name; NULL there: it is absent. */
     const struct ct_tensor *(*find)(const struct ct_file *f, const char *name);
-    /* In place of `find`, for a container whose tensors are not those of the model: puts one together.
-     * E_FORMAT: what it is made of is absent; E_MEMORY. */
+    /* Before `find`, for a container whose tensors are not all those of the model: puts one together, or
+     * leaves its name NULL. E_FORMAT: what it is made of contradicts itself; E_MEMORY. NULL: there is none
+     * such. */
     carat_status (*make)(struct ct_tensor *t, struct ct_binding *b, const char *slot, int layer);
     bool counts_unused; /* tensors that no slot asks for are told of */
     bool prepared;      /* norms have Gemma's 1 added, and matrices lie in panels where their type can */
@@ -73,6 +74,16 @@ struct ct_container {
     /* sqrt(hidden) as the trained model saw it, by the type of the embedding (NUMERICS.md section 6) */
     float (*embed_scale)(float root, enum ct_type stored);
 };
+
+/* A tensor of the file that a slot is made of, as used; NULL: it is absent. */
+static inline const struct ct_tensor *ct_binding_take(struct ct_binding *b, const char *name)
+{
+    const struct ct_tensor *t = ct_file_find(b->f, name);
+
+    if (t)
+        b->used[t - ct_file_tensor(b->f, 0)] = true;
+    return t;
+}
 
 extern const struct ct_container ct_container_hf, ct_container_gguf, ct_container_sbs, ct_container_packed;
 

@@ -4,6 +4,8 @@
  * written, and its configuration is that of its origin. */
 #include "model/weights_container.h"
 
+#include <stdlib.h>
+
 static void gguf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
                              const char *slot, int layer)
 {
@@ -21,9 +23,62 @@ float ct_embed_scale_bf16(float root, enum ct_type stored)
     return ct_bf16_to_f32(ct_f32_to_bf16(root));
 }
 
+/* Matrices of Gemma 3n that lie one behind the other in a tensor; the names of their slots end in numbers. */
+static carat_status take_slice(struct ct_tensor *t, struct ct_binding *b, const char *slot)
+{
+    const size_t stem = strcspn(slot, ".");
+    const int n = CT_STREAMS - 1, at = atoi(slot + stem + 1);
+    char name[CT_TENSOR_NAME];
+
+    snprintf(name, sizeof name, "%.*s.weight", (int)stem, slot);
+    const struct ct_tensor *whole = ct_binding_take(b, name);
+    if (!whole)
+        return CARAT_OK;
+    if (whole->n_dim != 3 || whole->dim[0] != n)
+        return ct_fail(
+            b->err, CARAT_E_FORMAT,
+            "%s: tensor %s at byte %llu has %d dimensions, the first of %lld, expected 3, the first "
+            "of %d",
+            whole->file, whole->name, (unsigned long long)whole->offset, whole->n_dim,
+            (long long)whole->dim[0], n);
+    *t = *whole;
+    t->n_dim = 2;
+    t->dim[0] = whole->dim[1];
+    t->dim[1] = whole->dim[2];
+    t->size = whole->size / (size_t)n;
+    t->data += (size_t)at * t->size;
+    t->offset += (size_t)at * t->size;
+    return CARAT_OK;
+}
+
+/* The table of inputs without rows that no id takes. */
+static void take_table(struct ct_tensor *t, struct ct_binding *b, const char *slot)
+{
+    char name[CT_TENSOR_NAME];
+
+    gguf_tensor_name(name, b->w, b->c, slot, -1);
+    const struct ct_tensor *whole = ct_file_find(b->f, name);
+    if (!whole || whole->n_dim != 2 || whole->dim[0] <= b->c->ple_rows || whole->dim[0] < 1)
+        return;
+    ct_binding_take(b, name);
+    *t = *whole;
+    t->dim[0] = b->c->ple_rows;
+    t->size = whole->size / (size_t)whole->dim[0] * (size_t)t->dim[0];
+}
+
+static carat_status make_tensor(struct ct_tensor *t, struct ct_binding *b, const char *slot, int layer)
+{
+    if (strchr(slot, '.'))
+        return take_slice(t, b, slot);
+    if (layer < 0 && strcmp(slot, "per_layer_token_embd") == 0)
+        take_table(t, b, slot);
+    return CARAT_OK;
+}
+
 const struct ct_container ct_container_gguf = {
     .name = gguf_tensor_name,
     .find = ct_file_find,
+    .make = make_tensor,
     .counts_unused = true,
     .key = {[CT_DIM_ONE] = "1",
             [CT_DIM_HIDDEN] = "embedding_length",
@@ -34,7 +89,10 @@ const struct ct_container ct_container_gguf = {
             [CT_DIM_VOCAB] = "the rows of token_embd.weight",
             [CT_DIM_PLE] = "embedding_length_per_layer_input",
             [CT_DIM_PLE_ALL] = "block_count * embedding_length_per_layer_input",
-            [CT_DIM_PLE_ROWS] = "its own rows"},
+            [CT_DIM_PLE_ROWS] = "its own rows",
+            [CT_DIM_STREAMS] = "altup.num_inputs",
+            [CT_DIM_COEFS] = "altup.num_inputs * altup.num_inputs",
+            [CT_DIM_LAUREL] = "the rows of blk.0.laurel_l.weight"},
     .layers = "block_count",
     .embed_scale = ct_embed_scale_bf16,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bad_gguf.h: a small Gemma 3 as a GGUF file that really runs, as data: metadata entries and tensors in
  * lists, so that a test can replace one, drop one or lie about one before the file is written. Judging is in
- * bad.h, a Gemma 4 in gemma4_gguf.h. */
+ * bad.h, a Gemma 3n and a Gemma 4 in newer_gguf.h. */
 #ifndef BAD_GGUF_H
 #define BAD_GGUF_H
 
@@ -29,7 +29,7 @@ struct gguf {
     size_t alignment;
     struct gguf_meta meta[56];
     int n_meta;
-    struct gguf_tensor tensor[96];
+    struct gguf_tensor tensor[112];
     int n_tensor;
 };
 

@@ -49,10 +49,7 @@ static void odd_tokenizer(struct bad_place *p, const void *with)
 #define PLAIN "open the original or a GGUF of it"
 
 static const struct bad_case relatives[] = {
-    {"refused",
-     "a part of Gemma 3n",
-     TYPE("gemma3n_audio"),
-     {WHERE, "is a Gemma 3n model in another form than a Hugging Face directory of its text, " RUNS}},
+    {"refused", "a part of Gemma 3n", TYPE("gemma3n_audio"), {WHERE, "is another form of Gemma 3n, " RUNS}},
     {"refused",
      "a Gemma 4 that does not run, with an odd tokenizer",
      odd_tokenizer,
@@ -277,10 +274,6 @@ static void metadata(struct bad_place *p, const void *with)
 #define ARCH(name) GGUF("model", name, NULL)
 
 static const struct bad_case ggufs[] = {
-    {"refused",
-     "Gemma 3n",
-     ARCH("gemma3n"),
-     {"general.architecture \"gemma3n\" is a Gemma 3n model in another form than", RUNS}},
     {"refused", "a drafter", ARCH("gemma4-assistant"), {"is a drafter for Gemma 4, " RUNS}},
     {"refused", "another drafter", ARCH("gemma4_mtp"), {"is a drafter for Gemma 4, " RUNS}},
     {"refused", "a third one", ARCH("dflash"), {"is a drafter (DFlash or DSpark), " RUNS}},

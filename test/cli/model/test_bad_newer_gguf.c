@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bad_gemma4_gguf.c: rows of the list of bad inputs that GGUF files of Gemma 4 alone can have: values by
- * layer, heads of two widths, shared K and V, inputs of layers, angles by pair. What every GGUF file may say
- * wrong is in test_bad_gguf_model.c, what config.json may in test_bad_gemma4.c. */
-#include "cli/model/gemma4_gguf.h"
+/* test_bad_newer_gguf.c: rows of the list of bad inputs that GGUF files of Gemma 3n and 4 alone can have:
+ * values by layer, heads of two widths, shared K and V, inputs of layers, angles by pair, streams. What
+ * every GGUF file may say wrong is in test_bad_gguf_model.c, what config.json may in test_bad_gemma3n.c and
+ * test_bad_gemma4.c. */
+#include "cli/model/newer_gguf.h"
 
 #include <math.h>
 
@@ -13,7 +14,7 @@
 
 /* What becomes of a good file, where it is said. */
 struct change {
-    bool large; /* as 31B, else as E2B */
+    enum newer_form form;
     const char *drop, *remove;
     struct gguf_value set[2];
     struct {
@@ -26,6 +27,7 @@ struct change {
         size_t bytes;
     } cut;
     float factor; /* of pair 3 in rope_freqs */
+    bool last;    /* the last byte of the table of inputs is no 0 */
 };
 
 static void changed(struct bad_place *p, const void *with)
@@ -33,7 +35,7 @@ static void changed(struct bad_place *p, const void *with)
     static const struct change none;
     const struct change *c = with ? with : &none;
     struct gguf g;
-    gemma4_init(&g, c->large ? GEMMA4_31B : GEMMA4_E2B);
+    newer_init(&g, newer_published[c->form]);
     if (c->drop)
         gguf_drop(&g, c->drop);
     if (c->remove)
@@ -49,6 +51,10 @@ static void changed(struct bad_place *p, const void *with)
     }
     if (c->factor != 0)
         memcpy(gguf_find(&g, "rope_freqs.weight")->data.p + 12, &c->factor, 4);
+    if (c->last) {
+        struct buf *table = &gguf_find(&g, "per_layer_token_embd.weight")->data;
+        memset(table->p + table->n - 34, 0x14, 34);
+    }
     gguf_write(p, &g);
 }
 
@@ -71,7 +77,7 @@ static void changed(struct bad_place *p, const void *with)
 
 static const struct bad_case sound[] = {
     {"gemma4", "as E2B", changed, NULL, 0, {NULL}, LOGITS},
-    {"gemma4", "as 31B", WITH(.large = true), 0, {NULL}, LOGITS},
+    {"gemma4", "as 31B", WITH(.form = AS_31B), 0, {NULL}, LOGITS},
     {"gemma4",
      "a table with more rows than ids",
      WITH(.cut = {"token_embd.weight", PIECES, 68}),
@@ -236,12 +242,12 @@ static const struct bad_case sharing[] = {
      {"3 tensors are missing: blk.2.attn_k.weight, blk.2.attn_v.weight, blk.2.attn_k_norm.weight;"}},
     {"gemma4",
      "V of a local layer is missing",
-     WITH(.large = true, .remove = "blk.2.attn_v.weight"),
+     WITH(.form = AS_31B, .remove = "blk.2.attn_v.weight"),
      4,
      {"1 tensor is missing: blk.2.attn_v.weight;"}},
     {"gemma4",
      "V of one global layer is missing",
-     WITH(.large = true, .add = {"blk.1.attn_v.weight", HIDDEN, HEAD4}),
+     WITH(.form = AS_31B, .add = {"blk.1.attn_v.weight", HIDDEN, HEAD4}),
      4,
      {"1 tensor is missing: blk.3.attn_v.weight;"}},
 };
@@ -294,6 +300,81 @@ static const struct bad_case inputs[] = {
      {"1 tensor is missing: blk.3.layer_output_scale.weight;"}},
 };
 
+#define N(key)         "gemma3n." key
+#define WITH3N(...)    WITH(.form = AS_3N, __VA_ARGS__), 4
+#define UINT3N(key, v) WITH3N(.set = {{key, U32, &(const uint32_t){v}, 4}})
+#define SPARSITY       N("activation_sparsity_scale")
+#define SCALES(n, ...)                                                                                       \
+    WITH3N(.set = {{SPARSITY, ARRAY, (&(const struct scales){F32, n, 0, {__VA_ARGS__}}), 12 + 4 * (n)}})
+struct scales {
+    uint32_t type;
+    uint32_t n, zero;
+    float v[4];
+};
+
+static const struct bad_case streams[] = {
+    {"gemma3n",
+     "three streams",
+     UINT3N(N("altup.num_inputs"), 3),
+     {"\"gemma3n.altup.num_inputs\"", "are 3 and 0, but carat runs models with 4 and 0 only"}},
+    {"gemma3n", "another active stream", UINT3N(N("altup.active_idx"), 1), {"are 4 and 1, but"}},
+    {"gemma3n",
+     "cut-offs of three layers",
+     SCALES(3, 0),
+     {SPARSITY, "3 entries, expected one number for each of 4 layers"}},
+    {"gemma3n",
+     "one cut-off",
+     WITH3N(.set = {{SPARSITY, F32, &(const float){1}, 4}}),
+     {SPARSITY, "is no array, expected a number for each of 4 layers"}},
+    {"gemma3n",
+     "another cut-off",
+     SCALES(4, 1.6448536f, 2, 0, 0),
+     {SPARSITY, "has 2 for layer 1, but carat runs 1.64485359 and -inf only"}},
+    {"gemma3n", "a cut-off that is no number", SCALES(4, NAN, 0, 0, 0), {SPARSITY, "has nan for layer 0"}},
+    {"gemma3n",
+     "no layers that share",
+     WITH3N(.drop = N("attention.shared_kv_layers")),
+     {N("attention.shared_kv_layers"), "is missing; an integer from 0 to 3"}},
+    {"gemma3n",
+     "no inputs of layers",
+     UINT3N(N("embedding_length_per_layer_input"), 0),
+     {"embedding_length_per_layer_input", "is 0 at byte", "from 1 to"}},
+    {"gemma3n",
+     "matrices of two streams",
+     WITH3N(.cut = {"altup_proj.weight", 2, 2 * HIDDEN * 18}),
+     {"tensor altup_proj.weight at byte ", "has 3 dimensions, the first of 2, expected 3, the first of 3"}},
+    {"gemma3n",
+     "a matrix in place of three",
+     WITH3N(.remove = "altup_unembd_proj.weight", .add = {"altup_unembd_proj.weight", HIDDEN, 3}),
+     {"tensor altup_unembd_proj.weight at byte ", "has 2 dimensions, the first of 3, expected 3"}},
+    {"gemma3n",
+     "no streams",
+     WITH3N(.remove = "altup_proj.weight"),
+     {"3 tensors are missing: altup_proj.0.weight, altup_proj.1.weight, altup_proj.2.weight;"}},
+    {"gemma3n",
+     "too few coefficients",
+     WITH3N(.cut = {"blk.1.altup_predict_coef.weight", 12, 16}),
+     {"blk.1.altup_predict_coef.weight at byte ", "shape [12 x 4], expected [16 x 4]"}},
+    {"gemma3n",
+     "another rank in one layer",
+     WITH3N(.cut = {"blk.2.laurel_l.weight", 16, 36}),
+     {"blk.2.laurel_l.weight at byte ", "shape [16 x 64], expected [32 x 64]",
+      "(the rows of blk.0.laurel_l.weight x embedding_length)"}},
+    {"gemma3n",
+     "another rank in the first",
+     WITH3N(.cut = {"blk.0.laurel_l.weight", 16, 36}),
+     {"blk.0.laurel_r.weight at byte ", "shape [64 x 32], expected [64 x 16]"}},
+    {"gemma3n",
+     "no scale of the stream",
+     WITH3N(.remove = "blk.0.altup_correct_scale.weight"),
+     {"1 tensor is missing: blk.0.altup_correct_scale.weight;"}},
+    {"gemma3n",
+     "angles",
+     WITH3N(.add = {"rope_freqs.weight", 16, 0}),
+     {"tensor rope_freqs.weight at byte ", "does not apply to a model of architecture \"gemma3n\""}},
+    {"gemma3n", "as published", WITH(.form = AS_3N), 0, {NULL}, LOGITS},
+};
+
 static void sound_files(void **state)
 {
     (void)state;
@@ -325,29 +406,39 @@ static void inputs_of_layers(void **state)
     BAD_RUN(inputs);
 }
 
-/* The command on a file, with one id a position from 2 on; its output. */
+static void streams_of_gemma3n(void **state)
+{
+    (void)state;
+    BAD_RUN(streams);
+}
+
+/* The command on a file; its output. One id is beyond the table of Gemma 3n. */
 static void logits_of(const char *dir, const char *file, char out[4096])
 {
-    struct bad_run r =
-        bad_command(dir, file, (const char *const[8]){"logits", "@", "--ids", "2,9,40,77,5,6", "--top", "8"});
+    struct bad_run r = bad_command(
+        dir, file, (const char *const[8]){"logits", "@", "--ids", "2,9,40,300,5,6", "--top", "8"});
     if (r.exit)
         fail_msg("%s: %s", file, r.err);
     memcpy(out, r.out, sizeof r.out);
 }
 
-/* A packed file, which has no rope_freqs, runs as its origin does; angles count. */
-static void packed_files_know_the_angles(void **state)
+/* A packed file runs as its origin does, though it has no rope_freqs, and no rows of zeros for ids that are
+ * no text. Both count. */
+static void packed_files_know_what_they_lack(void **state)
 {
     (void)state;
-    static const struct change forms[] = {{.large = false}, {.large = true}};
-    for (size_t i = 0; i < CT_COUNT(forms); i++) {
+    for (int form = AS_E2B; form <= AS_3N; form++) {
         struct bad_place p = {0}, other = {0};
-        struct change without = forms[i];
+        const struct change as = {.form = (enum newer_form)form};
+        struct change without = as;
         char *dir = temp_dir(), *second = temp_dir(), packed[1100], a[4096], b[4096], c[4096];
         snprintf(p.dir, sizeof p.dir, "%s", dir);
         snprintf(other.dir, sizeof other.dir, "%s", second);
-        changed(&p, &forms[i]);
-        without.remove = "rope_freqs.weight";
+        changed(&p, &as);
+        if (form == AS_3N) /* the last row is not zero */
+            without.last = true;
+        else
+            without.remove = "rope_freqs.weight";
         changed(&other, &without);
         snprintf(packed, sizeof packed, "%s/packed.carat", dir);
         assert_int_equal(bad_command(dir, p.path, (const char *const[8]){"pack", "@", "-o", packed}).exit, 0);
@@ -370,7 +461,8 @@ int main(void)
         cmocka_unit_test(angles_by_pair),
         cmocka_unit_test(shared_keys_and_values),
         cmocka_unit_test(inputs_of_layers),
-        cmocka_unit_test(packed_files_know_the_angles),
+        cmocka_unit_test(streams_of_gemma3n),
+        cmocka_unit_test(packed_files_know_what_they_lack),
     };
-    return cmocka_run_group_tests_name("model: bad GGUF files of Gemma 4", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("model: bad GGUF files of newer members", tests, NULL, NULL);
 }
