@@ -4,8 +4,8 @@
 
     python3 tools/make_chat_vectors.py FOLDER >test/data/text/templates/gemma4.json
 
-FOLDER holds the texts as STATE.jinja and STATE-small.jinja, STATE one of STATES; MODEL.md says where they were read, and
-test/text/test_chat_gemma4.c that each has the hash which carat knows. They are rendered as transformers does. Conversations
+FOLDER holds the texts as STATE.jinja and STATE-small.jinja, STATE one of STATES; MODEL.md says where they were read. They
+are rendered as transformers does. Conversations
 that a state drops or garbles name the states for which they count. Nothing here is needed to build or to test carat, the
 output is committed.
 """

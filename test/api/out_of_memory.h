@@ -469,7 +469,7 @@ static void act_render(struct act *a)
         {"user", "And?", NULL},
     };
     carat_tokens t = one_token();
-    char *prompt[2] = {NULL, NULL};
+    char *prompt[3] = {NULL, NULL, NULL};
     carat_render_options o;
     carat_render_options_default(&o);
     carat_calls parts = {.size = sizeof *parts.part};
@@ -483,8 +483,13 @@ static void act_render(struct act *a)
     for (int i = 0; i < parts.n; i++)
         mix(a, parts.part[i].text, parts.part[i].n_text);
     assert_true(!functions || (parts.n == 3 && parts.part[1].arguments && !parts.part[1].error));
+    o.chat_template = "gemma4";
+    o.thinking = 1;
+    DO(carat_render_json(a->model, calls, &o, NULL, &prompt[2], err));
+    mix(a, prompt[2], strlen(prompt[2]));
     o.chat_template = "gemma3";
     o.tools = NULL;
+    o.thinking = 0;
     DO(carat_render(a->model, talk, sizeof(carat_message), 3, &o, &t, &prompt[1], err));
     mix(a, prompt[1], strlen(prompt[1]));
     mix(a, t.ids, (size_t)t.n * sizeof *t.ids);
@@ -492,6 +497,7 @@ close:
     assert_int_equal(t.ids[0], 42);
     carat_free(prompt[0]);
     carat_free(prompt[1]);
+    carat_free(prompt[2]);
     carat_calls_free(&parts);
     carat_tokens_free(&t);
 }

@@ -265,6 +265,7 @@ static void facts_about_models(void **state)
     assert_int_equal(t.has_chat_template, 1);
     assert_string_not_equal(t.tokenizer, "");
     assert_string_not_equal(t.chat_template, "");
+    assert_int_equal(t.can_think, 0);
     assert_true(t.bos >= 0 && t.bos < t.n_vocab);
     assert_true(t.n_text_vocab <= t.n_vocab);
 }
@@ -396,6 +397,10 @@ static void render_refuses(void **state)
     o.tools = "{";
     FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, sizeof(carat_message), 1, &o, &ids, &text, err));
     o.tools = NULL;
+    o.thinking = 1;
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, sizeof(carat_message), 1, &o, &ids, &text, err));
+    o.chat_template = "gemma4"; /* whose tokens the vocabulary has not */
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, sizeof(carat_message), 1, &o, &ids, NULL, err));
     o.size = 1;
     FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, sizeof(carat_message), 1, &o, &ids, &text, err));
     FAILS(CARAT_E_NOT_FOUND, carat_render(gemma2, &user, sizeof(carat_message), 1, NULL, &ids, &text, err));
@@ -407,6 +412,28 @@ static void render_refuses(void **state)
         FAILS(CARAT_E_ARGUMENT, carat_render_json(tiny, bad[i], NULL, &ids, &text, err));
     assert_null(text);
     assert_int_equal(ids.n, 0);
+}
+
+/* A template by its name, as text alone: the vocabulary is of another. */
+static void render_by_name(void **state)
+{
+    (void)state;
+    static const char *const expected[2][2] = {
+        {"<bos><|turn>user\nhello<turn|>\n<|turn>model\n<|channel>thought\n<channel|>",
+         "<bos><|turn>user\nhello<turn|>\n<|turn>model\n"},
+        {"<bos><|turn>system\n<|think|>\n<turn|>\n<|turn>user\nhello<turn|>\n<|turn>model\n",
+         "<bos><|turn>system\n<|think|>\n<turn|>\n<|turn>user\nhello<turn|>\n<|turn>model\n"}};
+    const carat_message user = {"user", "hello", NULL};
+    carat_render_options o;
+    carat_render_options_default(&o);
+    for (o.thinking = 0; o.thinking < 2; o.thinking++)
+        for (int small = 0; small < 2; small++) {
+            char *text = NULL;
+            o.chat_template = small ? "gemma4-small" : "gemma4";
+            OK(carat_render(tiny, &user, sizeof(carat_message), 1, &o, NULL, &text, err));
+            assert_string_equal(text, expected[o.thinking][small]);
+            carat_free(text);
+        }
 }
 
 static void render_forms_agree(void **state)
@@ -483,6 +510,7 @@ int main(void)
         cmocka_unit_test(text_refuses),
         cmocka_unit_test(text_round_trip),
         cmocka_unit_test(render_refuses),
+        cmocka_unit_test(render_by_name),
         cmocka_unit_test(render_forms_agree),
         cmocka_unit_test(tokenizer_only),
     };
