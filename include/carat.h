@@ -321,7 +321,7 @@ typedef struct carat_engine_options {
     int decode_chunk; /* at most chunk */
     const char *decode_isa;
     const struct carat_head_options *head; /* which logits are computed (carat_generate.h); NULL: all */
-    int ple_resident; /* 1: the table of layer inputs (Gemma 3n, 4) is read into memory; 0: it stays on disk */
+    int ple_resident; /* 1: the table of layer inputs (Gemma 3n and 4) is in memory; 0: it stays on disk */
 } carat_engine_options;
 CARAT_DEFAULT(carat_engine_options)
 

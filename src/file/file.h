@@ -75,11 +75,21 @@ void ct_file_close(struct ct_file *f); /* NULL is fine */
  * touched. Does nothing when p is not in a mapping of f. Any thread. */
 void ct_file_forget(const struct ct_file *f, const void *p, size_t bytes);
 
-/* Opens the file that bytes of f at p are mapped from: *fd reads it by place (os/files.h), *at is where p lies in it,
- * *path its name, which lives as long as f. *fd is -1 for bytes that lie in memory alone: a caller's buffer, a
- * pipe. E_IO (it is gone, or another file has its name). */
-carat_status ct_file_open_place(const struct ct_file *f, const void *p, int *fd, uint64_t *at,
-                                const char **path, carat_error *err);
+/* Bytes of a mapped file that are read by place, for those who read a little of much. */
+struct ct_place {
+    int fd;           /* -1: closed */
+    uint64_t at;      /* where they begin in the file */
+    const char *path; /* its name, which lives as long as the ct_file */
+};
+/* Opens the file that bytes of f at p are mapped from; it is read wherever its name leads later. fd stays -1
+ * for bytes that lie in memory alone: a caller's buffer, a pipe. E_IO (it is gone, or another file has its
+ * name). */
+carat_status ct_place_open(struct ct_place *place, const struct ct_file *f, const void *p, carat_error *err);
+void ct_place_close(struct ct_place *place);
+/* Reads n bytes that lie `from` bytes behind the place. NULL, or why that failed. */
+const char *ct_place_read(const struct ct_place *place, void *to, size_t n, uint64_t from);
+/* Tells the system that they will be read soon. Does not wait. */
+void ct_place_ask(const struct ct_place *place, size_t n, uint64_t from);
 /* Whether those bytes are mapped from a regular file. */
 bool ct_file_on_disk(const struct ct_file *f, const void *p);
 

@@ -37,24 +37,45 @@ bool ct_file_on_disk(const struct ct_file *f, const void *p)
     return path && m->base && m->id.inode && ct_os_kind(path) == 1;
 }
 
-carat_status ct_file_open_place(const struct ct_file *f, const void *p, int *fd, uint64_t *at,
-                                const char **path, carat_error *err)
+carat_status ct_place_open(struct ct_place *place, const struct ct_file *f, const void *p, carat_error *err)
 {
     const struct ct_map *m = map_of(f, p);
     struct ct_os_id id;
 
-    *fd = -1;
+    *place = (struct ct_place){.fd = -1};
     if (!ct_file_on_disk(f, p))
         return CARAT_OK;
-    *path = path_of(f, m);
-    *at = (uint64_t)((const uint8_t *)p - m->bytes.data);
-    *fd = ct_os_open_file(*path, &id);
-    if (*fd < 0)
-        return errno ? ct_fail(err, CARAT_E_IO, "%s: cannot be opened again: %s", *path, ct_os_reason(errno))
+    place->path = path_of(f, m);
+    place->at = (uint64_t)((const uint8_t *)p - m->bytes.data);
+    place->fd = ct_os_open_file(place->path, &id);
+    if (place->fd < 0)
+        return errno ? ct_fail(err, CARAT_E_IO, "%s: cannot be opened again: %s", place->path,
+                               ct_os_reason(errno))
                      : CARAT_OK;
     if (id.device == m->id.device && id.inode == m->id.inode && id.size == m->id.size)
         return CARAT_OK;
-    ct_os_close_file(*fd);
-    *fd = -1;
-    return ct_fail(err, CARAT_E_IO, "%s: another file has taken its name since the model was opened", *path);
+    ct_place_close(place);
+    return ct_fail(err, CARAT_E_IO, "%s: another file has taken its name since the model was opened",
+                   place->path);
+}
+
+void ct_place_close(struct ct_place *place)
+{
+    if (place->fd >= 0)
+        ct_os_close_file(place->fd);
+    place->fd = -1;
+}
+
+const char *ct_place_read(const struct ct_place *place, void *to, size_t n, uint64_t from)
+{
+    int error = 0;
+
+    if (ct_os_read_at(place->fd, to, n, place->at + from, &error))
+        return NULL;
+    return error ? ct_os_reason(error) : "the file ends before it";
+}
+
+void ct_place_ask(const struct ct_place *place, size_t n, uint64_t from)
+{
+    ct_os_will_read(place->fd, place->at + from, n);
 }

@@ -3,10 +3,6 @@
  * slots than rows of a pass. */
 #include "model/ple.h"
 
-#include <stdlib.h>
-
-#include "os/files.h"
-
 int ct_ple_slots(const struct ct_weight *table, const struct ct_file *f, int max_rows, bool resident)
 {
     if (!table->data || resident || !ct_file_on_disk(f, table->data))
@@ -41,15 +37,15 @@ carat_status ct_ple_open(struct ct_ple *p, const struct ct_file *f, const struct
 {
     if (p->n_slot == 0)
         return CARAT_OK;
-    CT_TRY(ct_file_open_place(f, table->data, &p->fd, &p->at, &p->path, err));
-    p->opened = p->fd >= 0;
+    CT_TRY(ct_place_open(&p->place, f, table->data, err));
+    p->opened = p->place.fd >= 0;
     return p->opened ? CARAT_OK : ct_fail(err, CARAT_E_IO, "%s: is not a file any more", ct_file_path(f));
 }
 
 void ct_ple_close(struct ct_ple *p)
 {
     if (p->opened)
-        ct_os_close_file(p->fd);
+        ct_place_close(&p->place);
     p->opened = false;
 }
 
@@ -80,9 +76,10 @@ static int slot_for(struct ct_ple *p, int32_t row)
     return slot;
 }
 
-static uint64_t place_of(const struct ct_ple *p, int slot)
+/* Where the row of a slot begins in the table. */
+static uint64_t offset_of(const struct ct_ple *p, int slot)
 {
-    return p->at + (uint64_t)(p->row_in[slot] - 1) * p->table.row_bytes;
+    return (uint64_t)(p->row_in[slot] - 1) * p->table.row_bytes;
 }
 
 void ct_ple_ask(struct ct_ple *p, const struct ct_rows *rows)
@@ -100,7 +97,7 @@ void ct_ple_ask(struct ct_ple *p, const struct ct_rows *rows)
         p->row[i] = p->n_slot ? slot_for(p, row) : row;
     }
     for (int i = 0; i < p->n_missing; i++)
-        ct_os_will_read(p->fd, place_of(p, p->missing[i]), p->table.row_bytes);
+        ct_place_ask(&p->place, p->table.row_bytes, offset_of(p, p->missing[i]));
 }
 
 void ct_ple_await(struct ct_ple *p)
@@ -108,14 +105,14 @@ void ct_ple_await(struct ct_ple *p)
     for (int i = 0; i < p->n_missing; i++) {
         const int slot = p->missing[i];
         uint8_t *to = p->slot + (size_t)slot * p->table.row_bytes;
-        int error = 0;
-        if (ct_os_read_at(p->fd, to, p->table.row_bytes, place_of(p, slot), &error))
+        const char *why = ct_place_read(&p->place, to, p->table.row_bytes, offset_of(p, slot));
+        if (!why)
             continue;
         if (!p->error.code)
             (void)ct_fail(&p->error, CARAT_E_IO,
                           "%s: row %d of the table of layer inputs, at byte %llu, cannot be read: %s",
-                          p->path, (int)p->row_in[slot] - 1, (unsigned long long)place_of(p, slot),
-                          error ? ct_os_reason(error) : "the file ends before it");
+                          p->place.path, (int)p->row_in[slot] - 1,
+                          (unsigned long long)(p->place.at + offset_of(p, slot)), why);
         memset(to, 0, p->table.row_bytes);
         p->slot_of[p->row_in[slot] - 1] = 0; /* it is asked for again */
         p->row_in[slot] = 0;

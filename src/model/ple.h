@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ple.h: the rows of the table of layer inputs (PLE, MODEL.md) that the tokens of a pass ask for. The table is
- * gigabytes and a token reads kilobytes of it, so it stays on the disk: rows are read by place into a cache.
- * It computes nothing: forward.c says what is done with rows. */
+/* ple.h: the rows of the table of layer inputs (PLE, MODEL.md) that the tokens of a pass ask for. The table
+ * is gigabytes and a token reads kilobytes of it, so it stays on the disk: rows are read by place into a
+ * cache. It computes nothing: forward.c says what is done with rows. */
 #ifndef CT_PLE_H
 #define CT_PLE_H
 
@@ -23,10 +23,8 @@ struct ct_ple {
     int32_t *missing;   /* [max_rows] slots that the pass under way fills */
     int n_missing, next;
     uint32_t pass;
+    struct ct_place place; /* of row 0 in the file */
     bool opened;
-    int fd;
-    uint64_t at;       /* of row 0 in the file */
-    const char *path;  /* of the file, for messages */
     carat_error error; /* of the pass under way */
 };
 
