@@ -68,6 +68,16 @@ struct ct_kv {
     size_t k, v; /* where they begin in a block; the backend's own */
 };
 
+/* Feed-forwards of which each row goes through a few. */
+struct ct_expert {
+    struct ct_weight gate, up, down;
+};
+struct ct_experts {
+    int n, used;                    /* how many there are, and those of a row; 0: there are none */
+    const struct ct_expert *expert; /* [n] of one shape */
+    struct ct_weight scale;         /* [n] what each counts */
+};
+
 /* What a backend must know of the model and of the engine when it is made. */
 struct ct_backend_options {
     const char *isa;        /* the most that it may use, or NULL */
@@ -80,6 +90,9 @@ struct ct_backend_options {
     int max_ffn;
     int max_row;                 /* of a table whose rows are added; 0: there is none */
     int max_heads, max_head_dim; /* query heads of a layer; values of a head */
+    struct {
+        int n, used, cols, ffn; /* cols: what they read */
+    } max_experts;              /* of a layer; n 0: none has any */
     int n_vocab;
     struct ct_attn attn[CT_ATTN_TYPES];
     /* Called when stored bytes were packed and will not be read again, from any thread. */
@@ -124,6 +137,7 @@ struct ct_event {
     float *const *logits;
     const struct ct_kv *kv;
     int attn_type;
+    const struct ct_experts *experts;
 };
 
 /* What a verb must read and compute at least. */
@@ -229,6 +243,7 @@ struct ct_verbs {
                     const struct ct_weight *const *w);
     void (*project_geglu)(struct ct_backend *b, ct_mat out, ct_mat in, const struct ct_weight *gate,
                           const struct ct_weight *up, const struct ct_weight *reader);
+    void (*experts)(struct ct_backend *b, ct_mat out, ct_mat in, ct_mat route, const struct ct_experts *e);
     void (*project_logits)(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
                            const struct ct_weight *head, float cap);
     void (*project_some)(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
@@ -355,10 +370,12 @@ static inline void embed_add(struct ct_backend *b, ct_mat x, const struct ct_wei
         CT_TRACED(b, embed_add, (b, x, table, row, scale, times), .n_out = 1, .out = &x, .n = 1, .w = &table);
     }
 }
-/* y = rmsnorm(x) * w */
+/* y = rmsnorm(x) * w; without y nobody hears of it. */
 static inline void norm(struct ct_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w)
 {
-    CT_TRACED(b, norm, (b, y, x, w), .n_out = 1, .out = &y, .n = 1, .w = &w);
+    if (y.handle) {
+        CT_TRACED(b, norm, (b, y, x, w), .n_out = 1, .out = &y, .n = 1, .w = &w);
+    }
 }
 /* The same over each head of w->cols, in place. */
 static inline void qk_norm(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
@@ -394,6 +411,16 @@ static inline void project_geglu(struct ct_backend *b, ct_mat out, ct_mat in, co
 {
     const struct ct_weight *const w[] = {gate, up};
     CT_TRACED(b, project_geglu, (b, out, in, gate, up, reader), .n_out = 1, .out = &out, .n = 2, .w = w);
+}
+/* out = the sum of what experts make of in, those that route, their logits for each row, says (NUMERICS.md
+ * section 6). Without out nobody hears of it. */
+static inline void experts(struct ct_backend *b, ct_mat out, ct_mat in, ct_mat route,
+                           const struct ct_experts *e)
+{
+    const struct ct_weight *const w[] = {&e->scale};
+    if (out.handle) {
+        CT_TRACED(b, experts, (b, out, in, route, e), .n_out = 1, .out = &out, .n = 1, .w = w, .experts = e);
+    }
 }
 /* to[i] = in * head^T, then cap * tanh(x / cap) when cap > 0, of current rows [first, first + n); to[n]
  * points into memory of the host, at head->rows values each. */

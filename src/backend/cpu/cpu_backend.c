@@ -54,6 +54,7 @@ static void cpu_lay_out(struct ct_backend *base, const struct ct_extent *e)
     }
     ct_cpu_attention_init(b);
     ct_cpu_project_init(b);
+    ct_cpu_experts_init(b);
     b->table_row = ct_cpu_take(m, (size_t)b->base.threads * (size_t)b->o.max_row * sizeof *b->table_row);
     b->made = ct_cpu_take(m, (size_t)b->base.threads * ct_cpu_made_work(b));
     for (int i = 0; i < CT_DRAW_ARRAYS; i++)
@@ -421,6 +422,7 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
                  .is_finite = cpu_is_finite,
                  .embed = cpu_embed,
                  .embed_add = cpu_embed_add,
+                 .experts = ct_cpu_experts,
                  .norm = cpu_norm,
                  .qk_norm = cpu_qk_norm,
                  .rope = cpu_rope,

@@ -30,6 +30,16 @@ struct ct_cpu_attention {
     float *scratch; /* [thread] */
 };
 
+/* Memory of experts; cpu_experts.c says what for. */
+struct ct_cpu_experts {
+    int32_t *id, *at, *first;   /* [row][used], the same by expert, [expert + 1] where it begins there */
+    float *weight;              /* [row][used] */
+    struct ct_cpu_group *group; /* [expert] */
+    void *in, *wide;            /* inputs that are prepared */
+    int capacity;               /* rows that they have room for */
+    int n_used, n_rows;         /* experts that the rows of the last call took, and rows of all of them */
+};
+
 struct ct_cpu_backend {
     struct ct_backend base; /* what the others see: the first member */
     struct ct_backend_options o;
@@ -64,6 +74,7 @@ struct ct_cpu_backend {
     struct ct_prepared ahead;       /* what project_geglu prepared, in the memory of its output */
     const struct ct_weight *reader; /* the weight that reads it next; NULL: there is nothing ahead */
     struct ct_cpu_attention attention;
+    struct ct_cpu_experts experts;
     float *beside;    /* [thread]: a product that is worked on before it goes where it belongs */
     float *scratch;   /* [thread][CT_SCRATCH(widest input)] */
     float *table_row; /* [thread][widest row of a table] */
@@ -108,6 +119,10 @@ bool ct_cpu_reads_panels(const struct ct_cpu_backend *b, const struct ct_weight 
 /* cpu_project.c: products */
 void ct_cpu_product_verbs(struct ct_verbs *v);
 void ct_cpu_project_init(struct ct_cpu_backend *b);
+
+/* cpu_experts.c */
+void ct_cpu_experts_init(struct ct_cpu_backend *b);
+void ct_cpu_experts(struct ct_backend *b, ct_mat out, ct_mat in, ct_mat route, const struct ct_experts *e);
 
 /* cpu_kv.c: where K and V lie */
 void ct_cpu_kv_verbs(struct ct_verbs *v);

@@ -27,6 +27,19 @@ static void add_products(struct ct_cost *c, const struct ct_event *event, bool e
     }
 }
 
+/* Weights of the experts that rows took once, and two operations for each weight and row that took it. */
+static void add_experts(struct ct_cost *c, const struct ct_cpu_backend *b, const struct ct_experts *e)
+{
+    const struct ct_expert *x = &e->expert[0];
+    const struct ct_weight *const w[] = {&x->gate, &x->up, &x->down};
+
+    for (size_t i = 0; i < CT_COUNT(w) && c->rows > 0; i++) {
+        const uint64_t values = (uint64_t)w[i]->rows * (uint64_t)w[i]->cols;
+        c->bytes += (uint64_t)b->experts.n_used * ct_weight_bytes(w[i]);
+        c->operations[ct_cpu_arithmetic(w[i]->type, b->o.exact)] += 2 * values * (uint64_t)b->experts.n_rows;
+    }
+}
+
 /* Keys that several rows of a sequence see are read once; a query head takes two operations for each key
  * and value. */
 static void add_attention(struct ct_cost *c, const struct ct_event *event, const struct ct_rows *rows,
@@ -54,6 +67,8 @@ struct ct_cost ct_cpu_cost(const struct ct_backend *base, const struct ct_event 
 
     if (strncmp(event->verb, "project", 7) == 0)
         add_products(&c, event, b->o.exact);
+    else if (strcmp(event->verb, "experts") == 0)
+        add_experts(&c, b, event->experts);
     else if (strcmp(event->verb, "attend") == 0)
         add_attention(&c, event, &b->rows, b->rows.seen[event->attn_type]);
     return c;
