@@ -29,6 +29,9 @@ static carat_status same_layer(const struct ct_bisect *b, int layer, carat_error
     CT_TRY(same_number("heads of K and V", shown, ref->c.n_kv_head, test->c.n_kv_head, err));
     CT_TRY(same_number("a head of size", shown, ref->c.head_dim, test->c.head_dim, err));
     CT_TRY(same_number("a feed-forward of size", shown, ref->c.ffn, test->c.ffn, err));
+    CT_TRY(same_number("experts", shown, ref->c.n_expert, test->c.n_expert, err));
+    CT_TRY(same_number("experts of a row:", shown, ref->c.n_used, test->c.n_used, err));
+    CT_TRY(same_number("experts of size", shown, ref->c.expert_ffn, test->c.expert_ffn, err));
     CT_TRY(same_number("K and V of layer", shown, ref->c.kv_layer, test->c.kv_layer, err));
     return same_number("a gate that is cut off:", shown, ref->c.cutoff > 0, test->c.cutoff > 0, err);
 }

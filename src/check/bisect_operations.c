@@ -36,6 +36,12 @@ const struct ct_operation_info ct_operations[] = {
     [CT_OP_UP] = {"up", PLACE(up), PLACE(up), "project", true},
     [CT_OP_GEGLU] = {"geglu", PLACE(gate), PLACE(gate), "project_geglu", true},
     [CT_OP_DOWN] = {"down", PLACE(down), NONE, "project", true},
+    [CT_OP_MLP_POST_NORM] = {"mlp_post_norm", PLACE(mlp_post_norm), PLACE(down), "qk_norm"},
+    [CT_OP_ROUTER_NORM] = {"router_norm", PLACE(router_norm), PLACE(down), "norm"},
+    [CT_OP_ROUTER] = {"router", PLACE(router), PLACE(router), "project", true},
+    [CT_OP_EXPERTS_NORM] = {"experts_norm", PLACE(experts_norm), PLACE(down), "norm"},
+    [CT_OP_EXPERTS] = {"experts", PLACE(experts.scale), PLACE(down), "experts", true},
+    [CT_OP_EXPERTS_POST_NORM] = {"experts_post_norm", PLACE(experts_post_norm), PLACE(down), "residual_norm"},
     [CT_OP_FFN_POST_NORM] = {"ffn_post_norm", PLACE(ffn_post_norm), NONE, "residual_norm", .stream = true,
                              .adds = true},
     [CT_OP_CORRECT] = {"altup_correct", PLACE(altup_correct), PLACE(down), "altup_correct", .several = true},
@@ -73,7 +79,8 @@ static int width_of(const carat_engine *e, const struct ct_layer *l, enum ct_ope
     return absent ? 0 : w->rows;
 }
 
-/* The weight of an operation; NULL: it has none. GELU times up is told by gate's type. */
+/* The weight of an operation; NULL: it has none. GELU times up is told by gate's type, and experts by that of
+ * the first one's. */
 static const struct ct_weight *operation_weight(const carat_engine *e, enum ct_operation op, int layer)
 {
     const struct ct_weights *w = &e->model->weights;
@@ -91,7 +98,10 @@ static const struct ct_weight *operation_weight(const carat_engine *e, enum ct_o
     if (of_model[op])
         return of_model[op];
     const int place = ct_operations[op].place;
-    return place == CT_NO_LAYER ? NULL : weight_at(&w->layer[e->first_layer + layer], place);
+    const struct ct_layer *l = &w->layer[e->first_layer + layer];
+    if (op == CT_OP_EXPERTS)
+        return l->experts.n ? &l->experts.expert->gate : NULL;
+    return place == CT_NO_LAYER ? NULL : weight_at(l, place);
 }
 
 static void name_operation(struct ct_bisect *b, enum ct_operation op, int layer)

@@ -482,8 +482,8 @@ static carat_status begin_side(struct side *s, carat_error *err)
 {
     const carat_engine *e = s->engine;
     const struct ct_pass *p = &e->pass;
-    const size_t widest =
-        (size_t)CT_MAX(CT_MAX(CT_MAX(p->x.cols, p->q.cols), CT_MAX(p->k.cols, p->ffn.cols)), p->inputs.cols);
+    const size_t widest = (size_t)CT_MAX(CT_MAX(CT_MAX(p->x.cols, p->q.cols), CT_MAX(p->k.cols, p->ffn.cols)),
+                                         CT_MAX(p->fit.cols, p->inputs.cols));
     const size_t apart = (size_t)s->both->b->n_rows * (size_t)p->ffn.cols;
     carat_session_options o = {.size = sizeof o, .watch = bisect_watch, .user = s};
 

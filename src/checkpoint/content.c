@@ -171,6 +171,8 @@ static void describe(struct ct_hash *state, const struct ct_config *c)
         const struct ct_layer_config *l = &c->layer[i];
         LINE(state, "%d %d %d %d %d %.9g %.9g\n", l->n_head, l->n_kv_head, l->head_dim, l->ffn, l->attn_type,
              (double)l->attn_scale, (double)l->attn_cap);
+        if (l->n_expert) /* of Gemma 4 26B-A4B alone, likewise */
+            LINE(state, "experts %d %d %d\n", l->n_expert, l->n_used, l->expert_ffn);
         if (l->cutoff > 0) /* Gemma 3n; others are told as before there was one */
             LINE(state, "%.9g\n", (double)l->cutoff);
     }

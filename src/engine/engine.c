@@ -48,6 +48,7 @@ static struct ct_backend_options backend_options(const struct carat_model *m, co
         .norm_eps = c->norm_eps,
         .max_row = c->ple_width * c->ple_layers,
         .max_input = CT_MAX(c->hidden, c->ple_width * c->ple_layers),
+        .max_experts = {.cols = c->hidden},
         .n_vocab = c->n_vocab,
         .done_with = done_with,
         .user = (void *)(uintptr_t)m,
@@ -61,6 +62,10 @@ static struct ct_backend_options backend_options(const struct carat_model *m, co
         b.max_heads = CT_MAX(b.max_heads, l->n_head);
         b.max_head_dim = CT_MAX(b.max_head_dim, l->head_dim);
         b.max_input = CT_MAX(b.max_input, CT_MAX(l->ffn, l->n_head * l->head_dim));
+        b.max_input = CT_MAX(b.max_input, l->expert_ffn);
+        b.max_experts.n = CT_MAX(b.max_experts.n, l->n_expert);
+        b.max_experts.used = CT_MAX(b.max_experts.used, l->n_used);
+        b.max_experts.ffn = CT_MAX(b.max_experts.ffn, l->expert_ffn);
     }
     return b;
 }
@@ -102,7 +107,7 @@ static void engine_lay_out(struct carat_engine *e)
     const struct ct_config *c = &e->config;
     struct ct_backend *b = e->backend;
     const carat_plan *p = &e->plan;
-    size_t n = (size_t)p->chunk, sessions = (size_t)p->sessions, outcomes = ct_outcomes(e);
+    size_t n = (size_t)p->chunk, sessions = (size_t)p->sessions, outcomes = ct_outcomes(e), experts = 0;
 
     b->verb.lay_out(b, &(struct ct_extent){p->chunk, p->context, p->sessions});
     ct_kv_cache_init(
@@ -113,6 +118,9 @@ static void engine_lay_out(struct carat_engine *e)
     ct_ple_init(&e->pass.ple, b, &e->model->weights.ple, p->chunk,
                 ct_ple_slots(&e->model->weights.ple, e->model->file, p->chunk, e->resident));
     e->weights.layer = b->verb.alloc_host(b, (size_t)c->n_layer * sizeof *e->weights.layer);
+    for (int i = 0; i < c->n_layer; i++)
+        experts += (size_t)c->layer[i].n_expert;
+    e->expert = b->verb.alloc_host(b, experts * sizeof *e->expert);
     e->token = b->verb.alloc_host(b, n * sizeof *e->token);
     e->position = b->verb.alloc_host(b, n * sizeof *e->position);
     e->sequence = b->verb.alloc_host(b, n * sizeof *e->sequence);
@@ -414,7 +422,7 @@ static carat_status load_weights(struct carat_engine *e, const carat_engine_opti
     const struct ct_weights stored = stored_weights(e);
 
     b->verb.load_begin(b, o->progress, o->user);
-    ct_weights_pack(&e->weights, &stored, &e->config, e->weights.layer, b, e->head.aside);
+    ct_weights_pack(&e->weights, &stored, &e->config, e->weights.layer, e->expert, b, e->head.aside);
     if (e->resident && stored.ple.data)
         b->verb.pack_weight(b, stored.ple); /* stays where it is mapped, and is read */
     for (int i = 0; i < e->config.n_layer; i++)

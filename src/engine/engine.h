@@ -28,6 +28,7 @@ struct carat_engine {
     int first_layer;           /* of the model, that runs */
     struct ct_config config;   /* the model's, with the layers that run */
     struct ct_weights weights; /* theirs, as the backend packs them */
+    struct ct_expert *expert;  /* of all their layers */
     struct ct_kv_cache cache;
     struct ct_snapshots snapshots;
     size_t kv_bytes; /* of the pool; 0: full contexts */

@@ -39,7 +39,10 @@ enum {
     INPUTS = -5,
     INPUTS_PROJ = -6,
     STREAMS = -7,
-    BACK = -8
+    BACK = -8,
+    EXPERT_GATE = -9,
+    EXPERT_UP = -10,
+    EXPERT_DOWN = -11
 };
 #define PLACE(weight) (int)offsetof(struct ct_layer, weight)
 static const struct operation {
@@ -67,6 +70,10 @@ static const struct operation {
     {"gate", "project_geglu", PLACE(gate)},
     {"up", "project_geglu", PLACE(up)},
     {"down", "project", PLACE(down)},
+    {"router", "project", PLACE(router)},
+    {"expert_gate", "project", EXPERT_GATE},
+    {"expert_up", "project", EXPERT_UP},
+    {"expert_down", "project", EXPERT_DOWN},
     {"stream_correction", "altup_correct", PLACE(altup_correct)},
     {"input_gate", "project", PLACE(input_gate)},
     {"input_projection", "project", PLACE(input_proj)},
@@ -79,7 +86,10 @@ static const struct operation {
 /* The weight of an operation in a layer; NULL: it has none. */
 static const struct ct_weight *explained_weight(const carat_engine *e, const struct operation *o, int layer)
 {
+    static const struct ct_expert no_expert;
     const struct ct_weights *w = &e->weights;
+    const struct ct_experts *all = &w->layer[layer].experts;
+    const struct ct_expert *expert = all->n ? all->expert : &no_expert;
 
     return o->place == NONE          ? NULL
            : o->place == EMBED       ? &w->embed
@@ -89,6 +99,9 @@ static const struct ct_weight *explained_weight(const carat_engine *e, const str
            : o->place == INPUTS_PROJ ? &w->ple_proj
            : o->place == STREAMS     ? &w->stream_proj[0]
            : o->place == BACK        ? &w->stream_unproj[0]
+           : o->place == EXPERT_GATE ? &expert->gate
+           : o->place == EXPERT_UP   ? &expert->up
+           : o->place == EXPERT_DOWN ? &expert->down
                                      : (const struct ct_weight *)((const char *)&w->layer[layer] + o->place);
 }
 

@@ -144,8 +144,8 @@ carat_status ct_tap_begin(carat_engine *e, carat_tap_callback callback, void *us
 {
     const struct ct_pass *p = &e->pass;
     size_t chunk = (size_t)e->plan.chunk;
-    size_t widest =
-        (size_t)CT_MAX(CT_MAX(CT_MAX(p->x.cols, p->q.cols), CT_MAX(p->k.cols, p->ffn.cols)), p->inputs.cols);
+    size_t widest = (size_t)CT_MAX(CT_MAX(CT_MAX(p->x.cols, p->q.cols), CT_MAX(p->k.cols, p->ffn.cols)),
+                                   CT_MAX(p->fit.cols, p->inputs.cols));
     struct ct_tap *t = calloc(1, sizeof *t + chunk * (widest * sizeof *t->values + sizeof *t->position));
 
     if (!t)

@@ -7,7 +7,8 @@
 #include "backend/backend.h"
 #include "file/file.h"
 
-#define CT_MAX_LAYERS 256
+#define CT_MAX_LAYERS   256
+#define CT_MOST_EXPERTS 1024 /* of a layer */
 
 /* The tensor of GGUF that says attn[CT_GLOBAL].rotated, and is no weight; and the metadata key that says it
  * in a packed file of such a model. */
@@ -25,7 +26,8 @@ struct ct_layer_config {
     int kv_layer;  /* whose K and V it reads: its own, or those of an earlier layer of its type */
     bool v_is_k;   /* V is what K is before its norm: one weight makes both */
     float attn_scale, attn_cap;
-    float cutoff; /* deviations above its mean that gate loses; 0: none */
+    float cutoff;                     /* deviations above its mean that gate loses; 0: none */
+    int n_expert, n_used, expert_ffn; /* experts beside its feed-forward; of a row; their width. 0: none */
 };
 
 struct ct_config {

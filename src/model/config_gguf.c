@@ -389,6 +389,19 @@ static void gguf_altup(struct reader *r, struct ct_config *c)
     }
 }
 
+/* Feed-forwards beside that of a layer, of which a router chooses some for each row. */
+static void gguf_experts(struct reader *r, struct ct_config *c)
+{
+    if (!r->arch->v_norms)
+        return;
+    const int n = gguf_integer(r, "expert_count", 0, 0, CT_MOST_EXPERTS);
+    if (n == 0 || r->status)
+        return;
+    const int used = gguf_count(r, "expert_used_count", -1, n);
+    const int ffn = gguf_count(r, "expert_feed_forward_length", -1, 1 << 20);
+    ct_family_give_experts(c, n, used, ffn);
+}
+
 /* Of each kind all pairs turn, or those that rope_freqs says: a shorter dimension would mean others. */
 static void gguf_whole_heads(struct reader *r, const struct ct_config *c)
 {
@@ -433,19 +446,6 @@ static void gguf_kinds(struct reader *r, struct ct_config *c)
                             ct_file_path(r->f), key, (unsigned long long)type->offset);
 }
 
-/* What some members of Gemma 4 have and carat does not run yet. */
-static void gguf_refuse_parts(struct reader *r)
-{
-    char key[128];
-    const struct ct_meta *experts = ct_file_meta(r->f, gguf_key(r, "expert_count", key));
-
-    if (r->arch->v_norms && gguf_integer(r, "expert_count", 0, 0, 1 << 16) > 0)
-        r->status =
-            ct_fail(r->err, CARAT_E_UNSUPPORTED,
-                    "%s: metadata key \"%s\" at byte %llu means experts, which carat does not run yet",
-                    ct_file_path(r->f), key, (unsigned long long)experts->offset);
-}
-
 /* Every token needs a row: its id comes from the tokenizer and is not looked at again. */
 static void gguf_vocabulary(struct reader *r, struct ct_config *c)
 {
@@ -485,10 +485,10 @@ carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, c
     c->max_context = gguf_count(&r, "context_length", 8192, 1 << 24);
     c->norm_eps = (float)gguf_number(&r, "attention.layer_norm_rms_epsilon", CT_NORM_EPS, 0, 1);
     c->logit_cap = (float)gguf_number(&r, "final_logit_softcapping", (double)cap, 0, 1e6);
-    gguf_refuse_parts(&r);
     gguf_pattern(&r, c);
     gguf_layers(&r, c);
     gguf_kv(&r, c);
+    gguf_experts(&r, c);
     gguf_kinds(&r, c);
     c->embed_scale_override = gguf_number_at(&r, "carat.embedding_scale", 0, 0, 1e6);
     gguf_vocabulary(&r, c);

@@ -304,6 +304,34 @@ static void hf_altup(struct reader *r, struct ct_config *c, const struct ct_arch
     hf_cutoffs(r, c);
 }
 
+/* A count that the class leaves open. */
+static int hf_needed(struct reader *r, const char *key, const char *by, int hi)
+{
+    if (!r->status && !ct_json_given(r->o, key))
+        r->status =
+            ct_fail(r->err, CARAT_E_FORMAT, "%s: %s%s is missing, which %s needs: an integer from 1 to %d",
+                    r->path, r->within, key, by, hi);
+    return hf_count(r, key, 1, hi);
+}
+
+/* Feed-forwards beside that of a layer, of which a router chooses some for each row. */
+static void hf_experts(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
+{
+    const char *const by = "enable_moe_block";
+
+    if (!a->v_norms || !hf_flag(r, by, false))
+        return;
+    const int n = hf_needed(r, "num_experts", by, CT_MOST_EXPERTS);
+    const int used = hf_needed(r, "top_k_experts", by, CT_MOST_EXPERTS);
+    const int ffn = hf_needed(r, "moe_intermediate_size", by, 1 << 20);
+    if (!r->status && used > n) {
+        char expected[64];
+        snprintf(expected, sizeof expected, "expected at most num_experts = %d", n);
+        hf_refuse_key(r, CARAT_E_FORMAT, "top_k_experts", expected);
+    }
+    ct_family_give_experts(c, n, used, ffn);
+}
+
 /* What global layers of Gemma 4 have of their own; in what transformers saves again it stands layer by
  * layer. */
 static void hf_global_layers(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
@@ -349,14 +377,6 @@ static void hf_check_kinds(struct reader *r, const struct ct_config *c)
                                 "%s: layer %d has heads of %d values, others of its kind have %d", r->path, i,
                                 l->head_dim, of_kind);
     }
-}
-
-/* What some members of Gemma 4 have and carat does not run yet. */
-static void hf_refuse_parts(struct reader *r, const struct ct_architecture *a)
-{
-    if (a->v_norms && hf_flag(r, "enable_moe_block", false))
-        hf_refuse_key(r, CARAT_E_UNSUPPORTED, "enable_moe_block",
-                      "which means experts, which carat does not run yet");
 }
 
 /* Window and rotary embedding of local and of global layers, in the older spelling and in that of
@@ -418,6 +438,7 @@ static void hf_text(struct reader *r, struct ct_config *c, const struct ct_archi
     hf_shared_layers(r, c, a);
     hf_layer_inputs(r, c, a);
     hf_altup(r, c, a);
+    hf_experts(r, c, a);
     hf_kinds(r, c, a);
     hf_check_kinds(r, c);
 }
@@ -515,7 +536,6 @@ static carat_status hf_root(struct reader *r, const struct ct_json_value *root, 
 
     CT_TRY(hf_architecture(r, root, &a, &nested));
     CT_TRY(hf_refuse(r, root));
-    hf_refuse_parts(r, a);
     hf_text(r, c, a);
     c->multimodal = nested;
     if (nested && a->pictures_last) {

@@ -166,6 +166,15 @@ bool ct_member_scales_by_width(const struct ct_architecture *a, int n_layer)
     return false;
 }
 
+void ct_family_give_experts(struct ct_config *c, int n, int used, int ffn)
+{
+    for (int i = 0; i < c->n_layer; i++) {
+        c->layer[i].n_expert = n;
+        c->layer[i].n_used = used;
+        c->layer[i].expert_ffn = ffn;
+    }
+}
+
 int ct_family_share_kv(struct ct_config *c, int n)
 {
     int owner[CT_ATTN_TYPES] = {-1, -1};

@@ -78,5 +78,7 @@ bool ct_member_scales_by_width(const struct ct_architecture *a, int n_layer);
 int ct_family_share_kv(struct ct_config *c, int n);
 /* The first ten of more layers cut their gates off, as in Gemma 3n where a file does not say which do. */
 void ct_family_cut_off(struct ct_config *c);
+/* Every layer has n experts of that width, of which a row goes through so many. */
+void ct_family_give_experts(struct ct_config *c, int n, int used, int ffn);
 
 #endif

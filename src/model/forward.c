@@ -12,6 +12,8 @@ void ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_w
     const struct ct_config *c = p->config;
     const ct_mat x = p->x;           /* [rows][hidden] the residual stream */
     const ct_mat h = p->h;           /* [rows][hidden] what a block reads, then what it gives */
+    const ct_mat r = p->r;           /* [rows][hidden] what the router reads, then experts */
+    const ct_mat e = p->e;           /* [rows][hidden] and what these give */
     const ct_mat inputs = p->inputs; /* [rows][layers][ple_width] what each layer is told of the token */
 
     p->layer = 0;
@@ -33,6 +35,7 @@ void ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_w
         const ct_mat v = made_by(&l->v, p->v);        /* [rows][n_kv_head][head_dim] and what it tells then */
         const ct_mat a = made_by(&l->q, p->a);        /* [rows][n_head][head_dim] what each head found */
         const ct_mat ffn = made_by(&l->gate, p->ffn); /* [rows][ffn] the wider layer of the feed-forward */
+        const ct_mat fit = made_by(&l->router, p->fit); /* [rows][experts] how well each would suit a row */
         const ct_mat u = made_by(&l->input_gate, p->u); /* [rows][ple_width] what it takes of its input */
         const ct_mat told = made_by(&l->input_proj, h); /* [rows][hidden] and makes of it */
 
@@ -55,6 +58,14 @@ void ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_w
         norm(b, h, x, &l->ffn_norm);
         project_geglu(b, ffn, h, &l->gate, &l->up, &l->down); /* gelu(gate) * up, which down reads */
         project(b, h, ffn, &l->down);
+
+        /* Experts (Gemma 4 26B-A4B): beside it, through a few of many narrow ones, as a router chooses. */
+        parts_norm(b, h, &l->mlp_post_norm);
+        norm(b, r, x, &l->router_norm);
+        project(b, fit, r, &l->router);
+        norm(b, r, x, &l->experts_norm);
+        experts(b, e, r, fit, &l->experts);
+        residual_norm(b, h, e, &l->experts_post_norm); /* h += norm(e) */
         residual_norm(b, x, h, &l->ffn_post_norm);
 
         /* Its own input; most members have none. */

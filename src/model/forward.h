@@ -10,10 +10,10 @@ struct ct_pass {
     struct ct_backend *backend;
     const struct ct_config *config;
     const struct ct_weights *weights;
-    int last_kv;                                 /* the last layer that stores K and V of its own */
-    int layer;                                   /* the one under way, for those who watch */
-    ct_mat x, h, q, k, v, a, ffn, inputs, u;     /* forward.c says what they hold, and their shapes */
-    ct_mat stream[CT_STREAMS], side, narrow, up; /* of Gemma 3n: forward_3n.c */
+    int last_kv;                                        /* the last layer that stores K and V of its own */
+    int layer;                                          /* the one under way, for those who watch */
+    ct_mat x, h, q, k, v, a, ffn, r, fit, e, inputs, u; /* forward.c says what they hold, and their shapes */
+    ct_mat stream[CT_STREAMS], side, narrow, up;        /* of Gemma 3n: forward_3n.c */
     struct ct_ple ple;
 };
 

@@ -5,7 +5,7 @@
 void ct_pass_init(struct ct_pass *p, struct ct_backend *b, const struct ct_config *c,
                   const struct ct_weights *w, int max_rows)
 {
-    int q = 0, kv = 0, ffn = 0; /* the widest of any layer */
+    int q = 0, kv = 0, ffn = 0, fit = 0; /* the widest of any layer */
     int last_kv = 0;
 
     for (int i = 0; i < c->n_layer; i++) {
@@ -13,6 +13,7 @@ void ct_pass_init(struct ct_pass *p, struct ct_backend *b, const struct ct_confi
         q = CT_MAX(q, l->n_head * l->head_dim);
         kv = CT_MAX(kv, l->n_kv_head * l->head_dim);
         ffn = CT_MAX(ffn, l->ffn);
+        fit = CT_MAX(fit, l->n_expert);
         if (l->kv_layer == i)
             last_kv = i;
     }
@@ -29,6 +30,11 @@ void ct_pass_init(struct ct_pass *p, struct ct_backend *b, const struct ct_confi
         .a = b->verb.alloc(b, max_rows, q),
         .ffn = b->verb.alloc(b, max_rows, ffn),
     };
+    if (fit) {
+        p->r = b->verb.alloc(b, max_rows, c->hidden);
+        p->fit = b->verb.alloc(b, max_rows, fit);
+        p->e = b->verb.alloc(b, max_rows, c->hidden);
+    }
     for (int i = 0; i < CT_STREAMS && c->altup; i++)
         p->stream[i] = b->verb.alloc(b, max_rows, c->hidden);
     if (c->altup) {

@@ -4,7 +4,7 @@
  * containers. src/file names files that are no checkpoint at all, src/quant stored types. */
 #include "model/refuse.h"
 
-#define RUNS "it runs Gemma 1, 2, 3, 3n, FunctionGemma and dense models of Gemma 4"
+#define RUNS "it runs Gemma 1, 2, 3, 3n, 4 and FunctionGemma"
 
 #define PLAIN                                                                                                \
     "carat reads plain safetensors (BF16, F16, F32) and quantised GGUF files: open the original or a GGUF "  \

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weights.c: the weights of a model as one table of slots. Shapes follow from the config; a tensor that
- * contradicts it is refused here, so that kernels can trust every size. How a container names and holds
- * tensors is told by its struct ct_container (weights_container.h), which is chosen once, in
- * ct_weights_bind. */
+ * contradicts it is refused (weights_tensor.c). How a container names and holds tensors is told by its struct
+ * ct_container (weights_container.h), which is chosen once, in ct_weights_bind. */
 #include "model/weights_container.h"
 
 enum { MOST_NAMED = 5 }; /* missing tensors in one message */
@@ -23,7 +22,9 @@ struct slot {
         INPUTS,
         OUT_SCALES,
         ALTUP,
-        ALTUP_SCALES
+        ALTUP_SCALES,
+        EXPERTS,
+        ROUTER
     } when; /* the layer has it */
 };
 
@@ -42,6 +43,12 @@ static const struct slot slots[] = {
     {"ffn_up", AT(up), true, CT_DIM_FFN, CT_DIM_HIDDEN, ALWAYS},
     {"ffn_down", AT(down), true, CT_DIM_HIDDEN, CT_DIM_FFN, ALWAYS},
     {"post_ffw_norm", AT(ffn_post_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, POST_NORMS},
+    {"post_ffw_norm_1", AT(mlp_post_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, EXPERTS},
+    {"ffn_gate_inp_scale", AT(router_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, ROUTER},
+    {"ffn_gate_inp", AT(router), true, CT_DIM_EXPERTS, CT_DIM_HIDDEN, ROUTER},
+    {"pre_ffw_norm_2", AT(experts_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, EXPERTS},
+    {"ffn_down_exps_scale", AT(experts.scale), false, CT_DIM_ONE, CT_DIM_EXPERTS, EXPERTS},
+    {"post_ffw_norm_2", AT(experts_post_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, EXPERTS},
     {"inp_gate", AT(input_gate), true, CT_DIM_PLE, CT_DIM_HIDDEN, INPUTS},
     {"proj", AT(input_proj), true, CT_DIM_HIDDEN, CT_DIM_PLE, INPUTS},
     {"post_norm", AT(input_norm), false, CT_DIM_ONE, CT_DIM_HIDDEN, INPUTS},
@@ -75,6 +82,35 @@ static const struct slot model_slots[] = {
     {"altup_unembd_proj.2", AT_MODEL(stream_unproj[2]), true, CT_DIM_HIDDEN, CT_DIM_HIDDEN, ALTUP},
 };
 
+/* Of each expert: parts of tensors that hold them all, one behind the other, each with so many parts. */
+#define AT_EXPERT(field) offsetof(struct ct_expert, field)
+static const struct part {
+    struct slot slot;
+    const char *whole;
+    int at, of;
+} parts[] = {
+    {{"ffn_gate_exps", AT_EXPERT(gate), true, CT_DIM_EXPERT_FFN, CT_DIM_HIDDEN, EXPERTS},
+     "ffn_gate_up_exps",
+     0,
+     2},
+    {{"ffn_up_exps", AT_EXPERT(up), true, CT_DIM_EXPERT_FFN, CT_DIM_HIDDEN, EXPERTS},
+     "ffn_gate_up_exps",
+     1,
+     2},
+    {{"ffn_down_exps", AT_EXPERT(down), true, CT_DIM_HIDDEN, CT_DIM_EXPERT_FFN, EXPERTS},
+     "ffn_down_exps",
+     0,
+     1},
+};
+enum { PART_NAME = 32 };
+
+/* What the part of an expert is called where each lies by itself. */
+static const char *part_name(const struct part *p, int expert, char name[PART_NAME])
+{
+    snprintf(name, PART_NAME, "%s.%d", p->slot.name, expert);
+    return name;
+}
+
 /* Whether the layer, or for one of the whole model any, has the slot. */
 static bool has_slot(const struct slot *s, const struct ct_config *c, int layer)
 {
@@ -88,7 +124,9 @@ static bool has_slot(const struct slot *s, const struct ct_config *c, int layer)
                                                      [INPUTS] = c->ple_width > 0,
                                                      [OUT_SCALES] = c->out_scales,
                                                      [ALTUP] = c->altup,
-                                                     [ALTUP_SCALES] = c->altup_scales};
+                                                     [ALTUP_SCALES] = c->altup_scales,
+                                                     [EXPERTS] = l->n_expert > 0,
+                                                     [ROUTER] = l->n_expert > 0};
     return has[s->when];
 }
 
@@ -105,7 +143,7 @@ static const struct slot *next_slot(const struct slot *s, const struct ct_config
     return NULL;
 }
 
-/* of: a struct ct_layer, or for slots of the whole model struct ct_weights. */
+/* of: a struct ct_layer; for slots of the whole model struct ct_weights, for parts struct ct_expert. */
 static struct ct_weight *slot_weight(const void *of, const struct slot *s)
 {
     return (struct ct_weight *)((uintptr_t)of + s->at);
@@ -165,119 +203,10 @@ static void count_unused(const struct ct_binding *b)
             b->w->unused = ct_file_tensor(b->f, i)->name;
 }
 
-/* ---- shapes ---- */
-
-/* Bytes of a row, or of a panel; false for a type that has no such rows. */
-static bool stored_row_bytes(const struct ct_tensor *t, int cols, size_t *bytes)
+/* What divides values made of the stream by the root of its width. */
+static float root_of_width(const struct ct_config *c)
 {
-    if (!ct_type_row_bytes(t->type, (size_t)cols, bytes))
-        return false;
-    if (t->interleaved)
-        *bytes = ct_backend_panel_size(t->type, cols);
-    return *bytes > 0;
-}
-
-/* How many of them there are. */
-static size_t stored_rows(const struct ct_tensor *t, int rows)
-{
-    return t->interleaved ? ((size_t)rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS : (size_t)rows;
-}
-
-static carat_status check_shape(const struct ct_binding *b, const struct ct_tensor *t, int rows, int cols)
-{
-    const char *const *key = b->origin->key, *types = b->origin->types;
-    size_t row_bytes;
-    char all_types[CT_TYPE_LIST];
-
-    if (t->type == CT_TYPE_COUNT)
-        return ct_fail(b->err, CARAT_E_UNSUPPORTED,
-                       "%s: tensor %s at byte %llu is stored as %s, which carat does not read; it reads %s%s",
-                       t->file, t->name, (unsigned long long)t->offset, t->type_name,
-                       types ? types : ct_file_types(all_types),
-                       types ? "" : "; the same model as a Q4_0, Q4_K_M or Q8_0 file works");
-    bool vector = rows == 1 && t->n_dim == 1 && t->dim[0] == cols;
-    bool matrix = t->n_dim == 2 && t->dim[0] == rows && t->dim[1] == cols;
-    if (!vector && !matrix) {
-        char found[96], expected[32];
-        size_t n = 0;
-        for (int i = 0; i < t->n_dim; i++)
-            n +=
-                (size_t)snprintf(found + n, sizeof found - n, "%s%lld", i ? " x " : "", (long long)t->dim[i]);
-        snprintf(expected, sizeof expected, rows == 1 ? "%d" : "%d x %d", rows == 1 ? cols : rows, cols);
-        return ct_fail(b->err, CARAT_E_FORMAT,
-                       "%s: tensor %s at byte %llu has shape [%s], expected [%s] from the configuration "
-                       "(%s%s%s)",
-                       t->file, t->name, (unsigned long long)t->offset, found, expected,
-                       rows == 1 ? "" : key[b->rows], rows == 1 ? "" : " x ", key[b->cols]);
-    }
-    bool panels = b->container->prepared && rows > 1 && b->rows != CT_DIM_PLE_ROWS &&
-                  ct_backend_panel_size(t->type, cols) > 0;
-    if (t->interleaved != panels)
-        return ct_fail(b->err, CARAT_E_FORMAT, "%s: tensor %s at byte %llu lies in %s, expected %s", t->file,
-                       t->name, (unsigned long long)t->offset, t->interleaved ? "panels" : "rows",
-                       panels ? "panels" : "rows");
-    if (!stored_row_bytes(t, cols, &row_bytes) || row_bytes * stored_rows(t, rows) != t->size)
-        return ct_fail(b->err, CARAT_E_FORMAT,
-                       "%s: tensor %s at byte %llu has %zu bytes, which is not %d rows of %d %s values",
-                       t->file, t->name, (unsigned long long)t->offset, t->size, rows, cols, t->type_name);
-    return CARAT_OK;
-}
-
-static carat_status point_at(const struct ct_binding *b, struct ct_weight *w, const struct ct_tensor *t,
-                             int rows, int cols)
-{
-    size_t row_bytes = 0;
-
-    CT_TRY(check_shape(b, t, rows, cols));
-    stored_row_bytes(t, cols, &row_bytes);
-    *w = (struct ct_weight){.type = t->type,
-                            .layout = b->rows == CT_DIM_PLE_ROWS ? CT_LAYOUT_TABLE
-                                      : t->interleaved           ? CT_LAYOUT_PANELS
-                                                                 : CT_LAYOUT_ROWS,
-                            .rows = rows,
-                            .cols = cols,
-                            .row_bytes = row_bytes,
-                            .data = t->data,
-                            .scale = t->scale};
-    return CARAT_OK;
-}
-
-static carat_status bind_matrix(struct ct_binding *b, struct ct_weight *w, const struct ct_tensor *t,
-                                int rows, int cols)
-{
-    CT_TRY(point_at(b, w, t, rows, cols));
-    b->w->bytes += t->size;
-    b->w->n_parameter += (uint64_t)rows * (uint64_t)cols;
-    return CARAT_OK;
-}
-
-/* A vector of the arena. */
-static struct ct_weight made_vector(const float *v, int n)
-{
-    return (struct ct_weight){CT_F32, CT_LAYOUT_ROWS, 1, n, (size_t)n * sizeof *v, v, 1, false};
-}
-
-/* A prepared file has it as the vector that it becomes. */
-static carat_status bind_small(struct ct_binding *b, struct ct_weight *w, const struct ct_tensor *t, int rows,
-                               int cols)
-{
-    const int n = rows * cols;
-    const bool whole = b->container->prepared;
-
-    CT_TRY(check_shape(b, t, whole ? 1 : rows, whole ? n : cols));
-    float *v = ct_arena_push(b->arena, (size_t)n, sizeof *v);
-    if (!v)
-        return ct_no_memory(b->err, t->file);
-    ct_dequantize(t->type, v, t->data, (size_t)n);
-    for (int i = 0; i < n; i++) {
-        v[i] = v[i] * t->scale;
-        if (b->c->norm_plus_one && !b->container->prepared)
-            v[i] = v[i] + 1.0f;
-    }
-    *w = made_vector(v, n);
-    b->w->bytes += t->size;
-    b->w->n_parameter += (uint64_t)n;
-    return CARAT_OK;
+    return (float)(1 / __builtin_sqrt((double)c->hidden));
 }
 
 static int dim_of(const struct ct_config *c, const struct ct_layer_config *l, enum ct_dim dim)
@@ -294,7 +223,9 @@ static int dim_of(const struct ct_config *c, const struct ct_layer_config *l, en
                                 [CT_DIM_PLE_ROWS] = c->ple_rows,
                                 [CT_DIM_STREAMS] = CT_STREAMS,
                                 [CT_DIM_COEFS] = CT_STREAMS * CT_STREAMS,
-                                [CT_DIM_LAUREL] = c->laurel_rank};
+                                [CT_DIM_LAUREL] = c->laurel_rank,
+                                [CT_DIM_EXPERTS] = l->n_expert,
+                                [CT_DIM_EXPERT_FFN] = l->expert_ffn};
     return value[dim];
 }
 
@@ -312,8 +243,10 @@ static carat_status bind_slot(struct ct_binding *b, struct ct_weight *w, const s
         note_missing(b, name);
         return CARAT_OK;
     }
-    return (s->matrix ? bind_matrix : bind_small)(b, w, t, dim_of(b->c, l, s->rows),
-                                                  dim_of(b->c, l, s->cols));
+    if (s->matrix)
+        return ct_bind_matrix(b, w, t, dim_of(b->c, l, s->rows), dim_of(b->c, l, s->cols));
+    return ct_bind_small(b, w, t, dim_of(b->c, l, s->rows), dim_of(b->c, l, s->cols),
+                         s->when == ROUTER ? root_of_width(b->c) : 1);
 }
 
 static carat_status bind_slots(struct ct_binding *b, const void *of, const struct ct_layer_config *l,
@@ -331,6 +264,80 @@ static void pass_over(struct ct_binding *b, const char *name)
 
     if (t)
         b->used[t - ct_file_tensor(b->f, 0)] = true;
+}
+
+/* Refuses a tensor of all experts that has another shape. */
+static carat_status check_experts(const struct ct_binding *b, const struct ct_tensor *t, const struct part *p,
+                                  int n, int rows, int cols)
+{
+    const char *const *key = b->origin->key;
+    char found[96];
+
+    if (t->n_dim == 3 && t->dim[0] == n && t->dim[1] == (int64_t)p->of * rows && t->dim[2] == cols)
+        return CARAT_OK;
+    return ct_fail(
+        b->err, CARAT_E_FORMAT,
+        "%s: tensor %s at byte %llu has shape [%s], expected [%d x %d x %d] from the configuration "
+        "(%s x %s%s x %s)",
+        t->file, t->name, (unsigned long long)t->offset, ct_shape_text(t, found), n, p->of * rows, cols,
+        key[CT_DIM_EXPERTS], p->of == 2 ? "2 * " : "", key[p->slot.rows], key[p->slot.cols]);
+}
+
+/* One part of all experts of a layer: rows of one tensor, or tensors where each is packed by itself. */
+static carat_status bind_part(struct ct_binding *b, struct ct_expert *experts, int layer,
+                              const struct part *p)
+{
+    const struct ct_layer_config *l = &b->c->layer[layer];
+    const int rows = dim_of(b->c, l, p->slot.rows), cols = dim_of(b->c, l, p->slot.cols);
+    const size_t n = (size_t)(l->n_expert * p->of);
+    char name[CT_TENSOR_NAME], slot[PART_NAME];
+
+    assert(b->container->find);
+    for (int e = 0; e < l->n_expert && b->container->prepared; e++) {
+        struct slot one = p->slot;
+        one.name = part_name(p, e, slot);
+        CT_TRY(bind_slot(b, slot_weight(&experts[e], &p->slot), l, layer, &one));
+    }
+    if (b->container->prepared)
+        return CARAT_OK;
+    b->container->name(name, b->w, b->c, p->whole, layer);
+    const struct ct_tensor *t = find_named(b, name);
+    if (!t && p->at == 0)
+        note_missing(b, name);
+    if (!t)
+        return CARAT_OK;
+    CT_TRY(check_experts(b, t, p, l->n_expert, rows, cols));
+    for (int e = 0; e < l->n_expert; e++) {
+        const size_t before = t->size / n * (size_t)(e * p->of + p->at);
+        struct ct_tensor one = *t;
+        one.size = t->size % n ? t->size : t->size / n; /* what is no whole number of parts is refused */
+        one.data += before;
+        one.offset += before;
+        one.n_dim = 2;
+        one.dim[0] = rows;
+        one.dim[1] = cols;
+        b->rows = p->slot.rows;
+        b->cols = p->slot.cols;
+        CT_TRY(ct_bind_matrix(b, slot_weight(&experts[e], &p->slot), &one, rows, cols));
+    }
+    return CARAT_OK;
+}
+
+static carat_status bind_experts(struct ct_binding *b, struct ct_layer *l, int layer)
+{
+    const size_t n = (size_t)l->c.n_expert;
+
+    if (n == 0)
+        return CARAT_OK;
+    struct ct_expert *expert = ct_arena_push(b->arena, n, sizeof *expert);
+    if (!expert)
+        return ct_no_memory(b->err, ct_file_path(b->f));
+    l->experts.n = l->c.n_expert;
+    l->experts.used = l->c.n_used;
+    l->experts.expert = expert;
+    for (size_t i = 0; i < CT_COUNT(parts); i++)
+        CT_TRY(bind_part(b, expert, layer, &parts[i]));
+    return CARAT_OK;
 }
 
 /* K and V of a layer that reads another's are in many files all the same: they are dead. */
@@ -361,7 +368,7 @@ static carat_status bind_embedding(struct ct_binding *b)
                        ct_file_path(b->f), name);
     if (t->n_dim == 2 && c->n_vocab == 0 && t->dim[0] > 0 && t->dim[0] <= 1 << 24)
         c->n_vocab = (int)t->dim[0]; /* GGUF does not state it apart */
-    CT_TRY(bind_matrix(b, &b->w->embed, t, c->n_vocab, c->hidden));
+    CT_TRY(ct_bind_matrix(b, &b->w->embed, t, c->n_vocab, c->hidden));
     c->n_text_vocab = CT_MIN(c->n_text_vocab ? c->n_text_vocab : c->n_vocab, c->n_vocab);
     c->embed_scale = c->embed_scale_override > 0
                          ? (float)c->embed_scale_override
@@ -382,7 +389,7 @@ static carat_status bind_head(struct ct_binding *b)
         t = find_named(b, b->container->other_head);
     if (t && !(c->tied && b->container->says_tied)) {
         b->w->tied = false;
-        return bind_matrix(b, &b->w->head, t, c->n_vocab, c->hidden);
+        return ct_bind_matrix(b, &b->w->head, t, c->n_vocab, c->hidden);
     }
     if (c->tied || !b->origin->says_tied)
         return CARAT_OK;
@@ -420,9 +427,9 @@ static carat_status bind_ple_scales(struct ct_binding *b)
 
     if (!scale)
         return ct_no_memory(b->err, ct_file_path(b->f));
-    *scale = (float)(1 / __builtin_sqrt((double)c->hidden));
+    *scale = root_of_width(c);
     b->c->ple_scale = b->origin->embed_scale(__builtin_sqrtf((float)c->ple_width), b->w->ple.type);
-    b->w->ple_scale = made_vector(scale, 1);
+    b->w->ple_scale = ct_made_vector(scale, 1);
     return CARAT_OK;
 }
 
@@ -436,8 +443,8 @@ static carat_status bind_shares(struct ct_binding *b)
     share[0] = 0.70710678f;
     share[1] = 0.25f;
     for (int i = 0; i < b->c->n_layer; i++)
-        b->w->layer[i].halves = made_vector(&share[0], 1);
-    b->w->quarter = made_vector(&share[1], 1);
+        b->w->layer[i].halves = ct_made_vector(&share[0], 1);
+    b->w->quarter = ct_made_vector(&share[1], 1);
     return CARAT_OK;
 }
 
@@ -455,7 +462,7 @@ static carat_status bind_ones(struct ct_binding *b)
         ones[i] = 1;
     for (int i = 0; i < b->c->n_layer; i++)
         if (b->c->layer[i].kv_layer == i)
-            b->w->layer[i].v_norm = made_vector(ones, b->c->layer[i].head_dim);
+            b->w->layer[i].v_norm = ct_made_vector(ones, b->c->layer[i].head_dim);
     return CARAT_OK;
 }
 
@@ -484,6 +491,7 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
     for (int i = 0; i < c->n_layer; i++) {
         w->layer[i].c = c->layer[i];
         CT_TRY(bind_slots(&b, &w->layer[i], &c->layer[i], i));
+        CT_TRY(bind_experts(&b, &w->layer[i], i));
         pass_over_dead(&b, i);
         share_weights(&w->layer[i]);
     }
@@ -509,7 +517,7 @@ static carat_status move_matrix(struct ct_binding *b, struct ct_weight *w, const
     b->rows = s->rows;
     ct_container_packed.name(name, b->w, b->c, s->name, layer);
     const struct ct_tensor *t = ct_file_weight(b->f, name);
-    return t ? point_at(b, w, t, w->rows, w->cols)
+    return t ? ct_point_at(b, w, t, w->rows, w->cols)
              : ct_fail(b->err, CARAT_E_FORMAT, "%s: weight %s is missing", ct_file_path(b->f), name);
 }
 
@@ -518,6 +526,29 @@ static carat_status move_slots(struct ct_binding *b, const void *of, int layer)
     for (const struct slot *s = NULL; (s = next_slot(s, b->c, layer));)
         if (s->matrix)
             CT_TRY(move_matrix(b, slot_weight(of, s), s, layer));
+    return CARAT_OK;
+}
+
+/* The experts of a layer, in memory of their own. */
+static carat_status move_experts(struct ct_binding *b, struct ct_layer *l, int layer, struct ct_arena *arena)
+{
+    const size_t n = (size_t)l->experts.n;
+    char name[PART_NAME];
+
+    if (n == 0)
+        return CARAT_OK;
+    struct ct_expert *expert = ct_arena_push(arena, n, sizeof *expert);
+    if (!expert)
+        return ct_no_memory(b->err, ct_file_path(b->f));
+    memcpy(expert, l->experts.expert, n * sizeof *expert);
+    l->experts.expert = expert;
+    for (size_t i = 0; i < n * CT_COUNT(parts); i++) {
+        const struct part *p = &parts[i % CT_COUNT(parts)];
+        struct ct_expert *e = &expert[i / CT_COUNT(parts)];
+        struct slot one = p->slot;
+        one.name = part_name(p, (int)(e - expert), name);
+        CT_TRY(move_matrix(b, slot_weight(e, &p->slot), &one, layer));
+    }
     return CARAT_OK;
 }
 
@@ -543,6 +574,7 @@ carat_status ct_weights_move(struct ct_weights *w, struct ct_config *c, const st
     CT_TRY(move_slots(&b, &moved, -1));
     for (int i = 0; i < c->n_layer; i++) {
         CT_TRY(move_slots(&b, &moved.layer[i], i));
+        CT_TRY(move_experts(&b, &moved.layer[i], i, arena));
         share_weights(&moved.layer[i]);
     }
     moved.unused = ct_file_packed(copy)->unused.s;
@@ -559,8 +591,18 @@ static void pack_slots(void *of, const struct ct_config *c, struct ct_backend *b
     }
 }
 
+static void pack_experts(struct ct_experts *e, struct ct_expert *to, struct ct_backend *b)
+{
+    const struct ct_expert *from = e->expert;
+
+    e->expert = to;
+    for (const struct ct_expert *x = from; x < from + e->n; x++, to++)
+        *to = (struct ct_expert){b->verb.pack_weight(b, x->gate), b->verb.pack_weight(b, x->up),
+                                 b->verb.pack_weight(b, x->down)};
+}
+
 void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const struct ct_config *c,
-                     struct ct_layer *layer, struct ct_backend *b, bool head_aside)
+                     struct ct_layer *layer, struct ct_expert *expert, struct ct_backend *b, bool head_aside)
 {
     *to = *from;
     if (!head_aside || !from->tied)
@@ -572,8 +614,25 @@ void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const
     for (int i = 0; i < c->n_layer; i++) {
         layer[i] = from->layer[i];
         pack_slots(&layer[i], c, b, i);
+        pack_experts(&layer[i].experts, expert, b);
+        expert += layer[i].experts.n;
         share_weights(&layer[i]);
     }
+}
+
+static carat_status walk_experts(const struct ct_weights *w, const struct ct_config *c, int layer,
+                                 const struct ct_container *origin, ct_weight_visit *visit, void *user)
+{
+    const struct ct_experts *experts = &w->layer[layer].experts;
+    char slot[64], part[PART_NAME], name[CT_TENSOR_NAME];
+
+    for (int e = 0; e < experts->n; e++)
+        for (const struct part *p = parts; p < parts + CT_COUNT(parts); p++) {
+            snprintf(slot, sizeof slot, "blk.%d.%s", layer, part_name(p, e, part));
+            origin->name(name, w, c, p->whole, layer);
+            CT_TRY(visit(user, slot, name, slot_weight(&experts->expert[e], &p->slot)));
+        }
+    return CARAT_OK;
 }
 
 carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config *c, const struct ct_file *f,
@@ -588,12 +647,14 @@ carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config 
         origin->name(name, w, c, s->name, -1);
         CT_TRY(visit(user, s->name, name, slot_weight(w, s)));
     }
-    for (int i = 0; i < c->n_layer; i++)
+    for (int i = 0; i < c->n_layer; i++) {
         for (const struct slot *s = NULL; (s = next_slot(s, c, i));) {
             snprintf(slot, sizeof slot, "blk.%d.%s", i, s->name);
             origin->name(name, w, c, s->name, i);
             CT_TRY(visit(user, slot, name, slot_weight(&w->layer[i], s)));
         }
+        CT_TRY(walk_experts(w, c, i, origin, visit, user));
+    }
     origin->name(name, w, c, "output_norm", -1);
     CT_TRY(visit(user, "output_norm", name, &w->final_norm));
     origin->name(name, w, c, "output", -1);

@@ -12,6 +12,9 @@ struct ct_layer {
     const struct ct_kv *kv; /* that it reads, and writes if it has K and V; the engine's */
     struct ct_weight attn_norm, q, k, v, o, q_norm, k_norm, v_norm, attn_post_norm;
     struct ct_weight ffn_norm, gate, up, down, ffn_post_norm;
+    /* where it has experts: the norm of what down gives, and theirs */
+    struct ct_weight mlp_post_norm, router_norm, router, experts_norm, experts_post_norm;
+    struct ct_experts experts;
     struct ct_weight input_gate, input_proj, input_norm, out_scale;
     /* Gemma 3n: what mixes the streams, matrices included as vectors of f32; what attention is added to. */
     struct ct_weight altup_norm, altup_router, altup_predict, altup_correct, altup_scale;
@@ -52,9 +55,9 @@ typedef carat_status ct_weight_visit(void *user, const char *slot, const char *t
 carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config *c, const struct ct_file *f,
                              ct_weight_visit *visit, void *user);
 
-/* The same weights as the backend packs them; layer[c->n_layer] becomes to->layer. head_aside: neither the
- * head nor an embedding that is one with it is packed. */
+/* The same weights as the backend packs them; layer[c->n_layer] becomes to->layer, and expert, as many as
+ * all layers have, theirs. head_aside: neither the head nor an embedding that is one with it is packed. */
 void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const struct ct_config *c,
-                     struct ct_layer *layer, struct ct_backend *b, bool head_aside);
+                     struct ct_layer *layer, struct ct_expert *expert, struct ct_backend *b, bool head_aside);
 
 #endif

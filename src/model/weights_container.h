@@ -26,6 +26,8 @@ enum ct_dim {
     CT_DIM_STREAMS,  /* of Gemma 3n */
     CT_DIM_COEFS,    /* of one stream for another */
     CT_DIM_LAUREL,   /* rank of the second way past attention */
+    CT_DIM_EXPERTS,
+    CT_DIM_EXPERT_FFN,
     CT_DIMS
 };
 
@@ -98,10 +100,27 @@ extern const struct ct_container ct_container_hf, ct_container_gguf, ct_containe
         [CT_DIM_PLE_ALL] = "num_hidden_layers * hidden_size_per_layer_input",                                \
         [CT_DIM_PLE_ROWS] = "vocab_size_per_layer_input", [CT_DIM_STREAMS] = "altup_num_inputs",             \
         [CT_DIM_COEFS] = "altup_num_inputs * altup_num_inputs", [CT_DIM_LAUREL] = "laurel_rank",             \
+        [CT_DIM_EXPERTS] = "num_experts", [CT_DIM_EXPERT_FFN] = "moe_intermediate_size",                     \
     }
 void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
                        const char *slot, int layer);
 /* weights_gguf.c */
 float ct_embed_scale_bf16(float root, enum ct_type stored);
+
+/* weights_tensor.c. b->rows and b->cols say what a shape is made of. */
+/* "16 x 48 x 64" */
+const char *ct_shape_text(const struct ct_tensor *t, char text[96]);
+/* The matrix that a tensor holds, where it lies. E_FORMAT, E_UNSUPPORTED. */
+carat_status ct_point_at(const struct ct_binding *b, struct ct_weight *w, const struct ct_tensor *t, int rows,
+                         int cols);
+/* The same, counted among the model's weights. */
+carat_status ct_bind_matrix(struct ct_binding *b, struct ct_weight *w, const struct ct_tensor *t, int rows,
+                            int cols);
+/* A vector, or a small matrix, as f32 in the arena. times: what the values are multiplied by, unless a file
+ * has them as they are used. E_FORMAT, E_UNSUPPORTED, E_MEMORY. */
+carat_status ct_bind_small(struct ct_binding *b, struct ct_weight *w, const struct ct_tensor *t, int rows,
+                           int cols, float times);
+/* A vector of the arena. */
+struct ct_weight ct_made_vector(const float *v, int n);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-static void gguf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
-                             const char *slot, int layer)
+static void packed_weight_name(char name[CT_TENSOR_NAME], const struct ct_weights *w,
+                               const struct ct_config *c, const char *slot, int layer)
 {
     (void)w;
     (void)c;
@@ -15,6 +15,18 @@ static void gguf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights 
         snprintf(name, CT_TENSOR_NAME, "%s.weight", slot);
     else
         snprintf(name, CT_TENSOR_NAME, "blk.%d.%s.weight", layer, slot);
+}
+
+/* The same, but that two vectors are called by the matrix that they go with. */
+static void gguf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
+                             const char *slot, int layer)
+{
+    const char *const scale = strstr(slot, "_scale");
+
+    if (strcmp(slot, "ffn_gate_inp_scale") == 0 || strcmp(slot, "ffn_down_exps_scale") == 0)
+        snprintf(name, CT_TENSOR_NAME, "blk.%d.%.*s.scale", layer, (int)(scale - slot), slot);
+    else
+        packed_weight_name(name, w, c, slot, layer);
 }
 
 float ct_embed_scale_bf16(float root, enum ct_type stored)
@@ -92,7 +104,9 @@ const struct ct_container ct_container_gguf = {
             [CT_DIM_PLE_ROWS] = "its own rows",
             [CT_DIM_STREAMS] = "altup.num_inputs",
             [CT_DIM_COEFS] = "altup.num_inputs * altup.num_inputs",
-            [CT_DIM_LAUREL] = "the rows of blk.0.laurel_l.weight"},
+            [CT_DIM_LAUREL] = "the rows of blk.0.laurel_l.weight",
+            [CT_DIM_EXPERTS] = "expert_count",
+            [CT_DIM_EXPERT_FFN] = "expert_feed_forward_length"},
     .layers = "block_count",
     .embed_scale = ct_embed_scale_bf16,
 };
@@ -120,7 +134,7 @@ static carat_status take_counts(struct ct_binding *b)
 }
 
 const struct ct_container ct_container_packed = {
-    .name = gguf_tensor_name,
+    .name = packed_weight_name,
     .find = ct_file_weight,
     .prepared = true,
     .finish = take_counts,

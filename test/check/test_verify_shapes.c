@@ -17,16 +17,14 @@ static void config_of(struct ct_config *c, const struct ct_member *m)
     c->attn[CT_GLOBAL] = (struct ct_attn){0, m->head_dim, m->head_dim / 2, a->rope_base, m->rope_factor};
     c->attn[CT_LOCAL] = (struct ct_attn){m->window, m->head_dim, m->head_dim / 2, a->rope_base_local, 1};
     for (int i = 0; i < m->n_layer; i++)
-        c->layer[i] = (struct ct_layer_config){m->n_head,
-                                               m->n_kv_head,
-                                               m->head_dim,
-                                               m->ffn,
-                                               (i + 1) % a->period ? CT_LOCAL : CT_GLOBAL,
-                                               i,
-                                               false,
-                                               (float)(1 / sqrt(m->query_scalar)),
-                                               a->attn_cap,
-                                               0};
+        c->layer[i] = (struct ct_layer_config){.n_head = m->n_head,
+                                               .n_kv_head = m->n_kv_head,
+                                               .head_dim = m->head_dim,
+                                               .ffn = m->ffn,
+                                               .attn_type = (i + 1) % a->period ? CT_LOCAL : CT_GLOBAL,
+                                               .kv_layer = i,
+                                               .attn_scale = (float)(1 / sqrt(m->query_scalar)),
+                                               .attn_cap = a->attn_cap};
 }
 
 /* What Gemma 3n has beside the others, and what layers that share have not. */

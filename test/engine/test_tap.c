@@ -296,7 +296,8 @@ static void taps_of_the_reference(void **state)
     static const struct {
         const char *root, *name;
     } cases[] = {{".", "gemma1-f32"},       {".", "gemma2-bf16"},  {".", "gemma3-f32-old"},
-                 {"../family", "g4-dense"}, {"../family", "g4-e"}, {"../family", "g4-e-f32"}};
+                 {"../family", "g4-dense"}, {"../family", "g4-e"}, {"../family", "g4-e-f32"},
+                 {"../family", "g4-moe"}};
     const char *shared = getenv("CARAT_SHARED");
     (void)state;
     if (!shared)

@@ -45,22 +45,27 @@ struct parts {
     struct buf header, data;
 };
 
-static inline void add(struct parts *p, const char *name, const struct tensor *t)
+/* Of n values in a shape, "64,16". */
+static inline void add_shaped(struct parts *p, const char *name, const char *shape, size_t n, bool is_norm)
 {
     char entry[256];
-    size_t n = (size_t)CT_MAX(t->rows, 1) * (size_t)t->cols, begin = p->data.n;
+    size_t begin = p->data.n;
     static uint32_t state = 1;
     for (size_t i = 0; i < n; i++) { /* norms are zero, matrices lie between -1/8 and 1/8 */
         state = state * 1664525u + 1013904223u;
-        uint16_t bits = t->rows ? ct_f32_to_bf16((float)(state >> 16 & 255) / 1024 - 0.125f) : 0;
+        uint16_t bits = is_norm ? 0 : ct_f32_to_bf16((float)(state >> 16 & 255) / 1024 - 0.125f);
         put(&p->data, &bits, 2);
     }
-    char rows[16] = "";
-    if (t->rows)
-        snprintf(rows, sizeof rows, "%d,", t->rows);
-    snprintf(entry, sizeof entry, "%c\"%s\":{\"dtype\":\"BF16\",\"shape\":[%s%d],\"data_offsets\":[%zu,%zu]}",
-             p->header.n ? ',' : '{', name, rows, t->cols, begin, p->data.n);
+    snprintf(entry, sizeof entry, "%c\"%s\":{\"dtype\":\"BF16\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}",
+             p->header.n ? ',' : '{', name, shape, begin, p->data.n);
     put_text(&p->header, entry);
+}
+
+static inline void add(struct parts *p, const char *name, const struct tensor *t)
+{
+    char shape[32];
+    snprintf(shape, sizeof shape, t->rows ? "%d,%d" : "%.0d%d", t->rows, t->cols);
+    add_shaped(p, name, shape, (size_t)CT_MAX(t->rows, 1) * (size_t)t->cols, t->rows == 0);
 }
 
 static inline void add_layer(struct parts *p, int layer)

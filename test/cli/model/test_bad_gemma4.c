@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_bad_gemma4.c: rows of the list of bad inputs that Gemma 4 alone can have: what config.json says of
- * single layers, and tensors that other members lack. The base is a small random dense model whose second
- * layer is global and has one weight for K and V. What config.json of every member may say wrong is in
- * test_bad_config.c, members that do not run yet are in test_refused.c. */
+ * single layers and of experts, and tensors that other members lack. The base is a small random dense model
+ * whose second layer is global and has one weight for K and V. What config.json of every member may say wrong
+ * is in test_bad_config.c, members that do not run yet are in test_refused.c. */
 #include "cli/model/bad_hf.h"
 
 #define CONFIG4                                                                                              \
-    "{\"model_type\":\"gemma4_text\",\"vocab_size\":64,\"hidden_size\":16,\"intermediate_size\":32,"         \
+    "\"model_type\":\"gemma4_text\",\"vocab_size\":64,\"hidden_size\":16,\"intermediate_size\":32,"          \
     "\"num_hidden_layers\":2,\"num_attention_heads\":2,\"num_key_value_heads\":1,\"head_dim\":8,"            \
     "\"global_head_dim\":16,\"num_global_key_value_heads\":1,\"attention_k_eq_v\":true,"                     \
     "\"hidden_size_per_layer_input\":0,\"sliding_window\":32,"                                               \
@@ -40,12 +40,39 @@ static void add_layer4(struct parts *p, int layer, int scales)
     }
 }
 
-/* One more tensor, and one value of layer 1's layer_scalar. */
+enum { EXPERTS = 4, EXPERT_FFN = 8 };
+#define CONFIG_EXPERTS                                                                                       \
+    "\"enable_moe_block\":true,\"num_experts\":4,\"top_k_experts\":2,\"moe_intermediate_size\":8,"
+
+/* What a layer has beside that. */
+static void add_experts(struct parts *p, int layer)
+{
+    static const struct {
+        const char *name, *shape;
+        int n;
+        bool is_norm;
+    } tensors[] = {{"post_feedforward_layernorm_1.weight", "16", HIDDEN, true},
+                   {"post_feedforward_layernorm_2.weight", "16", HIDDEN, true},
+                   {"pre_feedforward_layernorm_2.weight", "16", HIDDEN, true},
+                   {"router.scale", "16", HIDDEN, true},
+                   {"router.per_expert_scale", "4", EXPERTS, true},
+                   {"experts.gate_up_proj", "4,16,16", EXPERTS * 2 * EXPERT_FFN * HIDDEN, false},
+                   {"experts.down_proj", "4,16,8", EXPERTS * HIDDEN * EXPERT_FFN, false},
+                   {"router.proj.weight", "4,16", EXPERTS * HIDDEN, false}};
+    for (size_t i = 0; i < CT_COUNT(tensors); i++) {
+        char name[128];
+        snprintf(name, sizeof name, "model.layers.%d.%s", layer, tensors[i].name);
+        add_shaped(p, name, tensors[i].shape, (size_t)tensors[i].n, tensors[i].is_norm);
+    }
+}
+
+/* One more tensor, and one value of layer 1's layer_scalar, or with experts the last one of its router. */
 struct more {
     const char *entry; /* its name */
     int rows, cols;
     uint16_t scalar; /* as bf16; 0: it stays */
     int scales;      /* how many values layer_scalar has; 0: one */
+    bool experts;
     struct damage damage;
 };
 
@@ -57,11 +84,15 @@ static void gemma4(struct bad_place *p, const void *with)
                                embedding = {"model.embed_tokens.weight", 64, HIDDEN};
     struct parts parts = {{0}, {0}};
     bad_model(p, "");
-    finish(p, d, "config.json", CONFIG4, strlen(CONFIG4), NULL);
+    const char *const config = more && more->experts ? "{" CONFIG_EXPERTS CONFIG4 : "{" CONFIG4;
+    finish(p, d, "config.json", config, strlen(config), NULL);
     add(&parts, last.name, &last);
     add(&parts, embedding.name, &embedding);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         add_layer4(&parts, i, more && more->scales ? more->scales : 1);
+        if (more && more->experts)
+            add_experts(&parts, i);
+    }
     if (more && more->scalar)
         memcpy(parts.data.p + parts.data.n - 2, &more->scalar, 2);
     if (more && more->entry) {
@@ -176,6 +207,86 @@ static const struct bad_case tensors[] = {
      LOGITS},
 };
 
+#define EXPERTS_WITH(...)                                                                                    \
+    gemma4, &(const struct more)                                                                             \
+    {                                                                                                        \
+        .experts = true, .damage = { {__VA_ARGS__} }                                                         \
+    }
+#define EXPERTS_SAID(from, to) EXPERTS_WITH({"config.json", from, to}), 4
+#define EXPERTS_HELD(from, to) EXPERTS_WITH({WHOLE, from, to}), 4
+#define LAYER0                 "model.layers.0."
+
+static const struct bad_case experts[] = {
+    {"experts", "the base", gemma4, &(const struct more){.experts = true}, 0, {NULL}, LOGITS},
+    {"experts",
+     "nobody says how many",
+     EXPERTS_SAID("\"num_experts\":4,", ""),
+     {WHERE "num_experts is missing, which enable_moe_block needs: an integer from 1 to 1024"}},
+    {"experts",
+     "nor how many a row takes",
+     EXPERTS_SAID("\"top_k_experts\":2,", "\"top_k_experts\":null,"),
+     {WHERE "top_k_experts is missing, which enable_moe_block needs: an integer from 1 to 1024"}},
+    {"experts",
+     "nor how wide they are",
+     EXPERTS_SAID("\"moe_intermediate_size\":8,", ""),
+     {WHERE "moe_intermediate_size is missing, which enable_moe_block needs: an integer from 1 to 1048576"}},
+    {"experts",
+     "more of a row than there are",
+     EXPERTS_SAID("\"top_k_experts\":2", "\"top_k_experts\":5"),
+     {WHERE "top_k_experts at byte ", " is 5, expected at most num_experts = 4"}},
+    {"experts",
+     "none of a row",
+     EXPERTS_SAID("\"top_k_experts\":2", "\"top_k_experts\":0"),
+     {WHERE "top_k_experts at byte ", " is 0, expected an integer from 1 to 1024"}},
+    {"experts",
+     "too many",
+     EXPERTS_SAID("\"num_experts\":4", "\"num_experts\":1000000000"),
+     {WHERE "num_experts at byte ", " is 1000000000, expected an integer from 1 to 1024"}},
+    {"experts",
+     "narrower ones",
+     EXPERTS_SAID("\"moe_intermediate_size\":8", "\"moe_intermediate_size\":4"),
+     {"tensor " LAYER0 "experts.gate_up_proj at byte ",
+      "has shape [4 x 16 x 16], expected [4 x 8 x 16] from the configuration (num_experts x 2 * "
+      "moe_intermediate_size x hidden_size)"}},
+    {"experts",
+     "other gate rows",
+     EXPERTS_HELD("[4,16,16]", "[4,32,8]"),
+     {"tensor " LAYER0 "experts.gate_up_proj at byte ", "[4 x 32 x 8], expected [4 x 16 x 16]"}},
+    {"experts",
+     "another number of them",
+     EXPERTS_HELD("[4,16,8]", "[8,16,4]"),
+     {"tensor " LAYER0 "experts.down_proj at byte ",
+      "[8 x 16 x 4], expected [4 x 16 x 8] from the configuration (num_experts x hidden_size x "
+      "moe_intermediate_size)"}},
+    {"experts",
+     "one matrix",
+     EXPERTS_HELD("[4,16,16]", "[64,16]"),
+     {"tensor " LAYER0 "experts.gate_up_proj at byte ", "[64 x 16], expected [4 x 16 x 16]"}},
+    {"experts",
+     "a router of others",
+     EXPERTS_SAID("\"num_experts\":4", "\"num_experts\":3"),
+     {"tensor " LAYER0 "router.proj.weight at byte ", "[4 x 16], expected [3 x 16]", "(num_experts x "}},
+    {"experts",
+     "too few scales",
+     EXPERTS_HELD("\"shape\":[4],", "\"shape\":[2,2],"),
+     {"tensor " LAYER0 "router.per_expert_scale at byte ", "has shape [2 x 2], expected [4]"}},
+    {"experts",
+     "no scale of the router",
+     EXPERTS_HELD(LAYER0 "router.scale", LAYER0 "router.scaler"),
+     {"1 tensor is missing: " LAYER0 "router.scale;"}},
+    {"experts",
+     "no gates",
+     EXPERTS_HELD(LAYER0 "experts.gate_up_proj", LAYER0 "experts.gate_up_prof"),
+     {"1 tensor is missing: " LAYER0 "experts.gate_up_proj;"}},
+    {"experts",
+     "a router that is not a number for one that no row takes",
+     gemma4,
+     &(const struct more){.scalar = 0x7fc0, .experts = true},
+     1,
+     {"E_NUMERIC", WHOLE ": tensor model.layers.1.router.proj.weight has NaN in row 3, column 15"},
+     LOGITS},
+};
+
 static void sound_models(void **state)
 {
     (void)state;
@@ -192,9 +303,15 @@ static void bad_tensors(void **state)
     BAD_RUN(tensors);
 }
 
+static void bad_experts(void **state)
+{
+    (void)state;
+    BAD_RUN(experts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sound_models), cmocka_unit_test(bad_configs),
-                                       cmocka_unit_test(bad_tensors)};
+                                       cmocka_unit_test(bad_tensors), cmocka_unit_test(bad_experts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@
 struct change {
     enum newer_form form;
     const char *drop, *remove;
-    struct gguf_value set[2];
+    struct gguf_value set[3];
     struct {
         const char *name;
         uint64_t cols, rows; /* a tensor more, of F32 */
@@ -184,9 +184,23 @@ static const struct bad_case heads[] = {
      UINT(G("rope.dimension_count_swa"), 16),
      {"\"gemma4.rope.dimension_count_swa\" is 16, expected the 32 values of a head"}},
     {"gemma4",
-     "experts",
+     "experts of which nobody says how many a row takes",
      UINT(G("expert_count"), 8),
-     {"metadata key \"gemma4.expert_count\" at byte ", "means experts"}},
+     {"metadata key \"gemma4.expert_used_count\" is missing; an integer from 1 to 8 was expected"}},
+    {"gemma4",
+     "more experts of a row than there are",
+     WITH(.set = {{G("expert_count"), U32, &(const uint32_t){8}, 4},
+                  {G("expert_used_count"), U32, &(const uint32_t){9}, 4}}),
+     4,
+     {"metadata key \"gemma4.expert_used_count\"", "9", "from 1 to 8"}},
+    {"gemma4",
+     "experts that are not there",
+     WITH(.set = {{G("expert_count"), U32, &(const uint32_t){8}, 4},
+                  {G("expert_used_count"), U32, &(const uint32_t){2}, 4},
+                  {G("expert_feed_forward_length"), U32, &(const uint32_t){16}, 4}}),
+     4,
+     {"tensors are missing: blk.0.post_ffw_norm_1.weight, blk.0.ffn_gate_inp.scale, "
+      "blk.0.ffn_gate_inp.weight, blk.0.pre_ffw_norm_2.weight, blk.0.ffn_down_exps.scale, ...;"}},
 };
 
 static const struct bad_case angles[] = {
