@@ -74,6 +74,23 @@ const struct ct_architecture ct_architectures[] = {
      .n_text_vocab = 262144,
      .end_of_turn = 106,
      .hf = {262144, 2304, 9216, 30, 8, 4, 256, 131072, 512, 1, 256, 262144}},
+    {.name = "gemma4", /* without encoders, and in transformers a class of its own */
+     .model_type = "gemma4_unified_text",
+     .wrapper = "gemma4_unified",
+     .post_norms = true,
+     .qk_norms = true,
+     .norms_as_stored = true,
+     .v_norms = true,
+     .out_scales = true,
+     .rotated = 0.25,
+     .global_head_dim = 512,
+     .period = 6,
+     .window = 1024,
+     .rope_base = 1e6,
+     .rope_base_local = 1e4,
+     .n_text_vocab = 262144,
+     .end_of_turn = 106,
+     .hf = {262144, 2304, 9216, 30, 8, 4, 256, 262144, 1024, 1, 0, 0}},
 };
 const int ct_architecture_count = (int)CT_COUNT(ct_architectures);
 

@@ -24,7 +24,6 @@ static const struct relative {
     {"gemma4unifiedassistant", drafter, RUNS},
     {"gemma4dspark", drafter, RUNS},
     {"dflash", "a drafter (DFlash or DSpark)", RUNS},
-    {"gemma4unified", "a Gemma 4 model without encoders", RUNS},
     {"gemma4", "another form of Gemma 4", RUNS},
     {"recurrentgemma", "a RecurrentGemma model", RUNS},
     {"paligemma", "a PaliGemma model", RUNS},
