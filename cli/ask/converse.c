@@ -16,6 +16,7 @@
 #include "model/lookup.h"
 #include "model/model.h"
 #include "options/written.h"
+#include "prompt/prompt.h"
 #include "term/clock.h"
 #include "term/interrupt.h"
 #include "term/output.h"
@@ -113,6 +114,8 @@ int converse_start(struct converse *c, const char *tools)
     carat_error err;
 
     TRY(converse_sampling(c));
+    if (c->o->reasoning->budget >= 0 && !c->info.can_think && !c->o->prompt->chat_template)
+        note("--reasoning-budget changes nothing: the model's template has no thoughts");
     if (c->info.has_tokenizer && c->holds_calls)
         calls_start(&c->calls, c->model, tools);
     TRY(insight_begin(&c->insight, &engine, c->o));
@@ -258,6 +261,21 @@ static int hold_id(struct converse *c, const carat_given *given)
     return code == DONE && given->id == c->calls.end ? emit_calls(c) : code;
 }
 
+/* An id of a thought, or the one behind it. */
+static int emit_thought(struct converse *c, const carat_given *given)
+{
+    c->thoughts.forced += given->forced != 0;
+    if (!given->thought) {
+        thoughts_end(&c->thoughts);
+        return DONE;
+    }
+    c->began_inside |= c->ids.n == 1;
+    if (c->prints && c->last_byte && c->last_byte != '\n' && !c->thoughts.open && given->n_text &&
+        !c->thoughts.hides)
+        converse_end_text(c);
+    return thoughts_emit(&c->thoughts, given->text, given->n_text);
+}
+
 static int emit_given(struct converse *c, const carat_given *given)
 {
     char number[16];
@@ -267,8 +285,11 @@ static int emit_given(struct converse *c, const carat_given *given)
     int code = told_token(&c->told, given);
     if (code != DONE)
         return code;
-    c->n_said += given->n_text;
     c->unfinished = given->n_text ? 0 : c->unfinished + 1;
+    code = emit_thought(c, given);
+    if (code != DONE || given->thought)
+        return code;
+    c->n_said += given->n_text;
     if (calls_take(&c->calls, given->id))
         return hold_id(c, given);
     if (c->info.has_tokenizer || !c->prints)
@@ -292,6 +313,8 @@ static int emit_held(struct converse *c, carat_generation *g)
     char text[CARAT_REST_BYTES];
     size_t n = carat_generation_rest(g, text, sizeof text);
 
+    if (c->generation.in_thought)
+        return thoughts_emit(&c->thoughts, text, n);
     c->n_said += n;
     return c->calls.held.n > 0 ? DONE : emit_text(c, text, n);
 }
@@ -301,6 +324,7 @@ static int emit_rest(struct converse *c, carat_generation *g)
 {
     int code = emit_held(c, g);
 
+    thoughts_end(&c->thoughts);
     if (c->calls.held.n > 0 && c->generation.reason == CARAT_REASON_STOP_STRING) {
         note("a stop string ended the answer within the call of a function, which is left out");
         c->calls.held.n = 0;
@@ -321,6 +345,8 @@ static void add_info(carat_generation_info *all, const carat_generation_info *in
     all->drafted += info->drafted;
     all->accepted += info->accepted;
     all->gained_ms += info->gained_ms;
+    all->thought_ids += info->thought_ids;
+    all->in_thought = info->in_thought;
     all->reason = info->reason;
     all->context_full = info->context_full;
     all->last = info->last;
@@ -340,6 +366,7 @@ static int generate(struct converse *c, carat_generation *g)
     if (status == CARAT_OK || status == CARAT_E_CANCELLED)
         status = carat_generation_get_info(g, &info, &err);
     if (status != CARAT_OK) { /* the message must not stand behind the text */
+        thoughts_end(&c->thoughts);
         if (c->calls.held.n > 0)
             (void)emit_calls(c);
         if (c->last_byte)
@@ -376,6 +403,7 @@ static int generate_on(struct converse *c, carat_generation_options *options, ca
     carat_generation_close(*g);
     *g = NULL;
     options->max_tokens = c->o->answer->predict < 0 ? 0 : c->o->answer->predict - c->ids.n;
+    options->in_thought = c->generation.in_thought;
     return generate_part(c, options, g);
 }
 
@@ -397,6 +425,8 @@ int converse_answer(struct converse *c)
     c->ids.n = c->emit_code = c->unfinished = c->shifts = c->shifted = 0;
     c->n_text = c->n_said = 0;
     c->last_byte = 0;
+    c->began_inside = false;
+    thoughts_begin(&c->thoughts, o, c->prints);
     c->generation = (carat_generation_info){.size = sizeof c->generation};
     c->stop = carat_reason_name(CARAT_REASON_LENGTH);
     c->generation_s = 0;
@@ -410,6 +440,7 @@ int converse_answer(struct converse *c)
                                                                   : NULL;
     options.n_stop_ids = c->stop_ids.n;
     options.naive = o->engine->naive;
+    reasoning_generation(o, &options);
     lookup_options(&options, o);
     told_options(&c->told, &options);
     options.on_token = take_given;
@@ -427,6 +458,13 @@ int converse_answer(struct converse *c)
     return code;
 }
 
+void remark_thoughts(struct remarks *r, const struct converse *c)
+{
+    if (c->generation.thought_ids)
+        remark(r, "thought %d token%s%s", c->generation.thought_ids,
+               c->generation.thought_ids == 1 ? "" : "s", c->thoughts.forced ? ", up to the budget" : "");
+}
+
 int converse_audits(const struct converse *c)
 {
     carat_head_stats head = {.size = sizeof head};
@@ -441,6 +479,7 @@ int converse_audits(const struct converse *c)
 void converse_close(struct converse *c)
 {
     free(c->text);
+    thoughts_free(&c->thoughts);
     calls_free(&c->calls);
     carat_tokens_free(&c->ids);
     carat_tokens_free(&c->stop_ids);

@@ -5,8 +5,10 @@
 #define CONVERSE_H
 
 #include "model/insight.h"
+#include "model/remark.h"
 #include "model/sampling.h"
 #include "prompt/calls.h"
+#include "prompt/reasoning.h"
 #include "prompt/told.h"
 #include "term/progress.h"
 
@@ -41,9 +43,11 @@ struct converse {
     carat_tokens ids;
     char *text; /* [n_text], grown, unless it is printed */
     size_t n_text, text_capacity;
-    size_t n_said;    /* bytes of the text of its tokens, which a stop string may have cut */
-    char last_byte;   /* of the answer so far; 0: there is none */
-    const char *stop; /* name of a carat_reason; NULL: nothing has ended it */
+    struct thoughts thoughts;
+    bool began_inside; /* a thought that the prompt begins */
+    size_t n_said;     /* bytes of the text of its tokens, thoughts aside, which a stop string may have cut */
+    char last_byte;    /* of the answer so far; 0: there is none */
+    const char *stop;  /* name of a carat_reason; NULL: nothing has ended it */
     carat_generation_info generation;
     int prompt_n;   /* tokens of the prompt */
     int evaluated;  /* those that were, within prompt_s */
@@ -71,6 +75,8 @@ int converse_shift(struct converse *c);
 void converse_end_text(struct converse *c);
 /* Keeps the timeline where --prompt-cache says. */
 int converse_keep(struct converse *c);
+/* How many tokens were thoughts, if any, and which the budget ended. */
+void remark_thoughts(struct remarks *r, const struct converse *c);
 /* Do the seed and the last two options matter? A temperature of 0 draws nothing. */
 bool converse_draws(const carat_sampling *s);
 /* What the audits of the head found, with --audit. */

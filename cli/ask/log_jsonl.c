@@ -82,9 +82,10 @@ void log_generation(struct converse *c)
 
     if (logs(c))
         append_line(c, "generation",
-                    json_pack("{s:i, s:i, s:i, s:i, s:f, s:I, s:f, s:i, s:f, s:f, s:s}", "tokens",
-                              info->given, "passes", info->passes, "drafted", info->drafted, "accepted",
-                              info->accepted, "ms", c->generation_s * 1e3, "seed", (json_int_t)s->seed,
-                              "temperature", (double)s->temperature, "top_k", s->top_k, "top_p",
-                              (double)s->top_p, "min_p", (double)s->min_p, "stop", c->stop));
+                    json_pack("{s:i, s:i, s:i, s:i, s:i, s:f, s:I, s:f, s:i, s:f, s:f, s:s}", "tokens",
+                              info->given, "thought_tokens", info->thought_ids, "passes", info->passes,
+                              "drafted", info->drafted, "accepted", info->accepted, "ms",
+                              c->generation_s * 1e3, "seed", (json_int_t)s->seed, "temperature",
+                              (double)s->temperature, "top_k", s->top_k, "top_p", (double)s->top_p, "min_p",
+                              (double)s->min_p, "stop", c->stop));
 }

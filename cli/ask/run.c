@@ -43,6 +43,7 @@ static void print_timings(const struct run *r)
         remark(&said, "loaded in %.2f s", c->load_s);
         remark(&said, "prompt in %.2f s", c->prompt_s);
         remark(&said, "generation in %.2f s", c->generation_s);
+        remark_thoughts(&said, c);
         remark(&said, "stopped: %s", c->stop);
         remark(&said, "temperature %g", (double)s->temperature);
         remark(&said, "top-k %d", s->top_k);
@@ -81,6 +82,8 @@ static int print_json(const struct run *r)
         json_decref(object);
         object = NULL;
     }
+    if (object && c->thoughts.n_text)
+        json_object_set_new(object, "thinking", json_text(c->thoughts.text, c->thoughts.n_text));
     tell_head(c->o, c->engine, object);
     told_json(&c->told, object);
     insight_json(&c->insight, c->engine, &c->generation, object);
@@ -119,7 +122,7 @@ static int go_on_after_calls(struct run *r)
     int code = conversation_talk(&r->talk, &talk), left = o->prompt->tool_rounds;
 
     while (code == DONE && strcmp(c->stop, "tool_calls") == 0 && left-- > 0) {
-        code = talk_add_answer(&talk, c->model, &c->ids, SIZE_MAX, true, r->talk.tools);
+        code = talk_add_answer(&talk, c->model, &c->ids, c->began_inside, SIZE_MAX, true, r->talk.tools);
         if (code == DONE)
             code = tool_answer_calls(o->prompt->tool_command, &talk);
         if (code == DONE)

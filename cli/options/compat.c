@@ -80,7 +80,7 @@ static const struct foreign table[] = {
     {" --log-file -lv --verbosity --log-verbosity ", A_VALUE, HARMLESS},
     {" --log-colors ", ON_OFF, HARMLESS},
     {" -ptc --print-token-count -a --alias ", A_VALUE, HARMLESS},
-    {" -rea --reasoning --reasoning-format --reasoning-budget ", A_VALUE, HARMLESS},
+    {" -rea --reasoning --reasoning-format --reasoning-budget ", A_VALUE, HARMLESS}, /* where nothing is said */
     /* what belongs to a sampler that is off */
     {" --dynatemp-exp --mirostat-lr --mirostat-ent ", A_VALUE, HARMLESS},
     /* what would change the text */

@@ -34,6 +34,7 @@
     DO(lookup)                                                                                               \
     DO(insight)                                                                                              \
     DO(prompt)                                                                                               \
+    DO(reasoning)                                                                                            \
     DO(told)                                                                                                 \
     DO(answer)                                                                                               \
     DO(convert)                                                                                              \

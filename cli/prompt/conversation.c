@@ -9,6 +9,7 @@
 
 #include "io/input.h"
 #include "prompt/prompt.h"
+#include "prompt/reasoning.h"
 #include "term/interrupt.h"
 #include "term/message.h"
 
@@ -36,6 +37,9 @@ int conversation_read(struct conversation *c, const struct options *o)
 
 int conversation_fail(const struct options *o, const carat_error *err)
 {
+    static const char thinking[] = "thinking: ";
+    if (strncmp(err->message, thinking, strlen(thinking)) == 0)
+        return fail_as(USAGE, err->code, "--reasoning on: %s", err->message + strlen(thinking));
     const char *file = strncmp(err->message, "messages", 8) == 0 ? o->prompt->messages
                        : strncmp(err->message, "tools", 5) == 0  ? o->prompt->tools
                                                                  : NULL;
@@ -68,6 +72,7 @@ int conversation_render(const struct conversation *c, const carat_model *model, 
     options.chat_template = o->prompt->chat_template;
     options.no_generation_prompt = o->prompt->no_generation_prompt;
     options.special_in_content = o->prompt->special;
+    options.thinking = reasoning_on(o);
     options.log = note_tools;
     options.progress = stop_when_interrupted;
     options.user = (void *)o;
@@ -80,6 +85,24 @@ int conversation_render(const struct conversation *c, const carat_model *model, 
         status = carat_render(model, message, sizeof(carat_message), n, &options, ids, text, &err);
     }
     return status == CARAT_OK ? DONE : conversation_fail(o, &err);
+}
+
+int conversation_check(const struct options *o, const carat_model *model)
+{
+    const carat_message message = {.role = "user", .content = "?"};
+    carat_render_options options;
+    carat_render_options_default(&options);
+    carat_error err;
+    char *text = NULL;
+
+    if (!reasoning_on(o))
+        return DONE;
+    options.chat_template = o->prompt->chat_template;
+    options.thinking = 1;
+    if (carat_render(model, &message, sizeof message, 1, &options, NULL, &text, &err) != CARAT_OK)
+        return conversation_fail(o, &err);
+    carat_free(text);
+    return DONE;
 }
 
 int conversation_talk(const struct conversation *c, struct talk *t)

@@ -22,6 +22,9 @@ int conversation_render(const struct conversation *c, const carat_model *model, 
 /* Says what the library says of a rendering. What it finds in messages or tools begins with that word, and
  * the file goes before it. An exit code. */
 int conversation_fail(const struct options *o, const carat_error *err);
+/* Refuses thoughts that are asked for where the template has none, before a conversation begins. An exit
+ * code. */
+int conversation_check(const struct options *o, const carat_model *model);
 /* All of it as messages that grow. An exit code. */
 int conversation_talk(const struct conversation *c, struct talk *t);
 void conversation_free(struct conversation *c);

@@ -14,6 +14,7 @@
 #include "carat_tools.h"
 #include "io/input.h"
 #include "model/model.h"
+#include "prompt/reasoning.h"
 #include "prompt/tool_command.h"
 #include "term/interrupt.h"
 #include "term/message.h"
@@ -48,6 +49,9 @@ static int check_options(const struct options *o)
                     : o->prompt->tools    ? "--tools"
                     : o->prompt->messages ? "--messages"
                                           : "--chat-template");
+    if ((o->prompt->raw || o->prompt->ids) && reasoning_on(o))
+        return fail(USAGE, "%s: %s uses no chat template, so it takes no --reasoning on", name,
+                    o->prompt->raw ? "--raw" : "--ids");
     if (o->prompt->tool_command && !o->prompt->tools)
         return fail(USAGE, "%s: --tool-command answers calls of functions, which --tools declares", name);
     return DONE;
@@ -146,6 +150,8 @@ static int encode(const carat_model *model, const carat_model_info *info, const 
     }
     if (o->prompt->system || o->prompt->system_file)
         return fail(USAGE, "%s has no chat template, so it takes no --system-prompt", o->model);
+    if (!o->prompt->raw && reasoning_on(o))
+        return fail(USAGE, "%s has no chat template, so it takes no --reasoning on", o->model);
     if (!o->prompt->raw)
         note("%s has no chat template: the prompt is run raw, and the model continues it",
              model_name(o->model));

@@ -112,8 +112,9 @@ static int divide(const carat_model *model, const carat_tokens *ids, size_t most
     return kept ? DONE : fail_memory();
 }
 
-int talk_add_answer(struct talk *t, const carat_model *model, const carat_tokens *ids, size_t most,
-                    bool calls, const char *tools)
+/* What it wrote besides thoughts. */
+static int add_answer(struct talk *t, const carat_model *model, const carat_tokens *ids, const char *thought,
+                      size_t most, bool calls, const char *tools)
 {
     char *text = NULL, *plain;
     size_t n = 0, n_plain;
@@ -134,10 +135,31 @@ int talk_add_answer(struct talk *t, const carat_model *model, const carat_tokens
                             called && n == 0 ? json_null() : json_text(text ? text : "", n));
         if (message && called)
             json_object_set(message, "tool_calls", called);
+        if (message && *thought)
+            json_object_set_new(message, "reasoning_content", json_text(thought, strlen(thought)));
         code = append(t, message);
     }
     json_decref(called);
     free(text);
+    return code;
+}
+
+int talk_add_answer(struct talk *t, const carat_model *model, const carat_tokens *ids, bool in_thought,
+                    size_t most, bool calls, const char *tools)
+{
+    carat_tokens answer = {0};
+    char *thought = NULL;
+    size_t n;
+    carat_error err;
+    int code;
+
+    if (carat_split_thoughts(model, ids->ids, ids->n, in_thought, &answer, &thought, &n, &err) != CARAT_OK)
+        return fail_status(&err);
+    for (size_t i = 0; i < n; i++)
+        thought[i] = thought[i] ? thought[i] : ' '; /* as no message can have it */
+    code = add_answer(t, model, &answer, thought, most, calls, tools);
+    carat_free(thought);
+    carat_tokens_free(&answer);
     return code;
 }
 

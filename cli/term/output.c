@@ -191,24 +191,46 @@ static bool is_control(const char *text, size_t i, size_t n)
            (c < 0xa0 && c >= 0x80 && i > 0 && (unsigned char)text[i - 1] == 0xc2);
 }
 
-void out_text(const char *text, size_t n)
+/* Text for a terminal. */
+static void put_shown(void (*put)(const void *data, size_t n), const char *text, size_t n)
 {
     size_t from = 0, valid = 0;
+    char shown[8];
 
-    if (!out_is_terminal()) {
-        out_write(text, n);
-        return;
-    }
     for (size_t i = 0; i < n; i++) {
         if (i >= valid)
             valid = i + utf8_valid(text + i, n - i);
         if (i < valid && !is_control(text, i, n))
             continue;
-        out_write(text + from, i - from);
-        out_print("\\x%02x", (unsigned char)text[i]);
+        put(text + from, i - from);
+        put(shown, (size_t)snprintf(shown, sizeof shown, "\\x%02x", (unsigned char)text[i]));
         from = i + 1;
     }
-    out_write(text + from, n - from);
+    put(text + from, n - from);
+}
+
+void out_text(const char *text, size_t n)
+{
+    if (out_is_terminal())
+        put_shown(out_write, text, n);
+    else
+        out_write(text, n);
+}
+
+static void put_error(const void *data, size_t n)
+{
+    (void)!fwrite(data, 1, n, stderr);
+}
+
+void err_text(const char *text, size_t n)
+{
+    fputs(dim_on(), stderr);
+    if (isatty(STDERR_FILENO))
+        put_shown(put_error, text, n);
+    else
+        put_error(text, n);
+    fputs(dim_off(), stderr);
+    fflush(stderr);
 }
 
 void out_name(const char *name, size_t most)

@@ -222,7 +222,7 @@ static int check_chat(const struct chat *c)
         return fail(USAGE, "chat: --tool-command answers calls of functions, which --tools declares");
     if (o->prompt->system && o->prompt->system_file)
         return fail(USAGE, "chat: both -sys and -sysf are given");
-    return DONE;
+    return conversation_check(o, c->with->model);
 }
 
 static int chat_talk(struct chat *c)

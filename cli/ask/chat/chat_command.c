@@ -10,6 +10,7 @@
 #include "io/input.h"
 #include "model/model.h"
 #include "options/store.h"
+#include "prompt/conversation.h"
 #include "prompt/prompt.h"
 
 struct command {
@@ -202,6 +203,7 @@ static const struct {
     {"min-p", "--min-p"},
     {"seed", "--seed"},
     {"predict", "--predict"},
+    {"reasoning", "--reasoning"},
     {"repeat-penalty", "--repeat-penalty"},
     {"frequency-penalty", "--frequency-penalty"},
     {"presence-penalty", "--presence-penalty"},
@@ -227,6 +229,8 @@ static void tell_values(const struct chat *c)
     chat_tell(c, "temp %g, top-k %d, top-p %g, min-p %g, seed %llu, predict %d\n", (double)s->temperature,
               s->top_k, (double)s->top_p, (double)s->min_p, (unsigned long long)s->seed,
               c->o.answer->predict);
+    if (c->with->info.can_think || strcmp(reasoning_word(&c->o), "auto") != 0)
+        chat_tell(c, "reasoning %s\n", reasoning_word(&c->o));
     if (s->chain)
         chat_tell(c, "samplers %s\n", sampling_text(text, s));
 }
@@ -250,11 +254,11 @@ static int do_set(struct chat *c, const char *argument)
         i++;
     if (i == N_VALUES) {
         const char *meant = nearest(name, value_name, NULL);
-        return fail(
-            USAGE, "/set: there is no value '%s'%s%s", name,
-            meant ? "; did you mean "
-                  : "; there are temp, top-k, top-p, min-p, seed, predict, system and others of --help-all",
-            meant ? meant : "");
+        return fail(USAGE, "/set: there is no value '%s'%s%s", name,
+                    meant ? "; did you mean "
+                          : "; there are temp, top-k, top-p, min-p, seed, predict, reasoning, system and "
+                            "others of --help-all",
+                    meant ? meant : "");
     }
     if (!*text)
         return fail(USAGE, "/set %s needs a value", name);
@@ -263,6 +267,10 @@ static int do_set(struct chat *c, const char *argument)
     if ((code = options_copy(&c->o, &before)) != DONE)
         return code;
     code = option_store(&c->o, option_named(c->o.verb, values[i].option), what, text);
+    struct reasoning_options *reasoning = options_group(&c->o, GROUP_OF_reasoning);
+    reasoning->reasoning = reasoning_word(&c->o); /* not the text, which goes */
+    if (code == DONE)
+        code = conversation_check(&c->o, c->with->model);
     if (code == DONE)
         code = converse_sampling(c->with);
     options_free(code == DONE ? &before : &c->o);
@@ -303,7 +311,8 @@ static const struct command commands[] = {
     {"/read", NULL, "FILE", "put the text of FILE before your next message", true, do_read},
     {"/save", NULL, "FILE", "keep the conversation in FILE", true, do_save},
     {"/load", NULL, "FILE", "go on with what /save kept", true, do_load},
-    {"/set", NULL, "[NAME VALUE]", "temp, top-k, top-p, min-p, seed, predict, system", false, do_set},
+    {"/set", NULL, "[NAME VALUE]", "temp, top-k, top-p, min-p, seed, predict, reasoning, system", false,
+     do_set},
     {"/show", NULL, "", "the model, its context and the values of /set", false, do_show},
     {"/bye", "/exit", "", "leave, as Ctrl-D does", false, do_bye},
 };

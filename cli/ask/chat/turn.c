@@ -33,6 +33,7 @@ int turn_render(struct chat *c, bool answers, carat_tokens *ids)
     options.tools = c->tools;
     options.chat_template = c->o.prompt->chat_template;
     options.no_generation_prompt = !answers;
+    options.thinking = reasoning_on(&c->o);
     options.log = note_tools;
     options.progress = NULL;
     options.user = c;
@@ -70,6 +71,7 @@ static void remark_turn(const struct chat *c, int n)
                  speed_of(from_passes(&w->generation), w->generation_s));
     remark(&r, "prompt in %.2f s", w->prompt_s);
     remark(&r, "generation in %.2f s", w->generation_s);
+    remark_thoughts(&r, w);
     remark(&r, "stopped: %s", w->stop);
     if (converse_draws(&w->sampling))
         remark(&r, "seed %llu", (unsigned long long)w->sampling.seed);
@@ -121,10 +123,11 @@ int turn_answer(struct chat *c)
     if (code == DONE)
         code = turn_evaluate(c, &prompt);
     size_t said = w->generation.reason == CARAT_REASON_STOP_STRING ? w->n_said : SIZE_MAX;
-    if (code == DONE && was_stopped(c) && w->ids.n == 0)
+    if (code == DONE && was_stopped(c) && (w->ids.n == 0 || w->ids.n == w->generation.thought_ids))
         note("stopped before an answer began: the message is taken back");
     else if (code == DONE)
-        code = talk_add_answer(&c->talk, w->model, &w->ids, said, w->calls.start >= 0, c->tools);
+        code = talk_add_answer(&c->talk, w->model, &w->ids, w->began_inside, said, w->calls.start >= 0,
+                               c->tools);
     talk_drop_unanswered(&c->talk);
     if (code == DONE && w->generation.context_full)
         note("the context of %d positions is full: /clear begins anew, /undo takes messages back",
