@@ -313,7 +313,7 @@ typedef struct carat_engine_options {
     void *user;
     size_t kv_bytes; /* of K and V in blocks of 256 positions, which sessions share; 0: full contexts */
     int logits_rows; /* logits computed together for carat_row.deliver and drafts; 0: 4 */
-    int first_layer, layers;         /* layers that run; layers 0: all from first_layer on */
+    int first_layer, layers;         /* that run; layers 0: all behind; sharers of K and V need their owner */
     size_t snapshot_bytes;           /* of snapshots (carat_generate.h), beside kv_bytes; 0: none are taken */
     const struct carat_costs *costs; /* of passes, from another engine (carat_generate.h); NULL: not known */
     /* of passes that decode (carat_generate.h says which); 0 and NULL: as the others */

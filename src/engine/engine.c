@@ -223,6 +223,18 @@ static carat_status too_large(struct carat_engine *e, const carat_engine_options
         ct_size(asked.stack_bytes).text, ct_size(limit).text, limit_is, fits);
 }
 
+/* A layer that reads the K and V of another runs with that one only. */
+static carat_status check_owners(const struct ct_config *c, carat_error *err)
+{
+    for (int i = 0; i < c->n_layer; i++)
+        if (c->layer[i].kv_layer < 0)
+            return ct_fail(
+                err, CARAT_E_ARGUMENT,
+                "first_layer is %d, but layer %d reads the K and V of layer %d: expected at most that",
+                c->first_layer, c->first_layer + i, c->first_layer + c->layer[i].kv_layer);
+    return CARAT_OK;
+}
+
 /* *over: the plan needs more than o->max_bytes. */
 static carat_status plan_once(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
                               bool *over, carat_error *err)
@@ -250,6 +262,7 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
                                .first_layer = o->first_layer,
                                .config = model->config};
     ct_config_cut(&e->config, o->first_layer, o->layers ? o->layers : e->config.n_layer - o->first_layer);
+    CT_TRY(check_owners(&e->config, err));
     const struct ct_backend_options of_backend = backend_options(model, &e->config, o);
     CT_TRY(ct_backend_create_cpu(&e->backend, &of_backend, err));
     e->plan = (carat_plan){

@@ -163,6 +163,27 @@ static void wrong_layers_are_refused(void **state)
     }
 }
 
+/* Layers that share K and V do not run without the one that makes them: 2 and 3 of this model, whose layers
+ * 4 to 7 share. */
+static void sharers_need_their_owner(void **state)
+{
+    carat_model *model = NULL;
+    carat_engine *engine = NULL;
+    carat_engine_options o;
+    (void)state;
+
+    OK(carat_model_open(&model, CT_TEST_DATA "/vectors/models/gemma4-e", NULL, err));
+    carat_engine_options_default(&o);
+    o.first_layer = 2;
+    OK(carat_engine_create(&engine, model, &o, err));
+    carat_engine_close(engine);
+    engine = NULL;
+    o.first_layer = 3;
+    FAILS(CARAT_E_ARGUMENT, carat_engine_create(&engine, model, &o, err));
+    assert_non_null(strstr(err->message, "first_layer is 3, but layer 4 reads the K and V of layer 2"));
+    carat_model_close(model);
+}
+
 /* A profile and a tap at once; a second tap takes the place of the first; after the end nobody is called. */
 static void listeners_come_and_go(void **state)
 {
@@ -363,6 +384,7 @@ int main(void)
         cmocka_unit_test(fewer_layers_give_the_same),
         cmocka_unit_test(wrong_layers_are_refused),
         cmocka_unit_test(a_tap_may_not_use_its_session),
+        cmocka_unit_test(sharers_need_their_owner),
         cmocka_unit_test(listeners_come_and_go),
         cmocka_unit_test(taps_of_the_reference),
     };
