@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config_hf.c: config.json in all its spellings. A released multimodal config leaves out what equals the
  * class default, so every field starts from the family's default and is overlaid. */
+#include "model/config_int4.h"
 #include "model/family.h"
 #include "model/refuse.h"
 
@@ -446,9 +447,10 @@ static void hf_text(struct reader *r, struct ct_config *c, const struct ct_archi
 /* config.json is a few kilobytes. */
 enum { MAX_CONFIG = 1 << 20 };
 
-/* Quantisation that config.json states: MLX writes "quantization", everyone else "quantization_config". */
+/* Quantisation that config.json states: MLX writes "quantization", everyone else "quantization_config". One
+ * form is read: *int4. */
 static carat_status hf_refuse_quantised(const struct reader *r, const struct ct_json_value *root,
-                                        const struct ct_json_value *text)
+                                        const struct ct_json_value *text, bool *int4)
 {
     static const char *const keys[] = {"quantization_config", "compression_config", "quantization"};
     for (size_t i = 0; i < CT_COUNT(keys); i++) {
@@ -456,6 +458,9 @@ static carat_status hf_refuse_quantised(const struct reader *r, const struct ct_
             ct_json_given(root, keys[i]) ? ct_json_given(root, keys[i]) : ct_json_given(text, keys[i]);
         if (!q)
             continue;
+        *int4 = ct_int4_is(q);
+        if (*int4)
+            return ct_int4_check(q, r->path, r->text, keys[i], r->err);
         struct ct_str method = ct_json_str(ct_json_given(q, "quant_method")),
                       detail = ct_json_str(ct_json_given(q, "format"));
         int64_t bits = 0;
@@ -478,12 +483,12 @@ static carat_status hf_refuse_quantised(const struct reader *r, const struct ct_
 }
 
 /* Refuses a checkpoint whose model_type is right and which carat must not run for another reason. */
-static carat_status hf_refuse(struct reader *r, const struct ct_json_value *root)
+static carat_status hf_refuse(struct reader *r, const struct ct_json_value *root, bool *int4)
 {
     const struct ct_json_value *activation = hf_string(r, "hidden_activation"),
                                *bidirectional = ct_json_given(r->o, "use_bidirectional_attention");
 
-    CT_TRY(hf_refuse_quantised(r, root, r->o));
+    CT_TRY(hf_refuse_quantised(r, root, r->o, int4));
     if (activation && !ct_json_is_text(activation, "gelu_pytorch_tanh"))
         hf_refuse_key(r, CARAT_E_UNSUPPORTED, "hidden_activation", "expected \"gelu_pytorch_tanh\"");
     if (hf_flag(r, "attention_bias", false))
@@ -529,13 +534,14 @@ static carat_status hf_architecture(struct reader *r, const struct ct_json_value
     return ct_refuse_name(r->path, key, name, r->err);
 }
 
-static carat_status hf_root(struct reader *r, const struct ct_json_value *root, struct ct_config *c)
+static carat_status hf_root(struct reader *r, const struct ct_json_value *root, struct ct_config *c,
+                            bool *int4)
 {
     const struct ct_architecture *a = NULL;
     bool nested = false;
 
     CT_TRY(hf_architecture(r, root, &a, &nested));
-    CT_TRY(hf_refuse(r, root));
+    CT_TRY(hf_refuse(r, root, int4));
     hf_text(r, c, a);
     c->multimodal = nested;
     if (nested && a->pictures_last) {
@@ -562,6 +568,7 @@ carat_status ct_config_read_hf(struct ct_config *c, const struct ct_file *f, car
                        MAX_CONFIG);
     CT_TRY(ct_file_json(f, "config.json", path, &root, err));
     struct reader r = {path, bytes, root, "", CARAT_OK, err};
-    CT_TRY(hf_root(&r, root, c));
-    return ct_refuse_tensors(f, err);
+    bool int4 = false;
+    CT_TRY(hf_root(&r, root, c, &int4));
+    return ct_refuse_tensors(f, int4, err);
 }

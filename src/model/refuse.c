@@ -45,16 +45,17 @@ static const struct relative {
 /* Endings of tensor names that only quantised or unmerged checkpoints have; the first that occurs counts. */
 static const struct ending {
     const char *ending, *what, *instead;
+    bool of_int4; /* of compressed-tensors, too */
 } endings[] = {
-    {".qweight", "is quantised with GPTQ or AWQ", PLAIN},
-    {".weight_packed", "is quantised with compressed-tensors", PLAIN},
-    {".weight_scale_inv", "is quantised to FP8", PLAIN},
-    {".weight_scale", "is quantised to FP8 or INT8", PLAIN},
-    {".absmax", "is quantised with bitsandbytes (4 bit)", PLAIN},
-    {".SCB", "is quantised with bitsandbytes (8 bit)", PLAIN},
-    {".scales", "is quantised with MLX", PLAIN},
-    {".lora_A.weight", "holds a LoRA adapter that is not merged", MERGE},
-    {".lora_A.default.weight", "holds a LoRA adapter that is not merged", MERGE},
+    {".qweight", "is quantised with GPTQ or AWQ", PLAIN, false},
+    {".weight_packed", "is quantised with compressed-tensors", PLAIN, true},
+    {".weight_scale_inv", "is quantised to FP8", PLAIN, false},
+    {".weight_scale", "is quantised to FP8 or INT8", PLAIN, true},
+    {".absmax", "is quantised with bitsandbytes (4 bit)", PLAIN, false},
+    {".SCB", "is quantised with bitsandbytes (8 bit)", PLAIN, false},
+    {".scales", "is quantised with MLX", PLAIN, false},
+    {".lora_A.weight", "holds a LoRA adapter that is not merged", MERGE, false},
+    {".lora_A.default.weight", "holds a LoRA adapter that is not merged", MERGE, false},
 };
 
 /* Whether `name`, its case and separators aside, begins with the folded name `row`. */
@@ -123,10 +124,12 @@ carat_status ct_refuse_quantised(const char *path, const char *key, struct ct_st
                    (int)CT_MIN(detail.n, (size_t)32), detail.n ? detail.s : "", detail.n ? ")" : "");
 }
 
-carat_status ct_refuse_tensors(const struct ct_file *f, carat_error *err)
+carat_status ct_refuse_tensors(const struct ct_file *f, bool int4, carat_error *err)
 {
     for (size_t e = 0; e < CT_COUNT(endings); e++) {
         size_t k = strlen(endings[e].ending);
+        if (int4 && endings[e].of_int4)
+            continue;
         for (int i = 0; i < ct_file_tensor_count(f); i++) {
             const struct ct_tensor *t = ct_file_tensor(f, i);
             size_t n = strlen(t->name);

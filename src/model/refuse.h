@@ -15,7 +15,8 @@ carat_status ct_refuse_name(const char *path, const char *key, struct ct_str nam
 carat_status ct_refuse_bidirectional(const char *path, const char *key, carat_error *err);
 carat_status ct_refuse_quantised(const char *path, const char *key, struct ct_str method,
                                  struct ct_str detail, carat_error *err);
-/* Fails when the names of the tensors belong to a quantised checkpoint or to an adapter. */
-carat_status ct_refuse_tensors(const struct ct_file *f, carat_error *err);
+/* Fails when the names of the tensors belong to a quantised checkpoint, but int4 of compressed-tensors where
+ * that is known of it, or to an adapter. */
+carat_status ct_refuse_tensors(const struct ct_file *f, bool int4, carat_error *err);
 
 #endif

@@ -352,6 +352,11 @@ static void pass_over_dead(struct ct_binding *b, int layer)
         b->container->name(name, b->w, b->c, s->name, layer);
         if (of_kv)
             pass_over(b, name);
+        const size_t n = strlen(name);
+        for (const char *const *part = b->container->parts; of_kv && part && *part; part++) {
+            snprintf(name + n, sizeof name - n, "%s", *part);
+            pass_over(b, name);
+        }
     }
 }
 

@@ -56,6 +56,8 @@ struct ct_container {
     void (*name)(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
                  const char *slot, int layer);
     const char *other_head; /* another name of the tensor of slot "output", or NULL */
+    /* What is added to names where several tensors stand for one; NULL ends them. NULL: nothing is. */
+    const char *const *parts;
     /* The tensor of that name; NULL there: it is absent. */
     const struct ct_tensor *(*find)(const struct ct_file *f, const char *name);
     /* Before `find`, for a container whose tensors are not all those of the model: puts one together, or
@@ -104,6 +106,10 @@ extern const struct ct_container ct_container_hf, ct_container_gguf, ct_containe
     }
 void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
                        const char *slot, int layer);
+/* weights_compressed.c: a tensor of compressed-tensors, three in the file, as Q4_0; the name stays NULL where
+ * there is none such. E_FORMAT, E_UNSUPPORTED, E_MEMORY. */
+carat_status ct_make_compressed(struct ct_tensor *t, struct ct_binding *b, const char *slot, int layer);
+extern const char *const ct_compressed_parts[];
 /* weights_gguf.c */
 float ct_embed_scale_bf16(float root, enum ct_type stored);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weights_hf.c: the tensors of a model in safetensors (MODEL.md, names). */
+/* weights_hf.c: the tensors of a model in safetensors (MODEL.md, names). Those that are quantised are put
+ * together in weights_compressed.c. */
 #include "model/weights_container.h"
 
 /* Where those of the text tower are. */
@@ -100,6 +101,8 @@ static float hf_embed_scale(float root, enum ct_type stored)
 const struct ct_container ct_container_hf = {
     .begin = find_prefix,
     .name = ct_hf_tensor_name,
+    .parts = ct_compressed_parts,
+    .make = ct_make_compressed,
     .other_head = "language_model.lm_head.weight",
     .find = ct_file_find,
     .counts_unused = true,
