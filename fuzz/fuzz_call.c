@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_call.c: any ids through the reader of calls, in FunctionGemma's syntax and in Gemma 4's. A byte from 1
- * on of the input is a control token of the tables below, every other a byte token, so that a call can be
- * read in the input. Checked besides memory: parts are in order and overlap nowhere, every one has its text,
- * a call without an error has a name and arguments, a place lies inside its part, and arguments that were
- * read, rendered and read again are the same, but for the order of keys, which Gemma 4's template sorts. */
+/* fuzz_call.c: any ids through the reader of calls, in FunctionGemma's syntax and in Gemma 4's, and through
+ * what divides thoughts from answers. A byte from 1 on of the input is a control token of the tables below,
+ * every other a byte token, so that a call can be read in the input. Checked besides memory: parts are in
+ * order and overlap nowhere, every one has its text, a call without an error has a name and arguments, a
+ * place lies inside its part, and arguments that were read, rendered and read again are the same, but for the
+ * order of keys, which Gemma 4's template sorts. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "text/chat/call.h"
 #include "text/chat/chat.h"
+#include "text/chat/thought.h"
 #include "text/tokenizer/tokenizer_parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -179,6 +181,23 @@ static void read_calls(const struct syntax *x, const uint8_t *data, size_t size,
     ct_calls_free(&calls);
 }
 
+/* Thoughts and answer have all that was written between them, and no token around a thought. */
+static void divide(const struct syntax *x, const int32_t *ids, int n, bool inside)
+{
+    struct ct_thought_marks marks = ct_thought_marks(x->t);
+    carat_tokens answer = {0};
+    char *text = NULL;
+    size_t n_text;
+    require(ct_thoughts_split(x->t, ids, n, inside, &answer, &text, &n_text, NULL) == CARAT_OK);
+    require(answer.n <= n && n_text <= CT_PIECE_MAX * (size_t)n && text[n_text] == 0);
+    require(marks.begin >= 0 || (answer.n == n && n_text == 0));
+    for (int i = 0; i < answer.n; i++)
+        require(marks.begin < 0 || (answer.ids[i] != marks.begin && answer.ids[i] != marks.end));
+    require(ct_thought_turn(&marks, ids, n) <= n);
+    free(text);
+    ct_tokens_free(&answer);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct syntax syntaxes[] = {
@@ -193,6 +212,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!x->t)
             x->t = vocabulary(x->control, x->n_control);
         read_calls(x, data, size, ids);
+        divide(x, ids, (int)size, false);
+        divide(x, ids, (int)size, true);
     }
     free(ids);
     return 0;

@@ -209,7 +209,7 @@ static void no_such_tokens(void **state)
     assert_int_equal(answer.n, ids.n);
     assert_string_equal(text, "");
     carat_free(text);
-    OK(carat_split_thoughts(tiny, ids.ids, ids.n, 0, &answer, NULL, NULL, err)); /* appended */
+    OK(carat_split_thoughts(tiny, ids.ids, ids.n, 1, &answer, NULL, NULL, err)); /* appended */
     assert_int_equal(answer.n, 2 * ids.n);
     ids.ids[1] = 1 << 20;
     FAILS(CARAT_E_ARGUMENT, carat_split_thoughts(tiny, ids.ids, ids.n, 0, &answer, NULL, NULL, err));

@@ -133,7 +133,7 @@ static carat_status split(const struct ct_tokenizer *t, const int32_t *ids, int 
                           carat_tokens *answer, struct text *all, carat_error *err)
 {
     struct ct_thought_marks m = ct_thought_marks(t);
-    struct ct_thought at = inside ? ct_thought_text_under_way : (struct ct_thought){0};
+    struct ct_thought at = inside && m.begin >= 0 ? ct_thought_text_under_way : (struct ct_thought){0};
     struct ct_thought_text x;
     struct ct_detokenizer d;
     size_t own = 0; /* of the thoughts before */
