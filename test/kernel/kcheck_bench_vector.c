@@ -38,6 +38,26 @@ static void run_softcap(struct bench *b)
     memcpy(b->y, b->x, WIDTH * sizeof *b->y);
     b->k->softcap(b->y, 30, WIDTH);
 }
+static void run_coefs(struct bench *b)
+{
+    const struct ct_altup w = {b->w, b->w, b->w, CT_STREAMS * CT_STREAMS};
+    b->k->altup_coefs(b->y, b->x, &w, WIDTH, 1e-6f);
+}
+static void run_predict(struct bench *b)
+{
+    float *const stream[CT_STREAMS] = {b->y, b->y + WIDTH, b->y + 2 * WIDTH, b->y + 3 * WIDTH};
+    b->k->altup_predict(stream, b->w, WIDTH);
+}
+static void run_correct(struct bench *b)
+{
+    float *const stream[CT_STREAMS] = {b->y, b->y + WIDTH, b->y + 2 * WIDTH, b->y + 3 * WIDTH};
+    b->k->altup_correct(stream, b->x, b->w, WIDTH);
+}
+static void run_cutoff(struct bench *b)
+{
+    memcpy(b->y, b->x, WIDTH * sizeof *b->y);
+    b->k->cutoff(b->y, 1.6448536f, WIDTH);
+}
 static void run_rope(struct bench *b)
 {
     b->k->rope(b->y, b->x, b->w, HEAD / 2, HEAD);
@@ -141,6 +161,10 @@ static const struct entry {
     {"add", "a row", WIDTH, run_add},
     {"geglu", "a row", WIDTH, run_geglu},
     {"softcap", "a row", WIDTH, run_softcap},
+    {"altup_coefs", "a row", WIDTH, run_coefs},
+    {"altup_predict", "a row of four streams", WIDTH, run_predict},
+    {"altup_correct", "a row of four streams", WIDTH, run_correct},
+    {"cutoff", "a row", WIDTH, run_cutoff},
     {"rope", "a head", HEAD, run_rope},
     {"rope_table", "a position", HEAD, run_table},
     {"kv_write", "bf16 K and V of a head", 2 * HEAD, run_store},

@@ -34,30 +34,44 @@ static float sum_of_squares(const float *x, float over, int n)
     return ct_fold(p);
 }
 
+/* A group of the router's products for x times r, normed and divided by n: what it adds to each mode. `pairs`
+ * of values is a constant for all groups but the last. */
+static inline __attribute__((always_inline)) void route_group(float mode[CT_STREAMS], const float *x,
+                                                              const struct ct_altup *w, int g, int n, float r,
+                                                              const int pairs)
+{
+    const float share = 1.0f / (float)n;
+    const float *const row = w->router + g;
+    float e[CT_STREAMS] = {0}, o[CT_STREAMS] = {0};
+
+    for (int k = 0; k < 2 * pairs; k += 2) {
+        const float even = x[g + k] * r * w->norm[g + k] * share;
+        const float odd = x[g + k + 1] * r * w->norm[g + k + 1] * share;
+#pragma GCC unroll 4
+        for (int j = 0; j < CT_STREAMS; j++) { /* eight chains side by side */
+            e[j] = ct_fma(row[j * n + k], even, e[j]);
+            o[j] = ct_fma(row[j * n + k + 1], odd, o[j]);
+        }
+    }
+    if (2 * pairs < CT_MIN(CT_GROUP, n - g)) /* an odd one */
+        for (int j = 0; j < CT_STREAMS; j++)
+            e[j] = ct_fma(row[j * n + n - g - 1], x[n - 1] * r * w->norm[n - 1] * share, e[j]);
+    for (int j = 0; j < CT_STREAMS; j++)
+        mode[j] = mode[j] + (e[j] + o[j]);
+}
+
 /* The three products are those of section 3 with f32 activations; the input of the first is made on the way,
  * so that nobody needs room for it. */
 void CT_NAME(ct_altup_coefs)(float *out, const float *x, const struct ct_altup *w, int n, float eps)
 {
-    const float r = 1.0f / __builtin_sqrtf(sum_of_squares(x, 0, n) / (float)n + eps), s = 1.0f / (float)n;
+    const float r = 1.0f / __builtin_sqrtf(sum_of_squares(x, 0, n) / (float)n + eps);
     float mode[CT_STREAMS] = {0};
+    int g = 0;
 
-    for (int g = 0; g < n; g += CT_GROUP) {
-        float e[CT_STREAMS] = {0}, o[CT_STREAMS] = {0}, v[CT_GROUP] = {0};
-        const int have = CT_MIN(CT_GROUP, n - g);
-        for (int k = 0; k < have; k++)
-            v[k] = x[g + k] * r * w->norm[g + k] * s;
-        for (int j = 0; j < CT_STREAMS; j++) {
-            const float *row = w->router + (size_t)j * (size_t)n + (size_t)g;
-            for (int k = 0; k + 1 < have; k += 2) {
-                e[j] = ct_fma(row[k], v[k], e[j]);
-                o[j] = ct_fma(row[k + 1], v[k + 1], o[j]);
-            }
-            if (have % 2)
-                e[j] = ct_fma(row[have - 1], v[have - 1], e[j]);
-        }
-        for (int j = 0; j < CT_STREAMS; j++)
-            mode[j] = mode[j] + (e[j] + o[j]);
-    }
+    for (; g + CT_GROUP <= n; g += CT_GROUP)
+        route_group(mode, x, w, g, n, r, CT_GROUP / 2);
+    if (g < n)
+        route_group(mode, x, w, g, n, r, (n - g) / 2);
     for (int j = 0; j < CT_STREAMS; j++)
         mode[j] = ct_tanh(mode[j]);
     for (int i = 0; i < w->n_coef; i++) {
