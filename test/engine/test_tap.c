@@ -149,6 +149,47 @@ static void fewer_layers_give_the_same(void **state)
     assert_int_equal(e.rows, N);
 }
 
+/* Every value of Gemma 3n that has a name is told of once for each row, changes nothing unless it is written,
+ * and then the pass goes on with it; what leaves a layer is that of fewer layers, too. */
+static void streams_are_told_of(void **state)
+{
+    enum { VOCAB3N = 616, HIDDEN3N = 64, LAYERS3N = 10 };
+    static float plain[N * VOCAB3N], tapped[N * VOCAB3N], whole[N * HIDDEN3N], part[N * HIDDEN3N];
+    carat_model *model = NULL;
+    carat_engine *engine = NULL;
+    carat_engine_options o;
+    char name[32];
+    int n = 0;
+    (void)state;
+
+    OK(carat_model_open(&model, CT_TEST_DATA "/vectors/models/gemma3n", NULL, err));
+    carat_engine_options_default(&o);
+    OK(carat_engine_create(&engine, model, &o, err));
+    run(model, ids, N, (struct rig_options){0}, NULL, plain);
+    for (int width; (width = carat_tap_name(engine, n, name)) > 0; n++) {
+        struct ear e = {.name = name};
+        run(model, ids, N, (struct rig_options){0}, &e, tapped);
+        assert_memory_equal(plain, tapped, sizeof plain);
+        if (e.rows != N || e.width != width)
+            fail_msg("%s: %d rows of %d values are told of, expected %d of %d", name, e.rows, e.width, N,
+                     width);
+        e = (struct ear){.name = name, .factor = 3};
+        run(model, ids, N, (struct rig_options){0}, &e, tapped);
+        if (memcmp(plain, tapped, sizeof plain) == 0)
+            fail_msg("%s: what the tap writes changes nothing", name);
+    }
+    assert_int_equal(n, 2 + 5 * LAYERS3N - 2 * 5); /* the last five layers have no K and V */
+    for (int layer = 0; layer < LAYERS3N; layer += 3) {
+        snprintf(name, sizeof name, "layer.%d", layer);
+        struct ear all = {.name = name, .kept = whole}, few = {.name = name, .kept = part};
+        run(model, ids, N, (struct rig_options){0}, &all, tapped);
+        run(model, ids, N, (struct rig_options){.layers = layer + 1}, &few, tapped);
+        assert_memory_equal(whole, part, sizeof whole);
+    }
+    carat_engine_close(engine);
+    carat_model_close(model);
+}
+
 static void wrong_layers_are_refused(void **state)
 {
     static const int wrong[][2] = {{0, -1}, {0, 7}, {-1, 0}, {6, 0}, {3, 4}};
@@ -388,6 +429,7 @@ int main(void)
         cmocka_unit_test(sharers_need_their_owner),
         cmocka_unit_test(listeners_come_and_go),
         cmocka_unit_test(taps_of_the_reference),
+        cmocka_unit_test(streams_are_told_of),
     };
     return cmocka_run_group_tests_name("engine: taps", tests, open_model, close_model);
 }
