@@ -327,7 +327,7 @@ CARAT_DEFAULT(carat_engine_options)
 
 /* Creates an engine. Reads all weights, and packs those that its kernels want packed. Any thread.
  * CARAT_E_ARGUMENT, CARAT_E_MEMORY (also a plan larger than the memory that this process may use),
- * CARAT_E_CANCELLED. */
+ * CARAT_E_IO (the file of the layer inputs is gone or another), CARAT_E_CANCELLED. */
 CARAT_API carat_status carat_engine_create(carat_engine **engine, const carat_model *model,
                                            const carat_engine_options *options, carat_error *err);
 /* Last call: the sessions of the engine are closed. */
@@ -361,6 +361,7 @@ CARAT_API void carat_session_close(carat_session *session);
  * carat_rewind does, and evaluates the rest; *reused (may be NULL) gets the number of tokens that are not
  * evaluated. After CARAT_E_CANCELLED the session keeps what was evaluated; after CARAT_E_NUMERIC it is empty.
  * CARAT_E_ARGUMENT, CARAT_E_CONTEXT, CARAT_E_MEMORY (no block of K and V is free), CARAT_E_NUMERIC,
+ * CARAT_E_IO (a row of the layer inputs on the disk cannot be read; the session keeps what was evaluated),
  * CARAT_E_CANCELLED, CARAT_E_BUSY. */
 CARAT_API carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, int *reused,
                                   carat_error *err);
@@ -421,7 +422,7 @@ typedef struct carat_row {
 /* Advances n sessions of one engine together: row i appends its tokens to its session, each session once.
  * row_size is sizeof(carat_row). A row that fails ends alone, and the others go on: CARAT_E_NUMERIC (its
  * session is empty), CARAT_E_CONTEXT (nothing of it was evaluated), CARAT_E_MEMORY (no block of K and V is
- * free) and CARAT_E_CANCELLED (both keep what was evaluated). The result is that of the first row that
+ * free), CARAT_E_IO and CARAT_E_CANCELLED (these keep what was evaluated). The result is that of the first row that
  * failed. After CARAT_E_ARGUMENT and CARAT_E_BUSY nothing has changed, statuses included. Errors as
  * carat_sync. */
 CARAT_API carat_status carat_step(carat_engine *engine, carat_row *rows, size_t row_size, int n,

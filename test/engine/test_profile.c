@@ -148,8 +148,9 @@ static void test_counts(void **unused)
     assert_int_equal(find(&p, "head")->bytes, ct_weight_bytes(head));
     assert_int_equal(operations(find(&p, "head")), 2 * head->rows * head->cols);
     for (int i = 0; i < p.n; i++) { /* a dense head computes every row; the rest others have */
-        static const char *const none[] = {"head, some rows", "inputs of layers", "streams",
-                                           "beside attention", "scale", "router", "experts"};
+        static const char *const none[] = {
+            "head, some rows", "inputs of layers", "streams", "beside attention",
+            "scale",           "router",           "experts"};
         bool has = true;
         for (size_t k = 0; k < CT_COUNT(none); k++)
             has = has && strcmp(p.operation[i].name, none[k]) != 0;

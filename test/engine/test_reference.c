@@ -216,12 +216,9 @@ static void newer_members_agree_with_the_reference(void **state)
     (void)state;
     static const struct {
         const char *name, *gguf;
-    } members[] = {{"g4-dense", "gguf/g4-dense-f32.gguf"},
-                   {"g4-e", "gguf/g4-e-f32.gguf"},
-                   {"g4-e-f32", NULL},
-                   {"g4-moe", "gguf/g4-moe-f32.gguf"},
-                   {"g4-unified", NULL},
-                   {"g3n", "gguf/g3n-f32.gguf"}};
+    } members[] = {
+        {"g4-dense", "gguf/g4-dense-f32.gguf"}, {"g4-e", "gguf/g4-e-f32.gguf"}, {"g4-e-f32", NULL},
+        {"g4-moe", "gguf/g4-moe-f32.gguf"},     {"g4-unified", NULL},           {"g3n", "gguf/g3n-f32.gguf"}};
     char vectors[PATH_SIZE], root[PATH_SIZE];
     struct tally t = {.worst = 0};
     if (!shared_vectors(vectors))

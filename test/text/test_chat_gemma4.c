@@ -293,7 +293,7 @@ static void as_others_send(void **state)
           "<|tool_response>response:g{value:<|\"|>x<|\"|>}<tool_response|>m<turn|>\n");
     check(o,
           "[" CALL ",{\"role\":\"tool\",\"content\":[{\"name\":\"h\",\"response\":1},{\"name\":\"i\","
-                   "\"response\":{}}]}]",
+          "\"response\":{}}]}]",
           "<bos>" TURN("user", "u") MODEL
           "<|tool_call>call:f{a:[1,null,true]}<tool_call|>"
           "<|tool_call>call:g{}<tool_call|><|tool_response>response:h{value:1}<tool_response|>"
