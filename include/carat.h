@@ -422,8 +422,8 @@ typedef struct carat_row {
 /* Advances n sessions of one engine together: row i appends its tokens to its session, each session once.
  * row_size is sizeof(carat_row). A row that fails ends alone, and the others go on: CARAT_E_NUMERIC (its
  * session is empty), CARAT_E_CONTEXT (nothing of it was evaluated), CARAT_E_MEMORY (no block of K and V is
- * free), CARAT_E_IO and CARAT_E_CANCELLED (these keep what was evaluated). The result is that of the first row that
- * failed. After CARAT_E_ARGUMENT and CARAT_E_BUSY nothing has changed, statuses included. Errors as
+ * free), CARAT_E_IO and CARAT_E_CANCELLED (these keep what was evaluated). The result is that of the first
+ * row that failed. After CARAT_E_ARGUMENT and CARAT_E_BUSY nothing has changed, statuses included. Errors as
  * carat_sync. */
 CARAT_API carat_status carat_step(carat_engine *engine, carat_row *rows, size_t row_size, int n,
                                   carat_error *err);

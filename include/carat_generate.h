@@ -298,10 +298,10 @@ CARAT_API void carat_generation_close(carat_generation *generation);
 /* Advances n generations of one engine together, in one pass if its chunk has room: each gives the next id,
  * or several when a draft was right. Those that have ended, but by CARAT_REASON_CANCELLED or
  * CARAT_REASON_CALLBACK, are left alone. A generation that fails ends alone, and the result is that of the
- * first that failed: CARAT_E_CANCELLED, CARAT_E_NUMERIC, CARAT_E_IO, CARAT_E_MEMORY (no block of K and V is free; with
- * one the next step goes on). After CARAT_E_ARGUMENT (also a session that holds no logits, or one that two
- * generations name) and CARAT_E_BUSY nothing has changed; but CARAT_E_ARGUMENT is also a draw for which
- * every id is banned. One call a session; allocates nothing. */
+ * first that failed: CARAT_E_CANCELLED, CARAT_E_NUMERIC, CARAT_E_IO, CARAT_E_MEMORY (no block of K and V is
+ * free; with one the next step goes on). After CARAT_E_ARGUMENT (also a session that holds no logits, or one
+ * that two generations name) and CARAT_E_BUSY nothing has changed; but CARAT_E_ARGUMENT is also a draw for
+ * which every id is banned. One call a session; allocates nothing. */
 CARAT_API carat_status carat_generation_step(carat_engine *engine, carat_generation *const *generations,
                                              int n, carat_error *err);
 enum { CARAT_REST_BYTES = CARAT_MOST_STOP_BYTES + 16 };

@@ -291,11 +291,11 @@ CARAT_DEFAULT(carat_compare_options)
 /* Compares what two engines say behind a prompt, and behind those that options->next gives. Both have the
  * same vocabulary; ref is NULL where logits are recorded. The reference gives all logits, whatever its head;
  * the test leaves ids out where its head has a shortlist. Memory for two times 32 MiB of logits beside the
- * engines. A prompt that fails ends alone, the others go on, and the result is that of the first that
- * failed: CARAT_E_NUMERIC (NaN or infinity; the message says in which), CARAT_E_CONTEXT (the prompt does
- * not fit; or its text), CARAT_E_IO (the disk), CARAT_E_MEMORY (no block of K and V is free). A prompt that a callback ended has
- * not failed. The call ends, and nobody hears of the prompts under way, with CARAT_E_ARGUMENT (also one
- * engine twice, and a prompt that cannot be), CARAT_E_MEMORY (also all sessions of an engine exist) and
+ * engines. A prompt that fails ends alone, the others go on, and the result is that of the first that failed:
+ * CARAT_E_NUMERIC (NaN or infinity; the message says in which), CARAT_E_CONTEXT (the prompt does not fit; or
+ * its text), CARAT_E_IO (the disk), CARAT_E_MEMORY (no block of K and V is free). A prompt that a callback
+ * ended has not failed. The call ends, and nobody hears of the prompts under way, with CARAT_E_ARGUMENT (also
+ * one engine twice, and a prompt that cannot be), CARAT_E_MEMORY (also all sessions of an engine exist) and
  * CARAT_E_CANCELLED. The engines are locked while watch is asked, and no other callback. Any thread. */
 CARAT_API carat_status carat_compare(carat_engine *ref, carat_engine *test,
                                      const carat_compare_prompt *prompt, const carat_compare_options *options,
@@ -357,8 +357,8 @@ CARAT_DEFAULT(carat_bisect_options)
 /* Evaluates tokens[n], at least 2, in both engines, which are of models of one shape; each needs a free
  * session. *first is the first operation that is flagged; its operation is NULL when none is. Both engines
  * are locked while progress and watch are asked. Any thread. CARAT_E_ARGUMENT, CARAT_E_UNSUPPORTED (shapes
- * differ: both numbers), CARAT_E_CONTEXT, CARAT_E_MEMORY, CARAT_E_IO, CARAT_E_NUMERIC (NaN or infinity: in which of
- * the two, and where), CARAT_E_CANCELLED, CARAT_E_BUSY (an engine is being bisected). */
+ * differ: both numbers), CARAT_E_CONTEXT, CARAT_E_MEMORY, CARAT_E_IO, CARAT_E_NUMERIC (NaN or infinity: in
+ * which of the two, and where), CARAT_E_CANCELLED, CARAT_E_BUSY (an engine is being bisected). */
 CARAT_API carat_status carat_bisect(carat_engine *ref, carat_engine *test, const int32_t *tokens, int n,
                                     const carat_bisect_options *options, carat_operation_error *first,
                                     carat_error *err);

@@ -21,7 +21,7 @@ EXCUSED = {
     "carat_tokenize": {"CARAT_E_CANCELLED"},  # there is no callback
     "carat_plan_engine": BOUND,  # weights are walked that opening has bound and checked
     "carat_fit_engine": BOUND,
-    "carat_engine_create": BOUND | {"CARAT_E_BUSY", "CARAT_E_IO"},  # what cannot be kept in the cache is not kept
+    "carat_engine_create": BOUND | {"CARAT_E_BUSY"},  # what cannot be kept in the cache is not kept
     "carat_model_pack": BOUND,
     "carat_verify": BOUND,
     "carat_save": BOUND | {"CARAT_E_CONTEXT"},  # what is evaluated is held already
