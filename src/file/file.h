@@ -82,7 +82,7 @@ struct ct_place {
     const char *path; /* its name, which lives as long as the ct_file */
 };
 /* Opens the file that bytes of f at p are mapped from; it is read wherever its name leads later. fd stays -1
- * for bytes that lie in memory alone: a caller's buffer, a pipe. E_IO (it is gone, or another file has its
+ * for bytes that lie in memory alone, as a caller's buffer. E_IO (it is gone, or another file has its
  * name). */
 carat_status ct_place_open(struct ct_place *place, const struct ct_file *f, const void *p, carat_error *err);
 void ct_place_close(struct ct_place *place);
