@@ -88,9 +88,9 @@ err_has 'unknown verb'
 # ---- 15: options of llama.cpp ----
 expect 0 run tiny hi -n 4 --temp 0 --no-perf
 cp out wanted
-expect 0 run tiny hi -n 4 --temp 0 --no-perf -ptc 3 -a name --alias name -bs -dt 0.1 --spec-default --no-mmproj --reasoning off
+expect 0 run tiny hi -n 4 --temp 0 --no-perf -ptc 3 -a name --alias name -bs -dt 0.1 --spec-default --no-mmproj
 same wanted out
-err_has '^note: ignored.*-ptc, -a, --alias, -bs, -dt, --spec-default, --no-mmproj, --reasoning$'
+err_has '^note: ignored.*-ptc, -a, --alias, -bs, -dt, --spec-default, --no-mmproj$'
 for color in '-co on' -co=always -co; do
     expect 0 run tiny hi -n 4 --temp 0 --no-perf ${color/=/ }
     same wanted out
