@@ -228,7 +228,8 @@ static void cpu_select_rows(struct ct_backend *base, int n, const ct_mat *m)
         b->position[kept] = b->position[r];
         b->sequence[kept] = b->sequence[r];
         for (int i = 0; i < n && kept != r; i++)
-            memcpy(ct_row(m[i], kept), ct_row(m[i], r), (size_t)m[i].cols * sizeof(float));
+            if (m[i].handle)
+                memcpy(ct_row(m[i], kept), ct_row(m[i], r), (size_t)m[i].cols * sizeof(float));
         kept++;
     }
     b->rows.n = kept;
