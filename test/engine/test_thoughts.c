@@ -51,7 +51,7 @@ static void tell(struct texts *x, struct rig *r, const carat_tokens *ids, const 
         add(x, &given, begins);
         begins &= !(given.thought && given.n_text);
     }
-    char rest[CARAT_REST_BYTES];
+    char rest[CARAT_REST_BYTES] = "";
     x->inside = t.thought.inside;
     x->ids = t.thought_ids;
     carat_given last = {.text = rest, .thought = x->inside};
