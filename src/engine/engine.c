@@ -116,7 +116,7 @@ static void engine_lay_out(struct carat_engine *e)
     ct_snapshots_lay_out(&e->snapshots, &e->cache);
     ct_pass_init(&e->pass, b, c, &e->weights, p->chunk);
     ct_ple_init(&e->pass.ple, b, &e->model->weights.ple, p->chunk,
-                ct_ple_slots(&e->model->weights.ple, e->model->file, p->chunk, e->resident));
+                e->on_disk ? ct_ple_slots(&e->model->weights.ple, p->chunk) : 0);
     e->weights.layer = b->verb.alloc_host(b, (size_t)c->n_layer * sizeof *e->weights.layer);
     for (int i = 0; i < c->n_layer; i++)
         experts += (size_t)c->layer[i].n_expert;
@@ -156,7 +156,7 @@ static size_t count_plan(struct carat_engine *e, const carat_engine_options *o, 
     e->backend->verb.count(e->backend, p);
     p->snapshot_bytes = (size_t)e->cache.most_in_snapshots * e->cache.group[CT_LOCAL].pool.block_bytes;
     p->snapshot_least = e->cache.snapshot;
-    p->disk_bytes = e->pass.ple.n_slot ? ct_weight_bytes(&e->model->weights.ple) : 0;
+    p->disk_bytes = e->on_disk ? ct_weight_bytes(&e->model->weights.ple) : 0;
     const carat_head_stats *head = &e->head.stats;
     p->head = ct_head_name(head->strategy);
     p->head_bytes = head->sketch_bytes + head->tile_bytes;
@@ -258,6 +258,8 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
                                .snapshot_bytes = o->snapshot_bytes,
                                .exact = o->exact != 0,
                                .resident = o->ple_resident != 0,
+                               .on_disk = !o->ple_resident && model->weights.ple.data &&
+                                          ct_file_on_disk(model->file, model->weights.ple.data),
                                .logits_rows = o->logits_rows ? o->logits_rows : DEFAULT_LOGITS_ROWS,
                                .first_layer = o->first_layer,
                                .config = model->config};

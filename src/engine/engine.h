@@ -22,7 +22,7 @@ struct carat_engine {
     carat_plan plan;
     enum ct_kv_type kv_type;
     bool exact;
-    bool resident;             /* the table of layer inputs lies in memory */
+    bool resident, on_disk;    /* the table of layer inputs, where there is one; neither: in buffers */
     int decode_chunk;          /* rows of a pass that decodes, at most */
     char content[33];          /* hash of the model, once it is known; else "" */
     int first_layer;           /* of the model, that runs */

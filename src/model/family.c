@@ -4,6 +4,14 @@
 
 #include "file/sbs.h"
 
+/* Gemma 4 but for what the classes of transformers tell apart. */
+/* clang-format off */
+#define GEMMA4_OF_ALL_SIZES                                                                                  \
+    .name = "gemma4", .post_norms = true, .qk_norms = true, .norms_as_stored = true, .v_norms = true,        \
+    .out_scales = true, .rotated = 0.25, .global_head_dim = 512, .period = 6, .rope_base = 1e6,              \
+    .rope_base_local = 1e4, .n_text_vocab = 262144, .end_of_turn = 106
+/* clang-format on */
+
 const struct ct_architecture ct_architectures[] = {
     {.name = "gemma",
      .model_type = "gemma",
@@ -56,40 +64,10 @@ const struct ct_architecture ct_architectures[] = {
      .n_text_vocab = 262144,
      .end_of_turn = 106,
      .hf = {262400, 2048, 16384, 35, 8, 2, 256, 32768, 512, 1, 256, 262144, 15, 64}},
-    {.name = "gemma4",
-     .model_type = "gemma4_text",
-     .wrapper = "gemma4",
-     .post_norms = true,
-     .qk_norms = true,
-     .norms_as_stored = true,
-     .v_norms = true,
-     .out_scales = true,
-     .rotated = 0.25,
-     .global_head_dim = 512,
-     .period = 6,
-     .window = 512,
-     .rope_base = 1e6,
-     .rope_base_local = 1e4,
-     .gguf_logit_cap = 30,
-     .n_text_vocab = 262144,
-     .end_of_turn = 106,
-     .hf = {262144, 2304, 9216, 30, 8, 4, 256, 131072, 512, 1, 256, 262144, 0, 0}},
-    {.name = "gemma4", /* without encoders, and in transformers a class of its own */
-     .model_type = "gemma4_unified_text",
-     .wrapper = "gemma4_unified",
-     .post_norms = true,
-     .qk_norms = true,
-     .norms_as_stored = true,
-     .v_norms = true,
-     .out_scales = true,
-     .rotated = 0.25,
-     .global_head_dim = 512,
-     .period = 6,
-     .window = 1024,
-     .rope_base = 1e6,
-     .rope_base_local = 1e4,
-     .n_text_vocab = 262144,
-     .end_of_turn = 106,
+    {GEMMA4_OF_ALL_SIZES, .model_type = "gemma4_text", .wrapper = "gemma4", .window = 512,
+     .gguf_logit_cap = 30, .hf = {262144, 2304, 9216, 30, 8, 4, 256, 131072, 512, 1, 256, 262144, 0, 0}},
+    {GEMMA4_OF_ALL_SIZES, /* the 12B, without encoders, is a class of its own in transformers */
+     .model_type = "gemma4_unified_text", .wrapper = "gemma4_unified", .window = 1024,
      .hf = {262144, 2304, 9216, 30, 8, 4, 256, 262144, 1024, 1, 0, 0, 0, 0}},
 };
 const int ct_architecture_count = (int)CT_COUNT(ct_architectures);

@@ -5,6 +5,22 @@
  * */
 #include "model/forward.h"
 
+/* Inputs of layers (PLE): each is told of the token once more, out of a second table, which stays on the
+ * disk. */
+void ct_tell_inputs(struct ct_pass *p, const struct ct_rows *rows, ct_mat x)
+{
+    struct ct_backend *b = p->backend;
+    const struct ct_weights *w = p->weights;
+    const ct_mat inputs = p->inputs; /* [rows][layers][ple_width] */
+
+    ct_ple_ask(&p->ple, rows);
+    project(b, inputs, x, &w->ple_proj);
+    scale(b, inputs, &w->ple_scale);
+    parts_norm(b, inputs, &w->ple_norm);
+    ct_ple_await(&p->ple);
+    embed_add(b, inputs, &p->ple.table, p->ple.row, p->config->ple_scale, 0.70710678f);
+}
+
 void ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_watch *watch)
 {
     struct ct_backend *b = p->backend;
@@ -19,14 +35,7 @@ void ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_w
     p->layer = 0;
     begin_pass(b, rows, watch);
     embed(b, x, &w->embed, c->embed_scale); /* a row of the table, times about sqrt(hidden) */
-
-    /* Inputs of layers (PLE, in Gemma 4 E2B and E4B): each is told of the token once more. */
-    ct_ple_ask(&p->ple, rows); /* the table is on the disk */
-    project(b, inputs, x, &w->ple_proj);
-    scale(b, inputs, &w->ple_scale);
-    parts_norm(b, inputs, &w->ple_norm);
-    ct_ple_await(&p->ple);
-    embed_add(b, inputs, &p->ple.table, p->ple.row, c->ple_scale, 0.70710678f);
+    ct_tell_inputs(p, rows, x);             /* Gemma 4 E2B and E4B */
 
     for (; p->layer < c->n_layer; p->layer++) {
         const struct ct_layer *l = &w->layer[p->layer];

@@ -24,6 +24,8 @@ void ct_pass_init(struct ct_pass *p, struct ct_backend *backend, const struct ct
 /* Begins a pass, writes the rows' K and V into the cache, and leaves in p->h what the head reads, for the
  * rows whose logits are wanted. The caller runs the head (head.h) and ends the pass. */
 void ct_pass_run(struct ct_pass *p, const struct ct_rows *rows, const struct ct_watch *watch);
+/* Its first part where layers have inputs of their own: x is the embedded tokens. forward.c has it. */
+void ct_tell_inputs(struct ct_pass *p, const struct ct_rows *rows, ct_mat x);
 /* What it is for Gemma 3n, and for all others. */
 void ct_forward_3n(struct ct_pass *p, const struct ct_rows *rows, const struct ct_watch *watch);
 void ct_forward(struct ct_pass *p, const struct ct_rows *rows, const struct ct_watch *watch);

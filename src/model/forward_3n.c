@@ -5,20 +5,6 @@
  * attention (LAuReL), and some layers cut their gates off. The last step, from here to logits, is head.c. */
 #include "model/forward.h"
 
-/* The inputs of all layers, as forward.c has them. */
-static void tell_inputs(struct ct_pass *p, const struct ct_rows *rows, ct_mat x)
-{
-    struct ct_backend *b = p->backend;
-    const struct ct_weights *w = p->weights;
-
-    ct_ple_ask(&p->ple, rows);
-    project(b, p->inputs, x, &w->ple_proj);
-    scale(b, p->inputs, &w->ple_scale);
-    parts_norm(b, p->inputs, &w->ple_norm);
-    ct_ple_await(&p->ple);
-    embed_add(b, p->inputs, &p->ple.table, p->ple.row, p->config->ple_scale, 0.70710678f);
-}
-
 /* Every row by itself goes through a wider layer, of which few values are left where gates are cut off. */
 static void feed_forward(struct ct_pass *p, const struct ct_layer *l, ct_mat h)
 {
@@ -49,7 +35,7 @@ void ct_forward_3n(struct ct_pass *p, const struct ct_rows *rows, const struct c
     p->layer = 0;
     begin_pass(b, rows, watch);
     embed(b, s[0], &w->embed, c->embed_scale);
-    tell_inputs(p, rows, s[0]);
+    ct_tell_inputs(p, rows, s[0]);
     for (int i = 1; i < CT_STREAMS; i++) {
         project(b, s[i], s[0], &w->stream_proj[i - 1]);
         altup_match(b, s[i], s[0]); /* as large as the first */

@@ -3,10 +3,8 @@
  * slots than rows of a pass. */
 #include "model/ple.h"
 
-int ct_ple_slots(const struct ct_weight *table, const struct ct_file *f, int max_rows, bool resident)
+int ct_ple_slots(const struct ct_weight *table, int max_rows)
 {
-    if (!table->data || resident || !ct_file_on_disk(f, table->data))
-        return 0;
     const size_t fit = CT_PLE_CACHE / table->row_bytes;
     return (int)CT_MIN(CT_MAX(fit, (size_t)max_rows + 1), (size_t)table->rows + 1);
 }

@@ -28,9 +28,8 @@ struct ct_ple {
     carat_error error; /* of the pass under way */
 };
 
-/* Rows of the table that are kept in memory for an engine with passes of max_rows rows; 0: the table lies
- * there, since `resident` asks for it, or since it is not on a disk. */
-int ct_ple_slots(const struct ct_weight *table, const struct ct_file *f, int max_rows, bool resident);
+/* Rows of a table on the disk that are kept in memory for an engine with passes of max_rows rows. */
+int ct_ple_slots(const struct ct_weight *table, int max_rows);
 /* Takes memory from the backend. */
 void ct_ple_init(struct ct_ple *p, struct ct_backend *b, const struct ct_weight *table, int max_rows,
                  int n_slot);

@@ -214,6 +214,16 @@ static bool cpu_is_finite(struct ct_backend *b, int row)
     return !ct_cpu(b)->not_finite[row];
 }
 
+/* The angles of a row take another's place: layers to come may turn their queries, too. */
+static void move_turns(struct ct_cpu_backend *b, int to, int from)
+{
+    for (int i = 0; i < CT_ATTN_TYPES; i++) {
+        const size_t pairs = (size_t)b->o.attn[i].rotated;
+        memcpy(b->cosine[i] + (size_t)to * pairs, b->cosine[i] + (size_t)from * pairs, pairs * sizeof(float));
+        memcpy(b->sine[i] + (size_t)to * pairs, b->sine[i] + (size_t)from * pairs, pairs * sizeof(float));
+    }
+}
+
 static void cpu_select_rows(struct ct_backend *base, int n, const ct_mat *m)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
@@ -225,6 +235,8 @@ static void cpu_select_rows(struct ct_backend *base, int n, const ct_mat *m)
         b->origin[kept] = b->origin[r];
         for (int i = 0; i < CT_ATTN_TYPES; i++)
             b->seen[i][kept] = b->seen[i][r];
+        if (kept != r)
+            move_turns(b, kept, r);
         b->position[kept] = b->position[r];
         b->sequence[kept] = b->sequence[r];
         for (int i = 0; i < n && kept != r; i++)
@@ -233,7 +245,6 @@ static void cpu_select_rows(struct ct_backend *base, int n, const ct_mat *m)
         kept++;
     }
     b->rows.n = kept;
-    run_rows(&(struct job){.b = b, .row = table_row}); /* layers to come turn their queries, too */
 }
 
 static void embed_row(struct job *j, int row, int thread)
@@ -352,12 +363,8 @@ static void cpu_residual_norm(struct ct_backend *b, ct_mat x, ct_mat y, const st
 
 static void scale_row(struct job *j, int row, int thread)
 {
-    const float by = *(const float *)j->w->data;
-    float *x = ct_row(j->out, row);
-
     (void)thread;
-    for (int i = 0; i < j->out.cols; i++)
-        x[i] = x[i] * by;
+    j->b->kernel.scale(ct_row(j->out, row), *(const float *)j->w->data, j->out.cols);
 }
 
 static void cpu_scale(struct ct_backend *b, ct_mat x, const struct ct_weight *w)

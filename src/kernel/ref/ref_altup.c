@@ -3,20 +3,7 @@
  * (NUMERICS.md section 6). Its large products are those of ref_project.c. */
 #include "kernel/ref/ref.h"
 
-/* Sums by section 3: of x, and of the squares of what x has over a value. */
-static float sum(const float *x, int n)
-{
-    float p[32] = {0};
-    int i = 0;
-
-    for (; i + 32 <= n; i += 32)
-        for (int j = 0; j < 32; j++)
-            p[j] += x[i + j];
-    for (; i < n; i++)
-        p[i % 32] += x[i];
-    return ct_fold(p);
-}
-
+/* Section 3 of the squares of what x has over a value. */
 static float sum_of_squares(const float *x, float over, int n)
 {
     float p[32] = {0};
@@ -130,7 +117,7 @@ void CT_NAME(ct_altup_match)(float *y, const float *x, int n)
 
 void CT_NAME(ct_cutoff)(float *x, float deviations, int n)
 {
-    const float mean = sum(x, n) / (float)n;
+    const float mean = ct_sum(x, n) / (float)n;
     const float deviation = __builtin_sqrtf(sum_of_squares(x, mean, n) / (float)n);
     const float bar = mean + deviations * deviation;
 

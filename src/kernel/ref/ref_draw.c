@@ -74,19 +74,6 @@ static void draw_order(struct drawing *g, int k)
 
 /* ---- all of them ---- */
 
-static float draw_sum(const float *x, int n)
-{
-    float p[32] = {0};
-    int i = 0;
-
-    for (; i + 32 <= n; i += 32)
-        for (int j = 0; j < 32; j++)
-            p[j] += x[i + j];
-    for (; i < n; i++)
-        p[i % 32] += x[i];
-    return ct_fold(p);
-}
-
 /* The weights of all, by place, at most 1, and their sum; 0: there is nothing to draw. */
 static float draw_weigh(struct drawing *g, float *top)
 {
@@ -101,7 +88,7 @@ static float draw_weigh(struct drawing *g, float *top)
     *top = most_t;
     for (int i = 0; i < n; i++)
         weight[i] = ct_exp(x[i] / t - most_t);
-    return draw_sum(weight, n);
+    return ct_sum(weight, n);
 }
 
 /* By ids ascending, where no link needed another order: the first at which the sum of the weights, in double,

@@ -140,6 +140,20 @@ static inline float ct_fold(float p[32])
     return p[0];
 }
 
+/* Section 3 of x[n]. */
+static inline float ct_sum(const float *x, int n)
+{
+    float p[32] = {0};
+    int i = 0;
+
+    for (; i + 32 <= n; i += 32)
+        for (int j = 0; j < 32; j++)
+            p[j] += x[i + j];
+    for (; i < n; i++)
+        p[i % 32] += x[i];
+    return ct_fold(p);
+}
+
 /* The largest of x[n], NaN aside: in 32 parts, so that it is done in vectors. */
 static inline float ct_top_of(const float *x, int n)
 {

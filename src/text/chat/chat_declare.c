@@ -3,6 +3,8 @@
  * schema. Names and descriptions are content. */
 #include "text/chat/chat_declare.h"
 
+#include <stdlib.h>
+
 carat_status ct_schema_wrong(const struct ct_declaration *d, const char *what)
 {
     if (!d->property.s)
@@ -111,6 +113,25 @@ carat_status ct_declare_required(struct ct_declaration *d, const struct ct_json_
         ct_chat_value(d->w, list);
     }
     return CARAT_OK;
+}
+
+carat_status ct_declare_items(struct ct_declaration *d, const struct ct_json_value *items,
+                              carat_status (*write_item)(struct ct_declaration *d,
+                                                         const struct ct_json_value *items,
+                                                         const struct ct_json_value *key))
+{
+    size_t n;
+    const struct ct_json_value **keys = ct_chat_sorted_keys(d->w, items, &n);
+    carat_status status = CARAT_OK;
+    ct_declare_member(d, "items");
+    ct_chat_literal(d->w, "{");
+    d->comma = "";
+    for (size_t i = 0; i < n && status == CARAT_OK; i++)
+        status = write_item(d, items, keys[i]);
+    ct_chat_literal(d->w, "}");
+    d->comma = ",";
+    free(keys);
+    return status;
 }
 
 /* ---- writing ---- */

@@ -40,6 +40,11 @@ void ct_declare_member(struct ct_declaration *d, const char *key);
 void ct_declare_type(struct ct_declaration *d, const char *type);
 /* The list of strings under "required"; nothing when it is absent, null or empty. */
 carat_status ct_declare_required(struct ct_declaration *d, const struct ct_json_value *schema);
+/* The schema of an array's items: its members sorted, each written by the template. */
+carat_status ct_declare_items(struct ct_declaration *d, const struct ct_json_value *items,
+                              carat_status (*write_item)(struct ct_declaration *d,
+                                                         const struct ct_json_value *items,
+                                                         const struct ct_json_value *key));
 /* Everything up to the function's own closing brace, and that. */
 carat_status ct_declare_begin(struct ct_declaration *d, const struct ct_json_value *tool);
 void ct_declare_end(struct ct_declaration *d);

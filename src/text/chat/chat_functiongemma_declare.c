@@ -8,43 +8,34 @@
 
 static carat_status write_properties(struct ct_declaration *d, const struct ct_json_value *properties);
 
-/* The schema of an array's items: its members sorted, a nested schema like any other. */
-static carat_status write_items(struct ct_declaration *d, const struct ct_json_value *items)
+/* A member of the schema of an array's items; a nested schema is one like any other. */
+static carat_status write_member_of_items(struct ct_declaration *d, const struct ct_json_value *items,
+                                          const struct ct_json_value *key)
 {
-    size_t n;
-    const struct ct_json_value **keys = ct_chat_sorted_keys(d->w, items, &n);
-    carat_status status = CARAT_OK;
-    ct_declare_member(d, "items");
-    ct_chat_literal(d->w, "{");
-    d->comma = "";
-    for (size_t i = 0; i < n && status == CARAT_OK; i++) {
-        const struct ct_json_value *value = ct_json_of_key(keys[i]);
-        struct ct_str key = ct_json_str(keys[i]);
-        const char *type;
-        if (ct_json_is(value, CT_JSON_NULL))
-            continue;
-        if (ct_str_is(key, "properties")) {
-            ct_declare_member(d, "properties");
-            status = write_properties(d, value);
-        } else if (ct_str_is(key, "required")) {
-            status = ct_declare_required(d, items);
-        } else if (ct_str_is(key, "type")) {
-            if ((status = ct_schema_type(d, items, &type)) == CARAT_OK)
-                ct_declare_type(d, type);
-        } else if (ct_str_is(key, "items") && ct_json_is(value, CT_JSON_OBJECT)) {
-            status = write_items(d, value);
-        } else {
-            ct_chat_literal(d->w, d->comma);
-            ct_chat_content(d->w, key);
-            ct_chat_literal(d->w, ":");
-            ct_chat_value(d->w, value);
-            d->comma = ",";
-        }
+    const struct ct_json_value *value = ct_json_of_key(key);
+    struct ct_str name = ct_json_str(key);
+    const char *type;
+    if (ct_json_is(value, CT_JSON_NULL))
+        return CARAT_OK;
+    if (ct_str_is(name, "properties")) {
+        ct_declare_member(d, "properties");
+        return write_properties(d, value);
     }
-    ct_chat_literal(d->w, "}");
+    if (ct_str_is(name, "required"))
+        return ct_declare_required(d, items);
+    if (ct_str_is(name, "type")) {
+        CT_TRY(ct_schema_type(d, items, &type));
+        ct_declare_type(d, type);
+        return CARAT_OK;
+    }
+    if (ct_str_is(name, "items") && ct_json_is(value, CT_JSON_OBJECT))
+        return ct_declare_items(d, value, write_member_of_items);
+    ct_chat_literal(d->w, d->comma);
+    ct_chat_content(d->w, name);
+    ct_chat_literal(d->w, ":");
+    ct_chat_value(d->w, value);
     d->comma = ",";
-    free(keys);
-    return status;
+    return CARAT_OK;
 }
 
 static carat_status write_property(struct ct_declaration *d, const struct ct_json_value *key)
@@ -74,7 +65,7 @@ static carat_status write_property(struct ct_declaration *d, const struct ct_jso
         CT_TRY(write_properties(d, ct_json_get(schema, "properties")));
         CT_TRY(ct_declare_required(d, schema));
     } else if (strcmp(type, "ARRAY") == 0 && ct_json_is(items, CT_JSON_OBJECT) && ct_json_count(items)) {
-        CT_TRY(write_items(d, items));
+        CT_TRY(ct_declare_items(d, items, write_member_of_items));
     }
     ct_declare_type(d, type);
     if (!*type)

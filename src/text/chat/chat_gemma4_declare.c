@@ -42,8 +42,8 @@ static carat_status write_item_type(struct ct_declaration *d, const struct ct_js
     return CARAT_OK;
 }
 
-static carat_status write_item(struct ct_declaration *d, const struct ct_json_value *items,
-                               const struct ct_json_value *key)
+static carat_status write_member_of_items(struct ct_declaration *d, const struct ct_json_value *items,
+                                          const struct ct_json_value *key)
 {
     const struct ct_json_value *value = ct_json_of_key(key);
     struct ct_str name = ct_json_str(key);
@@ -63,23 +63,6 @@ static carat_status write_item(struct ct_declaration *d, const struct ct_json_va
     write_value(d, value);
     d->comma = ",";
     return CARAT_OK;
-}
-
-/* The members of the items' schema, sorted. */
-static carat_status write_items(struct ct_declaration *d, const struct ct_json_value *items)
-{
-    size_t n;
-    const struct ct_json_value **keys = ct_chat_sorted_keys(d->w, items, &n);
-    carat_status status = CARAT_OK;
-    ct_declare_member(d, "items");
-    ct_chat_literal(d->w, "{");
-    d->comma = "";
-    for (size_t i = 0; i < n && status == CARAT_OK; i++)
-        status = write_item(d, items, keys[i]);
-    ct_chat_literal(d->w, "}");
-    d->comma = ",";
-    free(keys);
-    return status;
 }
 
 /* ---- properties ---- */
@@ -144,7 +127,7 @@ static carat_status write_property(struct ct_declaration *d, const struct ct_jso
     if (strcmp(type, "ARRAY") == 0) {
         const struct ct_json_value *items = ct_json_get(schema, "items");
         if (ct_json_is(items, CT_JSON_OBJECT) && ct_json_count(items))
-            CT_TRY(write_items(d, items));
+            CT_TRY(ct_declare_items(d, items, write_member_of_items));
     }
     if (!early)
         write_nullable(d, schema);
