@@ -13,6 +13,8 @@
 static struct ct_file *new_file(const char *path)
 {
     struct ct_file *f = calloc(1, sizeof *f);
+    if (f)
+        f->copy = -1;
     if (f && !(f->path = ct_arena_str(&f->arena, path, strlen(path)))) {
         ct_file_close(f);
         return NULL;
@@ -100,6 +102,8 @@ carat_status ct_packed_open(struct ct_file **out, const char *packed, const char
     if (!status && !(packed = ct_arena_str(&f->arena, packed, strlen(packed))))
         status = ct_no_memory(err, f->path);
     if (!status)
+        f->copy = ct_place_mapped(packed, &f->map[0]);
+    if (!status)
         status = ct_packed_file(f, packed, &f->map[0], err);
     return finish_opening(out, f, status, err);
 }
@@ -134,6 +138,8 @@ void ct_file_close(struct ct_file *f)
 {
     if (!f)
         return;
+    if (f->copy >= 0)
+        ct_os_close_file(f->copy);
     for (int i = 0; i < f->n_map; i++)
         ct_os_unmap(&f->map[i]);
     for (int i = 0; i < CT_SIDES; i++)

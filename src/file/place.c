@@ -29,34 +29,48 @@ static const char *path_of(const struct ct_file *f, const struct ct_map *m)
     return NULL;
 }
 
+/* Whether the mapping is that of a copy in the cache, which may have another name by now. */
+static bool is_copy(const struct ct_file *f, const struct ct_map *m)
+{
+    return f->copy >= 0 && m->bytes.data == f->packed_map.bytes.data;
+}
+
 bool ct_file_on_disk(const struct ct_file *f, const void *p)
 {
     const struct ct_map *m = map_of(f, p);
     const char *path = m ? path_of(f, m) : NULL;
 
-    return path && m->base && m->id.inode && ct_os_kind(path) == 1;
+    return path && m->base && m->id.inode && (is_copy(f, m) || ct_os_kind(path) == 1);
+}
+
+int ct_place_mapped(const char *path, const struct ct_map *m)
+{
+    struct ct_os_id id;
+    const int fd = ct_os_open_file(path, &id);
+
+    if (fd < 0 || (id.device == m->id.device && id.inode == m->id.inode && id.size == m->id.size))
+        return fd;
+    ct_os_close_file(fd);
+    errno = 0;
+    return -1;
 }
 
 carat_status ct_place_open(struct ct_place *place, const struct ct_file *f, const void *p, carat_error *err)
 {
     const struct ct_map *m = map_of(f, p);
-    struct ct_os_id id;
 
     *place = (struct ct_place){.fd = -1};
     if (!ct_file_on_disk(f, p))
         return CARAT_OK;
     place->path = path_of(f, m);
     place->at = (uint64_t)((const uint8_t *)p - m->bytes.data);
-    place->fd = ct_os_open_file(place->path, &id);
-    if (place->fd < 0)
-        return errno ? ct_fail(err, CARAT_E_IO, "%s: cannot be opened again: %s", place->path,
-                               ct_os_reason(errno))
-                     : CARAT_OK;
-    if (id.device == m->id.device && id.inode == m->id.inode && id.size == m->id.size)
+    place->fd = is_copy(f, m) ? ct_os_share_file(f->copy) : ct_place_mapped(place->path, m);
+    if (place->fd >= 0)
         return CARAT_OK;
-    ct_place_close(place);
-    return ct_fail(err, CARAT_E_IO, "%s: another file has taken its name since the model was opened",
-                   place->path);
+    return errno
+               ? ct_fail(err, CARAT_E_IO, "%s: cannot be opened again: %s", place->path, ct_os_reason(errno))
+               : ct_fail(err, CARAT_E_IO, "%s: another file has taken its name since the model was opened",
+                         place->path);
 }
 
 void ct_place_close(struct ct_place *place)

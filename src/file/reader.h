@@ -82,6 +82,7 @@ struct ct_file {
     const struct ct_packed *packed; /* in the arena; NULL for other files */
     const char *packed_path;
     struct ct_map packed_map;
+    int copy; /* of one in the cache, which gets its name later: a descriptor of it; -1: none */
     bool trusted;
     struct ct_bytes tables;
     struct ct_tensor *weight; /* [n_weight] */
@@ -134,6 +135,8 @@ bool ct_sbs_is(struct ct_bytes bytes);
 /* The packed file in map; path is its own. */
 carat_status ct_packed_file(struct ct_file *f, const char *path, const struct ct_map *map, carat_error *err);
 carat_status ct_sbs_open(struct ct_file *f, const char *path, struct ct_bytes bytes, carat_error *err);
+/* A descriptor of the file that m maps; -1 and errno, which is 0 when another one has its name. */
+int ct_place_mapped(const char *path, const struct ct_map *m);
 /* Appends the tensors of one safetensors file, in the order of their data. */
 carat_status ct_safetensors_read(struct ct_file *f, const char *path, struct ct_bytes bytes,
                                  carat_error *err);

@@ -71,6 +71,11 @@ int ct_os_open_file(const char *path, struct ct_os_id *id)
     return -1;
 }
 
+int ct_os_share_file(int fd)
+{
+    return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
 void ct_os_close_file(int fd)
 {
     close(fd);

@@ -43,6 +43,8 @@ bool ct_os_read_head(const char *path, uint64_t n, void (*feed)(void *user, cons
  * what it is. The descriptor reads this file, whatever its name leads to later. */
 int ct_os_open_file(const char *path, struct ct_os_id *id);
 void ct_os_close_file(int fd);
+/* Another descriptor of the same file; -1 and errno. */
+int ct_os_share_file(int fd);
 /* False: the file has not so many bytes there, or cannot be read; *error is errno, or 0 where it ends. */
 bool ct_os_read_at(int fd, void *to, size_t n, uint64_t at, int *error);
 /* Tells the system that these bytes will be read soon. Does not wait. */

@@ -543,9 +543,41 @@ static void links_and_strangers_are_not_followed(void **state)
     drop(&k);
 }
 
+/* Rows of a table are read from the copy by place. It gets its name while the model is in use, and may be
+ * removed. */
+static void tables_outlive_names(void **state)
+{
+    static const int32_t ids[] = {2, 222, 270};
+    char copy[PATH_SIZE];
+    (void)state;
+    struct opened o = open_with(CT_TEST_DATA "/vectors/models/gemma4-e", cache_dir());
+
+    assert_int_equal(o.setup.packed && o.setup.made, 1);
+    for (int i = 0; i < 1000 && (count_files(".part", NULL) > 0 || count_files(".carat", copy) == 0); i++)
+        wait_a_tick();
+    assert_int_equal(count_files(".part", NULL), 0);
+    assert_int_equal(count_files(".carat", copy), 1);
+    for (int removed = 0; removed <= 1; removed++) {
+        carat_engine *engine = NULL;
+        carat_session *session = NULL;
+        carat_plan plan = {.size = sizeof plan};
+        OK(carat_plan_engine(o.model, NULL, &plan, err));
+        assert_int_equal(plan.disk_bytes, 600 * 64 * 2); /* it is not mapped instead */
+        OK(carat_engine_create(&engine, o.model, NULL, err));
+        OK(carat_session_create(&session, engine, NULL, err));
+        OK(carat_append(session, ids, 3, err));
+        carat_session_close(session);
+        carat_engine_close(engine);
+        if (!removed)
+            assert_int_equal(remove(copy), 0);
+    }
+    close_opened(&o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(tables_outlive_names, fresh_cache),
         cmocka_unit_test_setup(a_packed_form_is_the_model, fresh_cache),
         cmocka_unit_test_setup(a_file_that_changes_is_packed_anew, fresh_cache),
         cmocka_unit_test_setup(a_folder_that_changes_is_packed_anew, fresh_cache),
