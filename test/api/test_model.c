@@ -412,6 +412,7 @@ static void render_refuses(void **state)
         FAILS(CARAT_E_ARGUMENT, carat_render_json(tiny, bad[i], NULL, &ids, &text, err));
     assert_null(text);
     assert_int_equal(ids.n, 0);
+    carat_tokens_free(&ids); /* it has room for what was taken back */
 }
 
 /* A template by its name, as text alone: the vocabulary is of another. */
