@@ -210,7 +210,7 @@ typedef enum carat_model_kind { CARAT_GENERATOR = 0, CARAT_TOKENIZER_ONLY } cara
 typedef struct carat_model_info {
     size_t size;
     carat_model_kind kind;
-    const char *architecture; /* "gemma", "gemma2", "gemma3" */
+    const char *architecture; /* "gemma", "gemma2", "gemma3", "gemma3n", "gemma4" */
     const char *container;    /* "safetensors", "GGUF", "SBS" or "tokenizer" */
     const char *name;         /* from the file, or "" */
     int n_layer, hidden, ffn, n_head, n_kv_head, head_dim, n_vocab;
@@ -235,6 +235,12 @@ typedef struct carat_model_info {
     const char *packed_path;     /* packed file that the weights are mapped from; "": none */
     const char *content;         /* carat_model_content, where a packed file says it; else "" */
     int can_think;               /* 1: chat_template knows carat_render_options.thinking */
+    /* What some members have; n_kv_head, head_dim and ffn are those of the first layer. */
+    int n_kv_head_global, head_dim_global;   /* of layers without a window; 0: all layers have one */
+    int n_kv_shared;                         /* layers, the last ones, that read K and V of earlier ones */
+    int ffn_shared;                          /* of these; 0: there are none */
+    int ple_width;                           /* of the input that each layer has of its own; 0: none */
+    int n_expert, n_expert_used, expert_ffn; /* in each layer, for each token; their feed-forward; 0: none */
 } carat_model_info;
 CARAT_DEFAULT(carat_model_info)
 /* Any thread, as for all functions on a model. CARAT_E_ARGUMENT. */

@@ -45,7 +45,12 @@ static const struct member {
     {"gemma3n", "google/gemma-3n-E4B-it"},
     {"gemma3ne2b", "google/gemma-3n-E2B-it"},
     {"gemma3ne4b", "google/gemma-3n-E4B-it"},
-    {"gemma4", NULL},
+    {"gemma4", "google/gemma-4-E4B-it"},
+    {"gemma4e2b", "google/gemma-4-E2B-it"},
+    {"gemma4e4b", "google/gemma-4-E4B-it"},
+    {"gemma412b", "google/gemma-4-12B-it"},
+    {"gemma426b", "google/gemma-4-26B-A4B-it"},
+    {"gemma431b", "google/gemma-4-31B-it"},
     {"embeddinggemma", NULL},
     {"paligemma", NULL},
     {"recurrentgemma", NULL},
@@ -209,8 +214,8 @@ int explain_missing(const char *model)
     member = find_member(repository ? strchr(model, '/') + 1 : model);
     if (member && !member->repository)
         return fail(NOT_FOUND,
-                    "%.200s is the name of a model that carat does not run; it runs Gemma 1, 2, 3 and 3n, "
-                    "CodeGemma and FunctionGemma",
+                    "%.200s is the name of a model that carat does not run; it runs Gemma 1, 2, 3, 3n "
+                    "and 4, CodeGemma and FunctionGemma",
                     model);
     if (repository || member)
         return fail_repository(model, repository ? model : member->repository, NULL, NULL);

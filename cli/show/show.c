@@ -36,6 +36,26 @@ static void print_stored(const struct subject *s)
     out_print("  %-18s%s\n", "file size", size_text(size, (double)s->info.file_bytes));
 }
 
+/* Layers, and what those of some members have of their own. */
+static void print_layers(const carat_model_info *m)
+{
+    out_print("  %-18s%d, of them %d local (window %d)", "layers", m->n_layer, m->n_local, m->sliding_window);
+    if (m->n_kv_shared)
+        out_print("; the last %d read keys and values of earlier ones", m->n_kv_shared);
+    out_print("\n  %-18s%d hidden, %d ffn", "width", m->hidden, m->ffn);
+    if (m->n_kv_shared && m->ffn_shared != m->ffn)
+        out_print(", %d in the last %d", m->ffn_shared, m->n_kv_shared);
+    out_print("\n  %-18s%d, %d for keys and values, of %d", "heads", m->n_head, m->n_kv_head, m->head_dim);
+    if (m->n_kv_head_global && (m->n_kv_head_global != m->n_kv_head || m->head_dim_global != m->head_dim))
+        out_print("; global %d of %d", m->n_kv_head_global, m->head_dim_global);
+    out_print("\n");
+    if (m->n_expert)
+        out_print("  %-18s%d, %d for each token, %d ffn\n", "experts", m->n_expert, m->n_expert_used,
+                  m->expert_ffn);
+    if (m->ple_width)
+        out_print("  %-18s%d for each token and layer\n", "inputs of layers", m->ple_width);
+}
+
 static void print_config(const struct subject *s)
 {
     const carat_model_info *m = &s->info;
@@ -49,10 +69,7 @@ static void print_config(const struct subject *s)
     out_print("  %-18s%s, %s\n", "architecture", m->architecture, m->container);
     out_print("  %-18s%.2f M\n", "parameters", (double)m->n_parameter / 1e6);
     print_stored(s);
-    out_print("  %-18s%d, of them %d local (window %d)\n", "layers", m->n_layer, m->n_local,
-              m->sliding_window);
-    out_print("  %-18s%d hidden, %d ffn\n", "width", m->hidden, m->ffn);
-    out_print("  %-18s%d, %d for keys and values, of %d\n", "heads", m->n_head, m->n_kv_head, m->head_dim);
+    print_layers(m);
     out_print("  %-18s%d, text below %d%s\n", "vocabulary", m->n_vocab, m->n_text_vocab,
               m->tied ? ", tied head" : "");
     out_print("  %-18s%d\n", "context", m->max_context);
@@ -167,14 +184,17 @@ static json_t *config_json(const struct subject *s)
         m->max_context, "sliding_window", m->sliding_window, "n_local", m->n_local);
     json_t *rest = json_pack(
         "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:s, s:b, s:b, s:b, s:s, s:s, s:b, s:s, "
-        "s:i}",
+        "s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}",
         "rope_base", m->rope_base, "rope_base_local", m->rope_base_local, "rope_factor", m->rope_factor,
         "attention_scale", m->attention_scale, "embedding_scale", m->embedding_scale, "attention_cap",
         m->attention_cap, "logit_cap", m->logit_cap, "norm_eps", m->norm_eps, "n_parameter",
         (json_int_t)m->n_parameter, "weight_bytes", (json_int_t)m->weight_bytes, "file_bytes",
         (json_int_t)m->file_bytes, "type", type, "one_type", only, "tied", m->tied, "multimodal",
         m->multimodal, "tokenizer", m->tokenizer, "chat_template", m->chat_template, "template_altered",
-        m->template_altered, "template_origin", m->template_origin, "bos", m->bos);
+        m->template_altered, "template_origin", m->template_origin, "bos", m->bos, "n_kv_head_global",
+        m->n_kv_head_global, "head_dim_global", m->head_dim_global, "n_kv_shared", m->n_kv_shared,
+        "ffn_shared", m->ffn_shared, "ple_width", m->ple_width, "n_expert", m->n_expert, "n_expert_used",
+        m->n_expert_used, "expert_ffn", m->expert_ffn);
 
     if (!config || !rest || json_object_update(config, rest) != 0) {
         json_decref(config);

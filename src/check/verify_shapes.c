@@ -26,8 +26,10 @@ bool ct_member_differs(const struct ct_member *m, const struct ct_config *c, cha
     const struct fact whole[] = {
         {"rope_theta (rope.freq_base)", global->rope_base, a->rope_base},
         {"rope_scaling.factor (rope.scaling.factor)", global->rope_factor, m->rope_factor},
-        {"final_logit_softcapping", (double)c->logit_cap, (double)a->logit_cap},
+        {"final_logit_softcapping", (double)c->logit_cap, (double)CT_MAX(a->logit_cap, a->gguf_logit_cap)},
         {"rms_norm_eps (attention.layer_norm_rms_epsilon)", (double)c->norm_eps, CT_NORM_EPS},
+        {"hidden_size_per_layer_input (embedding_length_per_layer_input)", c->ple_width, m->newer.ple_width},
+        {"how many pairs of a global head turn", global->rotated, (int)(a->rotated * global->head_dim / 2)},
         /* the rest asks nothing of a model whose layers are all global */
         {"sliding_window (attention.sliding_window)", m->window ? local->window : 0, m->window},
         {"rope_local_base_freq (rope.freq_base_swa)", m->window ? local->rope_base : 1,
@@ -39,16 +41,20 @@ bool ct_member_differs(const struct ct_member *m, const struct ct_config *c, cha
     if (f)
         snprintf(out, capacity, "%s is %g, expected %g", f->name, f->found, f->expected);
     for (int i = 0; i < c->n_layer && !f; i++) {
-        const struct ct_layer_config *l = &c->layer[i];
+        const struct ct_layer_config *l = &c->layer[i], e = ct_member_layer(m, i);
         const struct fact layer[] = {
-            {"intermediate_size (feed_forward_length)", l->ffn, m->ffn},
-            {"num_attention_heads (attention.head_count)", l->n_head, m->n_head},
-            {"num_key_value_heads (attention.head_count_kv)", l->n_kv_head, m->n_kv_head},
-            {"head_dim (attention.key_length)", l->head_dim, m->head_dim},
-            {"the attention scale (query_pre_attn_scalar)", (double)l->attn_scale,
-             1 / __builtin_sqrt(m->query_scalar)},
-            {"attn_logit_softcapping", (double)l->attn_cap, (double)a->attn_cap},
-            {"whether the layer is local", l->attn_type == CT_LOCAL, (i + 1) % a->period != 0},
+            {"intermediate_size (feed_forward_length)", l->ffn, e.ffn},
+            {"num_attention_heads (attention.head_count)", l->n_head, e.n_head},
+            {"num_key_value_heads (attention.head_count_kv)", l->n_kv_head, e.n_kv_head},
+            {"head_dim (attention.key_length)", l->head_dim, e.head_dim},
+            {"the attention scale (query_pre_attn_scalar)", (double)l->attn_scale, (double)e.attn_scale},
+            {"attn_logit_softcapping", (double)l->attn_cap, (double)e.attn_cap},
+            {"whether the layer is local", l->attn_type == CT_LOCAL, e.attn_type == CT_LOCAL},
+            {"whether K and V are another layer's", l->kv_layer != i, e.kv_layer != i},
+            {"whether V is K", l->v_is_k, e.v_is_k},
+            {"num_experts (expert_count)", l->n_expert, e.n_expert},
+            {"top_k_experts (expert_used_count)", l->n_used, e.n_used},
+            {"moe_intermediate_size (expert_feed_forward_length)", l->expert_ffn, e.expert_ffn},
         };
         f = first_difference(layer, CT_COUNT(layer));
         if (f)

@@ -34,8 +34,17 @@ void ct_model_info(const carat_model *m, carat_model_info *info)
         info->n_vocab = info->n_text_vocab = ct_tokenizer_size(m->tokenizer);
         return;
     }
-    for (int i = 0; i < c->n_layer; i++)
-        info->n_local += c->layer[i].attn_type == CT_LOCAL;
+    for (int i = 0; i < c->n_layer; i++) {
+        const struct ct_layer_config *each = &c->layer[i];
+        info->n_local += each->attn_type == CT_LOCAL;
+        info->n_kv_shared += each->kv_layer != i;
+        if (each->kv_layer != i)
+            info->ffn_shared = each->ffn;
+        if (each->attn_type == CT_GLOBAL) {
+            info->n_kv_head_global = each->n_kv_head;
+            info->head_dim_global = each->head_dim;
+        }
+    }
     info->n_layer = c->n_layer;
     info->hidden = c->hidden;
     info->ffn = l->ffn;
@@ -45,6 +54,10 @@ void ct_model_info(const carat_model *m, carat_model_info *info)
     info->n_vocab = c->n_vocab;
     info->n_text_vocab = c->n_text_vocab;
     info->max_context = c->max_context;
+    info->ple_width = c->ple_width;
+    info->n_expert = l->n_expert;
+    info->n_expert_used = l->n_used;
+    info->expert_ffn = l->expert_ffn;
     info->sliding_window = info->n_local ? c->attn[CT_LOCAL].window : 0;
     info->rope_base = c->attn[CT_GLOBAL].rope_base;
     info->rope_base_local = c->attn[CT_LOCAL].rope_base;

@@ -76,20 +76,33 @@ const int ct_architecture_count = (int)CT_COUNT(ct_architectures);
 #define GEMMA2  &ct_architectures[1]
 #define GEMMA3  &ct_architectures[2]
 #define GEMMA3N &ct_architectures[3]
+#define GEMMA4  &ct_architectures[4]
 /* clang-format off */
 const struct ct_member ct_members[] = {
-    {"Gemma 1 2B", GEMMA1, 0, 18, 2048, 16384, 8, 1, 256, 256000, 2506172416, 0, 1, 256},
-    {"Gemma 1 7B", GEMMA1, 0, 28, 3072, 24576, 16, 16, 256, 256000, 8537680896, 0, 1, 256},
-    {"Gemma 2 2B", GEMMA2, 0, 26, 2304, 9216, 8, 4, 256, 256000, 2614341888, 4096, 1, 256},
-    {"Gemma 2 9B", GEMMA2, 0, 42, 3584, 14336, 16, 8, 256, 256000, 9241705984, 4096, 1, 256},
-    {"Gemma 2 27B", GEMMA2, 0, 46, 4608, 36864, 32, 16, 128, 256000, 27227128320, 4096, 1, 144},
-    {"Gemma 3 270M or FunctionGemma", GEMMA3, 0, 18, 640, 2048, 4, 1, 256, 262144, 268098176, 512, 1, 256},
-    {"Gemma 3 1B", GEMMA3, 0, 26, 1152, 6912, 4, 1, 256, 262144, 999885952, 512, 1, 256},
-    {"Gemma 3 4B", GEMMA3, CT_SBS_GEMMA3_4B, 34, 2560, 10240, 8, 4, 256, 262208, 3880263168, 1024, 8, 256},
-    {"Gemma 3 12B", GEMMA3, CT_SBS_GEMMA3_12B, 48, 3840, 15360, 16, 8, 256, 262208, 11766034176, 1024, 8, 256},
-    {"Gemma 3 27B", GEMMA3, CT_SBS_GEMMA3_27B, 62, 5376, 21504, 32, 16, 128, 262208, 27009346304, 1024, 8, 168},
-    {"Gemma 3n E2B", GEMMA3N, 0, 30, 2048, 8192, 8, 2, 256, 262400, 4435182688, 512, 1, 1},
-    {"Gemma 3n E4B", GEMMA3N, 0, 35, 2048, 16384, 8, 2, 256, 262400, 6835235568, 512, 1, 1},
+    {"Gemma 1 2B", GEMMA1, 0, 18, 2048, 16384, 8, 1, 256, 256000, 2506172416, 0, 1, 256, {0}},
+    {"Gemma 1 7B", GEMMA1, 0, 28, 3072, 24576, 16, 16, 256, 256000, 8537680896, 0, 1, 256, {0}},
+    {"Gemma 2 2B", GEMMA2, 0, 26, 2304, 9216, 8, 4, 256, 256000, 2614341888, 4096, 1, 256, {0}},
+    {"Gemma 2 9B", GEMMA2, 0, 42, 3584, 14336, 16, 8, 256, 256000, 9241705984, 4096, 1, 256, {0}},
+    {"Gemma 2 27B", GEMMA2, 0, 46, 4608, 36864, 32, 16, 128, 256000, 27227128320, 4096, 1, 144, {0}},
+    {"Gemma 3 270M or FunctionGemma", GEMMA3, 0, 18, 640, 2048, 4, 1, 256, 262144, 268098176, 512, 1, 256, {0}},
+    {"Gemma 3 1B", GEMMA3, 0, 26, 1152, 6912, 4, 1, 256, 262144, 999885952, 512, 1, 256, {0}},
+    {"Gemma 3 4B", GEMMA3, CT_SBS_GEMMA3_4B, 34, 2560, 10240, 8, 4, 256, 262208, 3880263168, 1024, 8, 256, {0}},
+    {"Gemma 3 12B", GEMMA3, CT_SBS_GEMMA3_12B, 48, 3840, 15360, 16, 8, 256, 262208, 11766034176, 1024, 8, 256, {0}},
+    {"Gemma 3 27B", GEMMA3, CT_SBS_GEMMA3_27B, 62, 5376, 21504, 32, 16, 128, 262208, 27009346304, 1024, 8, 168, {0}},
+    {"Gemma 3n E2B", GEMMA3N, 0, 30, 2048, 8192, 8, 2, 256, 262400, 4435182688, 512, 1, 1,
+     {.n_shared = 10, .ple_width = 256}},
+    {"Gemma 3n E4B", GEMMA3N, 0, 35, 2048, 16384, 8, 2, 256, 262400, 6835235568, 512, 1, 1,
+     {.n_shared = 15, .ple_width = 256}},
+    {"Gemma 4 E2B", GEMMA4, 0, 35, 1536, 6144, 8, 1, 256, 262144, 4628569379, 512, 1, 1,
+     {.n_shared = 20, .shared_ffn = 12288, .ple_width = 256, .head_dim = 512, .period = 5}},
+    {"Gemma 4 E4B", GEMMA4, 0, 42, 2560, 10240, 8, 2, 256, 262144, 7463013418, 512, 1, 1,
+     {.n_shared = 18, .ple_width = 256, .head_dim = 512}},
+    {"Gemma 4 12B", GEMMA4, 0, 48, 3840, 15360, 16, 8, 256, 262144, 11907350320, 1024, 1, 1,
+     {.n_kv_head = 1, .head_dim = 512, .v_is_k = true}},
+    {"Gemma 4 26B-A4B", GEMMA4, 0, 30, 2816, 2112, 16, 8, 256, 262144, 25233141790, 1024, 1, 1,
+     {.n_kv_head = 2, .head_dim = 512, .v_is_k = true, .n_expert = 128, .n_used = 8, .expert_ffn = 704}},
+    {"Gemma 4 31B", GEMMA4, 0, 60, 5376, 21504, 32, 16, 256, 262144, 30697345340, 1024, 1, 1,
+     {.n_kv_head = 4, .head_dim = 512, .v_is_k = true}},
 };
 /* clang-format on */
 const int ct_member_count = (int)CT_COUNT(ct_members);
@@ -168,6 +181,28 @@ void ct_family_give_experts(struct ct_config *c, int n, int used, int ffn)
         c->layer[i].n_used = used;
         c->layer[i].expert_ffn = ffn;
     }
+}
+
+struct ct_layer_config ct_member_layer(const struct ct_member *m, int i)
+{
+    const struct ct_newer *n = &m->newer;
+    const bool global = (i + 1) % (n->period ? n->period : m->architecture->period) == 0;
+    const bool shares = i >= m->n_layer - n->n_shared;
+
+    return (struct ct_layer_config){
+        .n_head = m->n_head,
+        .n_kv_head = global && n->n_kv_head ? n->n_kv_head : m->n_kv_head,
+        .head_dim = global && n->head_dim ? n->head_dim : m->head_dim,
+        .ffn = shares && n->shared_ffn ? n->shared_ffn : m->ffn,
+        .n_expert = n->n_expert,
+        .n_used = n->n_used,
+        .expert_ffn = n->expert_ffn,
+        .attn_type = global ? CT_GLOBAL : CT_LOCAL,
+        .kv_layer = shares ? i - 1 : i,
+        .v_is_k = global && n->v_is_k,
+        .attn_scale = (float)(1 / __builtin_sqrt(m->query_scalar)),
+        .attn_cap = m->architecture->attn_cap,
+    };
 }
 
 int ct_family_share_kv(struct ct_config *c, int n)

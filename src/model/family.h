@@ -61,7 +61,14 @@ struct ct_member {
     uint64_t n_parameter; /* of the text tower, published, without K and V of layers that share */
     int window;
     double rope_factor;  /* of global layers */
-    double query_scalar; /* scores are divided by its root: head_dim, in the 27B hidden / n_head, 3n 1 */
+    double query_scalar; /* scores are divided by its root: head_dim, in the 27B hidden / n_head, later 1 */
+    struct ct_newer {
+        int n_shared, shared_ffn;        /* the last layers, which share K and V; their ffn, if another */
+        int ple_width;                   /* of the inputs of layers */
+        int n_kv_head, head_dim, period; /* of global layers, and which they are; 0: as for the others */
+        bool v_is_k;                     /* in global layers */
+        int n_expert, n_used, expert_ffn;
+    } newer; /* what Gemma 3n and 4 have */
 };
 extern const struct ct_member ct_members[];
 extern const int ct_member_count;
@@ -72,6 +79,8 @@ const struct ct_member *ct_member_of_sbs(uint32_t model);
 /* Whether a model of that depth divides scores by the root of hidden / n_head, as the 27B do, instead of
  * head_dim's. */
 bool ct_member_scales_by_width(const struct ct_architecture *a, int n_layer);
+/* Layer i of a member; K and V are its own, or the layer's before. */
+struct ct_layer_config ct_member_layer(const struct ct_member *m, int i);
 
 /* Makes the last n layers read K and V of the last one of their type before them. The first layer that finds
  * none there, or -1. */

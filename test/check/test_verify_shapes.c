@@ -13,45 +13,55 @@ static void config_of(struct ct_config *c, const struct ct_member *m)
                             .hidden = m->hidden,
                             .n_vocab = m->n_vocab,
                             .norm_eps = 1e-6f,
-                            .logit_cap = a->logit_cap};
-    c->attn[CT_GLOBAL] = (struct ct_attn){0, m->head_dim, m->head_dim / 2, a->rope_base, m->rope_factor};
+                            .ple_width = m->newer.ple_width,
+                            .logit_cap = CT_MAX(a->logit_cap, a->gguf_logit_cap)};
+    const int wide = m->newer.head_dim ? m->newer.head_dim : m->head_dim;
+    c->attn[CT_GLOBAL] =
+        (struct ct_attn){0, wide, (int)(a->rotated * wide / 2), a->rope_base, m->rope_factor};
     c->attn[CT_LOCAL] = (struct ct_attn){m->window, m->head_dim, m->head_dim / 2, a->rope_base_local, 1};
     for (int i = 0; i < m->n_layer; i++)
-        c->layer[i] = (struct ct_layer_config){.n_head = m->n_head,
-                                               .n_kv_head = m->n_kv_head,
-                                               .head_dim = m->head_dim,
-                                               .ffn = m->ffn,
-                                               .attn_type = (i + 1) % a->period ? CT_LOCAL : CT_GLOBAL,
-                                               .kv_layer = i,
-                                               .attn_scale = (float)(1 / sqrt(m->query_scalar)),
-                                               .attn_cap = a->attn_cap};
+        c->layer[i] = ct_member_layer(m, i);
 }
 
-/* What Gemma 3n has beside the others, and what layers that share have not. */
-static uint64_t more_of_3n(const struct ct_member *m, uint64_t hidden, uint64_t kv)
+/* What Gemma 3n has beside Gemma 4. */
+static uint64_t more_of_3n(const struct ct_member *m, uint64_t hidden)
+{
+    const uint64_t n = (uint64_t)m->n_layer, rank = (uint64_t)m->architecture->hf.laurel_rank,
+                   streams = CT_STREAMS;
+    const uint64_t altup = hidden * (streams + 2) + streams * streams * (streams + 1);
+
+    return m->architecture->altup
+               ? 2 * (streams - 1) * hidden * hidden + n * (altup + rank * hidden * 2 + hidden)
+               : 0;
+}
+
+static uint64_t parameters_of_layer(const struct ct_member *m, int i, uint64_t hidden)
 {
     const struct ct_architecture *a = m->architecture;
-    const uint64_t n = (uint64_t)m->n_layer, ple = (uint64_t)a->hf.ple_width,
-                   rank = (uint64_t)a->hf.laurel_rank, streams = CT_STREAMS;
+    const struct ct_layer_config l = ct_member_layer(m, i);
+    const uint64_t head = (uint64_t)l.head_dim, q = (uint64_t)l.n_head * head,
+                   kv = (uint64_t)l.n_kv_head * head, ple = (uint64_t)m->newer.ple_width,
+                   experts = (uint64_t)l.n_expert;
+    const bool owns = l.kv_layer == i;
+    uint64_t n = hidden * (2 * q + 3 * (uint64_t)l.ffn + (a->post_norms ? 4 : 2));
 
-    if (!a->altup)
-        return 0;
-    const uint64_t shared = n - 20, altup = hidden * (streams + 2) + streams * streams * (streams + 1);
-    const uint64_t layer = altup + rank * hidden * 2 + hidden + ple * hidden * 2 + hidden;
-    return (uint64_t)a->hf.ple_rows * n * ple + n * ple * hidden + ple + 2 * (streams - 1) * hidden * hidden +
-           n * layer - shared * (2 * hidden * kv + (uint64_t)m->head_dim);
+    n += a->qk_norms ? head * (owns ? 2 : 1) : 0;
+    n += owns ? hidden * kv * (l.v_is_k ? 1 : 2) : 0;
+    n += ple ? 2 * ple * hidden + hidden : 0;
+    n += experts ? experts * (hidden + 1 + 3 * (uint64_t)l.expert_ffn * hidden) + 4 * hidden : 0;
+    return n + a->out_scales;
 }
 
 /* Parameters that a model of these shapes has, its head tied. */
 static uint64_t parameters_of(const struct ct_member *m)
 {
-    const struct ct_architecture *a = m->architecture;
-    uint64_t hidden = (uint64_t)m->hidden, q = (uint64_t)m->n_head * (uint64_t)m->head_dim,
-             kv = (uint64_t)m->n_kv_head * (uint64_t)m->head_dim, head_dim = (uint64_t)m->head_dim;
-    uint64_t norms = (a->post_norms ? 4 : 2) * hidden + (a->qk_norms ? 2 * head_dim : 0);
-    uint64_t layer = hidden * (2 * q + 2 * kv + 3 * (uint64_t)m->ffn) + norms;
+    const uint64_t hidden = (uint64_t)m->hidden, ple = (uint64_t)m->newer.ple_width,
+                   all = ple * (uint64_t)m->n_layer;
+    uint64_t n = (uint64_t)m->n_vocab * hidden + hidden + more_of_3n(m, hidden);
 
-    return (uint64_t)m->n_vocab * hidden + (uint64_t)m->n_layer * layer + hidden + more_of_3n(m, hidden, kv);
+    for (int i = 0; i < m->n_layer; i++)
+        n += parameters_of_layer(m, i, hidden);
+    return n + (ple ? (uint64_t)m->architecture->hf.ple_rows * all + all * hidden + ple : 0);
 }
 
 static void members_have_their_published_counts(void **state)
@@ -59,7 +69,7 @@ static void members_have_their_published_counts(void **state)
     (void)state;
     static struct ct_config c; /* large */
     char text[256];
-    assert_int_equal(ct_member_count, 12);
+    assert_int_equal(ct_member_count, 17);
     for (int i = 0; i < ct_member_count; i++) {
         const struct ct_member *m = &ct_members[i];
         if (parameters_of(m) != m->n_parameter)
@@ -104,6 +114,23 @@ static void a_number_that_differs_is_named(void **state)
     DIFFERS(c.attn[CT_LOCAL].window = 512, "sliding_window (attention.sliding_window) is 512, expected 1024");
     DIFFERS(c.norm_eps = 1e-5f, "rms_norm_eps");
     DIFFERS(c.logit_cap = 30, "final_logit_softcapping is 30, expected 0");
+    m = ct_members + 12;
+    assert_string_equal(m->name, "Gemma 4 E2B");
+    DIFFERS(c.layer[14].kv_layer = 9, "in layer 14 whether K and V are another layer's is 1, expected 0");
+    DIFFERS(c.layer[15].ffn = 6144,
+            "in layer 15 intermediate_size (feed_forward_length) is 6144, expected 12288");
+    DIFFERS(c.layer[4].head_dim = 256, "in layer 4 head_dim (attention.key_length) is 256, expected 512");
+    DIFFERS(c.attn[CT_GLOBAL].rotated = 256, "how many pairs of a global head turn is 256, expected 64");
+    DIFFERS(c.ple_width = 0,
+            "hidden_size_per_layer_input (embedding_length_per_layer_input) is 0, expected 256");
+    m = ct_members + 15;
+    assert_string_equal(m->name, "Gemma 4 26B-A4B");
+    DIFFERS(c.layer[29].v_is_k = false, "in layer 29 whether V is K is 0, expected 1");
+    DIFFERS(c.layer[5].n_kv_head = 8, "num_key_value_heads (attention.head_count_kv) is 8, expected 2");
+    DIFFERS(c.layer[7].n_used = 4, "in layer 7 top_k_experts (expert_used_count) is 4, expected 8");
+    DIFFERS(c.layer[7].n_expert = 64, "in layer 7 num_experts (expert_count) is 64, expected 128");
+    DIFFERS(c.layer[7].expert_ffn = 512,
+            "moe_intermediate_size (expert_feed_forward_length) is 512, expected 704");
 #undef DIFFERS
 }
 

@@ -35,9 +35,9 @@ err_has "'hf download unsloth/gemma-3-4b-it-GGUF --include '\*Q4_K_M\*' --local-
 refuse 3 run 'https://huggingface.co/a/b/resolve/main/c-q4.gguf?download=true' hi
 get a/b c-q4.gguf
 err_has 'then give b/c-q4.gguf instead'
-for name in gemma4:e2b google/gemma-4-E2B-it embeddinggemma; do
+for name in embeddinggemma google/embeddinggemma paligemma:latest; do
     refuse 3 run $name hi
-    err_has 'is the name of a model that carat does not run; it runs Gemma 1, 2, 3 and 3n'
+    err_has 'is the name of a model that carat does not run; it runs Gemma 1, 2, 3, 3n and 4'
 done
 for name in llama3:8b gemma3:99b https://example.org/model hf.co/ hf.co/a https://huggingface.co; do
     refuse 3 run $name hi

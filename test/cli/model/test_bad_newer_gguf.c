@@ -466,6 +466,43 @@ static void packed_files_know_what_they_lack(void **state)
     }
 }
 
+/* What layers have of their own, in words and as JSON. */
+static void show_tells_of_layers(void **state)
+{
+    (void)state;
+    static const char *const said[][4] = {
+        [AS_E2B] = {"4, of them 2 local (window 16); the last 2 read keys and values of earlier ones\n",
+                    "64 hidden, 96 ffn, 192 in the last 2\n",
+                    "2, 1 for keys and values, of 32; global 1 of 64\n", "64 for each token and layer\n"},
+        [AS_31B] = {"4, of them 2 local (window 16)\n", "64 hidden, 96 ffn\n",
+                    "2, 2 for keys and values, of 32; global 1 of 64\n"},
+        [AS_3N] = {"the last 2 read", "ffn, 192 in the last 2\n", "2, 1 for keys and values, of 32\n",
+                   "64 for each token and layer\n"}};
+    static const char *const json[] = {
+        [AS_E2B] = "\"n_kv_head_global\":1,\"head_dim_global\":64,\"n_kv_shared\":2,\"ffn_shared\":192,"
+                   "\"ple_width\":64,\"n_expert\":0",
+        [AS_31B] = "\"n_kv_head_global\":1,\"head_dim_global\":64,\"n_kv_shared\":0,\"ffn_shared\":0,"
+                   "\"ple_width\":0,\"n_expert\":0",
+        [AS_3N] = "\"n_kv_head_global\":1,\"head_dim_global\":32,\"n_kv_shared\":2,\"ffn_shared\":192,"
+                  "\"ple_width\":64,\"n_expert\":0"};
+    for (int form = AS_E2B; form <= AS_3N; form++) {
+        struct bad_place p = {0};
+        const struct change as = {.form = (enum newer_form)form};
+        char *dir = temp_dir();
+        snprintf(p.dir, sizeof p.dir, "%s", dir);
+        changed(&p, &as);
+        struct bad_run r = bad_command(dir, p.path, (const char *const[8]){"show", "@"});
+        assert_int_equal(r.exit, 0);
+        for (int i = 0; i < 4 && said[form][i]; i++)
+            if (!strstr(r.out, said[form][i]))
+                fail_msg("form %d: '%s' is not said:\n%s", form, said[form][i], r.out);
+        r = bad_command(dir, p.path, (const char *const[8]){"show", "@", "--json"});
+        if (!strstr(r.out, json[form]))
+            fail_msg("form %d: %s", form, r.out);
+        remove_dir(dir, (const char *const[]){"model.gguf", "stdout", "stderr", NULL});
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -477,6 +514,7 @@ int main(void)
         cmocka_unit_test(inputs_of_layers),
         cmocka_unit_test(streams_of_gemma3n),
         cmocka_unit_test(packed_files_know_what_they_lack),
+        cmocka_unit_test(show_tells_of_layers),
     };
     return cmocka_run_group_tests_name("model: bad GGUF files of newer members", tests, NULL, NULL);
 }
