@@ -241,6 +241,7 @@ typedef struct carat_model_info {
     int ffn_shared;                          /* of these; 0: there are none */
     int ple_width;                           /* of the input that each layer has of its own; 0: none */
     int n_expert, n_expert_used, expert_ffn; /* in each layer, for each token; their feed-forward; 0: none */
+    uint64_t n_active; /* parameters that a token goes through: without experts all of them */
 } carat_model_info;
 CARAT_DEFAULT(carat_model_info)
 /* Any thread, as for all functions on a model. CARAT_E_ARGUMENT. */

@@ -67,7 +67,10 @@ static void print_config(const struct subject *s)
         out_print("\n");
     }
     out_print("  %-18s%s, %s\n", "architecture", m->architecture, m->container);
-    out_print("  %-18s%.2f M\n", "parameters", (double)m->n_parameter / 1e6);
+    out_print("  %-18s%.2f M", "parameters", (double)m->n_parameter / 1e6);
+    if (m->n_expert)
+        out_print(", of which a token goes through %.2f M", (double)m->n_active / 1e6);
+    out_print("\n");
     print_stored(s);
     print_layers(m);
     out_print("  %-18s%d, text below %d%s\n", "vocabulary", m->n_vocab, m->n_text_vocab,
@@ -184,7 +187,7 @@ static json_t *config_json(const struct subject *s)
         m->max_context, "sliding_window", m->sliding_window, "n_local", m->n_local);
     json_t *rest = json_pack(
         "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:s, s:b, s:b, s:b, s:s, s:s, s:b, s:s, "
-        "s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}",
+        "s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I}",
         "rope_base", m->rope_base, "rope_base_local", m->rope_base_local, "rope_factor", m->rope_factor,
         "attention_scale", m->attention_scale, "embedding_scale", m->embedding_scale, "attention_cap",
         m->attention_cap, "logit_cap", m->logit_cap, "norm_eps", m->norm_eps, "n_parameter",
@@ -194,7 +197,7 @@ static json_t *config_json(const struct subject *s)
         m->template_altered, "template_origin", m->template_origin, "bos", m->bos, "n_kv_head_global",
         m->n_kv_head_global, "head_dim_global", m->head_dim_global, "n_kv_shared", m->n_kv_shared,
         "ffn_shared", m->ffn_shared, "ple_width", m->ple_width, "n_expert", m->n_expert, "n_expert_used",
-        m->n_expert_used, "expert_ffn", m->expert_ffn);
+        m->n_expert_used, "expert_ffn", m->expert_ffn, "n_active", (json_int_t)m->n_active);
 
     if (!config || !rest || json_object_update(config, rest) != 0) {
         json_decref(config);

@@ -67,7 +67,12 @@ void ct_model_info(const carat_model *m, carat_model_info *info)
     info->attention_cap = l->attn_cap;
     info->logit_cap = c->logit_cap;
     info->norm_eps = c->norm_eps;
-    info->n_parameter = m->weights.n_parameter;
+    info->n_parameter = info->n_active = m->weights.n_parameter;
+    for (int i = 0; i < c->n_layer; i++) {
+        const struct ct_layer_config *of = &c->layer[i];
+        const uint64_t unused = (uint64_t)(of->n_expert - of->n_used);
+        info->n_active -= unused * 3 * (uint64_t)c->hidden * (uint64_t)of->expert_ffn;
+    }
     info->weight_bytes = m->weights.bytes;
     info->tied = m->weights.tied;
     info->multimodal = c->multimodal;

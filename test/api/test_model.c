@@ -259,6 +259,8 @@ static void facts_about_models(void **state)
     uint64_t layer = 40 * 56 * 2 + 40 * 28 * 2 + 40 * 72 * 3 + 4 * 40, all = 131 * 40 + 4 * layer + 40;
     assert_int_equal(info.n_parameter, all);
     assert_int_equal(info.weight_bytes, 2 * all);
+    assert_int_equal(info.n_active, all);
+    assert_int_equal(info.n_expert, 0);
 
     carat_model_info t = model_info(tiny);
     assert_int_equal(t.has_tokenizer, 1);
@@ -268,6 +270,24 @@ static void facts_about_models(void **state)
     assert_int_equal(t.can_think, 0);
     assert_true(t.bos >= 0 && t.bos < t.n_vocab);
     assert_true(t.n_text_vocab <= t.n_vocab);
+}
+
+static void facts_about_experts(void **state)
+{
+    (void)state;
+    carat_model *m = NULL;
+    OK(carat_model_open(&m, CT_TEST_DATA "/vectors/models/gemma4-moe", NULL, err));
+    carat_model_info info = model_info(m);
+    const uint64_t expert = 3 * 48 * 24, local = 48 * 64 * 2 + 48 * 32 * 2 + 2 * 16,
+                   global = 48 * 128 * 2 + 48 * 32 + 2 * 32;
+    const uint64_t layer = 48 * 40 * 3 + 7 * 48 + 1 + 10 * 48 + 48 + 10 + 10 * expert;
+    assert_int_equal(info.n_expert, 10);
+    assert_int_equal(info.n_expert_used, 3);
+    assert_int_equal(info.expert_ffn, 24);
+    assert_int_equal(info.n_parameter, 320 * 48 + 2 * local + global + 3 * layer + 48);
+    assert_int_equal(info.weight_bytes, 2 * info.n_parameter);
+    assert_int_equal(info.n_active, info.n_parameter - 3 * 7 * expert);
+    carat_model_close(m);
 }
 
 static void facts_about_tensors(void **state)
@@ -506,6 +526,7 @@ int main(void)
         cmocka_unit_test(open_from_memory),
         cmocka_unit_test(directory_from_memory),
         cmocka_unit_test(facts_about_models),
+        cmocka_unit_test(facts_about_experts),
         cmocka_unit_test(facts_about_tensors),
         cmocka_unit_test(stop_ids),
         cmocka_unit_test(text_refuses),
