@@ -27,6 +27,8 @@ static void check(const struct ct_config *c)
         require(l->head_dim == c->attn[l->attn_type].head_dim);
         require(l->ffn >= 1 && l->ffn <= 2 << 20); /* where K and V are shared, twice what is said */
         require(l->attn_scale > 0 && l->attn_scale <= 1e6f && l->attn_cap >= 0 && l->attn_cap <= 1e6f);
+        require(l->n_expert >= 0 && l->n_expert <= CT_MOST_EXPERTS && l->n_used <= l->n_expert);
+        require(l->n_expert == 0 || (l->n_used >= 1 && l->expert_ffn >= 1 && l->expert_ffn <= 1 << 20));
         require(l->attn_type != CT_LOCAL || c->attn[CT_LOCAL].window >= 1);
     }
     for (int i = 0; i < CT_ATTN_TYPES; i++) {

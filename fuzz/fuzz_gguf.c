@@ -54,10 +54,12 @@ static void read_file(const struct ct_file *f, const uint8_t *data, size_t size)
     }
 }
 
-static void read_weight(const struct ct_weight *w)
+static carat_status read_weight(void *user, const char *slot, const char *tensor, const struct ct_weight *w)
 {
+    (void)user, (void)slot, (void)tensor;
     if (w->data)
         touch(w->data, (size_t)w->rows * w->row_bytes);
+    return CARAT_OK;
 }
 
 static void read_model(const struct ct_file *f)
@@ -66,20 +68,9 @@ static void read_model(const struct ct_file *f)
     struct ct_weights w;
     struct ct_arena arena = {0};
     carat_error err;
-    if (ct_config_read(&c, f, &err) == CARAT_OK && ct_weights_bind(&w, &c, f, &arena, &err) == CARAT_OK) {
-        read_weight(&w.embed);
-        read_weight(&w.head);
-        read_weight(&w.final_norm);
-        for (int i = 0; i < c.n_layer; i++) {
-            const struct ct_layer *l = &w.layer[i];
-            const struct ct_weight *all[] = {
-                &l->attn_norm,    &l->q,    &l->k,  &l->v,    &l->o,        &l->q_norm,
-                &l->k_norm,       &l->gate, &l->up, &l->down, &l->ffn_norm, &l->attn_post_norm,
-                &l->ffn_post_norm};
-            for (size_t k = 0; k < CT_COUNT(all); k++)
-                read_weight(all[k]);
-        }
-    }
+    if (ct_config_read(&c, f, &err) == CARAT_OK && ct_weights_bind(&w, &c, f, &arena, &err) == CARAT_OK &&
+        ct_weights_walk(&w, &c, f, read_weight, NULL) != CARAT_OK)
+        abort();
     ct_arena_free(&arena);
 }
 

@@ -142,7 +142,8 @@ static carat_status name_tensor(void *user, const char *slot, const char *tensor
 
     for (int i = 0; i < b->n_judged; i++) {
         struct ct_judged *j = &b->judged[i];
-        if (w->data && j->op != CT_OP_GEGLU && operation_weight(b->engine[CT_TEST], j->op, j->layer) == w)
+        const bool several = j->op == CT_OP_GEGLU || j->op == CT_OP_EXPERTS; /* no tensor tells which */
+        if (w->data && !several && operation_weight(b->engine[CT_TEST], j->op, j->layer) == w)
             snprintf(j->result.tensor, sizeof j->result.tensor, "%s", *tensor ? tensor : slot);
     }
     return CARAT_OK;

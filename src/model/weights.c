@@ -266,77 +266,76 @@ static void pass_over(struct ct_binding *b, const char *name)
         b->used[t - ct_file_tensor(b->f, 0)] = true;
 }
 
-/* Refuses a tensor of all experts that has another shape. */
-static carat_status check_experts(const struct ct_binding *b, const struct ct_tensor *t, const struct part *p,
-                                  int n, int rows, int cols)
+/* The tensor that holds a part of all experts of a layer, in its shape; *t is NULL when it is missing. */
+static carat_status find_whole(struct ct_binding *b, int layer, const struct part *p,
+                               const struct ct_tensor **t)
 {
     const char *const *key = b->origin->key;
-    char found[96];
+    const struct ct_layer_config *l = &b->c->layer[layer];
+    const int n = l->n_expert, rows = p->of * dim_of(b->c, l, p->slot.rows),
+              cols = dim_of(b->c, l, p->slot.cols);
+    char name[CT_TENSOR_NAME], found[96];
 
-    if (t->n_dim == 3 && t->dim[0] == n && t->dim[1] == (int64_t)p->of * rows && t->dim[2] == cols)
+    b->container->name(name, b->w, b->c, p->whole, layer);
+    *t = find_named(b, name);
+    if (!*t && p->at == 0)
+        note_missing(b, name);
+    if (!*t || ((*t)->n_dim == 3 && (*t)->dim[0] == n && (*t)->dim[1] == rows && (*t)->dim[2] == cols))
         return CARAT_OK;
     return ct_fail(
         b->err, CARAT_E_FORMAT,
         "%s: tensor %s at byte %llu has shape [%s], expected [%d x %d x %d] from the configuration "
         "(%s x %s%s x %s)",
-        t->file, t->name, (unsigned long long)t->offset, ct_shape_text(t, found), n, p->of * rows, cols,
+        (*t)->file, (*t)->name, (unsigned long long)(*t)->offset, ct_shape_text(*t, found), n, rows, cols,
         key[CT_DIM_EXPERTS], p->of == 2 ? "2 * " : "", key[p->slot.rows], key[p->slot.cols]);
 }
 
-/* One part of all experts of a layer: rows of one tensor, or tensors where each is packed by itself. */
-static carat_status bind_part(struct ct_binding *b, struct ct_expert *experts, int layer,
-                              const struct part *p)
+/* Its rows that are one expert's. */
+static carat_status bind_part(struct ct_binding *b, struct ct_weight *w, const struct ct_layer_config *l,
+                              int expert, const struct part *p, const struct ct_tensor *whole)
 {
-    const struct ct_layer_config *l = &b->c->layer[layer];
-    const int rows = dim_of(b->c, l, p->slot.rows), cols = dim_of(b->c, l, p->slot.cols);
-    const size_t n = (size_t)(l->n_expert * p->of);
-    char name[CT_TENSOR_NAME], slot[PART_NAME];
+    const size_t n = (size_t)(l->n_expert * p->of),
+                 before = whole->size / n * (size_t)(expert * p->of + p->at);
+    struct ct_tensor one = *whole;
 
-    assert(b->container->find);
-    for (int e = 0; e < l->n_expert && b->container->prepared; e++) {
-        struct slot one = p->slot;
-        one.name = part_name(p, e, slot);
-        CT_TRY(bind_slot(b, slot_weight(&experts[e], &p->slot), l, layer, &one));
-    }
-    if (b->container->prepared)
-        return CARAT_OK;
-    b->container->name(name, b->w, b->c, p->whole, layer);
-    const struct ct_tensor *t = find_named(b, name);
-    if (!t && p->at == 0)
-        note_missing(b, name);
-    if (!t)
-        return CARAT_OK;
-    CT_TRY(check_experts(b, t, p, l->n_expert, rows, cols));
-    for (int e = 0; e < l->n_expert; e++) {
-        const size_t before = t->size / n * (size_t)(e * p->of + p->at);
-        struct ct_tensor one = *t;
-        one.size = t->size % n ? t->size : t->size / n; /* what is no whole number of parts is refused */
-        one.data += before;
-        one.offset += before;
-        one.n_dim = 2;
-        one.dim[0] = rows;
-        one.dim[1] = cols;
-        b->rows = p->slot.rows;
-        b->cols = p->slot.cols;
-        CT_TRY(ct_bind_matrix(b, slot_weight(&experts[e], &p->slot), &one, rows, cols));
-    }
-    return CARAT_OK;
+    one.size = whole->size % n ? whole->size : whole->size / n; /* no whole number of parts is refused */
+    one.data += before;
+    one.offset += before;
+    one.n_dim = 2;
+    one.dim[0] = dim_of(b->c, l, b->rows = p->slot.rows);
+    one.dim[1] = dim_of(b->c, l, b->cols = p->slot.cols);
+    return ct_bind_matrix(b, w, &one, (int)one.dim[0], (int)one.dim[1]);
 }
 
+/* One tensor has a part of all experts; where they are packed, each part of each is one. */
 static carat_status bind_experts(struct ct_binding *b, struct ct_layer *l, int layer)
 {
-    const size_t n = (size_t)l->c.n_expert;
+    const size_t n = (size_t)l->c.n_expert * CT_COUNT(parts);
+    const struct ct_tensor *whole[CT_COUNT(parts)];
+    char name[PART_NAME];
+    bool all = true;
 
-    if (n == 0)
+    for (size_t i = 0; n > 0 && i < CT_COUNT(parts) && !b->container->prepared; i++) {
+        CT_TRY(find_whole(b, layer, &parts[i], &whole[i]));
+        all = all && whole[i];
+    }
+    if (n == 0 || !all)
         return CARAT_OK;
-    struct ct_expert *expert = ct_arena_push(b->arena, n, sizeof *expert);
+    struct ct_expert *expert = ct_arena_push(b->arena, (size_t)l->c.n_expert, sizeof *expert);
     if (!expert)
         return ct_no_memory(b->err, ct_file_path(b->f));
     l->experts.n = l->c.n_expert;
     l->experts.used = l->c.n_used;
     l->experts.expert = expert;
-    for (size_t i = 0; i < CT_COUNT(parts); i++)
-        CT_TRY(bind_part(b, expert, layer, &parts[i]));
+    for (size_t i = 0; i < n; i++) {
+        const struct part *p = &parts[i % CT_COUNT(parts)];
+        const int e = (int)(i / CT_COUNT(parts));
+        struct ct_weight *w = slot_weight(&expert[e], &p->slot);
+        struct slot one = p->slot;
+        one.name = part_name(p, e, name);
+        CT_TRY(b->container->prepared ? bind_slot(b, w, &l->c, layer, &one)
+                                      : bind_part(b, w, &l->c, e, p, whole[i % CT_COUNT(parts)]));
+    }
     return CARAT_OK;
 }
 

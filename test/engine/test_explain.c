@@ -219,6 +219,22 @@ static void of_integers(void **state)
                     "at most ref was asked for");
 }
 
+/* A router reads f32 in either arithmetic; experts are as their weights ask. */
+static void of_experts(void **state)
+{
+    carat_engine_options o = options(1, 32, 512);
+
+    (void)state;
+    const struct lines *l = explain_file("../models/gemma4-moe", &o);
+    check_says(l, "kernel.router", "BF16 in ");
+    check_says(l, "kernel.router", ", input f32: ");
+    check_says(l, "kernel.expert_gate", "BF16 in ");
+    check_says(l, "kernel.expert_up", ", input bf16");
+    check_says(l, "kernel.expert_down", ", input bf16");
+    assert_null(value_of(l, "kernel.expert_gate.2"));
+    assert_null(value_of(explain_file("q8_0.gguf", &o), "kernel.expert_gate"));
+}
+
 /* An operation whose weights are of several types has a line for each. */
 static void of_mixed_types(void **state)
 {
@@ -396,6 +412,7 @@ int main(void)
         cmocka_unit_test(of_the_best_level),
         cmocka_unit_test(of_every_level),
         cmocka_unit_test(of_integers),
+        cmocka_unit_test(of_experts),
         cmocka_unit_test(of_mixed_types),
         cmocka_unit_test(the_caller_may_end_it),
         cmocka_unit_test(phases_have_their_own),
