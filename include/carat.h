@@ -108,8 +108,7 @@ extern "C" {
 
 #define CARAT_VERSION          "0.1.0"
 #define CARAT_NUMERICS_VERSION 1
-/* That of the rules by which ids are drawn from logits. */
-#define CARAT_DRAWING_VERSION 2
+#define CARAT_DRAWING_VERSION  2 /* of the rules by which ids are drawn from logits */
 
 typedef enum carat_status {
     CARAT_OK = 0,
@@ -206,7 +205,7 @@ CARAT_API void carat_model_close(carat_model *model);
 
 typedef enum carat_model_kind { CARAT_GENERATOR = 0, CARAT_TOKENIZER_ONLY } carat_model_kind;
 
-/* Facts about a model. Strings live as long as the model and are never NULL. */
+/* Facts about a model, of layers those of the first. Strings live as long as the model, and are never NULL. */
 typedef struct carat_model_info {
     size_t size;
     carat_model_kind kind;
@@ -214,17 +213,13 @@ typedef struct carat_model_info {
     const char *container;    /* "safetensors", "GGUF", "SBS" or "tokenizer" */
     const char *name;         /* from the file, or "" */
     int n_layer, hidden, ffn, n_head, n_kv_head, head_dim, n_vocab;
-    int n_text_vocab;   /* ids from here on are never generated */
-    int max_context;    /* positions the model was made for */
-    int sliding_window; /* 0: none */
-    int n_local;        /* layers with a sliding window */
+    int n_text_vocab, max_context; /* ids from here on are never generated; positions it was made for */
+    int sliding_window, n_local;   /* 0: none; layers that have it */
     double rope_base, rope_base_local, rope_factor, attention_scale, embedding_scale;
-    double attention_cap, logit_cap; /* 0: none */
-    double norm_eps;
-    uint64_t n_parameter; /* of the text model as stored, a tied head once */
-    size_t weight_bytes;  /* of the tensors used, as stored */
-    int tied;             /* 1: the head is the embedding */
-    int multimodal;       /* 1: the file also has a vision model, which is not used */
+    double attention_cap, logit_cap, norm_eps; /* a cap of 0: none */
+    uint64_t n_parameter;                      /* of the text model as stored, a tied head once */
+    size_t weight_bytes;                       /* of the tensors used, as stored */
+    int tied, multimodal; /* 1: the head is the embedding; 1: the file also has a vision model, not used */
     int has_tokenizer, has_chat_template;
     const char *tokenizer;       /* "tokenizer.json", "tokenizer.model", "gguf", or "" */
     const char *chat_template;   /* a name as in carat_render_options, or "" */
@@ -235,12 +230,10 @@ typedef struct carat_model_info {
     const char *packed_path;     /* packed file that the weights are mapped from; "": none */
     const char *content;         /* carat_model_content, where a packed file says it; else "" */
     int can_think;               /* 1: chat_template knows carat_render_options.thinking */
-    /* What some members have; n_kv_head, head_dim and ffn are those of the first layer. */
     int n_kv_head_global, head_dim_global;   /* of layers without a window; 0: all layers have one */
-    int n_kv_shared;                         /* layers, the last ones, that read K and V of earlier ones */
-    int ffn_shared;                          /* of these; 0: there are none */
+    int n_kv_shared, ffn_shared;             /* the last layers, which read earlier K and V; of these */
+    int n_expert, n_expert_used, expert_ffn; /* in each layer, for each token; of each of them; 0: none */
     int ple_width;                           /* of the input that each layer has of its own; 0: none */
-    int n_expert, n_expert_used, expert_ffn; /* in each layer, for each token; their feed-forward; 0: none */
     uint64_t n_active; /* parameters that a token goes through: without experts all of them */
 } carat_model_info;
 CARAT_DEFAULT(carat_model_info)
