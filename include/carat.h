@@ -205,7 +205,7 @@ CARAT_API void carat_model_close(carat_model *model);
 
 typedef enum carat_model_kind { CARAT_GENERATOR = 0, CARAT_TOKENIZER_ONLY } carat_model_kind;
 
-/* Facts about a model, of layers those of the first. Strings live as long as the model, and are never NULL. */
+/* Facts about a model, of layers those of the first. Strings live as long as the model, never NULL. */
 typedef struct carat_model_info {
     size_t size;
     carat_model_kind kind;
