@@ -458,6 +458,13 @@ int converse_answer(struct converse *c)
     return code;
 }
 
+void note_unfinished_thought(const struct converse *c)
+{
+    if (c->generation.in_thought && c->generation.reason == CARAT_REASON_LENGTH)
+        note("the answer ended inside its thought, after %d token%s: --reasoning-budget N ends a thought sooner",
+             c->ids.n, c->ids.n == 1 ? "" : "s");
+}
+
 void remark_thoughts(struct remarks *r, const struct converse *c)
 {
     if (c->generation.thought_ids)

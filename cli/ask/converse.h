@@ -75,6 +75,8 @@ int converse_shift(struct converse *c);
 void converse_end_text(struct converse *c);
 /* Keeps the timeline where --prompt-cache says. */
 int converse_keep(struct converse *c);
+/* Says of an answer without a word that it ended inside its thought. */
+void note_unfinished_thought(const struct converse *c);
 /* How many tokens were thoughts, if any, and which the budget ended. */
 void remark_thoughts(struct remarks *r, const struct converse *c);
 /* Do the seed and the last two options matter? A temperature of 0 draws nothing. */

@@ -172,6 +172,7 @@ static int answer(struct run *r)
              c->shifted == 1 ? " was" : "s were");
     else if (c->generation.context_full)
         note("the context of %d positions is full", carat_engine_context(c->engine));
+    note_unfinished_thought(c);
     if (o->verbose || (!o->json && out_is_terminal() && isatty(STDERR_FILENO)))
         print_timings(r);
     insight_end(&c->insight, c->engine, &c->generation);

@@ -132,6 +132,8 @@ int turn_answer(struct chat *c)
     if (code == DONE && w->generation.context_full)
         note("the context of %d positions is full: /clear begins anew, /undo takes messages back",
              carat_engine_context(w->engine));
+    if (code == DONE)
+        note_unfinished_thought(w);
     if (code == DONE && c->o.verbose)
         remark_turn(c, prompt.n);
     if (code == DONE && was_stopped(c) && !c->by_hand)

@@ -65,6 +65,10 @@ fi
 expect 0 run thinker "${small[@]}" "${thinks[@]}" -n 7 "$prompt"
 [ "$(tr -d '\n' <out)" = '' ] && [ -s err ] || die 'a thought that was cut off is no thought'
 [ "$(tail -c 1 err | wc -l)" = 1 ] || die 'its line does not end'
+tail -n 1 err | grep -q '^note: the answer ended inside its thought, after 7 tokens: --reasoning-budget N ' ||
+    die 'nobody says why there is no answer'
+expect 0 chat thinker "${small[@]}" "${thinks[@]}" -n 7 <<<"$prompt"
+grep -q '^note: the answer ended inside its thought, after 7 tokens' err || die 'chat does not say it'
 expect 0 run thinker "${small[@]}" "${thinks[@]}" -n 7 --json "$prompt"
 [ "$(field text)" = '""' ] && [ "$(field stop)" = '"length"' ] && [ -n "$(field thinking)" ] || die 'as JSON'
 # at once, and by itself: an empty thought
