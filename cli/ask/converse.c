@@ -461,7 +461,8 @@ int converse_answer(struct converse *c)
 void note_unfinished_thought(const struct converse *c)
 {
     if (c->generation.in_thought && c->generation.reason == CARAT_REASON_LENGTH)
-        note("the answer ended inside its thought, after %d token%s: --reasoning-budget N ends a thought sooner",
+        note("the answer ended inside its thought, after %d token%s: --reasoning-budget N ends a thought "
+             "sooner",
              c->ids.n, c->ids.n == 1 ? "" : "s");
 }
 
