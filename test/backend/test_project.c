@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_project.c: every output row of a product is computed by some thread, whatever the number of threads,
- * rows and outputs; what is prepared for the next product gives what floats give; and how far rows of
- * activations lie apart. What a product is: test/kernel/. */
+ * rows and outputs, and once where two outputs have the same weight; what is prepared for the next product
+ * gives what floats give; and how far rows of activations lie apart. What a product is: test/kernel/. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <math.h>
@@ -226,6 +226,70 @@ static void logits_need_no_wide_layer(void **state)
     r.b->verb.destroy(r.b);
 }
 
+static _Atomic int multiplied; /* rows of weights */
+
+static void project_counted(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
+                            const struct ct_prepared *x, enum ct_input form, float *scratch,
+                            const struct ct_panels_next *next)
+{
+    struct ct_kernel k;
+    const struct ct_cpu none = {0};
+
+    assert_true(ct_kernel_choose(&k, &none, "ref"));
+    multiplied += r1 - r0;
+    k.project(out, ldo, w, r0, r1, x, form, scratch, next);
+}
+
+static void note_bytes(void *user, struct ct_backend *b, const struct ct_event *event)
+{
+    if (strcmp(event->verb, "project") == 0)
+        *(uint64_t *)user = b->verb.cost(b, event).bytes;
+}
+
+/* Of layers whose V is K: the same matrix is multiplied, and counted, once. One that only begins where the
+ * other does, or has another factor, is not the same. */
+static void equal_weights_are_multiplied_once(void **state)
+{
+    static const int32_t zero[TOKENS];
+    static const struct ct_seen seen[TOKENS];
+    static const bool wanted[TOKENS];
+    static const int tokens[] = {1, 8, 9, TOKENS};
+    float *out = malloc((size_t)TOKENS * MOST_ROWS * sizeof *out);
+    uint64_t bytes = 0;
+
+    (void)state;
+    assert_non_null(out);
+    for (int threads = 1; threads <= 3; threads++)
+        for (size_t i = 0; i < 3 * CT_COUNT(tokens); i++) {
+            const int n = tokens[i / 3];
+            struct ct_trace trace = {note_bytes, &bytes, NULL, false};
+            struct rig r = rig_open(threads, MOST_ROWS);
+            struct ct_weight w[] = {random_weight(500, COLS), random_weight(333, COLS), {0}};
+            w[2] = w[1];
+            w[2].rows -= i % 3 == 1;
+            w[2].scale += i % 3 == 2;
+            rig_fill(&r);
+            ct_cpu(r.b)->kernel.project = project_counted;
+            multiplied = 0;
+            ct_trace_begin(r.b, &trace);
+            begin_pass(r.b, &(struct ct_rows){n, zero, zero, zero, {seen, seen}, wanted, false},
+                       &(struct ct_watch){0});
+            project_qkv(r.b, r.out[0], r.out[1], r.out[2], r.in, &w[0], &w[1], &w[2]);
+            assert_true(end_pass(r.b));
+            const int once = w[0].rows + w[1].rows, all = once + (i % 3 ? w[2].rows : 0);
+            assert_int_equal(multiplied, all);
+            assert_int_equal(bytes, (size_t)all * COLS * sizeof(float));
+            for (int k = 0; k < 3; k++) {
+                want(out, &r, &w[k], n);
+                same(out, r.out[k], n);
+            }
+            r.b->verb.destroy(r.b);
+            for (int k = 0; k < 2; k++)
+                free((void *)(uintptr_t)w[k].data);
+        }
+    free(out);
+}
+
 static void hear_nothing(void *user, struct ct_backend *b, const struct ct_event *event)
 {
     (void)user, (void)b, (void)event;
@@ -307,6 +371,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_computed_once_at_least),
         cmocka_unit_test(logits_need_no_wide_layer),
+        cmocka_unit_test(equal_weights_are_multiplied_once),
         cmocka_unit_test(a_reader_gets_what_floats_give),
         cmocka_unit_test(rows_lie_on_lines_and_never_pages_apart),
     };

@@ -119,6 +119,8 @@ bool ct_cpu_reads_panels(const struct ct_cpu_backend *b, const struct ct_weight 
 /* cpu_project.c: products */
 void ct_cpu_product_verbs(struct ct_verbs *v);
 void ct_cpu_project_init(struct ct_cpu_backend *b);
+/* The first of a verb's weights that is the same matrix as its i-th: only that one is multiplied. */
+int ct_cpu_first_alike(const struct ct_weight *const *w, int i);
 
 /* cpu_experts.c */
 void ct_cpu_experts_init(struct ct_cpu_backend *b);

@@ -12,12 +12,12 @@ carat_arithmetic ct_cpu_arithmetic(enum ct_type type, bool exact)
     return type == CT_Q4_0 || type == CT_Q4_1 || type == CT_Q4_K ? CARAT_BY_INT4 : CARAT_BY_INT8;
 }
 
-/* Weights once, and two operations for each weight and row. */
+/* Weights once, also one that makes two outputs, and two operations for each weight and row. */
 static void add_products(struct ct_cost *c, const struct ct_event *event, bool exact)
 {
     for (int i = 0; i < event->n && c->rows > 0; i++) {
         const struct ct_weight *w = event->w[i];
-        if (!w->data)
+        if (!w->data || ct_cpu_first_alike(event->w, i) < i)
             continue;
         const uint64_t rows = (uint64_t)(event->n_rows ? event->n_rows : w->rows);
         c->bytes +=

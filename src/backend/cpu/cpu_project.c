@@ -21,6 +21,7 @@ struct job {
     int blocks_before[5];            /* of each product; of a single one {0, all} */
     const ct_mat *outs;
     const struct ct_weight *const *ws;
+    int n;            /* outputs, where they are matrices */
     int tokens;       /* rows of the input: the current ones, or those of a slice of the head */
     int first;        /* the first of a slice */
     float *const *to; /* [tokens] where its results go */
@@ -183,6 +184,28 @@ static struct ct_panels_next rows_of_range(const struct job *j, struct ct_blocks
                                    CT_MIN((end - before) * rows, j->ws[i]->rows)};
 }
 
+int ct_cpu_first_alike(const struct ct_weight *const *w, int i)
+{
+    int first = 0;
+
+    while (first < i && (w[first]->data != w[i]->data || w[first]->type != w[i]->type ||
+                         w[first]->rows != w[i]->rows || w[first]->scale != w[i]->scale))
+        first++;
+    return first;
+}
+
+/* Gives columns [r0, r1) of output i to later outputs of the same weight, while they are in the cache. */
+static void repeat_columns(const struct job *j, int i, int r0, int r1)
+{
+    for (int later = i + 1; later < j->n; later++) {
+        if (ct_cpu_first_alike(j->ws, later) != i)
+            continue;
+        for (int t = 0; t < j->tokens; t++)
+            memcpy(ct_row(j->outs[later], t) + r0, ct_row(j->outs[i], t) + r0,
+                   (size_t)(r1 - r0) * sizeof(float));
+    }
+}
+
 static void project_blocks(struct ct_block_job *job, struct ct_blocks blocks, struct ct_blocks next,
                            int thread)
 {
@@ -194,6 +217,7 @@ static void project_blocks(struct ct_block_job *job, struct ct_blocks blocks, st
         blocks.first = CT_MIN(blocks.end, j->blocks_before[i + 1]);
         ct_cpu_product(job->b, j->outs[i], now.w, now.r0, now.r1, input_of(j, now.w),
                        rows_of_range(j, blocks.first < blocks.end ? blocks : next), thread);
+        repeat_columns(j, i, now.r0, now.r1);
     }
 }
 
@@ -201,7 +225,8 @@ static void cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat 
                         const struct ct_weight *const *w)
 {
     struct ct_cpu_backend *b = ct_cpu(base);
-    struct job j = {.blocks = {.b = b, .compute = project_blocks}, .outs = out, .ws = w, .tokens = b->rows.n};
+    struct job j = {
+        .blocks = {.b = b, .compute = project_blocks}, .outs = out, .ws = w, .n = n, .tokens = b->rows.n};
 
     assert(n < (int)CT_COUNT(j.blocks_before));
     if (b->rows.n == 0)
@@ -214,7 +239,8 @@ static void cpu_project(struct ct_backend *base, ct_mat in, int n, const ct_mat 
     for (int i = 0; i < n; i++)
         assert(!w[i]->data || (w[i]->cols == in.cols && w[i]->rows <= out[i].cols));
     for (int i = 0; i < n; i++)
-        j.blocks_before[i + 1] = j.blocks_before[i] + blocks_of(&j, w[i]);
+        j.blocks_before[i + 1] =
+            j.blocks_before[i] + (ct_cpu_first_alike(w, i) == i ? blocks_of(&j, w[i]) : 0);
     ct_cpu_run_blocks(&j.blocks, j.blocks_before[n]);
 }
 
