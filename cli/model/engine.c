@@ -73,6 +73,18 @@ int evaluate_ids(carat_engine *engine, carat_session *session, const int32_t *id
     return n == 0 || carat_step(engine, &row, sizeof row, 1, &err) == CARAT_OK ? DONE : fail_status(&err);
 }
 
+/* Keeps the table of layer inputs in memory where there is room for it. */
+static void fit_table(carat_engine_options *e, const carat_model *model, const struct options *o)
+{
+    carat_engine_options resident = *e;
+    carat_plan plan = {.size = sizeof plan};
+
+    resident.ple_resident = 1;
+    resident.max_bytes = (size_t)o->engine->memory;
+    if (strcmp(o->engine->ple, "auto") == 0 && carat_plan_engine(model, &resident, &plan, NULL) == CARAT_OK)
+        e->ple_resident = 1;
+}
+
 int fit_engine(carat_engine_options *e, const carat_model *model, const struct options *o)
 {
     const carat_kv asked = e->kv;
@@ -88,6 +100,7 @@ int fit_engine(carat_engine_options *e, const carat_model *model, const struct o
         return DONE;
     if (carat_fit_engine(model, e, (size_t)o->engine->memory, &err) != CARAT_OK)
         return fail_status(&err);
+    fit_table(e, model, o);
     if (e->kv == CARAT_KV_Q8 && (o->verbose || asked == CARAT_KV_DEFAULT))
         note("--memory leaves room for a context of %d with a %s cache", e->context, carat_kv_name(e->kv));
     else if (o->verbose)

@@ -42,9 +42,9 @@ static const struct option rows[] = {
     {ABOUT_COMPUTING + 270, {"--memory"}, SIZE, AT(memory), EVALUATES, "SIZE", NULL,
      "choose the largest context, and if needed a smaller KV type, that fit into SIZE with the weights, "
      "as in 2G", 1, 0x1p60},
-    {ABOUT_COMPUTING + 275, {"--ple"}, CHOICE, AT(ple), "/ " EVALUATES " show compare", "disk|resident", "disk",
-     "where the per-layer inputs of Gemma 3n and 4 are: on the disk (default {default}), or resident in "
-     "memory, for slow disks", 0, 0},
+    {ABOUT_COMPUTING + 275, {"--ple"}, CHOICE, AT(ple), "/ " EVALUATES " show compare", "auto|disk|resident", "auto",
+     "where the per-layer inputs of Gemma 3n and 4 are: on the disk, or resident in memory, for slow disks; "
+     "auto: on the disk, unless --memory has room for them beside the largest context (default {default})", 0, 0},
     {ABOUT_COMPUTING + 280, {"--snapshots"}, SIZE, AT(snapshots), "show", "SIZE", NULL,
      "memory for snapshots, with which a session goes back without evaluating again", 0, 0x1p60},
     {ABOUT_COMPUTING + 290, {"--memory"}, MAYBE_SIZE, AT(memory), "show", "SIZE", NULL,

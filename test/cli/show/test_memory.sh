@@ -83,6 +83,24 @@ refuse 5 show tiny --memory 1M
 refuse 5 logits tiny --ids 2 --memory 1M
 refuse 5 bench tiny -p 8 -n 0 -r 1 --memory 1M
 
+# ---- the table of layer inputs ----
+fixture=$CARAT_SOURCE/test/fixtures/tiny4
+# sum [OPTION]...: bytes of the plan
+sum() {
+    expect 0 show "$fixture" --memory "$@"
+    sed -n 's/^  sum .* \([0-9]*\) bytes in .*/\1/p' out
+}
+on_disk=$(sum)
+out_has '^  on the disk  *197 kB'
+resident=$(sum --ple resident)
+! grep -q 'on the disk' out && [ "$resident" -gt "$on_disk" ] || die 'the table is not in memory'
+sum "$on_disk" >/dev/null
+out_has '^  on the disk  *197 kB'
+sum "$resident" >/dev/null
+if grep -q 'on the disk' out; then die 'there is room, and the table is not in memory'; fi
+sum "$resident" --ple disk >/dev/null
+out_has '^  on the disk  *197 kB'
+
 # ---- sizes ----
 for size in 2x G 0 -1 1e9 2GG 2Gi3 ''; do
     refuse 2 run tiny hello --memory "$size"
