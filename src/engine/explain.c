@@ -30,79 +30,64 @@ say(struct explaining *x, const char *key, const char *format, ...)
 
 /* ---- operations ---- */
 
-/* In the order of a pass; those with a weight of each layer have its place there. */
-enum {
-    NONE = -1,
-    EMBED = -2,
-    FINAL_NORM = -3,
-    HEAD = -4,
-    INPUTS = -5,
-    INPUTS_PROJ = -6,
-    STREAMS = -7,
-    BACK = -8,
-    EXPERT_GATE = -9,
-    EXPERT_UP = -10,
-    EXPERT_DOWN = -11
-};
-#define PLACE(weight) (int)offsetof(struct ct_layer, weight)
+/* What has the weight of an operation. */
+enum owner { NO_WEIGHT, OF_MODEL, OF_HEAD, OF_LAYER, OF_EXPERT };
+#define MODEL(weight)  OF_MODEL, offsetof(struct ct_weights, weight)
+#define LAYER(weight)  OF_LAYER, offsetof(struct ct_layer, weight)
+#define EXPERT(weight) OF_EXPERT, offsetof(struct ct_expert, weight)
+/* In the order of a pass. */
 static const struct operation {
     const char *name, *verb;
-    int place;
+    enum owner owner;
+    size_t place; /* of the weight in it */
 } operations[] = {
-    {"rope_tables", "begin_pass", NONE},
-    {"embedding", "embed", EMBED},
-    {"inputs_projection", "project", INPUTS_PROJ},
-    {"inputs", "embed_add", INPUTS},
-    {"streams", "project", STREAMS},
-    {"stream_prediction", "altup_predict", PLACE(altup_predict)},
-    {"norm", "norm", PLACE(attn_norm)},
-    {"q", "project", PLACE(q)},
-    {"k", "project", PLACE(k)},
-    {"v", "project", PLACE(v)},
-    {"beside_down", "project", PLACE(laurel_left)},
-    {"beside_up", "project", PLACE(laurel_right)},
-    {"head_norm", "qk_norm", PLACE(q_norm)},
-    {"rope", "rope", NONE},
-    {"store_kv", "kv_write", NONE},
-    {"attention", "attend", NONE},
-    {"attention_output", "project", PLACE(o)},
-    {"add_and_norm", "residual_norm", PLACE(attn_post_norm)},
-    {"gate", "project_geglu", PLACE(gate)},
-    {"up", "project_geglu", PLACE(up)},
-    {"down", "project", PLACE(down)},
-    {"router", "project", PLACE(router)},
-    {"expert_gate", "project", EXPERT_GATE},
-    {"expert_up", "project", EXPERT_UP},
-    {"expert_down", "project", EXPERT_DOWN},
-    {"stream_correction", "altup_correct", PLACE(altup_correct)},
-    {"input_gate", "project", PLACE(input_gate)},
-    {"input_projection", "project", PLACE(input_proj)},
-    {"streams_back", "project", BACK},
-    {"final_norm", "norm", FINAL_NORM},
-    {"head", "project_logits", HEAD},
-    {"draw", "draw", NONE},
+    {"rope_tables", "begin_pass", NO_WEIGHT, 0},
+    {"embedding", "embed", MODEL(embed)},
+    {"inputs_projection", "project", MODEL(ple_proj)},
+    {"inputs", "embed_add", MODEL(ple)},
+    {"streams", "project", MODEL(stream_proj)},
+    {"stream_prediction", "altup_predict", LAYER(altup_predict)},
+    {"norm", "norm", LAYER(attn_norm)},
+    {"q", "project", LAYER(q)},
+    {"k", "project", LAYER(k)},
+    {"v", "project", LAYER(v)},
+    {"beside_down", "project", LAYER(laurel_left)},
+    {"beside_up", "project", LAYER(laurel_right)},
+    {"head_norm", "qk_norm", LAYER(q_norm)},
+    {"rope", "rope", NO_WEIGHT, 0},
+    {"store_kv", "kv_write", NO_WEIGHT, 0},
+    {"attention", "attend", NO_WEIGHT, 0},
+    {"attention_output", "project", LAYER(o)},
+    {"add_and_norm", "residual_norm", LAYER(attn_post_norm)},
+    {"gate", "project_geglu", LAYER(gate)},
+    {"up", "project_geglu", LAYER(up)},
+    {"down", "project", LAYER(down)},
+    {"router", "project", LAYER(router)},
+    {"expert_gate", "project", EXPERT(gate)},
+    {"expert_up", "project", EXPERT(up)},
+    {"expert_down", "project", EXPERT(down)},
+    {"stream_correction", "altup_correct", LAYER(altup_correct)},
+    {"input_gate", "project", LAYER(input_gate)},
+    {"input_projection", "project", LAYER(input_proj)},
+    {"streams_back", "project", MODEL(stream_unproj)},
+    {"final_norm", "norm", MODEL(final_norm)},
+    {"head", "project_logits", OF_HEAD, 0},
+    {"draw", "draw", NO_WEIGHT, 0},
 };
 
-/* The weight of an operation in a layer; NULL: it has none. */
+/* The weight of an operation in a layer, or in the first of its experts; NULL: it has none. */
 static const struct ct_weight *explained_weight(const carat_engine *e, const struct operation *o, int layer)
 {
     static const struct ct_expert no_expert;
-    const struct ct_weights *w = &e->weights;
-    const struct ct_experts *all = &w->layer[layer].experts;
-    const struct ct_expert *expert = all->n ? all->expert : &no_expert;
+    const struct ct_layer *l = &e->weights.layer[layer];
+    const void *const owner[] = {[NO_WEIGHT] = NULL,
+                                 [OF_MODEL] = &e->weights,
+                                 [OF_HEAD] = ct_head_weight(&e->head),
+                                 [OF_LAYER] = l,
+                                 [OF_EXPERT] = l->experts.n ? l->experts.expert : &no_expert};
 
-    return o->place == NONE          ? NULL
-           : o->place == EMBED       ? &w->embed
-           : o->place == FINAL_NORM  ? &w->final_norm
-           : o->place == HEAD        ? ct_head_weight(&e->head)
-           : o->place == INPUTS      ? &w->ple
-           : o->place == INPUTS_PROJ ? &w->ple_proj
-           : o->place == STREAMS     ? &w->stream_proj[0]
-           : o->place == BACK        ? &w->stream_unproj[0]
-           : o->place == EXPERT_GATE ? &expert->gate
-           : o->place == EXPERT_UP   ? &expert->up
-           : o->place == EXPERT_DOWN ? &expert->down
-                                     : (const struct ct_weight *)((const char *)&w->layer[layer] + o->place);
+    return o->owner == NO_WEIGHT ? NULL
+                                 : (const struct ct_weight *)((const char *)owner[o->owner] + o->place);
 }
 
 /* Whether two weights are stored alike, so that the same kernels serve both. */
@@ -138,7 +123,7 @@ static void say_operation(struct explaining *x, const char *key, const struct op
 static void explain_operation(struct explaining *x, const struct operation *o, bool decodes)
 {
     const carat_engine *e = x->engine;
-    const int n = o->place >= 0 ? e->config.n_layer : 1;
+    const int n = o->owner >= OF_LAYER ? e->config.n_layer : 1;
     int kinds = 0;
 
     for (int i = 0; i < n; i++) {
