@@ -104,6 +104,28 @@ static const struct part {
 };
 enum { PART_NAME = 32 };
 
+/* The part as the file has it: in one tensor with others, or, where such is not there, in one of its own. */
+static struct part part_in(const struct ct_file *f, const struct ct_container *origin,
+                           const struct ct_weights *w, const struct ct_config *c, int layer,
+                           const struct part *p)
+{
+    struct part alone = *p;
+    char name[CT_TENSOR_NAME];
+
+    origin->name(name, w, c, p->whole, layer);
+    if (!origin->parts_apart || p->of == 1 || ct_file_find(f, name))
+        return *p;
+    alone.whole = p->slot.name;
+    alone.at = 0;
+    alone.of = 1;
+    for (const struct part *q = parts; q < parts + CT_COUNT(parts); q++) {
+        origin->name(name, w, c, q->slot.name, layer);
+        if (strcmp(q->whole, p->whole) == 0 && ct_file_find(f, name))
+            return alone;
+    }
+    return *p;
+}
+
 /* What the part of an expert is called where each lies by itself. */
 static const char *part_name(const struct part *p, int expert, char name[PART_NAME])
 {
@@ -312,11 +334,13 @@ static carat_status bind_experts(struct ct_binding *b, struct ct_layer *l, int l
 {
     const size_t n = (size_t)l->c.n_expert * CT_COUNT(parts);
     const struct ct_tensor *whole[CT_COUNT(parts)];
+    struct part found[CT_COUNT(parts)];
     char name[PART_NAME];
     bool all = true;
 
     for (size_t i = 0; n > 0 && i < CT_COUNT(parts) && !b->container->prepared; i++) {
-        CT_TRY(find_whole(b, layer, &parts[i], &whole[i]));
+        found[i] = part_in(b->f, b->origin, b->w, b->c, layer, &parts[i]);
+        CT_TRY(find_whole(b, layer, &found[i], &whole[i]));
         all = all && whole[i];
     }
     if (n == 0 || !all)
@@ -328,13 +352,14 @@ static carat_status bind_experts(struct ct_binding *b, struct ct_layer *l, int l
     l->experts.used = l->c.n_used;
     l->experts.expert = expert;
     for (size_t i = 0; i < n; i++) {
-        const struct part *p = &parts[i % CT_COUNT(parts)];
+        const size_t at = i % CT_COUNT(parts);
+        const struct part *p = &parts[at];
         const int e = (int)(i / CT_COUNT(parts));
         struct ct_weight *w = slot_weight(&expert[e], &p->slot);
         struct slot one = p->slot;
         one.name = part_name(p, e, name);
         CT_TRY(b->container->prepared ? bind_slot(b, w, &l->c, layer, &one)
-                                      : bind_part(b, w, &l->c, e, p, whole[i % CT_COUNT(parts)]));
+                                      : bind_part(b, w, &l->c, e, &found[at], whole[at]));
     }
     return CARAT_OK;
 }
@@ -625,16 +650,18 @@ void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const
 }
 
 static carat_status walk_experts(const struct ct_weights *w, const struct ct_config *c, int layer,
-                                 const struct ct_container *origin, ct_weight_visit *visit, void *user)
+                                 const struct ct_file *f, ct_weight_visit *visit, void *user)
 {
     const struct ct_experts *experts = &w->layer[layer].experts;
-    char slot[64], part[PART_NAME], name[CT_TENSOR_NAME];
+    const struct ct_container *origin = containers[ct_file_kind(f)];
+    char slot[64], part[PART_NAME], name[CT_COUNT(parts)][CT_TENSOR_NAME];
 
+    for (size_t i = 0; experts->n > 0 && i < CT_COUNT(parts); i++)
+        origin->name(name[i], w, c, part_in(f, origin, w, c, layer, &parts[i]).whole, layer);
     for (int e = 0; e < experts->n; e++)
-        for (const struct part *p = parts; p < parts + CT_COUNT(parts); p++) {
-            snprintf(slot, sizeof slot, "blk.%d.%s", layer, part_name(p, e, part));
-            origin->name(name, w, c, p->whole, layer);
-            CT_TRY(visit(user, slot, name, slot_weight(&experts->expert[e], &p->slot)));
+        for (size_t i = 0; i < CT_COUNT(parts); i++) {
+            snprintf(slot, sizeof slot, "blk.%d.%s", layer, part_name(&parts[i], e, part));
+            CT_TRY(visit(user, slot, name[i], slot_weight(&experts->expert[e], &parts[i].slot)));
         }
     return CARAT_OK;
 }
@@ -657,7 +684,7 @@ carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config 
             origin->name(name, w, c, s->name, i);
             CT_TRY(visit(user, slot, name, slot_weight(&w->layer[i], s)));
         }
-        CT_TRY(walk_experts(w, c, i, origin, visit, user));
+        CT_TRY(walk_experts(w, c, i, f, visit, user));
     }
     origin->name(name, w, c, "output_norm", -1);
     CT_TRY(visit(user, "output_norm", name, &w->final_norm));

@@ -58,6 +58,7 @@ struct ct_container {
     const char *other_head; /* another name of the tensor of slot "output", or NULL */
     /* What is added to names where several tensors stand for one; NULL ends them. NULL: nothing is. */
     const char *const *parts;
+    bool parts_apart; /* gate and up of all experts may lie in tensors of their own */
     /* The tensor of that name; NULL there: it is absent. */
     const struct ct_tensor *(*find)(const struct ct_file *f, const char *name);
     /* Before `find`, for a container whose tensors are not all those of the model: puts one together, or

@@ -91,6 +91,7 @@ const struct ct_container ct_container_gguf = {
     .name = gguf_tensor_name,
     .find = ct_file_find,
     .make = make_tensor,
+    .parts_apart = true,
     .counts_unused = true,
     .key = {[CT_DIM_ONE] = "1",
             [CT_DIM_HIDDEN] = "embedding_length",

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_weights.c: a weight of a type that carat does not read is refused with its place, its type by name,
- * what is read, and what works instead. Which types run, and missing or misshapen tensors, are left to
- * test_reference.c and test/cli/model/test_bad_gguf_model.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+ * what is read, and what works instead; gate and up of experts are the same weights in one tensor and in two.
+ * Which types run, and missing or misshapen tensors, are left to test_reference.c and
+ * test/cli/model/test_bad_gguf_model.c. */
+#include "cli/model/newer_gguf.h"
 
 #include "carat.h"
+#include "checkpoint/checkpoint.h"
 #include "quant/quant.h"
 
 /* A GGUF whose own head, stored as Q3_K, claims IQ3_S: the same 110 bytes a block. */
@@ -45,8 +41,91 @@ static void an_unread_type_is_refused_by_name(void **state)
     free(data);
 }
 
+/* ---- experts ---- */
+
+/* A small model as 26B. */
+struct small {
+    struct buf bytes;
+    carat_model *model;
+};
+
+static struct small open_small(bool apart)
+{
+    struct small s = {{0}, NULL};
+    struct gguf g;
+    carat_error e = {CARAT_OK, ""};
+    newer_init(&g, newer_published[AS_26B]);
+    if (apart)
+        newer_apart(&g);
+    s.bytes = gguf_bytes(&g, NULL);
+    gguf_done(&g);
+    carat_buffer b = {"model.gguf", s.bytes.p, s.bytes.n};
+    if (carat_model_open_memory(&s.model, &b, sizeof b, 1, NULL, &e))
+        fail_msg("%s", e.message);
+    return s;
+}
+
+static void close_small(struct small *s)
+{
+    carat_model_close(s->model);
+    buf_free(&s->bytes);
+}
+
+enum { N_IDS = 9 };
+
+static void logits_of(const struct small *s, bool exact, float logits[PIECES])
+{
+    const int32_t ids[N_IDS] = {2, 270, 265, 280, 300, 7, 271, 271, 288};
+    carat_engine_options o;
+    carat_engine *engine = NULL;
+    carat_session *session = NULL;
+    carat_engine_options_default(&o);
+    o.threads = 1;
+    o.context = 64;
+    o.exact = exact;
+    assert_int_equal(carat_engine_create(&engine, s->model, &o, NULL), CARAT_OK);
+    assert_int_equal(carat_session_create(&session, engine, NULL, NULL), CARAT_OK);
+    assert_int_equal(carat_sync(session, ids, N_IDS, NULL, NULL), CARAT_OK);
+    memcpy(logits, carat_logits(session), PIECES * sizeof *logits);
+    carat_session_close(session);
+    carat_engine_close(engine);
+}
+
+/* Counts the slots that lie in the tensor that they are said to be of. */
+static carat_status lies_there(void *user, const char *slot, const char *tensor, const struct ct_weight *w)
+{
+    const struct ct_tensor *t = ct_file_find(((struct small *)user)->model->file, tensor);
+    const uint8_t *at = w->data;
+    if (!t)
+        fail_msg("%s: there is no tensor %s", slot, tensor);
+    if (strstr(slot, "_exps.") && !(at >= t->data && at < t->data + t->size))
+        fail_msg("%s lies outside of %s", slot, tensor);
+    return CARAT_OK;
+}
+
+static void experts_have_two_forms(void **state)
+{
+    (void)state;
+    struct small fused = open_small(false), apart = open_small(true), *const both[] = {&fused, &apart};
+    for (int exact = 0; exact < 2; exact++) {
+        float logits[2][PIECES];
+        for (int i = 0; i < 2; i++)
+            logits_of(both[i], exact, logits[i]);
+        assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
+    }
+    for (int i = 0; i < 2; i++) {
+        const carat_model *m = both[i]->model;
+        assert_int_equal(ct_weights_walk(&m->weights, &m->config, m->file, lies_there, both[i]), CARAT_OK);
+        assert_int_equal(m->weights.n_unused, 0);
+    }
+    assert_int_equal(fused.model->weights.n_parameter, apart.model->weights.n_parameter);
+    close_small(&fused);
+    close_small(&apart);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(an_unread_type_is_refused_by_name)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(an_unread_type_is_refused_by_name),
+                                       cmocka_unit_test(experts_have_two_forms)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

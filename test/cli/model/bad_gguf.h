@@ -29,7 +29,7 @@ struct gguf {
     size_t alignment;
     struct gguf_meta meta[56];
     int n_meta;
-    struct gguf_tensor tensor[112];
+    struct gguf_tensor tensor[128];
     int n_tensor;
 };
 

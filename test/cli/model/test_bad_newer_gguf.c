@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_bad_newer_gguf.c: rows of the list of bad inputs that GGUF files of Gemma 3n and 4 alone can have:
- * values by layer, heads of two widths, shared K and V, inputs of layers, angles by pair, streams. What
- * every GGUF file may say wrong is in test_bad_gguf_model.c, what config.json may in test_bad_gemma3n.c and
- * test_bad_gemma4.c. */
+ * values by layer, heads of two widths, shared K and V, inputs of layers, angles by pair, experts, streams.
+ * What every GGUF file may say wrong is in test_bad_gguf_model.c, what config.json may in test_bad_gemma3n.c
+ * and test_bad_gemma4.c. */
 #include "cli/model/newer_gguf.h"
 
 #include <math.h>
@@ -26,6 +26,7 @@ struct change {
         uint64_t rows; /* the first of a tensor of rows of `bytes` bytes, or its values */
         size_t bytes;
     } cut;
+    bool apart;   /* gate and up of experts */
     float factor; /* of pair 3 in rope_freqs */
     bool last;    /* the last byte of the table of inputs is no 0 */
 };
@@ -36,6 +37,8 @@ static void changed(struct bad_place *p, const void *with)
     const struct change *c = with ? with : &none;
     struct gguf g;
     newer_init(&g, newer_published[c->form]);
+    if (c->apart)
+        newer_apart(&g);
     if (c->drop)
         gguf_drop(&g, c->drop);
     if (c->remove)
@@ -78,6 +81,8 @@ static void changed(struct bad_place *p, const void *with)
 static const struct bad_case sound[] = {
     {"gemma4", "as E2B", changed, NULL, 0, {NULL}, LOGITS},
     {"gemma4", "as 31B", WITH(.form = AS_31B), 0, {NULL}, LOGITS},
+    {"gemma4", "as 26B", WITH(.form = AS_26B), 0, {NULL}, LOGITS},
+    {"gemma4", "as 26B, gate and up apart", WITH(.form = AS_26B, .apart = true), 0, {NULL}, LOGITS},
     {"gemma4",
      "a table with more rows than ids",
      WITH(.cut = {"token_embd.weight", PIECES, 68}),
@@ -314,6 +319,53 @@ static const struct bad_case inputs[] = {
      {"1 tensor is missing: blk.3.layer_output_scale.weight;"}},
 };
 
+#define WITH26B(...) WITH(.form = AS_26B, __VA_ARGS__), 4
+#define APART(...)   WITH(.form = AS_26B, .apart = true, __VA_ARGS__), 4
+#define STORED       (EXPERT_FFN * 2 * HIDDEN / 32 * 18) /* bytes of gate and up of an expert */
+
+static const struct bad_case experts[] = {
+    {"gemma4",
+     "fewer than said",
+     WITH26B(.cut = {"blk.1.ffn_gate_up_exps.weight", 3, STORED}),
+     {"tensor blk.1.ffn_gate_up_exps.weight at byte ", "has shape [3 x 64 x 64], expected [4 x 64 x 64]",
+      "(expert_count x 2 * expert_feed_forward_length x embedding_length)"}},
+    {"gemma4",
+     "fewer gates than said",
+     APART(.cut = {"blk.1.ffn_gate_exps.weight", 3, STORED / 2}),
+     {"tensor blk.1.ffn_gate_exps.weight at byte ", "has shape [3 x 32 x 64], expected [4 x 32 x 64]",
+      "(expert_count x expert_feed_forward_length x embedding_length)"}},
+    {"gemma4",
+     "more ups than said",
+     APART(.set = {{G("expert_count"), U32, &(const uint32_t){3}, 4}}),
+     {"blk.0.ffn_gate_inp.weight at byte ", "shape [4 x 64], expected [3 x 64]"}},
+    {"gemma4",
+     "wider ups than said",
+     APART(.remove = "blk.3.ffn_up_exps.weight", .add = {"blk.3.ffn_up_exps.weight", HIDDEN, 64}),
+     {"tensor blk.3.ffn_up_exps.weight at byte ", "has shape [64 x 64], expected [4 x 32 x 64]"}},
+    {"gemma4",
+     "a gate that is one matrix",
+     APART(.remove = "blk.0.ffn_gate_exps.weight", .add = {"blk.0.ffn_gate_exps.weight", HIDDEN, EXPERT_FFN}),
+     {"tensor blk.0.ffn_gate_exps.weight at byte ", "has shape [32 x 64], expected [4 x 32 x 64]"}},
+    {"gemma4",
+     "both forms",
+     WITH(.form = AS_26B, .add = {"blk.0.ffn_up_exps.weight", HIDDEN, EXPERT_FFN}),
+     0,
+     {NULL},
+     LOGITS},
+    {"gemma4",
+     "no gate",
+     APART(.remove = "blk.2.ffn_gate_exps.weight"),
+     {"1 tensor is missing: blk.2.ffn_gate_exps.weight;"}},
+    {"gemma4",
+     "no up",
+     APART(.remove = "blk.2.ffn_up_exps.weight"),
+     {"1 tensor is missing: blk.2.ffn_up_exps.weight;"}},
+    {"gemma4",
+     "neither",
+     WITH26B(.remove = "blk.2.ffn_gate_up_exps.weight"),
+     {"1 tensor is missing: blk.2.ffn_gate_up_exps.weight;"}},
+};
+
 #define N(key)         "gemma3n." key
 #define WITH3N(...)    WITH(.form = AS_3N, __VA_ARGS__), 4
 #define UINT3N(key, v) WITH3N(.set = {{key, U32, &(const uint32_t){v}, 4}})
@@ -414,6 +466,11 @@ static void shared_keys_and_values(void **state)
     (void)state;
     BAD_RUN(sharing);
 }
+static void gate_and_up_of_experts(void **state)
+{
+    (void)state;
+    BAD_RUN(experts);
+}
 static void inputs_of_layers(void **state)
 {
     (void)state;
@@ -476,6 +533,8 @@ static void show_tells_of_layers(void **state)
                     "2, 1 for keys and values, of 32; global 1 of 64\n", "64 for each token and layer\n"},
         [AS_31B] = {"4, of them 2 local (window 16)\n", "64 hidden, 96 ffn\n",
                     "2, 2 for keys and values, of 32; global 1 of 64\n"},
+        [AS_26B] = {"64 hidden, 96 ffn\n", "2, 2 for keys and values, of 32; global 1 of 64\n",
+                    "4, 2 for each token, 32 ffn\n"},
         [AS_3N] = {"the last 2 read", "ffn, 192 in the last 2\n", "2, 1 for keys and values, of 32\n",
                    "64 for each token and layer\n"}};
     static const char *const json[] = {
@@ -483,6 +542,8 @@ static void show_tells_of_layers(void **state)
                    "\"ple_width\":64,\"n_expert\":0",
         [AS_31B] = "\"n_kv_head_global\":1,\"head_dim_global\":64,\"n_kv_shared\":0,\"ffn_shared\":0,"
                    "\"ple_width\":0,\"n_expert\":0",
+        [AS_26B] = "\"n_kv_head_global\":1,\"head_dim_global\":64,\"n_kv_shared\":0,\"ffn_shared\":0,"
+                   "\"ple_width\":0,\"n_expert\":4",
         [AS_3N] = "\"n_kv_head_global\":1,\"head_dim_global\":32,\"n_kv_shared\":2,\"ffn_shared\":192,"
                   "\"ple_width\":64,\"n_expert\":0"};
     for (int form = AS_E2B; form <= AS_3N; form++) {
@@ -511,6 +572,7 @@ int main(void)
         cmocka_unit_test(heads_of_two_widths),
         cmocka_unit_test(angles_by_pair),
         cmocka_unit_test(shared_keys_and_values),
+        cmocka_unit_test(gate_and_up_of_experts),
         cmocka_unit_test(inputs_of_layers),
         cmocka_unit_test(streams_of_gemma3n),
         cmocka_unit_test(packed_files_know_what_they_lack),
