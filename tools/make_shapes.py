@@ -1,23 +1,108 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a GGUF of a published member of Gemma 4 in its true shape with random weights: for measuring speed and memory.
+"""Writes a GGUF of a published member in its true shape with random weights: for measuring speed and memory.
 
-    python3 tools/make_shapes.py e2b OUT.gguf          # or e4b
+    python3 tools/make_shapes.py e2b OUT.gguf               # Gemma 4: e2b e4b 12b 26b 31b; Gemma 3n: 3n-e2b 3n-e4b
+    python3 tools/make_shapes.py 26b OUT.gguf --layers 6    # its first layers only
 
-Needs PyPI numpy and gguf.  Matrices are Q4_0, the embedding Q8_0, the projection of layer inputs BF16, all else F32, as in
-the published Q4_0 files.  Blocks are cut at random places out of one pool, so the file says nothing about text.  The
-vocabulary is a stub: the model works by ids.
+Needs PyPI numpy and gguf.  Types are those of published Q4_0 files: matrices are Q4_0, the embedding Q8_0, what llama.cpp
+does not quantise BF16 or F32.  Blocks are cut at random places out of one pool, so the file says nothing about text.  The
+vocabulary is a stub: the model works by ids.  One tensor is in memory at a time.
 """
-import sys
+import argparse
+from dataclasses import dataclass
 
 import gguf
 import numpy as np
 
-SHAPES = {  # layers, hidden, ffn, wide from, heads, KV heads, period, owners of K and V
-    "e2b": (35, 1536, 6144, 15, 8, 1, 5, 15),
-    "e4b": (42, 2560, 10240, 42, 8, 2, 6, 24),
+
+@dataclass
+class Shape:
+    """Pairs are of local and global layers."""
+    layers: int
+    hidden: int
+    ffn: int
+    heads: int
+    kv_heads: tuple
+    period: int                                    # every so many layers one is global
+    owners: int = 0                                # layers that own K and V, the first ones; 0: all
+    wide: int = 1 << 16                            # from this layer on the feed-forward is twice as wide
+    v_is_k: bool = False                           # on global layers
+    ple: int = 0                                   # width of a layer's input
+    window: int = 1024
+    context: int = 262144
+    experts: int = 0
+    used: int = 0
+    expert_ffn: int = 0
+    arch: str = "gemma4"
+    head: tuple = (256, 512)
+    turning: int = 64                              # pairs of a global head; -1: all, and no tensor says so
+    vocab: int = 262144
+    padding: int = 0                               # rows of zeros behind the table of inputs
+    sparse: int = 0                                # layers, the first ones
+    laurel: int = 0
+
+
+E_SHAPE = dict(ple=256, window=512, context=131072)
+THREE_N = dict(E_SHAPE, hidden=2048, heads=8, kv_heads=(2, 2), period=5, owners=20, context=32768, arch="gemma3n",
+               head=(256, 256), turning=-1, vocab=262400, padding=256, sparse=10, laurel=64)
+SHAPES = {
+    "e2b": Shape(35, 1536, 6144, 8, (1, 1), 5, owners=15, wide=15, **E_SHAPE),
+    "e4b": Shape(42, 2560, 10240, 8, (2, 2), 6, owners=24, **E_SHAPE),
+    "12b": Shape(48, 3840, 15360, 16, (8, 1), 6, v_is_k=True),
+    "26b": Shape(30, 2816, 2112, 16, (8, 2), 6, v_is_k=True, experts=128, used=8, expert_ffn=704),
+    "31b": Shape(60, 5376, 21504, 32, (16, 4), 6, v_is_k=True),
+    "3n-e2b": Shape(layers=30, ffn=8192, **THREE_N),
+    "3n-e4b": Shape(layers=35, ffn=16384, **THREE_N),
 }
-VOCAB, PLE, WINDOW, LOCAL, GLOBAL = 262144, 256, 512, 256, 512
+CUTOFF = 1.6448535919189453                        # standard deviations above the mean: 0.95 are below
+STREAMS = 4
+
+MODEL = [  # name, type, dimensions, the models that have it
+    ("token_embd", "Q8_0", "vocab hidden", "all"),
+    ("per_layer_token_embd", "Q4_0", "vocab inputs", "ple"),
+    ("per_layer_model_proj", "BF16", "inputs hidden", "ple"),
+    ("per_layer_proj_norm", "ones", "ple", "ple"),
+    ("altup_proj", "BF16", "others hidden hidden", "laurel"),
+    ("altup_unembd_proj", "BF16", "others hidden hidden", "laurel"),
+    ("output_norm", "ones", "hidden", "all"),
+    ("rope_freqs", "divisors", "pairs", "rope_freqs"),
+]
+LAYER = [  # the same, for layers
+    ("attn_norm", "ones", "hidden", "all"),
+    ("attn_q_norm", "ones", "head", "all"),
+    ("post_attention_norm", "ones", "hidden", "all"),
+    ("ffn_norm", "ones", "hidden", "all"),
+    ("post_ffw_norm", "ones", "hidden", "all"),
+    ("post_norm", "ones", "hidden", "ple"),
+    ("attn_q", "Q4_0", "q hidden", "all"),
+    ("attn_k_norm", "ones", "head", "k"),
+    ("attn_k", "Q4_0", "kv hidden", "k"),
+    ("attn_v", "Q4_0", "kv hidden", "v"),
+    ("attn_output", "Q4_0", "hidden q", "all"),
+    ("ffn_gate", "Q4_0", "ffn hidden", "all"),
+    ("ffn_up", "Q4_0", "ffn hidden", "all"),
+    ("ffn_down", "Q4_0", "hidden ffn", "all"),
+    ("inp_gate", "Q4_0", "ple hidden", "ple"),
+    ("proj", "Q4_0", "hidden ple", "ple"),
+    ("layer_output_scale", "ones", "one", "out_scale"),
+    ("post_ffw_norm_1", "ones", "hidden", "experts"),
+    ("post_ffw_norm_2", "ones", "hidden", "experts"),
+    ("pre_ffw_norm_2", "ones", "hidden", "experts"),
+    ("ffn_gate_inp", "F32", "experts hidden", "experts"),
+    ("ffn_gate_inp.scale", "ones", "hidden", "experts"),
+    ("ffn_gate_up_exps", "Q4_0", "experts gate_up hidden", "experts"),
+    ("ffn_down_exps", "Q4_0", "experts hidden expert_ffn", "experts"),
+    ("ffn_down_exps.scale", "ones", "experts", "experts"),
+    ("altup_router_norm", "ones", "hidden", "laurel"),
+    ("altup_router", "BF16", "streams hidden", "laurel"),
+    ("altup_predict_coef", "F32", "coefficients streams", "laurel"),
+    ("altup_correct_coef", "F32", "streams streams", "laurel"),
+    ("altup_correct_scale", "ones", "hidden", "laurel"),
+    ("laurel_l", "BF16", "laurel hidden", "laurel"),
+    ("laurel_r", "BF16", "hidden laurel", "laurel"),
+    ("laurel_post_norm", "ones", "hidden", "laurel"),
+]
 POOL = 1 << 24                                     # values
 
 
@@ -43,86 +128,107 @@ def q8_0(values):
 class Pools:
     """Encoded random values, cut at places of whole blocks."""
 
-    def __init__(self):
+    def __init__(self, turning):
         self.rng = np.random.default_rng(4)
+        self.turning = turning
         v = self.rng.standard_normal(POOL, np.float32) * 0.02
         bf16 = (v.view(np.uint32) >> 16).astype(np.uint16).view(np.uint8)
-        self.of = {"Q4_0": (q4_0(v), 32, 18), "Q8_0": (q8_0(v), 32, 34), "BF16": (bf16, 1, 2)}
+        self.of = {"Q4_0": (q4_0(v), 32, 18), "Q8_0": (q8_0(v), 32, 34), "BF16": (bf16, 1, 2),
+                   "F32": (v.view(np.uint8), 1, 4)}
 
-    def cut(self, kind, rows, cols):
+    def cut(self, kind, dims):
+        if kind not in self.of:
+            still = dims[0] - self.turning if kind == "divisors" else 0
+            return np.array([1.0] * (dims[0] - still) + [1e30] * still, np.float32).view(np.uint8)
         pool, values, size = self.of[kind]
-        need = rows * cols // values * size
+        need = int(np.prod(dims)) // values * size
         start = int(self.rng.integers(0, len(pool) // size)) * size
-        return np.resize(np.concatenate([pool[start:], pool[:start]]), need).reshape(rows, -1)
+        return np.resize(np.concatenate([pool[start:], pool[:start]]), need).reshape(*dims[:-1], -1)
 
 
-def main():
-    name, path = sys.argv[1:3]
-    layers, hidden, ffn, wide, heads, kv_heads, period, owners = SHAPES[name]
-    pools, w = Pools(), gguf.GGUFWriter(path, "gemma4")
-    kinds = {"Q4_0": gguf.GGMLQuantizationType.Q4_0, "Q8_0": gguf.GGMLQuantizationType.Q8_0,
-             "BF16": gguf.GGMLQuantizationType.BF16}
-    is_global = [(i + 1) % period == 0 or i == layers - 1 for i in range(layers)]
+def is_global(s, i):
+    return (i + 1) % s.period == 0 or (s.arch == "gemma4" and i == s.layers - 1)
 
-    w.add_block_count(layers)
-    w.add_context_length(131072)
-    w.add_embedding_length(hidden)
-    w.add_feed_forward_length([ffn * (1 + (i >= wide)) for i in range(layers)])
-    w.add_head_count(heads)
-    w.add_head_count_kv([kv_heads] * layers)
-    w.add_key_length(GLOBAL)
-    w.add_value_length(GLOBAL)
-    w.add_uint32("gemma4.attention.key_length_swa", LOCAL)
-    w.add_uint32("gemma4.attention.value_length_swa", LOCAL)
+
+def tensors(s):
+    """Name, type and dimensions of each."""
+    dim = dict(vars(s), one=1, inputs=s.layers * s.ple, others=STREAMS - 1, streams=STREAMS, coefficients=STREAMS ** 2,
+               pairs=s.head[1] // 2, gate_up=2 * s.expert_ffn)
+    has = {"all": True, "ple": s.ple, "laurel": s.laurel, "experts": s.experts, "rope_freqs": s.turning >= 0,
+           "out_scale": not s.laurel}
+    for name, kind, dims, when in MODEL:
+        if has[when]:
+            yield f"{name}.weight", kind, [dim[d] for d in dims.split()]
+    for i in range(s.layers):
+        head, kv_heads = s.head[is_global(s, i)], s.kv_heads[is_global(s, i)]
+        dim.update(head=head, q=s.heads * head, kv=kv_heads * head, ffn=s.ffn * (1 + (i >= s.wide)))
+        has["k"] = i < (s.owners or s.layers) or s.laurel     # llama.cpp asks for those of Gemma 3n that nothing reads
+        has["v"] = has["k"] and not (s.v_is_k and is_global(s, i))
+        for name, kind, dims, when in LAYER:
+            if has[when]:
+                yield f"blk.{i}.{name}" + ".weight" * (not name.endswith(".scale")), kind, [dim[d] for d in dims.split()]
+
+
+def describe(w, s):
+    """Metadata as llama.cpp's converter writes it."""
+    layers, key = range(s.layers), s.arch + "."
+    w.add_block_count(s.layers)
+    w.add_context_length(s.context)
+    w.add_embedding_length(s.hidden)
+    w.add_feed_forward_length([s.ffn * (1 + (i >= s.wide)) for i in layers])
+    w.add_head_count(s.heads)
+    w.add_head_count_kv([s.kv_heads[is_global(s, i)] for i in layers])
+    for name, at in (("", 1), ("_swa", 0)):
+        w.add_uint32(f"{key}attention.key_length{name}", s.head[at])
+        w.add_uint32(f"{key}attention.value_length{name}", s.head[at])
+        w.add_uint32(f"{key}rope.dimension_count{name}", s.head[at])
     w.add_layer_norm_rms_eps(1e-6)
-    w.add_sliding_window(WINDOW)
-    w.add_array("gemma4.attention.sliding_window_pattern", [not g for g in is_global])
-    w.add_uint32("gemma4.attention.shared_kv_layers", layers - owners)
-    w.add_uint32("gemma4.embedding_length_per_layer_input", PLE)
+    w.add_sliding_window(s.window)
+    w.add_array(f"{key}attention.sliding_window_pattern", [not is_global(s, i) for i in layers])
+    w.add_uint32(f"{key}attention.shared_kv_layers", max(0, s.layers - s.owners) if s.owners else 0)
+    w.add_uint32(f"{key}embedding_length_per_layer_input", s.ple)
     w.add_rope_freq_base(1e6)
-    w.add_float32("gemma4.rope.freq_base_swa", 1e4)
-    w.add_rope_dimension_count(GLOBAL)
-    w.add_uint32("gemma4.rope.dimension_count_swa", LOCAL)
+    w.add_float32(f"{key}rope.freq_base_swa", 1e4)
     w.add_final_logit_softcapping(30.0)
+    if s.experts:
+        w.add_expert_count(s.experts)
+        w.add_expert_used_count(s.used)
+        w.add_expert_feed_forward_length(s.expert_ffn)
+    if s.laurel:
+        w.add_uint32(f"{key}altup.active_idx", 0)
+        w.add_uint32(f"{key}altup.num_inputs", STREAMS)
+        w.add_array(f"{key}activation_sparsity_scale", [CUTOFF if i < s.sparse else float("-inf") for i in layers])
     special = ["<pad>", "<eos>", "<bos>", "<unk>"]
     names = special + [f"<0x{i:02X}>" for i in range(256)]
     w.add_tokenizer_model("llama")
-    w.add_token_list(names + [f"word{i}" for i in range(len(names), VOCAB)])
-    w.add_token_scores([0.0] * VOCAB)
-    w.add_token_types([3, 3, 3, 2] + [6] * 256 + [1] * (VOCAB - len(names)))
+    w.add_token_list(names + [f"word{i}" for i in range(len(names), s.vocab)])
+    w.add_token_scores([0.0] * s.vocab)
+    w.add_token_types([3, 3, 3, 2] + [6] * 256 + [1] * (s.vocab - len(names)))
 
-    def matrix(tensor, kind, rows, cols):
-        w.add_tensor(tensor, pools.cut(kind, rows, cols), raw_dtype=kinds[kind])
 
-    def ones(tensor, n):
-        w.add_tensor(tensor, np.ones(n, np.float32))
-
-    matrix("token_embd.weight", "Q8_0", VOCAB, hidden)
-    matrix("per_layer_token_embd.weight", "Q4_0", VOCAB, layers * PLE)
-    matrix("per_layer_model_proj.weight", "BF16", layers * PLE, hidden)
-    ones("per_layer_proj_norm.weight", PLE)
-    ones("output_norm.weight", hidden)
-    w.add_tensor("rope_freqs.weight", np.array([1.0] * 64 + [1e30] * 192, np.float32))
-    for i in range(layers):
-        at, dim, f = f"blk.{i}.", GLOBAL if is_global[i] else LOCAL, ffn * (1 + (i >= wide))
-        for norm, n in (("attn_norm", hidden), ("attn_q_norm", dim), ("post_attention_norm", hidden),
-                        ("ffn_norm", hidden), ("post_ffw_norm", hidden), ("post_norm", hidden)):
-            ones(f"{at}{norm}.weight", n)
-        matrix(f"{at}attn_q.weight", "Q4_0", heads * dim, hidden)
-        if i < owners:
-            ones(f"{at}attn_k_norm.weight", dim)
-            matrix(f"{at}attn_k.weight", "Q4_0", kv_heads * dim, hidden)
-            matrix(f"{at}attn_v.weight", "Q4_0", kv_heads * dim, hidden)
-        matrix(f"{at}attn_output.weight", "Q4_0", hidden, heads * dim)
-        matrix(f"{at}ffn_gate.weight", "Q4_0", f, hidden)
-        matrix(f"{at}ffn_up.weight", "Q4_0", f, hidden)
-        matrix(f"{at}ffn_down.weight", "Q4_0", hidden, f)
-        matrix(f"{at}inp_gate.weight", "Q4_0", PLE, hidden)
-        matrix(f"{at}proj.weight", "Q4_0", hidden, PLE)
-        ones(f"{at}layer_output_scale.weight", 1)
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("name", choices=SHAPES)
+    p.add_argument("path", metavar="OUT.gguf")
+    p.add_argument("--layers", type=int, help="write the first LAYERS only")
+    a = p.parse_args()
+    s = SHAPES[a.name]
+    s.layers = min(s.layers, a.layers or s.layers)
+    pools, w = Pools(s.turning), gguf.GGUFWriter(a.path, s.arch)
+    describe(w, s)
+    for name, kind, dims in tensors(s):
+        raw = gguf.GGMLQuantizationType[kind if kind in pools.of else "F32"]
+        block, size = gguf.GGML_QUANT_SIZES[raw]
+        row = dims[-1] // block * size
+        w.add_tensor_info(name, [*dims[:-1], row], np.dtype(np.uint8), int(np.prod(dims[:-1])) * row, raw)
     w.write_header_to_file()
     w.write_kv_data_to_file()
-    w.write_tensors_to_file()
+    w.write_ti_data_to_file()
+    for name, kind, dims in tensors(s):
+        data = pools.cut(kind, dims)
+        if s.padding and name == "per_layer_token_embd.weight":
+            data[-s.padding:] = 0
+        w.write_tensor_data(data)
     w.close()
 
 
