@@ -68,16 +68,43 @@ static int slot_for(struct ct_ple *p, int32_t row)
             p->slot_of[p->row_in[slot] - 1] = 0;
         p->row_in[slot] = row + 1;
         p->slot_of[row] = slot + 1;
-        p->missing[p->n_missing++] = slot;
+        p->missing[p->n_missing++] = row;
     }
     p->asked_in[slot] = p->pass;
     return slot;
 }
 
-/* Where the row of a slot begins in the table. */
-static uint64_t offset_of(const struct ct_ple *p, int slot)
+/* Where a row begins in the table. */
+static uint64_t offset_of(const struct ct_ple *p, int32_t row)
 {
-    return (uint64_t)(p->row_in[slot] - 1) * p->table.row_bytes;
+    return (uint64_t)row * p->table.row_bytes;
+}
+
+/* Moves row[at] down until no row below it in the heap is larger. */
+static void sift(int32_t *row, int n, int at)
+{
+    const int32_t x = row[at];
+
+    for (int child; (child = 2 * at + 1) < n; at = child) {
+        child += child + 1 < n && row[child + 1] > row[child];
+        if (row[child] <= x)
+            break;
+        row[at] = row[child];
+    }
+    row[at] = x;
+}
+
+/* A pass takes no memory, and qsort may. */
+static void sort_rows(int32_t *row, int n)
+{
+    for (int i = n / 2; i-- > 0;)
+        sift(row, n, i);
+    for (int i = n - 1; i > 0; i--) {
+        const int32_t largest = row[0];
+        row[0] = row[i];
+        row[i] = largest;
+        sift(row, i, 0);
+    }
 }
 
 void ct_ple_ask(struct ct_ple *p, const struct ct_rows *rows)
@@ -94,6 +121,7 @@ void ct_ple_ask(struct ct_ple *p, const struct ct_rows *rows)
         const int32_t row = rows->token[i] < p->n_row ? rows->token[i] : 0;
         p->row[i] = p->n_slot ? slot_for(p, row) : row;
     }
+    sort_rows(p->missing, p->n_missing); /* a disk likes to go one way */
     for (int i = 0; i < p->n_missing; i++)
         ct_place_ask(&p->place, p->table.row_bytes, offset_of(p, p->missing[i]));
 }
@@ -101,18 +129,19 @@ void ct_ple_ask(struct ct_ple *p, const struct ct_rows *rows)
 void ct_ple_await(struct ct_ple *p)
 {
     for (int i = 0; i < p->n_missing; i++) {
-        const int slot = p->missing[i];
+        const int32_t row = p->missing[i];
+        const int slot = p->slot_of[row] - 1;
         uint8_t *to = p->slot + (size_t)slot * p->table.row_bytes;
-        const char *why = ct_place_read(&p->place, to, p->table.row_bytes, offset_of(p, slot));
+        const char *why = ct_place_read(&p->place, to, p->table.row_bytes, offset_of(p, row));
         if (!why)
             continue;
         if (!p->error.code)
             (void)ct_fail(&p->error, CARAT_E_IO,
                           "%s: row %d of the table of layer inputs, at byte %llu, cannot be read: %s",
-                          p->place.path, (int)p->row_in[slot] - 1,
-                          (unsigned long long)(p->place.at + offset_of(p, slot)), why);
+                          p->place.path, (int)row, (unsigned long long)(p->place.at + offset_of(p, row)),
+                          why);
         memset(to, 0, p->table.row_bytes);
-        p->slot_of[p->row_in[slot] - 1] = 0; /* it is asked for again */
+        p->slot_of[row] = 0; /* it is asked for again */
         p->row_in[slot] = 0;
     }
     p->n_missing = 0;

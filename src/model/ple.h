@@ -20,7 +20,7 @@ struct ct_ple {
     int32_t *slot_of;   /* [rows of the table] 1 + its slot; 0: it is in none */
     int32_t *row_in;    /* [n_slot] 1 + the row that a slot has; 0: none */
     uint32_t *asked_in; /* [n_slot] the last pass that asked for it */
-    int32_t *missing;   /* [max_rows] slots that the pass under way fills */
+    int32_t *missing;   /* [max_rows] rows that the pass under way reads, in ascending order */
     int n_missing, next;
     uint32_t pass;
     struct ct_place place; /* of row 0 in the file */

@@ -127,6 +127,39 @@ static void rows_are_those_of_the_table(void **state)
     }
 }
 
+/* Whatever the order of the tokens, the file is read from front to back. */
+static void rows_are_asked_for_in_order(void **state)
+{
+    enum { MANY = 200 };
+    static int32_t token[MANY];
+    struct open o;
+    struct ct_ple p;
+    carat_error err;
+    uint32_t x = 777;
+    (void)state;
+
+    open_at(&o, FIXTURE);
+    ct_ple_init(&p, &o.b, &o.w.ple, MANY, MANY + 1);
+    assert_int_equal(ct_ple_open(&p, o.f, &o.w.ple, &err), CARAT_OK);
+    for (int n = 1; n <= MANY; n += 1 + n / 9) {
+        bool wanted[600] = {0};
+        for (int i = 0; i < n; i++) {
+            x = x * 1664525 + 1013904223;
+            token[i] = (int32_t)(x >> 8) % 600;
+            wanted[token[i]] = true;
+        }
+        ct_ple_ask(&p, &(struct ct_rows){.n = n, .token = token});
+        assert_true(p.n_missing > 0);
+        for (int i = 0; i < p.n_missing; i++)
+            assert_true(wanted[p.missing[i]] && (i == 0 || p.missing[i] > p.missing[i - 1]));
+        ct_ple_await(&p);
+        assert_int_equal(p.error.code, CARAT_OK);
+        expect_rows(&o, &p, token, n);
+    }
+    ct_ple_close(&p);
+    close_it(&o);
+}
+
 /* What is kept is not read again: a file that has lost its rows does no harm to those. */
 static void kept_rows_are_not_read(void **state)
 {
@@ -219,9 +252,8 @@ static void logits_do_not_tell_where_it_lies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_those_of_the_table),
-        cmocka_unit_test(kept_rows_are_not_read),
-        cmocka_unit_test(another_file_is_refused),
+        cmocka_unit_test(rows_are_those_of_the_table),      cmocka_unit_test(rows_are_asked_for_in_order),
+        cmocka_unit_test(kept_rows_are_not_read),           cmocka_unit_test(another_file_is_refused),
         cmocka_unit_test(logits_do_not_tell_where_it_lies),
     };
     return cmocka_run_group_tests(tests, make_scratch, drop_scratch);
