@@ -10,15 +10,18 @@ rm -rf $work
 mkdir $work
 trap 'rm -rf $work' EXIT
 rm -f fuzz/corpus/packed/*
-for origin in test/data/file/gemma3 fuzz/corpus/{gguf/{gemma,gemma3,quantised},sbs/{gemma1-sfp-v1,gemma3-nuq-v2}}; do
+for origin in test/data/file/gemma3 fuzz/corpus/{gguf/{gemma,gemma3,gemma4_inputs,quantised},sbs/{gemma1-sfp-v1,gemma3-nuq-v2}}; do
     name=${origin#*/*/}
     cp -r "$origin" "$work/${name//\//-}"
 done
 for origin in "$work"/*; do
     "$carat" pack "$origin" -o "fuzz/corpus/packed/${origin##*/}" --no-cache
 done
-# and a copy in a cache, with what a head made
+# and copies in a cache: with what a head made, and without the table of layer inputs
+export XDG_CACHE_HOME=$work/cache
 cp test/data/vectors/gguf/q8_0.gguf $work/made.gguf
-XDG_CACHE_HOME=$work/cache "$carat" decode $work/made.gguf --ids 2 --steps 1 --lm-head exact-pruned >/dev/null
+"$carat" decode $work/made.gguf --ids 2 --steps 1 --lm-head exact-pruned >/dev/null
 mv $work/cache/carat/*.carat fuzz/corpus/packed/made
+"$carat" pack $work/gguf-gemma4_inputs
+mv $work/cache/carat/*.carat fuzz/corpus/packed/left
 chmod 644 fuzz/corpus/packed/*

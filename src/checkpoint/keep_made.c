@@ -34,7 +34,8 @@ static carat_status plan_again(struct ct_pack *k, const struct ct_made *made, in
     if (!from || !k->p.made)
         return ct_no_memory(err, k->called);
     for (uint32_t i = 0; i < old->n_weight; i++)
-        k->end = CT_MAX(k->end, old->weight[i].data.at + old->weight[i].data.size);
+        if (!old->weight[i].source)
+            k->end = CT_MAX(k->end, old->weight[i].data.at + old->weight[i].data.size);
     for (uint32_t i = 0; i < old->n_made; i++)
         if (!is_replaced(&old->made[i], made, n)) {
             from[k->p.n_made] = data + old->made[i].data.at;

@@ -57,7 +57,8 @@ carat_status ct_pack_list(struct ct_pack *k, const uint8_t *data, carat_error *e
     add_section(k, "the configuration", &p->sbs, data);
     add_section(k, "the tokenizer", &p->tables, data);
     for (uint32_t i = 0; i < p->n_weight; i++)
-        add_section(k, p->weight[i].name.s, &p->weight[i].data, data);
+        if (!p->weight[i].source)
+            add_section(k, p->weight[i].name.s, &p->weight[i].data, data);
     for (uint32_t i = 0; i < p->n_made; i++)
         add_section(k, p->made[i].name.s, &p->made[i].data, data);
     return CARAT_OK;
@@ -137,9 +138,9 @@ static carat_status set_hashes(struct ct_pack *k, carat_error *err)
 static int ask_progress(void *pack)
 {
     const struct ct_pack *k = pack;
-    size_t done = atomic_load_explicit(&k->done, memory_order_relaxed);
+    size_t done = atomic_load_explicit(&k->done, memory_order_relaxed), all = k->end + k->aside;
 
-    return k->listening->progress(k->listening->user, CT_MIN(done, k->end) >> 10, k->end >> 10);
+    return k->listening->progress(k->listening->user, CT_MIN(done, all) >> 10, all >> 10);
 }
 
 static carat_status run_pack(struct ct_pack *k, const struct ct_listening *l, carat_error *err)

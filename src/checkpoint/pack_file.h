@@ -38,11 +38,12 @@ struct ct_pack {
     uint64_t *hash;              /* [n_block] */
     int n_block;                 /* of all sections; listed once the file is written or checked */
     uint64_t end;                /* of the sections */
+    uint64_t aside;              /* bytes of weights that are read, but stay in the origin */
     size_t index_size;
     int threads;
     uint8_t *base; /* of the file that is written; NULL: it is only read */
     const struct ct_listening *listening;
-    atomic_size_t done; /* bytes, of end */
+    atomic_size_t done; /* bytes, of end + aside */
     /* Brings everything into the file, and hashes each block. */
     carat_status (*fill)(struct ct_pack *k, struct ct_pool *pool, carat_error *err);
 
@@ -54,8 +55,11 @@ struct ct_pack {
 };
 
 /* Decides where everything will lie when a model is packed (pack_model.c). It is borrowed until ct_pack_end.
+ * A copy leaves in the origin what only some rows of are read; a file that is to stand alone has all of it.
  * E_MEMORY, E_IO (the origin cannot be read again), E_UNSUPPORTED (too large). */
-carat_status ct_pack_begin(struct ct_pack **k, const struct carat_model *m, carat_error *err);
+enum ct_pack_as { CT_PACK_ALONE, CT_PACK_COPY };
+carat_status ct_pack_begin(struct ct_pack **k, const struct carat_model *m, enum ct_pack_as as,
+                           carat_error *err);
 /* The same for a packed file that is written once more with made[n], which is borrowed, too (keep_made.c).
  * What f has of these names is left out. E_MEMORY, E_UNSUPPORTED (too many). */
 carat_status ct_pack_again(struct ct_pack **k, const struct ct_file *f, const struct ct_made *made, int n,

@@ -23,7 +23,20 @@ static struct ct_section assign_section(struct ct_pack *k, uint64_t size)
     return s;
 }
 
-static carat_status plan_weights(struct ct_pack *k, carat_error *err)
+/* Leaves a table of which only some rows are read where it is; false: it is none, or lies in no file. */
+static bool leave(struct ct_pack *k, struct ct_packed_weight *p, const struct ct_weight *w)
+{
+    uint32_t source;
+
+    if (w->layout != CT_LAYOUT_TABLE || !ct_file_in_source(k->file, w->data, &source, &p->data.at))
+        return false;
+    p->source = source + 1;
+    p->data.size = ct_weight_bytes(w);
+    k->aside += p->data.size;
+    return true;
+}
+
+static carat_status plan_weights(struct ct_pack *k, enum ct_pack_as as, carat_error *err)
 {
     struct ct_packed *p = &k->p;
     const uint32_t n = (uint32_t)k->content.n_slot;
@@ -44,8 +57,9 @@ static carat_status plan_weights(struct ct_pack *k, carat_error *err)
             .rows = (uint32_t)w->rows,
             .cols = (uint32_t)w->cols,
             .scale = w->scale,
-            .data = assign_section(k, ct_weight_bytes(&form)),
         };
+        if (as == CT_PACK_ALONE || !leave(k, &p->weight[p->n_weight], w))
+            p->weight[p->n_weight].data = assign_section(k, ct_weight_bytes(&form));
     }
     return p->n_weight == n ? CARAT_OK : ct_no_memory(err, k->called);
 }
@@ -82,7 +96,7 @@ static void plan_own_metas(struct ct_pack *k)
         plan_own_count(&k->p, CT_PLE_ROWS_KEY, c->ple_rows);
 }
 
-static carat_status plan_model(struct ct_pack *k, carat_error *err)
+static carat_status plan_model(struct ct_pack *k, enum ct_pack_as as, carat_error *err)
 {
     const struct carat_model *m = k->model;
     struct ct_packed *p = &k->p;
@@ -100,7 +114,7 @@ static carat_status plan_model(struct ct_pack *k, carat_error *err)
     if (m->tokenizer)
         p->tables = assign_section(k, ct_tokenizer_tables_size(m->tokenizer));
     k->head = k->end;
-    CT_TRY(plan_weights(k, err));
+    CT_TRY(plan_weights(k, as, err));
     k->end = ct_round_up(k->end, CT_PACKED_PAGE);
     k->index_size = ct_packed_write_index(p, NULL);
     if (k->index_size > CT_PACKED_INDEX || p->tables.size > CT_PACKED_TABLES)
@@ -129,7 +143,7 @@ struct filling {
     int n_hash, n_pack; /* of the job under way */
 };
 
-/* Where a chunk of a weight goes: pieces [first, last) of its packed form. */
+/* Where a chunk of a weight goes, or stays: pieces [first, last) of its packed form. */
 struct place {
     uint64_t at, end;
     int first, last;
@@ -145,6 +159,11 @@ static struct place place_of(const struct ct_pack *k, int chunk)
 
     return (struct place){begin + (uint64_t)first * form.row_bytes, begin + (uint64_t)last * form.row_bytes,
                           first, last};
+}
+
+static bool stays(const struct ct_pack *k, int chunk)
+{
+    return k->p.weight[k->content.chunk[chunk].slot].source != 0;
 }
 
 /* The pages of the origin are given back while it is packed. */
@@ -164,7 +183,11 @@ static void pack_chunk(struct ct_pack *k, int chunk, int thread)
     struct place p = place_of(k, chunk);
 
     ct_content_read(&k->content, chunk, thread, NULL, NULL);
-    ct_pack_pieces(&packing, p.first, p.last, k->base + p.at);
+    if (stays(k, chunk))
+        chunk_is_packed(k, (const uint8_t *)from->data + (size_t)p.first * from->row_bytes,
+                        (size_t)(p.end - p.at), (size_t)(p.end - p.at));
+    else
+        ct_pack_pieces(&packing, p.first, p.last, k->base + p.at);
 }
 
 static void fill_item(void *filling, int item, int thread)
@@ -182,12 +205,18 @@ static void plan_job(struct filling *f)
     const struct ct_pack *k = f->k;
     const struct ct_pack_block *b = k->block + f->hashed;
     const uint64_t batch = (uint64_t)BATCH * (uint64_t)k->threads;
-    const uint64_t enough = f->filled + CT_MIN(batch, (k->end - k->head) / STEPS);
+    const uint64_t enough = CT_MIN(batch, (k->end - k->head + k->aside) / STEPS);
+    uint64_t taken = 0;
 
     for (f->n_hash = 0; f->hashed + f->n_hash < k->n_block && b->at + b->size <= f->filled; b++)
         f->n_hash++;
-    for (f->n_pack = 0; f->packed + f->n_pack < k->content.n_chunk && f->filled < enough; f->n_pack++)
-        f->filled = place_of(k, f->packed + f->n_pack).end;
+    for (f->n_pack = 0; f->packed + f->n_pack < k->content.n_chunk && taken < enough; f->n_pack++) {
+        const int chunk = f->packed + f->n_pack;
+        const struct place p = place_of(k, chunk);
+        taken += p.end - p.at;
+        if (!stays(k, chunk))
+            f->filled = p.end;
+    }
 }
 
 static carat_status fill_from_model(struct ct_pack *k, struct ct_pool *pool, carat_error *err)
@@ -198,7 +227,7 @@ static carat_status fill_from_model(struct ct_pack *k, struct ct_pool *pool, car
     k->done = k->head;
     if (k->p.tables.size)
         ct_tokenizer_tables_write(k->model->tokenizer, k->base + k->p.tables.at);
-    while (f.hashed < k->n_block) {
+    while (f.hashed < k->n_block || f.packed < k->content.n_chunk) {
         plan_job(&f);
         ct_pool_run(pool, f.n_hash + f.n_pack, fill_item, &f);
         if (!ct_pool_goes_on(pool, 0))
@@ -213,7 +242,8 @@ static carat_status fill_from_model(struct ct_pack *k, struct ct_pool *pool, car
     return CARAT_OK;
 }
 
-carat_status ct_pack_begin(struct ct_pack **out, const struct carat_model *m, carat_error *err)
+carat_status ct_pack_begin(struct ct_pack **out, const struct carat_model *m, enum ct_pack_as as,
+                           carat_error *err)
 {
     struct ct_pack *k = *out = ct_pack_new(m->file, ct_file_path(m->file), err);
 
@@ -221,7 +251,7 @@ carat_status ct_pack_begin(struct ct_pack **out, const struct carat_model *m, ca
         return CARAT_E_MEMORY;
     k->model = m;
     k->fill = fill_from_model;
-    return plan_model(k, err);
+    return plan_model(k, as, err);
 }
 
 /* ---- a file of its own ---- */
@@ -253,7 +283,7 @@ carat_status ct_model_pack(const carat_model *model, const char *path, carat_pro
     strcat(strcpy(part, path), PART);
     carat_status status =
         ct_os_replaceable(path)
-            ? ct_pack_begin(&pack, model, err)
+            ? ct_pack_begin(&pack, model, CT_PACK_ALONE, err)
             : ct_fail(err, CARAT_E_IO, "%s is not a regular file, so it cannot be replaced", path);
     if (!status && ct_model_reads(model, path)) /* it would be overwritten */
         status = ct_fail(err, CARAT_E_ARGUMENT, "%s is what the model is read from: name another file", path);

@@ -110,6 +110,9 @@ static const char *find_fault(struct ct_packed_copy *c, const char *path, struct
     const struct ct_map *map = ct_file_packed_map(*f);
     if (!ct_packed_current(ct_file_packed(*f), path))
         return "of a model that has changed since";
+    status = c->o->tokenizer_only ? CARAT_OK : ct_packed_map_origin(*f, NULL);
+    if (status)
+        return fault_of_status(status);
     if (is_untouched(c, map)) {
         if (!c->o->cache_read_only)
             ct_os_touch(c->stamp);
@@ -270,15 +273,19 @@ carat_status ct_cache_write(struct ct_packed_copy *c, const struct carat_model *
     struct ct_pack *pack;
     const char *why = NULL;
     carat_error found;
-    carat_status status = ct_pack_begin(&pack, m, &found);
+    carat_status status = ct_pack_begin(&pack, m, CT_PACK_COPY, &found);
     struct ct_size size = ct_size(pack ? ct_pack_size(pack) : 0);
 
     if (!status)
         status = write_claimed(c, pack, false, &l, &why, &found);
     if (!status && !why)
         status = ct_packed_open(f, c->part, path, false, &found);
+    if (!status && !why)
+        status = ct_packed_map_origin(*f, &found);
     ct_pack_end(pack);
     if (status || why) {
+        ct_file_close(*f);
+        *f = NULL;
         ct_os_new_abandon(&c->made);
         if (status == CARAT_E_CANCELLED)
             return ct_fail(err, status, "%s", found.message);

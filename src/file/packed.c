@@ -82,6 +82,7 @@ struct walk {
     size_t at, size;
     uint64_t begin; /* of the index in the file */
     uint64_t end;   /* of the last section so far: they follow one another, and none reaches into the index */
+    const struct ct_packed *p; /* that is read or written */
     struct ct_arena *arena;
     const char *path;
     /* what is being read, for messages: a field, perhaps of an entry of a list */
@@ -350,6 +351,25 @@ static void walk_matrix(struct walk *w, struct ct_packed_weight *x)
     WITHIN(w, "number of columns", x->cols, 1, INT32_MAX);
 }
 
+/* Data that stay in a source. */
+static void walk_part(struct walk *w, struct ct_section *s, const struct ct_source *source, bool interleaved)
+{
+    char q[CT_QUOTE];
+
+    FIELD(w, "data", *s);
+    if (!is_reading(w))
+        return;
+    if (!source->present || interleaved || s->hash)
+        walk_fault(w, "are %s, expected plain rows of a source that was there",
+                   !source->present ? "in a source that was not"
+                   : interleaved    ? "in a source, and in panels"
+                                    : "in a source, and have a hash");
+    else if (s->at > source->id.size || s->size > source->id.size - s->at)
+        walk_fault(w, "are %llu bytes from byte %llu of source %s on, expected them to end before byte %llu",
+                   (unsigned long long)s->size, (unsigned long long)s->at, ct_quote(q, source->name),
+                   (unsigned long long)source->id.size);
+}
+
 static void walk_weight(struct walk *w, void *element)
 {
     struct ct_packed_weight *x = element;
@@ -357,7 +377,11 @@ static void walk_weight(struct walk *w, void *element)
     walk_name(w, &x->name);
     walk_matrix(w, x);
     walk_factor(w, &x->scale);
-    walk_section(w, "data", &x->data, UINT64_MAX);
+    WITHIN(w, "source", x->source, 0, w->p ? w->p->n_source : 0);
+    if (x->source && !w->status)
+        walk_part(w, &x->data, &w->p->source[x->source - 1], x->interleaved);
+    else
+        walk_section(w, "data", &x->data, UINT64_MAX);
 }
 
 static void walk_made(struct walk *w, void *element)
@@ -445,7 +469,7 @@ static void walk_index(struct walk *w, struct ct_packed *p)
 size_t ct_packed_write_index(const struct ct_packed *p, uint8_t *to)
 {
     struct ct_packed copy = *p; /* the walk writes to what it reads only */
-    struct walk w = {.to = to};
+    struct walk w = {.to = to, .p = &copy};
     walk_index(&w, &copy);
     return w.at;
 }
@@ -496,6 +520,7 @@ carat_status ct_packed_read(struct ct_packed *p, const char *path, struct ct_byt
                      .size = (size_t)h.index_size,
                      .begin = h.index_at,
                      .end = sizeof h,
+                     .p = p,
                      .arena = arena,
                      .path = path,
                      .err = err};

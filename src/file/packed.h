@@ -28,7 +28,9 @@
  *   u32 n_tensor, each             text name, type_name, file; u32 type (enum ct_type; CT_TYPE_COUNT: not
  *                                  read), n_dim; i64 dim[4]; u64 size, offset; f32 scale
  *   u32 n_weight, each             text name; u32 type, interleaved (1: in panels; 0: row after row), rows,
- *                                  cols; f32 scale; section data
+ *                                  cols; f32 scale; u32 source (0: its data are a section of this file; n:
+ *                                  they stay in the n-th source, row after row), section data, or place and
+ *                                  size there
  *   u32 n_made, each               text name; u64 key; u32 type, interleaved, rows, cols; section data
  * Norm vectors are float32 with Gemma's 1 added; every matrix whose type can lies in panels.
  *
@@ -38,6 +40,9 @@
  * What is made is what engines make of weights for themselves, as the sketch of a head; the key says of which
  * bytes and by which rule. A file is packed without; a copy in the cache gets it when it is first asked for
  * (checkpoint/keep_made.c).
+ *
+ * Only a copy in the cache leaves a weight in its origin, the table of layer inputs (CT_LAYOUT_TABLE), of
+ * which a run reads next to nothing; a file that stands alone has all of them.
  *
  * A file of another layout or numerics version is refused. Hashes show damage, not malice: a file from
  * elsewhere is checked field by field whatever its hashes say. Only of a file in the user's own cache the
@@ -51,7 +56,7 @@
 
 #define CT_PACKED_MAGIC "caratpak"
 enum {
-    CT_PACKED_LAYOUT = 3,     /* of this file, panels and the tokenizer's tables (text/tokenizer/tables.c) */
+    CT_PACKED_LAYOUT = 4,     /* of this file, panels and the tokenizer's tables (text/tokenizer/tables.c) */
     CT_PACKED_ALIGN = 64,     /* of a section */
     CT_PACKED_PAGE = 4096,    /* of one that is larger */
     CT_PACKED_HEAD = 1 << 20, /* bytes of a source that are its header where its format does not say */
@@ -98,7 +103,8 @@ struct ct_packed_weight {
     struct ct_str name;
     uint64_t key; /* of what is made only */
     uint32_t type, interleaved, rows, cols;
-    float scale; /* of weights only */
+    float scale;     /* of weights only, as the next */
+    uint32_t source; /* 1 + the source that data is a part of, without a hash; 0: this file */
     struct ct_section data;
 };
 
@@ -146,6 +152,11 @@ struct ct_packed_header ct_packed_header(uint64_t index_at, uint64_t index_size,
  * ct_packed_read. */
 carat_status ct_packed_open(struct ct_file **f, const char *packed, const char *origin, bool tokenizer_only,
                             carat_error *err);
+/* Maps the sources that weights of a copy stay in; before that these have no data. E_IO (one is not what it
+ * was when the model was packed), E_MEMORY. */
+carat_status ct_packed_map_origin(struct ct_file *f, carat_error *err);
+/* Whether p is in a file of the disk that f was read from: which source, and where in it. */
+bool ct_file_in_source(const struct ct_file *f, const void *p, uint32_t *source, uint64_t *at);
 /* What f was read from; NULL when that is no packed file. */
 const struct ct_packed *ct_file_packed(const struct ct_file *f);
 /* Its path, which for one out of a cache is not that of the checkpoint. */

@@ -68,7 +68,12 @@ static carat_status list_tensors(struct ct_file *f, const struct ct_packed *p, c
         return ct_no_memory(err, f->path);
     for (uint32_t i = 0; i < p->n_weight; i++) {
         const struct ct_packed_weight *w = &p->weight[i];
-        struct ct_bytes data = bytes_of(bytes, w->data);
+        struct ct_bytes data =
+            w->source ? (struct ct_bytes){NULL, (size_t)w->data.size} : bytes_of(bytes, w->data);
+        if (w->source && !f->trusted)
+            return ct_fail(err, CARAT_E_UNSUPPORTED,
+                           "%s is a copy for the cache, which leaves %s in the model: open that, %s", path,
+                           w->name.s, p->origin.s);
         f->weight[i] = (struct ct_tensor){.name = w->name.s,
                                           .type = (enum ct_type)w->type,
                                           .type_name = ct_type_info((enum ct_type)w->type)->name,
@@ -119,6 +124,51 @@ carat_status ct_packed_file(struct ct_file *f, const char *path, const struct ct
     return ct_file_index(f, f->weight, f->n_weight, &f->weight_index, err);
 }
 
+/* The path of a source of what is at origin; NULL: it is too long. */
+enum { MAX_PATH = 8192 };
+static const char *path_of_source(const struct ct_source *s, const char *origin, char path[MAX_PATH])
+{
+    const char *slash = strrchr(origin, '/');
+    const bool directory = ct_os_kind(origin) == 2;
+    const int n = directory ? (int)strlen(origin) : slash ? (int)(slash - origin) + 1 : 0;
+
+    if (!s->name.n)
+        return origin;
+    return snprintf(path, MAX_PATH, "%.*s%s%s", n, origin, directory ? "/" : "", s->name.s) < MAX_PATH ? path
+                                                                                                       : NULL;
+}
+
+static carat_status map_source(struct ct_file *f, struct ct_source *s, carat_error *err)
+{
+    char path[MAX_PATH];
+    struct ct_bytes bytes;
+    const char *at = path_of_source(s, f->path, path);
+
+    s->path = at ? ct_arena_str(&f->arena, at, strlen(at)) : NULL;
+    if (!s->path)
+        return ct_no_memory(err, f->path);
+    CT_TRY(ct_file_map(f, s->name.s, s->path, &bytes, err));
+    if (memcmp(&f->map[f->n_map - 1].id, &s->id, sizeof s->id) != 0)
+        return ct_fail(err, CARAT_E_IO, "%s has changed since the model was packed", s->path);
+    s->data = bytes.data;
+    return CARAT_OK;
+}
+
+carat_status ct_packed_map_origin(struct ct_file *f, carat_error *err)
+{
+    for (int i = 0; i < f->n_weight; i++) {
+        const struct ct_packed_weight *w = &f->packed->weight[i];
+        struct ct_source *s = w->source ? &f->packed->source[w->source - 1] : NULL;
+        if (!s)
+            continue;
+        if (!s->data)
+            CT_TRY(map_source(f, s, err));
+        f->weight[i].data = s->data + w->data.at; /* the index was held against its size */
+        f->weight[i].file = s->path;
+    }
+    return CARAT_OK;
+}
+
 const struct ct_packed *ct_file_packed(const struct ct_file *f)
 {
     return f->packed;
@@ -129,9 +179,9 @@ const struct ct_packed *ct_file_packed(const struct ct_file *f)
 uint64_t ct_file_weight_hash(const struct ct_file *f, const struct ct_weight *w)
 {
     for (uint32_t i = 0; f->trusted && f->packed && i < f->packed->n_weight; i++) {
-        const struct ct_section *s = &f->packed->weight[i].data;
-        if (f->packed_map.bytes.data + s->at == w->data)
-            return s->hash;
+        const struct ct_packed_weight *x = &f->packed->weight[i];
+        if (!x->source && f->packed_map.bytes.data + x->data.at == w->data)
+            return x->data.hash;
     }
     return 0;
 }
@@ -283,18 +333,14 @@ carat_status ct_file_describe(const struct ct_file *f, struct ct_packed *p, stru
 
 bool ct_packed_current(const struct ct_packed *p, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    bool directory = ct_os_kind(path) == 2;
-    int n = directory ? (int)strlen(path) : slash ? (int)(slash - path) + 1 : 0;
-    char beside[8192];
+    char beside[MAX_PATH];
 
     for (uint32_t i = 0; i < p->n_source; i++) {
         const struct ct_source *s = &p->source[i];
         struct ct_os_id id;
         uint64_t hash;
-        const char *at = s->name.n ? beside : path;
-        if (s->name.n && snprintf(beside, sizeof beside, "%.*s%s%s", n, path, directory ? "/" : "",
-                                  s->name.s) >= (int)sizeof beside)
+        const char *at = path_of_source(s, path, beside);
+        if (!at)
             return false;
         if (s->present ? !ct_os_identify(&id, at) : !ct_os_absent(at))
             return false;

@@ -35,6 +35,19 @@ static bool is_copy(const struct ct_file *f, const struct ct_map *m)
     return f->copy >= 0 && m->bytes.data == f->packed_map.bytes.data;
 }
 
+bool ct_file_in_source(const struct ct_file *f, const void *p, uint32_t *source, uint64_t *at)
+{
+    const struct ct_map *m = ct_file_on_disk(f, p) ? map_of(f, p) : NULL;
+
+    for (int i = 0; m && i < f->n_source; i++)
+        if (f->source[i].data == m->bytes.data) {
+            *source = (uint32_t)i;
+            *at = (uint64_t)((const uint8_t *)p - m->bytes.data);
+            return true;
+        }
+    return false;
+}
+
 bool ct_file_on_disk(const struct ct_file *f, const void *p)
 {
     const struct ct_map *m = map_of(f, p);

@@ -293,7 +293,7 @@ static void the_corpus_is_of_this_layout(void **state)
     (void)state;
     static const char *const good[] = {"gguf-gemma",  "gguf-gemma3",       "gguf-quantised",
                                        "file-gemma3", "sbs-gemma1-sfp-v1", "sbs-gemma3-nuq-v2",
-                                       "made"};
+                                       "made",        "gguf-gemma4_inputs"};
     for (size_t i = 0; i < CT_COUNT(good); i++) {
         carat_model *model = NULL;
         carat_error err;
@@ -301,6 +301,12 @@ static void the_corpus_is_of_this_layout(void **state)
             fail_msg("run tools/pack_corpus.sh: %s", err.message);
         carat_model_close(model);
     }
+    carat_model *left = NULL;
+    carat_error err;
+    expect_error(carat_model_open(&left, path_in(FUZZ "packed", "left"), NULL, &err), &err,
+                 CARAT_E_UNSUPPORTED,
+                 "left is a copy for the cache, which leaves per_layer_token_embd.weight in the model: open "
+                 "that, /dev/shm/carat/gguf-gemma4_inputs");
 }
 
 int main(void)
