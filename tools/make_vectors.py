@@ -136,6 +136,18 @@ GGUFS = {
         layers("Q5_1", "Q5_0", "Q5_1", "Q5_0", "Q5_0", "Q5_1", "Q5_0"), token_embd="Q5_0", output="Q5_1")),
     "q4_1": dict(source="wide-untied", type="Q4_1", period=2, types=dict(
         layers("Q4_1", "MXFP4", "Q4_1", "MXFP4", "MXFP4", "Q4_1", "Q4_1"), token_embd="Q4_1", output="MXFP4")),
+    "iq2": dict(source="wide-untied", type="IQ2_XXS", period=2, types=dict(
+        layers("IQ2_XXS", "IQ2_XS", "IQ2_S", "Q4_0", "IQ2_XS", "IQ2_S", "IQ4_NL"),
+        token_embd="IQ2_XXS", output="IQ2_XS")),
+    "iq3": dict(source="wide-untied", type="IQ3_S", period=2, types=dict(
+        layers("IQ3_XXS", "IQ3_S", "IQ3_XXS", "Q5_0", "IQ3_S", "IQ3_XXS", "Q5_1"),
+        token_embd="IQ2_S", output="IQ3_XXS")),
+    "iq1": dict(source="wide-untied", type="IQ1_S", period=2, types=dict(
+        layers("IQ1_S", "IQ1_M", "IQ1_S", "Q4_1", "IQ1_M", "IQ1_S", "Q4_0"), token_embd="IQ3_S", output="IQ1_S")),
+    "tq": dict(source="wide-untied", type="TQ2_0", period=2, types=dict(
+        layers("TQ1_0", "TQ2_0", "NVFP4", "Q8_0", "TQ2_0", "TQ1_0", "MXFP4"), token_embd="IQ1_M", output="TQ1_0")),
+    "nvfp4": dict(source="wide-untied", type="NVFP4", period=2, types=dict(
+        layers("NVFP4", "NVFP4", "Q6_K", "Q4_0", "NVFP4", "Q4_K", "Q8_0"), token_embd="TQ2_0", output="NVFP4")),
 }
 
 # ------------------------------------------------------------------------------------------------ weights
@@ -230,14 +242,33 @@ TENSOR = {"input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_at
 # with a minimum the mean integer, which a random block needs as the ratio of the two if it is to be centred.
 QUANTS = {"Q8_0": ([0], 0), "Q4_0": ([0], 0), "Q4_1": ([0, 2], 0), "Q5_0": ([0], 0), "Q5_1": ([0, 2], 0),
           "Q2_K": ([80, 82], 1.5), "Q3_K": ([108], 0), "Q4_K": ([0, 2], 7.5), "Q5_K": ([0, 2], 15.5),
-          "Q6_K": ([208], 0), "IQ4_NL": ([0], 0), "IQ4_XS": ([0], 0), "MXFP4": ([], 0)}
+          "Q6_K": ([208], 0), "IQ4_NL": ([0], 0), "IQ4_XS": ([0], 0), "MXFP4": ([], 0),
+          "IQ2_XXS": ([0], 0), "IQ2_XS": ([0], 0), "IQ2_S": ([0], 0), "IQ3_XXS": ([0], 0), "IQ3_S": ([0], 0),
+          "IQ1_S": ([0], 0), "IQ1_M": ([], 0), "TQ1_0": ([52], 0), "TQ2_0": ([64], 0), "NVFP4": ([], 0),
+          "Q1_0": ([0], 0), "Q2_0": ([0], 0)}
+OF_ONE_BYTE = {"MXFP4": (1, 253),  # 253 and 254 overflow, 255 means nothing
+               "NVFP4": (4, 127)}  # 127 means nothing
+OWN = {"Q1_0": 128, "Q2_0": 64}    # weights of a block that the package does not read
 
 
 def put_f16(blocks, at, values):
     blocks[:, at:at + 2] = np.asarray(values, np.float16).reshape(-1, 1).view(np.uint8)
 
 
+def put_d_of_iq1_m(blocks, values):
+    """The bits of d are the upper four of each of the last four 16-bit numbers, the lowest first."""
+    d = np.asarray(values, np.float16).view(np.uint16)
+    for i in range(4):
+        blocks[:, 49 + 2 * i] = blocks[:, 49 + 2 * i] & 15 | (d >> 4 * i & 15) << 4
+
+
 def values_of(blocks, kind):
+    if kind in OWN:
+        bits = 128 // OWN[kind]
+        codes = np.unpackbits(blocks[:, 2:], axis=1, bitorder="little").reshape(len(blocks), -1, bits)
+        codes = (codes << np.arange(bits, dtype=np.uint8)).sum(2).astype(np.float32)
+        d = blocks[:, :2].copy().view(np.float16).astype(np.float32)
+        return d * (codes - 1 if bits == 2 else 2 * codes - 1)
     kind = gguf.GGMLQuantizationType[kind]
     with np.errstate(over="ignore"):
         return gguf.quants.dequantize(blocks.reshape(1, -1), kind).reshape(len(blocks), -1)
@@ -246,8 +277,16 @@ def values_of(blocks, kind):
 def random_rows(kind, shape, std, rng):
     """Valid random blocks with values of that spread, for types that the gguf package reads but cannot write."""
     n, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind]]
-    (d, *dmin), ratio = QUANTS[kind]
     blocks = rng.integers(0, 256, (shape[0] * shape[1] // n, size), dtype=np.uint8)
+    if kind == "IQ1_M":
+        put_d_of_iq1_m(blocks, np.ones(len(blocks)))
+        put_d_of_iq1_m(blocks, std / values_of(blocks, kind).std() * rng.uniform(0.7, 1.3, len(blocks)))
+        return blocks.reshape(shape[0], -1)
+    if kind == "NVFP4":  # a step of 8 doubles
+        blocks[:, :4] = rng.integers(56, 65, (len(blocks), 4))
+        blocks[:, :4] += np.uint8(round(8 * math.log2(std / values_of(blocks, kind).std())) % 256)
+        return blocks.reshape(shape[0], -1)
+    (d, *dmin), ratio = QUANTS[kind]
     if kind == "Q2_K":  # like scales and minimums, so that they cancel on average
         low = rng.integers(2, 16, (len(blocks), 16), dtype=np.uint8)
         blocks[:, :16] = low | low << 4
@@ -303,16 +342,19 @@ def write_blocks(folder):
     extremes = [0.0, -0.0, 2.0 ** -24, -2.0 ** -24, 2.0 ** -14, 65504.0, -65504.0, 1.0]
     for kind, (factors, _) in QUANTS.items():
         rng = seeded("blocks", kind)
-        n, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind]]
-        count = 64 if n == 32 else 24
+        n, size = (OWN[kind], 18) if kind in OWN else gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind]]
+        count = 24 if n == 256 and kind[0] == "Q" or kind == "IQ4_XS" else 64
         blocks = rng.integers(0, 256, (count, size), dtype=np.uint8)
         blocks[-4:] = np.array([0x00, 0xff, 0x0f, 0xf0], np.uint8).reshape(4, 1)
         for f, at in enumerate(factors):
             put_f16(blocks, at, rng.uniform(-0.2, 0.2, count))
             put_f16(blocks[8 * f:8 * f + 8], at, extremes)
-        if not factors:
-            blocks[:, 0] = rng.integers(0, 253, count)  # 253 and 254 overflow, 255 means nothing
-            blocks[:8, 0] = [0, 1, 2, 3, 127, 128, 251, 252]
+        if kind == "IQ1_M":
+            put_d_of_iq1_m(blocks, np.r_[extremes, rng.uniform(-0.2, 0.2, count - 8)])
+        if kind in OF_ONE_BYTE:
+            scales, end = OF_ONE_BYTE[kind]
+            blocks[:, :scales] = rng.integers(0, end, (count, scales))
+            blocks[:8, 0] = [0, 1, 2, 3, 127, 128, 251, 252] if end == 253 else [0, 1, 7, 8, 9, 64, 125, 126]
         values = values_of(blocks, kind)
         assert np.isfinite(values).all(), kind
         blocks.tofile(os.path.join(folder, kind + ".bin"))

@@ -7,6 +7,7 @@
 #include "quant/quant.h"
 
 #include "quant/blocks.h"
+#include "quant/grids.h"
 
 /* ---- blocks to groups ---- */
 
@@ -183,6 +184,187 @@ EXPANDER(iq4_xs, 256)
     }
 }
 
+/* ---- codebooks ---- */
+
+/* n weights of a codebook's entry, whose levels have so many bits; bit i of signs turns weight i. */
+static inline void entry(int8_t *restrict q, unsigned word, int n, int bits, const int8_t *levels,
+                         unsigned signs)
+{
+    for (int i = 0; i < n; i++) {
+        const int8_t v = levels[word >> bits * i & ((1u << bits) - 1)];
+        q[i] = (int8_t)(signs >> i & 1 ? -v : v);
+    }
+}
+
+static inline void entry_of_iq2(int8_t *q, unsigned word, unsigned signs)
+{
+    entry(q, word, 8, 2, ct_levels_iq2, signs);
+}
+
+/* The eighth of seven signs makes their number even. */
+static inline unsigned eight_signs(unsigned seven)
+{
+    seven &= 127;
+    return seven | (unsigned)__builtin_parity(seven) << 7;
+}
+
+/* Halves with factors 2s + 1. */
+static inline void odd_factors(struct ct_group *g, float ws, int first, int second)
+{
+    g->ws = ws;
+    g->sc[0] = 2 * first + 1;
+    g->sc[1] = 2 * second + 1;
+}
+
+EXPANDER(iq2_xxs, 256)
+{
+    for (int k = 0; k < 8; k++) {
+        const uint8_t *at = b->q + 8 * k;
+        const uint32_t signs = ct_le32(at + 4);
+        for (int i = 0; i < 4; i++)
+            entry_of_iq2(g[k].q + 8 * i, ct_grid_iq2_xxs[at[i]], eight_signs(signs >> 7 * i));
+        odd_factors(&g[k], ct_f16_to_f32(b->d) * 0.125f, (int)(signs >> 28), (int)(signs >> 28));
+    }
+}
+
+EXPANDER(iq2_xs, 256)
+{
+    for (int k = 0; k < 8; k++) {
+        for (int i = 0; i < 4; i++) {
+            const unsigned at = b->q[4 * k + i];
+            entry_of_iq2(g[k].q + 8 * i, ct_grid_iq2_xs[at & 511], eight_signs(at >> 9));
+        }
+        odd_factors(&g[k], ct_f16_to_f32(b->d) * 0.125f, b->scale[k] & 15, b->scale[k] >> 4);
+    }
+}
+
+EXPANDER(iq2_s, 256)
+{
+    for (int k = 0; k < 8; k++) {
+        for (int i = 0; i < 4; i++) {
+            const unsigned at = b->q[4 * k + i] | (unsigned)(b->high[k] >> 2 * i & 3) << 8;
+            entry_of_iq2(g[k].q + 8 * i, ct_grid_iq2_s[at], b->sign[4 * k + i]);
+        }
+        odd_factors(&g[k], ct_f16_to_f32(b->d) * 0.125f, b->scale[k] & 15, b->scale[k] >> 4);
+    }
+}
+
+EXPANDER(iq3_xxs, 256)
+{
+    for (int k = 0; k < 8; k++) {
+        const uint32_t signs = ct_le32(b->sign + 4 * k);
+        for (int i = 0; i < 8; i++)
+            entry(g[k].q + 4 * i, ct_grid_iq3_xxs[b->q[8 * k + i]], 4, 3, ct_levels_iq3_xxs,
+                  eight_signs(signs >> 7 * (i / 2)) >> 4 * (i % 2));
+        odd_factors(&g[k], ct_f16_to_f32(b->d) * 0.25f, (int)(signs >> 28), (int)(signs >> 28));
+    }
+}
+
+EXPANDER(iq3_s, 256)
+{
+    for (int k = 0; k < 8; k++) {
+        const int s = b->scale[k / 2] >> 4 * (k % 2) & 15;
+        for (int i = 0; i < 8; i++) {
+            const unsigned at = b->q[8 * k + i] | (unsigned)(b->high[k] >> i & 1) << 8;
+            entry(g[k].q + 4 * i, ct_grid_iq3_s[at], 4, 3, ct_levels_iq3_s,
+                  (unsigned)b->sign[4 * k + i / 2] >> 4 * (i % 2));
+        }
+        odd_factors(&g[k], ct_f16_to_f32(b->d), s, s);
+    }
+}
+
+/* 8 weights 8 * entry + 1, or - 1. high: the upper three bits of the number, and above them whether - 1. */
+static inline void entry_of_iq1(int8_t q[restrict 8], unsigned low, unsigned high)
+{
+    static const int8_t levels[2][4] = {{-7, 1, 9, 0}, {-9, -1, 7, 0}};
+    entry(q, ct_grid_iq1[low | (high & 7) << 8], 8, 2, levels[high >> 3 & 1], 0);
+}
+
+EXPANDER(iq1_s, 256)
+{
+    for (int k = 0; k < 8; k++) {
+        const unsigned high = b->high[k];
+        for (int i = 0; i < 4; i++)
+            entry_of_iq1(g[k].q + 8 * i, b->q[4 * k + i], (high >> 3 * i & 7) | high >> 15 << 3);
+        odd_factors(&g[k], ct_f16_to_f32(b->d) * 0.125f, high >> 12 & 7, high >> 12 & 7);
+    }
+}
+
+EXPANDER(iq1_m, 256)
+{
+    unsigned d = 0;
+    for (int i = 0; i < 4; i++)
+        d |= (unsigned)(b->scale[i] >> 12) << 4 * i;
+    for (int k = 0; k < 8; k++) {
+        const unsigned s = (unsigned)b->scale[k / 2] >> 6 * (k % 2);
+        for (int i = 0; i < 4; i++)
+            entry_of_iq1(g[k].q + 8 * i, b->q[4 * k + i], b->high[2 * k + i / 2] >> 4 * (i % 2) & 15u);
+        odd_factors(&g[k], ct_f16_to_f32((uint16_t)d) * 0.125f, s & 7, s >> 3 & 7);
+    }
+}
+
+/* ---- few values ---- */
+
+EXPANDER(tq1_0, 256)
+{
+    static const uint8_t power[5] = {1, 3, 9, 27, 81};
+    for (int i = 0; i < 256; i++) { /* five digits of 32 bytes, five of 16, four of the last 4 */
+        const int at = i < 160 ? i % 32 : i < 240 ? 32 + (i - 160) % 16 : 48 + (i - 240) % 4;
+        const int n = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
+        const uint8_t byte = at < 48 ? b->q[at] : b->high[at - 48];
+        g[i / 32].q[i % 32] = (int8_t)(((uint8_t)(byte * power[n]) * 3 >> 8) - 1);
+    }
+    for (int k = 0; k < 8; k++)
+        g[k].ws = ct_f16_to_f32(b->d);
+}
+
+EXPANDER(tq2_0, 256)
+{
+    for (int k = 0; k < 8; k++) {
+        for (int i = 0; i < 32; i++)
+            g[k].q[i] = (int8_t)((b->q[32 * (k / 4) + i] >> 2 * (k % 4) & 3) - 1);
+        g[k].ws = ct_f16_to_f32(b->d);
+    }
+}
+
+EXPANDER(q1_0, 128)
+{
+    for (int i = 0; i < 128; i++)
+        g[i / 32].q[i % 32] = (int8_t)(b->q[i / 8] >> i % 8 & 1 ? 1 : -1);
+    for (int k = 0; k < 4; k++)
+        g[k].ws = ct_f16_to_f32(b->d);
+}
+
+EXPANDER(q2_0, 64)
+{
+    for (int i = 0; i < 64; i++)
+        g[i / 32].q[i % 32] = (int8_t)((b->q[i / 4] >> 2 * (i % 4) & 3) - 1);
+    g[0].ws = g[1].ws = ct_f16_to_f32(b->d);
+}
+
+/* Half of an E4M3 value without sign: 2^-10 a unit below exponent 1. 0x7F is none, here 0 as in the
+ * reference. */
+static inline float half_e4m3(uint8_t e)
+{
+    const int exponent = e >> 3 & 15, mantissa = e & 7;
+    if (e == 0x7f)
+        return 0;
+    return exponent ? ct_f32_from_bits((uint32_t)(exponent + 119) << 23 | (uint32_t)mantissa << 20)
+                    : (float)mantissa * 0x1p-10f;
+}
+
+EXPANDER(nvfp4, 64)
+{
+    for (int i = 0; i < 64; i++)
+        g[i / 32].q[i % 32] = ct_mxfp4_values[b->q[i / 16 * 8 + i % 8] >> i % 16 / 8 * 4 & 15];
+    for (int k = 0; k < 2; k++) {
+        g[k].ws = half_e4m3(b->d[2 * k]);
+        g[k].ws_apart = half_e4m3(b->d[2 * k + 1]);
+    }
+}
+
+/* ---- gemma.cpp ---- */
+
 EXPANDER(i8, 128)
 {
     for (int k = 0; k < 4; k++) {
@@ -263,28 +445,52 @@ static void dequantize_i8(float *out, const void *blocks, size_t n)
 
 /* ---- the table ---- */
 
-/* name, block, bytes, GGUF number, safetensors dtype, dequantize, expand, halves, minimum */
+/* name, block, bytes, GGUF number, safetensors dtype, dequantize, expand, halves, minimum, apart */
 static const struct ct_type_info types[] = {
-    [CT_F32] = {"F32", 1, 4, 0, "F32", dequantize_f32, NULL, false, false},
-    [CT_F16] = {"F16", 1, 2, 1, "F16", dequantize_f16, NULL, false, false},
-    [CT_BF16] = {"BF16", 1, 2, 30, "BF16", dequantize_bf16, NULL, false, false},
-    [CT_Q8_0] = {"Q8_0", 32, sizeof(struct ct_block_q8_0), 8, NULL, NULL, expand_q8_0, false, false},
-    [CT_Q4_0] = {"Q4_0", 32, sizeof(struct ct_block_q4_0), 2, NULL, NULL, expand_q4_0, false, false},
-    [CT_Q4_1] = {"Q4_1", 32, sizeof(struct ct_block_q4_1), 3, NULL, NULL, expand_q4_1, false, true},
-    [CT_Q5_0] = {"Q5_0", 32, sizeof(struct ct_block_q5_0), 6, NULL, NULL, expand_q5_0, false, false},
-    [CT_Q5_1] = {"Q5_1", 32, sizeof(struct ct_block_q5_1), 7, NULL, NULL, expand_q5_1, false, true},
-    [CT_Q2_K] = {"Q2_K", 256, sizeof(struct ct_block_q2_k), 10, NULL, NULL, expand_q2_k, true, true},
-    [CT_Q3_K] = {"Q3_K", 256, sizeof(struct ct_block_q3_k), 11, NULL, NULL, expand_q3_k, true, false},
-    [CT_Q4_K] = {"Q4_K", 256, sizeof(struct ct_block_q4_k), 12, NULL, NULL, expand_q4_k, false, true},
-    [CT_Q5_K] = {"Q5_K", 256, sizeof(struct ct_block_q5_k), 13, NULL, NULL, expand_q5_k, false, true},
-    [CT_Q6_K] = {"Q6_K", 256, sizeof(struct ct_block_q6_k), 14, NULL, NULL, expand_q6_k, true, false},
-    [CT_IQ4_NL] = {"IQ4_NL", 32, sizeof(struct ct_block_iq4_nl), 20, NULL, NULL, expand_iq4_nl, false, false},
-    [CT_IQ4_XS] = {"IQ4_XS", 256, sizeof(struct ct_block_iq4_xs), 23, NULL, NULL, expand_iq4_xs, false,
+    [CT_F32] = {"F32", 1, 4, 0, "F32", dequantize_f32, NULL, false, false, false},
+    [CT_F16] = {"F16", 1, 2, 1, "F16", dequantize_f16, NULL, false, false, false},
+    [CT_BF16] = {"BF16", 1, 2, 30, "BF16", dequantize_bf16, NULL, false, false, false},
+    [CT_Q8_0] = {"Q8_0", 32, sizeof(struct ct_block_q8_0), 8, NULL, NULL, expand_q8_0, false, false, false},
+    [CT_Q4_0] = {"Q4_0", 32, sizeof(struct ct_block_q4_0), 2, NULL, NULL, expand_q4_0, false, false, false},
+    [CT_Q4_1] = {"Q4_1", 32, sizeof(struct ct_block_q4_1), 3, NULL, NULL, expand_q4_1, false, true, false},
+    [CT_Q5_0] = {"Q5_0", 32, sizeof(struct ct_block_q5_0), 6, NULL, NULL, expand_q5_0, false, false, false},
+    [CT_Q5_1] = {"Q5_1", 32, sizeof(struct ct_block_q5_1), 7, NULL, NULL, expand_q5_1, false, true, false},
+    [CT_Q2_K] = {"Q2_K", 256, sizeof(struct ct_block_q2_k), 10, NULL, NULL, expand_q2_k, true, true, false},
+    [CT_Q3_K] = {"Q3_K", 256, sizeof(struct ct_block_q3_k), 11, NULL, NULL, expand_q3_k, true, false, false},
+    [CT_Q4_K] = {"Q4_K", 256, sizeof(struct ct_block_q4_k), 12, NULL, NULL, expand_q4_k, false, true, false},
+    [CT_Q5_K] = {"Q5_K", 256, sizeof(struct ct_block_q5_k), 13, NULL, NULL, expand_q5_k, false, true, false},
+    [CT_Q6_K] = {"Q6_K", 256, sizeof(struct ct_block_q6_k), 14, NULL, NULL, expand_q6_k, true, false, false},
+    [CT_IQ4_NL] = {"IQ4_NL", 32, sizeof(struct ct_block_iq4_nl), 20, NULL, NULL, expand_iq4_nl, false, false,
                    false},
-    [CT_MXFP4] = {"MXFP4", 32, sizeof(struct ct_block_mxfp4), 39, NULL, NULL, expand_mxfp4, false, false},
-    [CT_SFP] = {"SFP", 1, 1, -1, NULL, dequantize_sfp, NULL, false, false},
-    [CT_NUQ] = {"NUQ", 256, sizeof(struct ct_block_nuq), -1, NULL, dequantize_nuq, NULL, false, false},
-    [CT_I8] = {"I8", 128, sizeof(struct ct_block_i8), -1, NULL, dequantize_i8, expand_i8, false, true},
+    [CT_IQ4_XS] = {"IQ4_XS", 256, sizeof(struct ct_block_iq4_xs), 23, NULL, NULL, expand_iq4_xs, false, false,
+                   false},
+    [CT_MXFP4] = {"MXFP4", 32, sizeof(struct ct_block_mxfp4), 39, NULL, NULL, expand_mxfp4, false, false,
+                  false},
+    [CT_IQ2_XXS] = {"IQ2_XXS", 256, sizeof(struct ct_block_iq2_xxs), 16, NULL, NULL, expand_iq2_xxs, true,
+                    false, false},
+    [CT_IQ2_XS] = {"IQ2_XS", 256, sizeof(struct ct_block_iq2_xs), 17, NULL, NULL, expand_iq2_xs, true, false,
+                   false},
+    [CT_IQ2_S] = {"IQ2_S", 256, sizeof(struct ct_block_iq2_s), 22, NULL, NULL, expand_iq2_s, true, false,
+                  false},
+    [CT_IQ3_XXS] = {"IQ3_XXS", 256, sizeof(struct ct_block_iq3_xxs), 18, NULL, NULL, expand_iq3_xxs, true,
+                    false, false},
+    [CT_IQ3_S] = {"IQ3_S", 256, sizeof(struct ct_block_iq3_s), 21, NULL, NULL, expand_iq3_s, true, false,
+                  false},
+    [CT_IQ1_S] = {"IQ1_S", 256, sizeof(struct ct_block_iq1_s), 19, NULL, NULL, expand_iq1_s, true, false,
+                  false},
+    [CT_IQ1_M] = {"IQ1_M", 256, sizeof(struct ct_block_iq1_m), 29, NULL, NULL, expand_iq1_m, true, false,
+                  false},
+    [CT_TQ1_0] = {"TQ1_0", 256, sizeof(struct ct_block_tq1_0), 34, NULL, NULL, expand_tq1_0, false, false,
+                  false},
+    [CT_TQ2_0] = {"TQ2_0", 256, sizeof(struct ct_block_tq2_0), 35, NULL, NULL, expand_tq2_0, false, false,
+                  false},
+    [CT_Q1_0] = {"Q1_0", 128, sizeof(struct ct_block_q1_0), 41, NULL, NULL, expand_q1_0, false, false, false},
+    [CT_Q2_0] = {"Q2_0", 64, sizeof(struct ct_block_q2_0), 42, NULL, NULL, expand_q2_0, false, false, false},
+    [CT_NVFP4] = {"NVFP4", 64, sizeof(struct ct_block_nvfp4), 40, NULL, NULL, expand_nvfp4, false, false,
+                  true},
+    [CT_SFP] = {"SFP", 1, 1, -1, NULL, dequantize_sfp, NULL, false, false, false},
+    [CT_NUQ] = {"NUQ", 256, sizeof(struct ct_block_nuq), -1, NULL, dequantize_nuq, NULL, false, false, false},
+    [CT_I8] = {"I8", 128, sizeof(struct ct_block_i8), -1, NULL, dequantize_i8, expand_i8, false, true, false},
 };
 _Static_assert(CT_COUNT(types) == CT_TYPE_COUNT, "one row per type");
 
@@ -293,13 +499,8 @@ static const struct foreign {
     uint32_t number;
     struct ct_ggml_type type;
 } foreign[] = {
-    {9, {"Q8_1", 32, 36}},     {15, {"Q8_K", 256, 292}},   {16, {"IQ2_XXS", 256, 66}},
-    {17, {"IQ2_XS", 256, 74}}, {18, {"IQ3_XXS", 256, 98}}, {19, {"IQ1_S", 256, 50}},
-    {21, {"IQ3_S", 256, 110}}, {22, {"IQ2_S", 256, 82}},   {24, {"I8", 1, 1}},
-    {25, {"I16", 1, 2}},       {26, {"I32", 1, 4}},        {27, {"I64", 1, 8}},
-    {28, {"F64", 1, 8}},       {29, {"IQ1_M", 256, 56}},   {34, {"TQ1_0", 256, 54}},
-    {35, {"TQ2_0", 256, 66}},  {40, {"NVFP4", 64, 36}},    {41, {"Q1_0", 128, 18}},
-    {42, {"Q2_0", 64, 18}},
+    {9, {"Q8_1", 32, 36}}, {15, {"Q8_K", 256, 292}}, {24, {"I8", 1, 1}},  {25, {"I16", 1, 2}},
+    {26, {"I32", 1, 4}},   {27, {"I64", 1, 8}},      {28, {"F64", 1, 8}},
 };
 
 /* Types that GGUF has removed: forms of others, rearranged for one processor. */
@@ -395,10 +596,10 @@ bool ct_type_row_bytes(enum ct_type type, size_t n, size_t *bytes)
 /* w = (ws * sc) * q + m * mn; absent factors are 1 and an absent minimum adds nothing, not even to the sign
  * of a zero. */
 static inline __attribute__((always_inline)) void group_values(float *out, const struct ct_group *g,
-                                                               bool halves, bool minimum)
+                                                               bool halves, bool minimum, bool apart)
 {
     for (int i = 0; i < 32; i++) {
-        float ws = halves ? g->ws * (float)g->sc[i / 16] : g->ws;
+        float ws = halves ? g->ws * (float)g->sc[i / 16] : apart && i >= 16 ? g->ws_apart : g->ws;
         float m = halves && minimum ? g->m * (float)g->mn[i / 16] : g->m;
         float v = ws * (float)g->q[i];
         out[i] = minimum ? v + m : v;
@@ -421,12 +622,14 @@ void ct_dequantize(enum ct_type type, float *out, const void *blocks, size_t n)
         t->expand(g, p + i / (size_t)t->block * (size_t)t->bytes, have);
         for (size_t k = 0; k < have / 32; k++, out += 32)
             if (t->halves && t->minimum)
-                group_values(out, &g[k], true, true);
+                group_values(out, &g[k], true, true, false);
             else if (t->halves)
-                group_values(out, &g[k], true, false);
+                group_values(out, &g[k], true, false, false);
             else if (t->minimum)
-                group_values(out, &g[k], false, true);
+                group_values(out, &g[k], false, true, false);
+            else if (t->apart)
+                group_values(out, &g[k], false, false, true);
             else
-                group_values(out, &g[k], false, false);
+                group_values(out, &g[k], false, false, false);
     }
 }

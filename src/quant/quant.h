@@ -24,6 +24,18 @@ enum ct_type {
     CT_IQ4_NL,
     CT_IQ4_XS,
     CT_MXFP4,
+    CT_IQ2_XXS,
+    CT_IQ2_XS,
+    CT_IQ2_S,
+    CT_IQ3_XXS,
+    CT_IQ3_S,
+    CT_IQ1_S,
+    CT_IQ1_M,
+    CT_TQ1_0,
+    CT_TQ2_0,
+    CT_Q1_0,
+    CT_Q2_0,
+    CT_NVFP4,
     CT_SFP, /* the last three are gemma.cpp's */
     CT_NUQ, /* never a weight: its reader turns it into SFP (ct_nuq_to_sfp) */
     CT_I8,
@@ -40,10 +52,10 @@ static inline int ct_pad_group(int n)
 
 /* 32 consecutive elements of a row of integers (NUMERICS.md section 4). Element i is ws * q[i]; where its
  * type has halves ws is multiplied by sc[i / 16]; where it has a minimum, m is added, with halves m * mn[i /
- * 16]. */
+ * 16]; where its halves stand apart, ws is the first one's and ws_apart the second one's. */
 struct ct_group {
     int8_t q[32];
-    float ws, m;
+    float ws, m, ws_apart;
     int32_t sc[2], mn[2];
 };
 
@@ -58,7 +70,7 @@ struct ct_type_info {
     /* n elements (a multiple of block) to n / 32 groups; only the members that the type has are written.
      * NULL: the type is not one of integers */
     void (*expand)(struct ct_group *out, const void *blocks, size_t n);
-    bool halves, minimum;
+    bool halves, minimum, apart;
 };
 
 const struct ct_type_info *ct_type_info(enum ct_type type);

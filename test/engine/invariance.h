@@ -116,7 +116,7 @@ UNUSED static void for_every_model(void (*one)(carat_model *, const carat_model_
         }
         free_names(names, n);
     }
-    assert_int_equal(count, 23);
+    assert_int_equal(count, 28);
 }
 
 UNUSED static void name_mode(const struct mode *m)

@@ -182,9 +182,9 @@ static void own_models_agree_with_the_reference(void **state)
 {
     (void)state;
     struct tally t = check_root(own_vectors());
-    assert_int_equal(t.models, 23);
-    assert_int_equal(t.prompts, 114);
-    assert_int_equal(t.continuations, 23);
+    assert_int_equal(t.models, 28);
+    assert_int_equal(t.prompts, 139);
+    assert_int_equal(t.continuations, 28);
     assert_int_equal(t.unsupported, 0);
 }
 

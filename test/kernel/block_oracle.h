@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "quant/grids.h"
 #include "quant/quant.h"
 
 /* w = ws * sc * q + m * mn */
@@ -14,6 +15,7 @@ struct element {
     float ws, m;
     bool minimum;
 };
+#define PLAIN_ELEMENT(q, ws) ((struct element){q, 1, 0, ws, 0, false})
 
 static inline float half_at(const uint8_t *p)
 {
@@ -27,6 +29,78 @@ static inline int nibble(const uint8_t *p, int j)
 static inline int bit(const uint8_t *p, int j)
 {
     return p[j / 8] >> j % 8 & 1;
+}
+
+/* Weight j of a block of IQ2 or IQ3: entry `at` of a codebook, `bits` for each of its weights. */
+static inline struct element of_codebook(const uint16_t *grid, int at, int j, int bits, bool minus, int s,
+                                         float ws)
+{
+    static const int iq2[] = {8, 25, 43};
+    const int n = bits == 2 ? 8 : 4, number = grid[at] / (1 << bits * (j % n)) % (1 << bits);
+    const int level = bits == 2               ? iq2[number]
+                      : grid == ct_grid_iq3_s ? 2 * number + 1
+                                              : 8 * number + 4 + 2 * (number == 7);
+    return (struct element){minus ? -level : level, 2 * s + 1, 0, ws, 0, false};
+}
+/* Bit j % 8 of seven, or what makes the number of bits even. */
+static inline bool seven_signs(uint32_t seven, int j)
+{
+    uint32_t sum = 0;
+    for (int i = 0; i < 7; i++)
+        sum += seven >> i & 1;
+    return (j % 8 < 7 ? seven >> j % 8 & 1 : sum % 2) != 0;
+}
+
+static inline struct element codebook_element_at(enum ct_type type, const uint8_t *b, int j)
+{
+    const int k = j / 32, e = j / 8, f = j / 4, half = j / 16;
+    uint32_t word;
+    int at, s;
+
+    switch (type) {
+    case CT_IQ2_XXS:
+        word = ct_le32(b + 2 + 8 * k + 4);
+        return of_codebook(ct_grid_iq2_xxs, b[2 + 8 * k + e % 4], j, 2,
+                           seven_signs(word >> e % 4 * 7 & 127, j), (int)(word >> 28), half_at(b) / 8);
+    case CT_IQ2_XS:
+        at = ct_le16(b + 2 + 2 * e);
+        return of_codebook(ct_grid_iq2_xs, at % 512, j, 2, seven_signs((uint32_t)at / 512, j),
+                           b[66 + k] / (half % 2 ? 16 : 1) % 16, half_at(b) / 8);
+    case CT_IQ2_S:
+        return of_codebook(ct_grid_iq2_s, b[2 + e] + 256 * (b[66 + k] >> e % 4 * 2 & 3), j, 2, bit(b + 34, j),
+                           b[74 + k] / (half % 2 ? 16 : 1) % 16, half_at(b) / 8);
+    case CT_IQ3_XXS:
+        word = ct_le32(b + 66 + 4 * k);
+        return of_codebook(ct_grid_iq3_xxs, b[2 + f], j, 3, seven_signs(word >> e % 4 * 7 & 127, j),
+                           (int)(word >> 28), half_at(b) / 4);
+    case CT_IQ3_S:
+        return of_codebook(ct_grid_iq3_s, b[2 + f] + 256 * bit(b + 66, f), j, 3, bit(b + 74, j),
+                           b[106 + k / 2] / (k % 2 ? 16 : 1) % 16, half_at(b));
+    case CT_IQ1_S:
+        at = ct_le16(b + 34 + 2 * k);
+        s = ct_grid_iq1[b[2 + e] + 256 * (at >> e % 4 * 3 & 7)] >> j % 8 * 2 & 3;
+        return (struct element){
+            8 * (s - 1) + (at & 0x8000 ? -1 : 1), 2 * (at >> 12 & 7) + 1, 0, half_at(b) / 8, 0, false};
+    default: /* IQ1_M */
+        word = b[32 + e / 2] >> e % 2 * 4 & 15;
+        s = ct_grid_iq1[b[e] + 256 * (word & 7)] >> j % 8 * 2 & 3;
+        at = b[49] >> 4 | b[51] >> 4 << 4 | b[53] >> 4 << 8 | b[55] >> 4 << 12;
+        return (struct element){8 * (s - 1) + (word & 8 ? -1 : 1),
+                                2 * (ct_le16(b + 48 + 2 * (half / 4)) >> half % 4 * 3 & 7) + 1,
+                                0,
+                                ct_f16_to_f32((uint16_t)at) / 8,
+                                0,
+                                false};
+    }
+}
+
+/* Of 243 = 3^5 steps of a byte the digit at 3^n; a byte is rounded up, so that its digits are exact. */
+static inline int ternary_digit(int byte, int n)
+{
+    int value = byte * 243 / 256;
+    for (; n < 4; n++)
+        value /= 3;
+    return value % 3;
 }
 
 /* Element i of a row. */
@@ -96,6 +170,30 @@ static inline struct element element_at(enum ct_type type, const uint8_t *row, i
                                 ct_bf16_to_f32(ct_le16(b)),
                                 -(ct_bf16_to_f32(ct_le16(b + 2)) * ct_bf16_to_f32(ct_le16(b))),
                                 true};
+    case CT_IQ2_XXS:
+    case CT_IQ2_XS:
+    case CT_IQ2_S:
+    case CT_IQ3_XXS:
+    case CT_IQ3_S:
+    case CT_IQ1_S:
+    case CT_IQ1_M:
+        return codebook_element_at(type, b, j);
+    case CT_TQ1_0:
+        low = j < 160 ? j % 32 : j < 240 ? 32 + j % 16 : 48 + j % 4;
+        high = j < 160 ? j / 32 : j < 240 ? (j - 160) / 16 : (j - 240) / 4;
+        return PLAIN_ELEMENT(ternary_digit(b[low], high) - 1, half_at(b + 52));
+    case CT_TQ2_0:
+        return PLAIN_ELEMENT((b[32 * (j / 128) + j % 32] >> j % 128 / 32 * 2 & 3) - 1, half_at(b + 64));
+    case CT_Q1_0:
+        return PLAIN_ELEMENT(bit(b + 2, j) ? 1 : -1, half_at(b));
+    case CT_Q2_0:
+        return PLAIN_ELEMENT((b[2 + j / 4] >> j % 4 * 2 & 3) - 1, half_at(b));
+    case CT_NVFP4:
+        k = b[j / 16] & 127;
+        return PLAIN_ELEMENT(e2m1[b[4 + j / 16 * 8 + j % 8] >> (j % 16 < 8 ? 0 : 4) & 15],
+                             k == 127 ? 0
+                             : k < 8  ? (float)ldexp(k, -10)
+                                      : (float)ldexp(8 + k % 8, k / 8 - 11));
     default:
         return (struct element){0, 0, 0, NAN, NAN, false};
     }
@@ -114,6 +212,10 @@ static inline float product_of_integers(enum ct_type type, const uint8_t *row, c
         int64_t isum = 0, msum = 0;
         struct element e = {0};
         for (int i = g; i < g + 32; i++) {
+            if (i == g + 16 && type == CT_NVFP4) { /* the halves are products of their own */
+                acc = fmaf((float)isum, e.ws * xs, acc);
+                isum = 0;
+            }
             int xq = (int)fmaxf(-127, fminf(127, nearbyintf(x[i] * r)));
             e = element_at(type, row, i);
             isum += (int64_t)e.sc * e.q * xq;

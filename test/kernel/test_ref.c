@@ -266,10 +266,13 @@ static void test_rope_table(void **unused)
 static void set_factors(enum ct_type type, uint8_t *block, float d, float m)
 {
     static const int at[CT_TYPE_COUNT][2] = {
-        [CT_Q8_0] = {0, -1},   [CT_Q4_0] = {0, -1},   [CT_Q4_1] = {0, 2},    [CT_Q5_0] = {0, -1},
-        [CT_Q5_1] = {0, 2},    [CT_Q2_K] = {80, 82},  [CT_Q3_K] = {108, -1}, [CT_Q4_K] = {0, 2},
-        [CT_Q5_K] = {0, 2},    [CT_Q6_K] = {208, -1}, [CT_IQ4_NL] = {0, -1}, [CT_IQ4_XS] = {0, -1},
-        [CT_MXFP4] = {-1, -1}, [CT_I8] = {0, 2}};
+        [CT_Q8_0] = {0, -1},    [CT_Q4_0] = {0, -1},    [CT_Q4_1] = {0, 2},    [CT_Q5_0] = {0, -1},
+        [CT_Q5_1] = {0, 2},     [CT_Q2_K] = {80, 82},   [CT_Q3_K] = {108, -1}, [CT_Q4_K] = {0, 2},
+        [CT_Q5_K] = {0, 2},     [CT_Q6_K] = {208, -1},  [CT_IQ4_NL] = {0, -1}, [CT_IQ4_XS] = {0, -1},
+        [CT_MXFP4] = {-1, -1},  [CT_IQ2_XXS] = {0, -1}, [CT_IQ2_XS] = {0, -1}, [CT_IQ2_S] = {0, -1},
+        [CT_IQ3_XXS] = {0, -1}, [CT_IQ3_S] = {0, -1},   [CT_IQ1_S] = {0, -1},  [CT_IQ1_M] = {-1, -1},
+        [CT_TQ1_0] = {52, -1},  [CT_TQ2_0] = {64, -1},  [CT_Q1_0] = {0, -1},   [CT_Q2_0] = {0, -1},
+        [CT_NVFP4] = {-1, -1},  [CT_I8] = {0, 2}};
     const float value[2] = {d, m};
 
     for (int i = 0; i < 2; i++) {
@@ -279,6 +282,10 @@ static void set_factors(enum ct_type type, uint8_t *block, float d, float m)
     }
     if (type == CT_MXFP4)
         block[0] = (uint8_t)(110 + next_random() % 20);
+    for (int i = 0; i < 4 && type == CT_NVFP4; i++)
+        block[i] = (uint8_t)(next_random() % 127);
+    for (int i = 0; i < 4 && type == CT_IQ1_M; i++) /* the bits of d are spread */
+        block[49 + 2 * i] = (uint8_t)((block[49 + 2 * i] & 15) | (ct_f32_to_f16(d) >> 4 * i & 15) << 4);
 }
 
 /* Random rows of a stored type, extremes included; every column count that the type allows. */

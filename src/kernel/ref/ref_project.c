@@ -161,10 +161,10 @@ static inline int32_t dot(const int8_t *a, const int8_t *b, int n)
     return sum;
 }
 
-/* halves and minimum are constants where this is called. */
+/* halves, minimum and apart are constants where this is called. */
 static inline __attribute__((always_inline)) void
 project_groups(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1, const struct ct_prepared *x,
-               struct ct_group *group, const bool halves, const bool minimum)
+               struct ct_group *group, const bool halves, const bool minimum, const bool apart)
 {
     const struct ct_type_info *type = ct_type_info(w->type);
     int groups = w->cols / CT_GROUP;
@@ -179,6 +179,11 @@ project_groups(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1
             for (int g = 0; g < groups; g++, q += CT_GROUP, xsum += 2) {
                 const struct ct_group *b = &group[g];
                 int32_t isum, msum;
+                if (apart) { /* two factors of a group that no integer relates: a step each */
+                    acc = ct_fma((float)dot(b->q, q, CT_HALF), b->ws * xs[g], acc);
+                    acc = ct_fma((float)dot(b->q + CT_HALF, q + CT_HALF, CT_HALF), b->ws_apart * xs[g], acc);
+                    continue;
+                }
                 if (halves) {
                     isum = b->sc[0] * dot(b->q, q, CT_HALF) +
                            b->sc[1] * dot(b->q + CT_HALF, q + CT_HALF, CT_HALF);
@@ -210,11 +215,13 @@ void CT_NAME(ct_project)(float *out, size_t ldo, const struct ct_weight *w, int 
     if (form != CT_INPUT_Q8 && form != CT_INPUT_LANES)
         project_value(out, ldo, w, r0, r1, x, scratch);
     else if (type->halves && type->minimum)
-        project_groups(out, ldo, w, r0, r1, x, group, true, true);
+        project_groups(out, ldo, w, r0, r1, x, group, true, true, false);
     else if (type->halves)
-        project_groups(out, ldo, w, r0, r1, x, group, true, false);
+        project_groups(out, ldo, w, r0, r1, x, group, true, false, false);
     else if (type->minimum)
-        project_groups(out, ldo, w, r0, r1, x, group, false, true);
+        project_groups(out, ldo, w, r0, r1, x, group, false, true, false);
+    else if (type->apart)
+        project_groups(out, ldo, w, r0, r1, x, group, false, false, true);
     else
-        project_groups(out, ldo, w, r0, r1, x, group, false, false);
+        project_groups(out, ldo, w, r0, r1, x, group, false, false, false);
 }
