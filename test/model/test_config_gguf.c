@@ -21,7 +21,8 @@ static void put_key(struct buf *b, const char *architecture, const struct key *k
     char name[96];
     float f = (float)k->value;
     uint32_t u = (uint32_t)k->value;
-    snprintf(name, sizeof name, "%s.%s", architecture, k->name);
+    const bool whole = strncmp(k->name, "carat.", 6) == 0;
+    snprintf(name, sizeof name, "%s%s%s", whole ? "" : architecture, whole ? "" : ".", k->name);
     put_meta(b, name, k->type, k->type == F32 ? (void *)&f : &u, 4);
 }
 
@@ -119,6 +120,23 @@ static void generations(void **state)
     }
 }
 
+/* What a file says counts, in every generation. */
+static void facts_that_are_said(void **state)
+{
+    (void)state;
+    static const char *const all[] = {"gemma", "gemma2", "gemma3", "gemma4"};
+    const struct key said[] = {{"context_length", U32, 4096},
+                               {"attention.layer_norm_rms_epsilon", F32, 1e-5},
+                               {"final_logit_softcapping", F32, 20},
+                               {"carat.embedding_scale", F32, 7.5},
+                               {NULL, 0, 0}};
+    for (size_t i = 0; i < CT_COUNT(all); i++) {
+        const struct ct_config c = accept(all[i], 12, said, 0);
+        assert_int_equal(c.max_context, 4096);
+        assert_true(c.norm_eps == 1e-5f && c.logit_cap == 20 && c.embed_scale_override == 7.5);
+    }
+}
+
 /* A local layer without a window would see nothing. */
 static void local_without_window(void **state)
 {
@@ -182,9 +200,10 @@ static void rows_of_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(query_scale),          cmocka_unit_test(generations),
-        cmocka_unit_test(local_without_window), cmocka_unit_test(gemma4_layers),
-        cmocka_unit_test(local_bases),          cmocka_unit_test(rows_of_text),
+        cmocka_unit_test(query_scale),         cmocka_unit_test(generations),
+        cmocka_unit_test(facts_that_are_said), cmocka_unit_test(local_without_window),
+        cmocka_unit_test(gemma4_layers),       cmocka_unit_test(local_bases),
+        cmocka_unit_test(rows_of_text),
     };
     return cmocka_run_group_tests_name("model: config of GGUF", tests, NULL, NULL);
 }

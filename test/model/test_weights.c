@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_weights.c: a weight of a type that carat does not read is refused with its place, its type by name,
- * what is read, and what works instead; gate and up of experts are the same weights in one tensor and in two.
- * Which types run, and missing or misshapen tensors, are left to test_reference.c and
- * test/cli/model/test_bad_gguf_model.c. */
+ * what is read, and what works instead; gate and up of experts are the same weights in one tensor and in two;
+ * which tensors are told of as unused. Which types run, and missing or misshapen tensors, are left to
+ * test_reference.c and test/cli/model/test_bad_gguf_model.c. */
 #include "cli/model/newer_gguf.h"
 
 #include "carat.h"
@@ -43,20 +43,20 @@ static void an_unread_type_is_refused_by_name(void **state)
 
 /* ---- experts ---- */
 
-/* A small model as 26B. */
+/* A small model. */
 struct small {
     struct buf bytes;
     carat_model *model;
 };
 
-static struct small open_small(bool apart)
+static struct small open_small(enum newer_form form, void (*change)(struct gguf *g))
 {
     struct small s = {{0}, NULL};
     struct gguf g;
     carat_error e = {CARAT_OK, ""};
-    newer_init(&g, newer_published[AS_26B]);
-    if (apart)
-        newer_apart(&g);
+    newer_init(&g, newer_published[form]);
+    if (change)
+        change(&g);
     s.bytes = gguf_bytes(&g, NULL);
     gguf_done(&g);
     carat_buffer b = {"model.gguf", s.bytes.p, s.bytes.n};
@@ -106,7 +106,8 @@ static carat_status lies_there(void *user, const char *slot, const char *tensor,
 static void experts_have_two_forms(void **state)
 {
     (void)state;
-    struct small fused = open_small(false), apart = open_small(true), *const both[] = {&fused, &apart};
+    struct small fused = open_small(AS_26B, NULL),
+                 apart = open_small(AS_26B, newer_apart), *const both[] = {&fused, &apart};
     for (int exact = 0; exact < 2; exact++) {
         float logits[2][PIECES];
         for (int i = 0; i < 2; i++)
@@ -123,9 +124,37 @@ static void experts_have_two_forms(void **state)
     close_small(&apart);
 }
 
+/* ---- tensors that nothing reads ---- */
+
+static void add_dead(struct gguf *g)
+{
+    gguf_add(g, "blk.2.attn_k.weight", T_Q4_0, HIDDEN, HEAD);
+    gguf_add(g, "blk.2.attn_v.weight", T_Q4_0, HIDDEN, HEAD);
+    gguf_add(g, "blk.2.attn_k_norm.weight", T_F32, HEAD, 0);
+}
+
+static void add_unknown(struct gguf *g)
+{
+    add_dead(g);
+    gguf_add(g, "blk.2.attn_bias.weight", T_F32, HEAD, 0);
+}
+
+/* K and V of a layer that reads another's are in published files, and not worth a word. */
+static void dead_weights_are_not_told_of(void **state)
+{
+    (void)state;
+    struct small dead = open_small(AS_E2B, add_dead), unknown = open_small(AS_E2B, add_unknown);
+    assert_int_equal(dead.model->weights.n_unused, 0);
+    assert_int_equal(unknown.model->weights.n_unused, 1);
+    assert_string_equal(unknown.model->weights.unused, "blk.2.attn_bias.weight");
+    close_small(&dead);
+    close_small(&unknown);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(an_unread_type_is_refused_by_name),
-                                       cmocka_unit_test(experts_have_two_forms)};
+                                       cmocka_unit_test(experts_have_two_forms),
+                                       cmocka_unit_test(dead_weights_are_not_told_of)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -269,6 +269,11 @@ static const struct bad_case sharing[] = {
      WITH(.form = AS_31B, .add = {"blk.1.attn_v.weight", HIDDEN, HEAD4}),
      4,
      {"1 tensor is missing: blk.3.attn_v.weight;"}},
+    {"gemma4",
+     "V of the first global layer is missing",
+     WITH(.form = AS_31B, .add = {"blk.3.attn_v.weight", HIDDEN, HEAD4}),
+     4,
+     {"1 tensor is missing: blk.1.attn_v.weight;"}},
 };
 
 static const struct bad_case inputs[] = {
