@@ -300,6 +300,8 @@ static carat_status find_whole(struct ct_binding *b, int layer, const struct par
 
     b->container->name(name, b->w, b->c, p->whole, layer);
     *t = find_named(b, name);
+    if (!*t && b->container->make) /* which has none such, but may say why not */
+        CT_TRY(b->container->make(&(struct ct_tensor){0}, b, p->whole, layer));
     if (!*t && p->at == 0)
         note_missing(b, name);
     if (!*t || ((*t)->n_dim == 3 && (*t)->dim[0] == n && (*t)->dim[1] == rows && (*t)->dim[2] == cols))

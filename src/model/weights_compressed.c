@@ -137,12 +137,36 @@ static void make_floats(float *out, const struct compressed *c)
     }
 }
 
+/* No published model has experts in this form, and those who make it give them names of their own. */
+static carat_status refuse_experts(struct ct_binding *b, const char *name)
+{
+    static const char *const others[] = {"gate_up_proj_packed",       "gate_up_proj.weight_packed",
+                                         "0.gate_proj.weight_packed", "down_proj_packed",
+                                         "down_proj.weight_packed",   "0.down_proj.weight_packed"};
+    static const char of[] = "experts.";
+    const char *at = strstr(name, of);
+    char whole[CT_TENSOR_NAME + 32];
+
+    for (size_t i = 0; at && i < CT_COUNT(others); i++) {
+        snprintf(whole, sizeof whole, "%.*s%s%s", (int)(at - name), name, of, others[i]);
+        const struct ct_tensor *t = ct_file_find(b->f, whole);
+        if (t)
+            return ct_fail(b->err, CARAT_E_UNSUPPORTED,
+                           "%s: tensor %s at byte %llu shows experts in int4, and in safetensors carat reads "
+                           "those of %s only; open the original or a GGUF of it",
+                           t->file, t->name, (unsigned long long)t->offset, b->container->types);
+    }
+    return CARAT_OK;
+}
+
 carat_status ct_make_compressed(struct ct_tensor *t, struct ct_binding *b, const char *slot, int layer)
 {
     struct compressed c = {0};
     char name[CT_TENSOR_NAME];
 
     b->container->name(name, b->w, b->c, slot, layer);
+    if (strstr(name, ".experts."))
+        return refuse_experts(b, name);
     c.packed = find_part(b, name, "_packed");
     if (!c.packed)
         return CARAT_OK;

@@ -9,15 +9,17 @@ struct int4 {
     struct damage damage;
     const char *entry; /* one tensor more */
     uint64_t rows;     /* that weight_shape says of k_proj */
+    bool experts;      /* as a Gemma 4 with experts */
 };
 
 static void int4(struct bad_place *p, const void *with)
 {
     const struct int4 *c = with;
-    struct i4_model m = {.entry = c ? c->entry : NULL, .rows = c ? c->rows : 0};
+    struct i4_model m = {.entry = c ? c->entry : NULL, .rows = c ? c->rows : 0, .gemma4 = c && c->experts};
+    const char *config = m.gemma4 ? I4_CONFIG4 : I4_CONFIG;
     i4_build(&m);
     bad_model(p, "");
-    finish(p, c ? &c->damage : NULL, "config.json", I4_CONFIG, strlen(I4_CONFIG), NULL);
+    finish(p, c ? &c->damage : NULL, "config.json", config, strlen(config), NULL);
     finish(p, c ? &c->damage : NULL, WHOLE, m.header.p, m.header.n, &m.data);
     i4_free(&m);
 }
@@ -45,7 +47,17 @@ static void plain(struct bad_place *p, const void *with)
 #define RENAMED(from, to) EDITED({WHOLE, from, to})
 #define GROUP             "/config.json: quantization_config.config_groups[0]."
 #define PLAIN             "open the original or a GGUF of it"
-#define K                 "model.layers.0.self_attn.k_proj.weight"
+#define OF_EXPERTS(name)                                                                                     \
+    WITH(.damage = {{{"config.json", "{",                                                                    \
+                      "{\"enable_moe_block\":true,\"num_experts\":4,\"top_k_experts\":2,"                    \
+                      "\"moe_intermediate_size\":32,"}}},                                                    \
+         .entry = name, .experts = true),                                                                    \
+        4,                                                                                                   \
+    {                                                                                                        \
+        "tensor " name " at byte ", " shows experts in int4, and in safetensors carat reads those of F32, "  \
+                                    "F16 and BF16 only; " PLAIN                                              \
+    }
+#define K "model.layers.0.self_attn.k_proj.weight"
 
 static const struct bad_case sound[] = {
     {"int4", "as published", int4, NULL, 0, {NULL}, LOGITS},
@@ -132,6 +144,9 @@ static const struct bad_case configs[] = {
 };
 
 static const struct bad_case tensors[] = {
+    {"int4", "each expert", OF_EXPERTS("model.layers.0.experts.0.gate_proj.weight_packed")},
+    {"int4", "all experts", OF_EXPERTS("model.layers.0.experts.gate_up_proj_packed")},
+    {"int4", "down of all experts", OF_EXPERTS("model.layers.0.experts.down_proj_packed")},
     {"int4",
      "a shape of more rows",
      WITH(.rows = 33),
