@@ -3,6 +3,8 @@
  * the configuration says, so that kernels can trust every size. Which tensor that is weights.c knows. */
 #include "model/weights_container.h"
 
+#include <math.h>
+
 /* Bytes of a row, or of a panel; false for a type that has no such rows. */
 static bool stored_row_bytes(const struct ct_tensor *t, int cols, size_t *bytes)
 {
@@ -118,6 +120,9 @@ carat_status ct_bind_small(struct ct_binding *b, struct ct_weight *w, const stru
         if (!b->container->prepared)
             v[i] = v[i] * times;
     }
+    if (n == 1 && !isfinite(v[0])) /* it scales all of a layer */
+        return ct_fail(b->err, CARAT_E_FORMAT, "%s: tensor %s at byte %llu is %s, expected a finite number",
+                       t->file, t->name, (unsigned long long)t->offset, isnan(v[0]) ? "NaN" : "infinity");
     *w = ct_made_vector(v, n);
     b->w->bytes += t->size;
     b->w->n_parameter += (uint64_t)n;

@@ -202,9 +202,14 @@ static const struct bad_case tensors[] = {
      "a scale that is not a number",
      gemma4,
      &(const struct more){.scalar = 0x7fc0},
-     1,
-     {"E_NUMERIC", WHOLE ": tensor model.layers.1.layer_scalar has NaN in row 0, column 0"},
-     LOGITS},
+     4,
+     {WHOLE ": tensor model.layers.1.layer_scalar at byte ", " is NaN, expected a finite number"}},
+    {"C4",
+     "a scale without an end",
+     gemma4,
+     &(const struct more){.scalar = 0xff80},
+     4,
+     {WHOLE ": tensor model.layers.1.layer_scalar at byte ", " is infinity, expected a finite number"}},
 };
 
 #define EXPERTS_WITH(...)                                                                                    \
