@@ -71,9 +71,9 @@ struct i4_model {
         *scaled; /* the tensor whose first group has the scale `scale`, and zeros if `zeros`; NULL: none */
     uint16_t scale;
     bool zeros;
-    const char *entry; /* one tensor more in the safetensors, of 64 values; NULL: none */
-    uint64_t rows;     /* that weight_shape says of k_proj; 0: what it is */
-    bool gemma4;       /* as I4_CONFIG4 says, in safetensors alone */
+    const char *entry;   /* one tensor more in the safetensors, of 64 values; NULL: none */
+    uint64_t rows, cols; /* that weight_shape says of k_proj; 0: what it is */
+    bool gemma4;         /* as I4_CONFIG4 says, in safetensors alone */
 };
 
 static inline uint32_t i4_random(struct i4_model *m)
@@ -146,7 +146,7 @@ static inline void i4_quantised(struct i4_model *m, const char *hf, const char *
         put(&blocks, block, sizeof block);
     }
     put_u64(&shape, m->rows && strstr(hf, "k_proj") ? m->rows : (uint64_t)rows);
-    put_u64(&shape, (uint64_t)cols);
+    put_u64(&shape, m->cols && strstr(hf, "k_proj") ? m->cols : (uint64_t)cols);
     snprintf(name, sizeof name, "%s_packed", hf);
     snprintf(text, sizeof text, "%d,%d", rows, cols / 8);
     i4_entry(m, name, "I32", text, &packed);

@@ -7,15 +7,18 @@
 
 struct int4 {
     struct damage damage;
-    const char *entry; /* one tensor more */
-    uint64_t rows;     /* that weight_shape says of k_proj */
-    bool experts;      /* as a Gemma 4 with experts */
+    const char *entry;   /* one tensor more */
+    uint64_t rows, cols; /* that weight_shape says of k_proj */
+    bool experts;        /* as a Gemma 4 with experts */
 };
 
 static void int4(struct bad_place *p, const void *with)
 {
     const struct int4 *c = with;
-    struct i4_model m = {.entry = c ? c->entry : NULL, .rows = c ? c->rows : 0, .gemma4 = c && c->experts};
+    struct i4_model m = {.entry = c ? c->entry : NULL,
+                         .rows = c ? c->rows : 0,
+                         .cols = c ? c->cols : 0,
+                         .gemma4 = c && c->experts};
     const char *config = m.gemma4 ? I4_CONFIG4 : I4_CONFIG;
     i4_build(&m);
     bad_model(p, "");
@@ -86,6 +89,10 @@ static const struct bad_case configs[] = {
      SAID("\"num_bits\":4", "\"bits\":4"),
      {GROUP "weights.num_bits", "but carat reads 4 only"}},
     {"int4",
+     "no size of groups",
+     SAID("\"group_size\":32", "\"size\":32"),
+     {GROUP "weights.group_size", "but carat reads 32 only"}},
+    {"int4",
      "larger groups",
      SAID("\"group_size\":32", "\"group_size\":128"),
      {GROUP "weights.group_size at byte ", " is 128, but carat reads 32 only"}},
@@ -153,6 +160,11 @@ static const struct bad_case tensors[] = {
      4,
      {"tensor " K "_packed at byte ",
       "has shape [32 x 8] and type I32, expected [33 x 8] of type I32, as _shape says"}},
+    {"int4",
+     "a shape of half a group",
+     WITH(.cols = 65),
+     4,
+     {"tensor " K "_shape at byte ", "says [32 x 65], expected rows of whole groups of 32"}},
     {"int4",
      "a shape of no rows",
      WITH(.rows = 1ull << 63),
