@@ -66,13 +66,35 @@ static void add_experts(struct parts *p, int layer)
     }
 }
 
+enum { INPUT = 4 };
+#define NO_INPUTS   "\"hidden_size_per_layer_input\":0"
+#define WITH_INPUTS "\"hidden_size_per_layer_input\":4,\"vocab_size_per_layer_input\":64"
+
+/* What a model has whose layers have inputs of their own. */
+static void add_inputs(struct parts *p)
+{
+    static const struct tensor once[] = {{"model.embed_tokens_per_layer.weight", 64, 2 * INPUT},
+                                         {"model.per_layer_model_projection.weight", 2 * INPUT, HIDDEN},
+                                         {"model.per_layer_projection_norm.weight", 0, INPUT}},
+                               each[] = {{"per_layer_input_gate.weight", INPUT, HIDDEN},
+                                         {"per_layer_projection.weight", HIDDEN, INPUT},
+                                         {"post_per_layer_input_norm.weight", 0, HIDDEN}};
+    for (size_t i = 0; i < CT_COUNT(once); i++)
+        add(p, once[i].name, &once[i]);
+    for (size_t i = 0; i < 2 * CT_COUNT(each); i++) {
+        char name[128];
+        snprintf(name, sizeof name, "model.layers.%zu.%s", i % 2, each[i / 2].name);
+        add(p, name, &each[i / 2]);
+    }
+}
+
 /* One more tensor, and one value of layer 1's layer_scalar, or with experts the last one of its router. */
 struct more {
     const char *entry; /* its name */
     int rows, cols;
     uint16_t scalar; /* as bf16; 0: it stays */
     int scales;      /* how many values layer_scalar has; 0: one */
-    bool experts;
+    bool experts, inputs;
     struct damage damage;
 };
 
@@ -86,6 +108,8 @@ static void gemma4(struct bad_place *p, const void *with)
     bad_model(p, "");
     const char *const config = more && more->experts ? "{" CONFIG_EXPERTS CONFIG4 : "{" CONFIG4;
     finish(p, d, "config.json", config, strlen(config), NULL);
+    if (more && more->inputs)
+        add_inputs(&parts);
     add(&parts, last.name, &last);
     add(&parts, embedding.name, &embedding);
     for (int i = 0; i < 2; i++) {
@@ -292,6 +316,52 @@ static const struct bad_case experts[] = {
      LOGITS},
 };
 
+#define INPUTS_SAID(text)                                                                                    \
+    gemma4, &(const struct more)                                                                             \
+    {                                                                                                        \
+        .inputs = true, .damage = { {{"config.json", NO_INPUTS, text}} }                                     \
+    }
+#define INPUTS_HELD(from, to)                                                                                \
+    gemma4,                                                                                                  \
+        &(const struct more){.inputs = true,                                                                 \
+                             .damage = {{{"config.json", NO_INPUTS, WITH_INPUTS}, {WHOLE, from, to}}}},      \
+        4
+#define TABLE "tensor model.embed_tokens_per_layer.weight at byte "
+
+static const struct bad_case inputs[] = {
+    {"inputs", "the base", INPUTS_SAID(WITH_INPUTS), 0, {NULL}, LOGITS},
+    {"inputs",
+     "a table of fewer rows than ids, as said",
+     INPUTS_SAID("\"hidden_size_per_layer_input\":4,\"vocab_size_per_layer_input\":63"),
+     4,
+     {WHERE "vocab_size_per_layer_input at byte ", " is 63, expected at least vocab_size = 64"}},
+    {"inputs",
+     "a table of fewer rows than said",
+     INPUTS_HELD("[64,8]", "[32,16]"),
+     {TABLE, "has shape [32 x 16], expected [64 x 8]"}},
+    {"inputs",
+     "a table whose width is none of all layers",
+     INPUTS_SAID("\"hidden_size_per_layer_input\":5,\"vocab_size_per_layer_input\":64"),
+     4,
+     {TABLE, "has shape [64 x 8], expected [64 x 10] from the configuration (vocab_size_per_layer_input x "
+             "num_hidden_layers * hidden_size_per_layer_input)"}},
+};
+
+#define SHARED(n) CHANGED(NO_INPUTS, NO_INPUTS ",\"num_kv_shared_layers\":" n)
+
+static const struct bad_case sharing[] = {
+    {"sharing",
+     "all layers",
+     SHARED("2"),
+     {WHERE "num_kv_shared_layers at byte ", " is 2, but layer 0 then finds no local layer before layer 0"}},
+    {"sharing",
+     "no global layer before",
+     SHARED("1"),
+     {WHERE "num_kv_shared_layers at byte ", " is 1, but layer 1 then finds no global layer before layer 1"}},
+    {"sharing", "more than all", SHARED("3"), {WHERE "num_kv_shared_layers at byte ", " is 3, "}},
+    {"sharing", "fewer than none", SHARED("-1"), {WHERE "num_kv_shared_layers at byte ", " is -1, expected"}},
+};
+
 static void sound_models(void **state)
 {
     (void)state;
@@ -314,9 +384,22 @@ static void bad_experts(void **state)
     BAD_RUN(experts);
 }
 
+static void bad_inputs(void **state)
+{
+    (void)state;
+    BAD_RUN(inputs);
+}
+
+static void bad_sharing(void **state)
+{
+    (void)state;
+    BAD_RUN(sharing);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sound_models), cmocka_unit_test(bad_configs),
-                                       cmocka_unit_test(bad_tensors), cmocka_unit_test(bad_experts)};
+                                       cmocka_unit_test(bad_tensors),  cmocka_unit_test(bad_experts),
+                                       cmocka_unit_test(bad_inputs),   cmocka_unit_test(bad_sharing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
