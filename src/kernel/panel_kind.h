@@ -18,6 +18,8 @@ enum factor {
     NIBBLES,  /* d, dmin, a scale and a minimum for each half */
     SIGNED,   /* d * signed scale */
     EXPONENT, /* 2^(e - 128) */
+    WHOLE,    /* d */
+    APART,    /* half an E4M3 for each half, which has a sum of its own */
     BLOCK,    /* scale, zero * scale */
 };
 
@@ -28,7 +30,7 @@ struct kind {
     int zero;            /* the code of weight 0; of a table 0 */
     int groups;          /* in a chunk */
     int header;          /* bytes before its lines */
-    const int8_t *table; /* what nibbles stand for, NULL: themselves */
+    const int8_t *table; /* what codes stand for, NULL: themselves */
 };
 
 /* KIND(type, members of struct kind): those whose lines are bytes or nibbles, and those in planes. */
@@ -47,6 +49,10 @@ struct kind {
     KIND(CT_Q6_K, 6, HALVES, 32, 8, 320, NULL)                                                               \
     KIND(CT_IQ4_XS, 4, SIGNED, 0, 8, 192, ct_iq4_values)                                                     \
     KIND(CT_MXFP4, 4, EXPONENT, 0, 4, 64, ct_mxfp4_values)                                                   \
+    KIND(CT_TQ2_0, 2, WHOLE, 1, 8, 64, NULL)                                                                 \
+    KIND(CT_Q1_0, 1, WHOLE, 0, 4, 32, ct_q1_values)                                                          \
+    KIND(CT_Q2_0, 2, WHOLE, 1, 2, 32, NULL)                                                                  \
+    KIND(CT_NVFP4, 4, APART, 0, 2, 64, ct_mxfp4_values)                                                      \
     KIND(CT_I8, 8, BLOCK, 128, 4, 64, NULL)
 
 INLINE bool by_halves(const enum factor factor)

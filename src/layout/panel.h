@@ -10,14 +10,15 @@
  *   16 bit   32 k: 16 lines of [16][2]
  *   SFP      32 k: 8 lines of [16][4] codes
  *   32 bit   32 k: 32 lines of [16]
- *   planes   32 to 256 k: perhaps [16] 16 bit factors twice, then [groups][16][1 or 2] bytes, factors of
- *            groups (both padded to 64 bytes), then for each group of 32 as many lines as a weight has bits:
- *            planes of 8, 4 or 2 bits, then perhaps one of the 1 or 2 above them. In a plane of b bits a line
- *            has 32 / b words of [16][4] k in a row, the first in the lowest bits; the nibbles above are such
- *            a plane too
+ *   planes   32 to 256 k: perhaps [16] 16 bit factors once or twice, then [groups][16][1 or 2] bytes,
+ *            factors of groups (both padded to 64 bytes, alone to 32), then for each group of 32 as many
+ *            lines as a weight has bits: planes of 8, 4 or 2 bits, then perhaps one of the 1 or 2 above
+ *            them; or one of 1. In a plane of b bits a line has 32 / b words of [16][4] k in a row, the
+ *            first in the lowest bits; the nibbles above are such a plane too
  * Factors of planes: Q4_K, Q5_K d, dmin; scale, minimum of a group. Q2_K the same, one byte of two nibbles
  * for each half of a group. Q6_K, Q3_K d; a signed scale for each half. IQ4_XS d; signed scale. MXFP4 the
  * exponent. Q5_0 an f16 scale of a group. Q5_1, of a group to a chunk, scale, minimum. I8 bf16 scale, zero.
+ * TQ2_0, Q2_0, Q1_0 d. NVFP4 two bytes of E4M3, one for each half.
  * Rows are padded to 16 and k to whole chunks; what is padded has scale 0 or weight 0. */
 #ifndef CT_PANEL_H
 #define CT_PANEL_H
@@ -46,7 +47,7 @@ static inline size_t ct_panel_bytes(const struct ct_panel *p, int cols)
 /* How many of the bits of a weight the first plane has. */
 static inline int ct_plane_bits(int bits)
 {
-    return bits < 4 ? 2 : bits < 8 ? 4 : 8;
+    return bits < 2 ? 1 : bits < 4 ? 2 : bits < 8 ? 4 : 8;
 }
 
 /* Packs rows [r0, r0 + 16) of w (layout ROWS) into one panel; rows that w does not have become zeros. */

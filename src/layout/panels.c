@@ -30,15 +30,16 @@ INLINE void move_bytes(uint8_t *panel, uint8_t *stored, size_t n, const bool pac
 
 /* Where a stored block keeps one plane of its codes. */
 struct source {
-    enum { NONE, SHARED, CROSSED, HALVED, BYTES, ROW } order;
+    enum { NONE, SHARED, CROSSED, HALVED, QUARTERED, BYTES, ROW } order;
     int at;    /* offset in the block */
     int width; /* bits of each code */
     int to;    /* the bit of the code that the lowest of them is */
 };
 
 /* SHARED: 8 / width groups one after another share 32 bytes, the first has the lowest bits. CROSSED: the same
- * with the middle groups of each four exchanged (Q6_K). HALVED: 16 bytes for a group, low nibbles first.
- * BYTES: signed bytes. ROW: 32 single bits in a row, of which a word has the next 4.
+ * with the middle groups of each four exchanged (Q6_K). HALVED: 16 bytes for a group, low nibbles first;
+ * QUARTERED: 8 bytes for each half of a group likewise. BYTES: signed bytes. ROW: codes of 1 or 2 bits in a
+ * row, of which a word has the next 4.
  * Gives the offset of word i of group g and the shift of its bits. */
 INLINE int place(const struct source *s, int g, int i, int *shift)
 {
@@ -50,14 +51,35 @@ INLINE int place(const struct source *s, int g, int i, int *shift)
         *shift = i / 4 * 4;
         return s->at + 16 * g + 4 * (i % 4);
     }
+    if (s->order == QUARTERED) {
+        *shift = i / 2 % 2 * 4;
+        return s->at + 16 * g + 8 * (i / 4) + 4 * (i % 2);
+    }
     if (s->order == ROW) {
-        *shift = 4 * i;
-        return s->at;
+        *shift = 4 * s->width * i % 32;
+        return s->at + 4 * s->width * g + s->width * i / 8 * 4;
     }
     if (s->order == CROSSED)
         g = (g & ~3) | (g & 1) << 1 | (g >> 1 & 1);
     *shift = g * s->width % 8;
     return s->at + g * s->width / 8 * 32 + 4 * i;
+}
+
+/* Four codes of `width` bits, as bytes, and back. */
+INLINE uint32_t spread(uint32_t v, int width)
+{
+    uint32_t all = 0, mask = (1u << width) - 1;
+    for (int j = 0; j < 4; j++)
+        all |= (v >> width * j & mask) << 8 * j;
+    return all;
+}
+
+INLINE uint32_t gather(uint32_t v, int width)
+{
+    uint32_t all = 0, mask = (1u << width) - 1;
+    for (int j = 0; j < 4; j++)
+        all |= (v >> 8 * j & mask) << width * j;
+    return all;
 }
 
 /* The codes of group g among those of a block. */
@@ -67,7 +89,7 @@ INLINE void get_codes(uint32_t word[8], const struct source *s, const uint8_t *b
         int shift, at = place(s, g, i, &shift);
         uint32_t v = ct_le32(block + at) >> shift;
         if (s->order == ROW)
-            v = (v & 1) | (v & 2) << 7 | (v & 4) << 14 | (v & 8) << 21;
+            v = spread(v, s->width);
         word[i] |= (v & mask_of(s->width)) << s->to;
     }
 }
@@ -78,7 +100,7 @@ INLINE void put_codes(uint8_t *block, const struct source *s, const uint32_t wor
         int shift, at = place(s, g, i, &shift);
         uint32_t v = word[i] >> s->to & mask_of(s->width);
         if (s->order == ROW)
-            v = (v | v >> 7 | v >> 14 | v >> 21) & 15;
+            v = gather(v, s->width);
         put_word(block + at, ct_le32(block + at) | v << shift);
     }
 }
@@ -227,6 +249,12 @@ static const struct packing {
                    split_out},
     [CT_MXFP4] =
         {BLOCKS(PLANES, 128, 64, 4), {0}, {1, AT(mxfp4, e)}, {{HALVED, AT(mxfp4, q), 4, 0}}, NULL, NULL},
+    [CT_TQ2_0] =
+        {BLOCKS(PLANES, 256, 64, 2), {1, AT(tq2_0, d)}, {0}, {{SHARED, AT(tq2_0, q), 2, 0}}, NULL, NULL},
+    [CT_Q1_0] = {BLOCKS(PLANES, 128, 32, 1), {1, AT(q1_0, d)}, {0}, {{ROW, AT(q1_0, q), 1, 0}}, NULL, NULL},
+    [CT_Q2_0] = {BLOCKS(PLANES, 64, 32, 2), {1, AT(q2_0, d)}, {0}, {{ROW, AT(q2_0, q), 2, 0}}, NULL, NULL},
+    [CT_NVFP4] =
+        {BLOCKS(PLANES, 64, 64, 4), {0}, {2, AT(nvfp4, d)}, {{QUARTERED, AT(nvfp4, q), 4, 0}}, NULL, NULL},
     [CT_I8] = {BLOCKS(PLANES, 128, 64, 8), {2, AT(i8, scale)}, {0}, {{BYTES, AT(i8, q), 8, 0}}, NULL, NULL},
 };
 

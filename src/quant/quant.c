@@ -25,6 +25,7 @@
 
 const int8_t ct_iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 const int8_t ct_mxfp4_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+const int8_t ct_q1_values[16] = {-1, 1}; /* of a bit */
 
 static inline void nibbles(int8_t q[restrict 32], const uint8_t packed[restrict 16], int minus)
 {
@@ -330,7 +331,7 @@ EXPANDER(tq2_0, 256)
 EXPANDER(q1_0, 128)
 {
     for (int i = 0; i < 128; i++)
-        g[i / 32].q[i % 32] = (int8_t)(b->q[i / 8] >> i % 8 & 1 ? 1 : -1);
+        g[i / 32].q[i % 32] = ct_q1_values[b->q[i / 8] >> i % 8 & 1];
     for (int k = 0; k < 4; k++)
         g[k].ws = ct_f16_to_f32(b->d);
 }

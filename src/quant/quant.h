@@ -74,8 +74,8 @@ struct ct_type_info {
 };
 
 const struct ct_type_info *ct_type_info(enum ct_type type);
-/* What nibbles stand for: of IQ4_NL and IQ4_XS, and of MXFP4 doubled. */
-extern const int8_t ct_iq4_values[16], ct_mxfp4_values[16];
+/* What codes stand for: of IQ4_NL and IQ4_XS, of MXFP4 and NVFP4 doubled, of Q1_0. */
+extern const int8_t ct_iq4_values[16], ct_mxfp4_values[16], ct_q1_values[16];
 /* n elements (a multiple of the block) to float32 by the format's formula, bit for bit. */
 void ct_dequantize(enum ct_type type, float *out, const void *blocks, size_t n);
 /* The first n <= 256 elements of a NUQ block as SFP codes, exactly; reads the 16 centres and (n + 1) / 2

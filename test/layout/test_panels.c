@@ -93,7 +93,7 @@ static void packing_loses_nothing(void **unused)
         int block = ct_type_info((enum ct_type)type)->block;
         if (ct_panel_of((enum ct_type)type)->lines == CT_LINES_NONE) {
             /* never a weight, or kept in rows */
-            assert_true(type == CT_NUQ || (type >= CT_IQ2_XXS && type <= CT_NVFP4));
+            assert_true(type == CT_NUQ || (type >= CT_IQ2_XXS && type <= CT_TQ1_0));
             continue;
         }
         for (size_t r = 0; r < CT_COUNT(rows); r++)
@@ -174,6 +174,17 @@ static void weights_lie_where_the_layout_says(void **unused)
         {CT_Q2_K, 256, 83, 0x3c, {32 + 5}, {0x3c}},
         /* third group of the second chunk of four */
         {CT_MXFP4, 256, 17 * 6, 0x7f, {1088 + 16 * 2 + 2}, {0x7f}},
+        /* the second block: k 64 + 32 + 4 * 5 + 1 and 2, in word 5 of its second group */
+        {CT_Q2_0,
+         128,
+         18 + 2 + 8 + 5,
+         0x2c,
+         {288 + 32 + 128 + 64 + 9, 288 + 32 + 128 + 64 + 10},
+         {0x0c, 0x08}},
+        /* words 4 and 5 of the second group, a bit each */
+        {CT_Q1_0, 128, 2 + 4 + 2, 0x21, {32 + 64 + 8, 32 + 64 + 9}, {0x10, 0x20}},
+        /* the second half of the second group: words 4 and 6 */
+        {CT_NVFP4, 64, 4 + 16 + 8 + 3, 0x93, {64 + 256 + 128 + 11, 64 + 256 + 192 + 11}, {0x03, 0x09}},
         {CT_SFP, 64, 37, 0x81, {512 + 64 + 9}, {0x81}},
         {CT_F32, 64, 4 * 33 + 3, 0x3f, {64 * 33 + 11}, {0x3f}},
     };

@@ -20,7 +20,7 @@ enum {
 /* Products of a weight with at most 127 that stay together below 2^15. */
 INLINE int run_of(const struct kind kind)
 {
-    return kind.bits == 8 || (kind.table && kind.factor != EXPONENT) ? 2 : 8;
+    return kind.bits == 8 || kind.table == ct_iq4_values ? 2 : 8;
 }
 
 /* ---- weights ---- */
@@ -49,7 +49,7 @@ INLINE void panel_decode_neon(int8x16_t w[8], const struct kind kind, const uint
 
 /* The factors of a group of 4 rows. */
 struct factors {
-    float32x4_t ws, m;
+    float32x4_t ws, m;              /* m: of APART the second ws */
     int32x4_t scale[2], minimum[2]; /* of halves */
 };
 
@@ -63,6 +63,13 @@ INLINE uint32x4_t bytes(const uint8_t *p)
     uint32_t four;
     memcpy(&four, p, 4);
     return vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(four))));
+}
+
+/* Half of E4M3 values: as f16 their bits are 2^-7 of it. 0x7f is none, here 0. */
+INLINE float32x4_t half_e4m3(uint32x4_t e)
+{
+    const uint16x4_t f16 = vmovn_u32((e & 0x7f & ~(e == 0x7f)) << 7);
+    return vcvt_f32_f16(vreinterpret_f16_u16(f16)) * 128.0f;
 }
 
 INLINE struct factors factors_of(const struct kind kind, const uint8_t *chunk, int g, int row)
@@ -103,6 +110,13 @@ INLINE struct factors factors_of(const struct kind kind, const uint8_t *chunk, i
     case EXPONENT: /* the first two are subnormal */
         v = bytes(chunk + 16 * g + row);
         f.ws = (fvec)vbslq_u32(v > 1, (v - 1) << 23, vshlq_u32(vdupq_n_u32(0x00200000), (int32x4_t)v));
+        break;
+    case WHOLE:
+        break;
+    case APART:
+        v = shorts(chunk + 32 * g + 2 * row);
+        f.ws = half_e4m3(v & 255);
+        f.m = half_e4m3(v >> 8);
         break;
     case BLOCK:
         f.ws = (fvec)(shorts(chunk + 2 * row) << 16);
@@ -237,9 +251,11 @@ INLINE void panel_group_neon(float32x4_t *acc, const struct kind kind, const uin
 
     panel_decode_neon(w, kind, chunk + kind.header + group_bytes(kind) * g + 4 * row, table);
     arrange(w, lanes);
-    dot_neon(all, kind, w, q, lanes, T, 0, by_halves(kind.factor) ? 4 : 8);
-    if (by_halves(kind.factor)) {
+    const bool halves_apart = by_halves(kind.factor) || kind.factor == APART;
+    dot_neon(all, kind, w, q, lanes, T, 0, halves_apart ? 4 : 8);
+    if (halves_apart)
         dot_neon(second, kind, w, q, lanes, T, 4, 8);
+    if (by_halves(kind.factor)) {
         UNROLL for (int t = 0; t < T; t++) all[t] =
             vmlaq_s32(vmulq_s32(all[t], f.scale[0]), second[t], f.scale[1]);
     }
@@ -247,6 +263,8 @@ INLINE void panel_group_neon(float32x4_t *acc, const struct kind kind, const uin
     {
         const float s = scale[t];
         acc[t] = vfmaq_f32(acc[t], vcvtq_f32_s32(all[t]), f.ws * vdupq_n_f32(s));
+        if (kind.factor == APART)
+            acc[t] = vfmaq_f32(acc[t], vcvtq_f32_s32(second[t]), f.m * vdupq_n_f32(s));
         if (kind.factor == OWN_PAIR || kind.factor == PAIR || kind.factor == BLOCK)
             acc[t] = vfmaq_f32(acc[t], f.m, vdupq_n_f32(s * (float)(sum[t] + sum[lanes + t])));
         if (kind.factor == NIBBLES) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panel_planes.h: products over panels of planes (Q5_0, Q5_1, K-quants, IQ4_XS, MXFP4, I8), with inputs as
- * panel_avx2.c prepares them. panel_planes_X.c includes a simd_X.h and this. Levels differ in that header,
- * and in CT_DOT_VNNI: with it a dot of bytes is one instruction. The words of a group are decoded once for
- * all tokens of some blocks. Lanes are rows, so every sum is the chain of NUMERICS.md section 4. Layout:
- * panel.h. */
+/* panel_planes.h: products over panels of planes (all types of blocks but Q8_0, Q4_0, Q4_1 and IQ4_NL),
+ * with inputs as panel_avx2.c prepares them. panel_planes_X.c includes a simd_X.h and this. Levels differ
+ * in that header, and in CT_DOT_VNNI: with it a dot of bytes is one instruction. The words of a group are
+ * decoded once for all tokens of some blocks. Lanes are rows, so every sum is the chain of NUMERICS.md
+ * section 4. Layout: panel.h. */
 #ifndef CT_PANEL_PLANES_H
 #define CT_PANEL_PLANES_H
 
@@ -22,7 +22,7 @@ enum {
     BYTE_DOTS = 0,
     SIGNED_ZERO = 0,
 #endif
-    MXFP4_ZERO = 12,           /* added to its values, which makes unsigned codes of them */
+    TABLE_ZERO = 12,           /* added to values of small tables, which makes unsigned codes of them */
     MOST = 4,                  /* panels in flight at most */
     TILE = PARTS == 1 ? 8 : 4, /* tokens whose sums are in registers at once */
 };
@@ -31,24 +31,26 @@ enum {
  * are signed bytes, none do. */
 INLINE int run_of(const struct kind kind)
 {
-    const int largest = kind.table ? 2 * MXFP4_ZERO : (1 << kind.bits) - 1, one = 2 * 127 * largest;
+    const int largest = kind.table ? 2 * TABLE_ZERO : (1 << kind.bits) - 1, one = 2 * 127 * largest;
 
     if (kind.bits == 8 || kind.factor == SIGNED)
         return 0;
-    return 8 * one < 1 << 15 && !by_halves(kind.factor) ? 8 : 4 * one < 1 << 15 ? 4 : 2;
+    return 8 * one < 1 << 15 && !by_halves(kind.factor) && kind.factor != APART ? 8
+           : 4 * one < 1 << 15                                                  ? 4
+                                                                                : 2;
 }
 
 /* The code of weight 0, as dots want codes. */
 INLINE int zero_of(const struct kind kind)
 {
-    return run_of(kind) == 0 ? SIGNED_ZERO : kind.table ? MXFP4_ZERO : kind.zero;
+    return run_of(kind) == 0 ? SIGNED_ZERO : kind.table ? TABLE_ZERO : kind.zero;
 }
 
 /* The table of nibbles as codes: unsigned where dots want them. */
 INLINE ivec table_of(const struct kind kind)
 {
     ivec table = kind.table ? sixteen(kind.table) : V(set1_epi8)(0);
-    return run_of(kind) ? V(add_epi8)(table, V(set1_epi8)(MXFP4_ZERO))
+    return run_of(kind) ? V(add_epi8)(table, V(set1_epi8)(TABLE_ZERO))
                         : BITS(xor)(table, V(set1_epi8)((char)SIGNED_ZERO));
 }
 
@@ -121,6 +123,12 @@ INLINE ivec word_of(const struct kind kind, const struct group *of, const int i,
     return of->words ? of->words->w[i][part] : word(kind, of->lines + 4 * VEC * part, i, of->table);
 }
 
+/* The sum of a token's words [from, to), all or a half. */
+INLINE int32_t sum_of_words(int32_t all, int32_t pair, const int from, const int to)
+{
+    return to - from == 8 ? all : from ? pair >> 16 : (int16_t)pair;
+}
+
 /* sum[t][part] += the products of words [from, to) with T tokens. A word serves all of them, and what is
  * broadcast of a token all parts. */
 #ifdef CT_DOT_VNNI
@@ -140,17 +148,18 @@ INLINE void planes_dot(ivec (*sum)[PARTS], const struct kind kind, const struct 
     }
 }
 
-/* value[t][part] = what the scales of the halves, if there are any, make of a group's products with T tokens,
- * as numbers: integers below 2^24 all the way. */
+/* value[t][part] = what the scales of the halves, if there are any, make of products of words [from, to) of a
+ * group, all or a half, with T tokens, as numbers: integers below 2^24 all the way. */
 INLINE void total(fvec (*value)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
-                  const int32_t *xsum, const int32_t *pair, const int lanes, const int T)
+                  const int32_t *xsum, const int32_t *pair, const int lanes, const int T, const int from,
+                  const int to)
 {
     const int zero = zero_of(kind);
     ivec sum[TILE][PARTS];
 
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) sum[t][p] =
-        V(set1_epi32)(-zero * (by_halves(kind.factor) ? (int16_t)pair[t] : xsum[t]));
-    planes_dot(sum, kind, of, q, lanes, T, 0, by_halves(kind.factor) ? 4 : 8);
+        V(set1_epi32)(-zero * sum_of_words(xsum[t], pair[t], from, by_halves(kind.factor) ? 4 : to));
+    planes_dot(sum, kind, of, q, lanes, T, from, by_halves(kind.factor) ? 4 : to);
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) value[t][p] =
         V(cvtepi32_ps)(sum[t][p]);
     if (!by_halves(kind.factor))
@@ -169,12 +178,12 @@ INLINE void total(fvec (*value)[PARTS], const struct kind kind, const struct gro
 
 /* Two words at a time, in 16 bits as long as a run allows. */
 INLINE void planes_dot(ivec (*sum)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
-                       const int lanes, const int T)
+                       const int lanes, const int T, const int from, const int to)
 {
     const int run = CT_MAX(run_of(kind), 1), step = run == 2 ? 2 : 1;
     ivec pairs[TILE][PARTS];
 
-    UNROLL for (int i = 0; i < 8; i += step)
+    UNROLL for (int i = from; i < to; i += step)
     {
         ivec w[2][PARTS], size[PARTS];
         UNROLL for (int p = 0; p < PARTS; p++)
@@ -204,7 +213,7 @@ INLINE void planes_dot(ivec (*sum)[PARTS], const struct kind kind, const struct 
                     continue;
                 two = V(madd_epi16)(pairs[t][p],
                                     by_halves(kind.factor) ? of->factors[p].scale[i / 4] : V(set1_epi16)(1));
-                sum[t][p] = i + step > run ? V(add_epi32)(sum[t][p], two) : two;
+                sum[t][p] = i + step - from > run ? V(add_epi32)(sum[t][p], two) : two;
                 PIN(sum[t][p]);
             }
         }
@@ -212,18 +221,19 @@ INLINE void planes_dot(ivec (*sum)[PARTS], const struct kind kind, const struct 
 }
 
 INLINE void total(fvec (*value)[PARTS], const struct kind kind, const struct group *of, const int8_t *q,
-                  const int32_t *xsum, const int32_t *pair, const int lanes, const int T)
+                  const int32_t *xsum, const int32_t *pair, const int lanes, const int T, const int from,
+                  const int to)
 {
     ivec sum[TILE][PARTS];
 
-    planes_dot(sum, kind, of, q, lanes, T);
+    planes_dot(sum, kind, of, q, lanes, T, from, to);
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++)
     {
         ivec all = sum[t][p];
         if (zero_of(kind) && by_halves(kind.factor))
             all = V(add_epi32)(all, V(madd_epi16)(of->factors[p].zero, V(set1_epi32)(pair[t])));
         else if (zero_of(kind))
-            all = V(sub_epi32)(all, V(set1_epi32)(zero_of(kind) * xsum[t]));
+            all = V(sub_epi32)(all, V(set1_epi32)(zero_of(kind) * sum_of_words(xsum[t], pair[t], from, to)));
         value[t][p] = V(cvtepi32_ps)(all);
     }
 }
@@ -239,7 +249,12 @@ INLINE void planes_group(fvec (*acc)[PARTS], const struct kind kind, const struc
     const int8_t *q = x->q + at * CT_GROUP * (size_t)lanes;
 
     fvec value[TILE][PARTS];
-    total(value, kind, of, q, sum, pair, lanes, T);
+    if (kind.factor == APART) { /* the first half has an addition of its own */
+        total(value, kind, of, q, sum, pair, lanes, T, 0, 4);
+        UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) acc[t][p] =
+            V(fmadd_ps)(value[t][p], V(mul_ps)(of->factors[p].f.ws, V(set1_ps)(scale[t])), acc[t][p]);
+    }
+    total(value, kind, of, q, sum, pair, lanes, T, kind.factor == APART ? 4 : 0, 8);
     AFTER(scale, value[T - 1][PARTS - 1]);
     UNROLL for (int t = 0; t < T; t++)
     {
@@ -247,7 +262,7 @@ INLINE void planes_group(fvec (*acc)[PARTS], const struct kind kind, const struc
         UNROLL for (int p = 0; p < PARTS; p++)
         {
             const struct group_factors *f = &of->factors[p].f;
-            fvec a = V(fmadd_ps)(value[t][p], V(mul_ps)(f->ws, s), acc[t][p]);
+            fvec a = V(fmadd_ps)(value[t][p], V(mul_ps)(kind.factor == APART ? f->m : f->ws, s), acc[t][p]);
             if (kind.factor == OWN_PAIR)
                 a = V(fmadd_ps)(f->m, xsum, a);
             if (kind.factor == PAIR || kind.factor == BLOCK)

@@ -30,7 +30,7 @@ INLINE ivec code_word(const struct kind kind, const uint8_t *lines, const int i)
 
 /* The factors of a group of a part. */
 struct group_factors {
-    fvec ws, m;           /* m: what is taken away times the sum; of OWN_PAIR added */
+    fvec ws, m;           /* m: what is taken away times the sum; of OWN_PAIR added; of APART the second ws */
     ivec scales, minimum; /* of halves, 16 bits each */
 };
 
@@ -40,6 +40,15 @@ INLINE fvec power(ivec e)
     const ivec one = V(set1_epi32)(1);
     ivec tiny = V(sllv_epi32)(V(set1_epi32)(0x00200000), V(min_epi32)(e, one));
     return as_floats(V(max_epi32)(tiny, V(slli_epi32)(V(sub_epi32)(e, one), 23)));
+}
+
+/* Half of E4M3 values, in bytes of lanes: as f16 their bits are 2^-7 of it. 0x7f is none, here 0. */
+INLINE fvec half_e4m3(ivec e)
+{
+    const ivec none =
+        V(sub_epi32)(V(set1_epi32)(0), V(min_epu32)(BITS(xor)(e, V(set1_epi32)(0x7f)), V(set1_epi32)(1)));
+    const ivec size = BITS(and)(BITS(and)(e, V(set1_epi32)(0x7f)), none);
+    return V(mul_ps)(low_halves(V(slli_epi32)(size, 7)), V(set1_ps)(128));
 }
 
 INLINE fvec bf16(const uint8_t *p)
@@ -68,6 +77,15 @@ INLINE struct group_factors group_factors(const struct kind kind, const uint8_t 
         f.ws = bf16(chunk + 2 * row);
         f.m = V(mul_ps)(bf16(chunk + 32 + 2 * row), f.ws);
         return f;
+    case WHOLE:
+        f.ws = halves(chunk + 2 * row);
+        return f;
+    case APART: {
+        const ivec pairs = words_unsigned(chunk + 2 * (CT_PANEL_ROWS * g + row));
+        f.ws = half_e4m3(BITS(and)(pairs, V(set1_epi32)(0xff)));
+        f.m = half_e4m3(V(srli_epi32)(pairs, 8));
+        return f;
+    }
     case SIGNED:
         f.ws =
             V(mul_ps)(halves(chunk + 2 * row), V(cvtepi32_ps)(bytes_signed(small + CT_PANEL_ROWS * g + row)));

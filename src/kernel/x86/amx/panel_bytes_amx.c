@@ -19,7 +19,7 @@ static const _Alignas(64) int32_t start[CT_PANEL_ROWS] = {
 /* ---- weights: [k/4][16][4] signed bytes ---- */
 
 /* Whether the scales of halves fit the bytes: 3 * 15 and -(-4 * -32), of which the sign is minus. Then a
- * group is one tile, else (Q6_K) two of 16 k. */
+ * group is one tile, else two of 16 k, as where halves stand apart. */
 INLINE bool scaled(const struct kind kind)
 {
     return by_halves(kind.factor) && kind.bits <= 3;
@@ -27,7 +27,7 @@ INLINE bool scaled(const struct kind kind)
 
 INLINE bool two_tiles(const struct kind kind)
 {
-    return by_halves(kind.factor) && !scaled(kind);
+    return (by_halves(kind.factor) && !scaled(kind)) || kind.factor == APART;
 }
 
 /* Bytes of products of each row's scale of a half: of 0, 1, 2, 3 where rows have four bytes. */
@@ -116,12 +116,17 @@ INLINE void add_group(__m512 *acc, const struct kind kind, int32_t (*const sums)
     const __m512 ws = minus ? _mm512_sub_ps(_mm512_setzero_ps(), f.ws) : f.ws;
     __m512 weight[2] = {ws, ws};
 
-    if (two_tiles(kind))
+    if (by_halves(kind.factor))
         UNROLL for (int half = 0; half < 2; half++) weight[half] = half_scale(f.scales, half);
     UNROLL for (int t = 0; t < TOKENS; t++)
     {
         const __m512 s = _mm512_set1_ps(x->scale[g * TOKENS + t]);
         __m512 v = sum_of(sums[0], t), to = acc[t];
+        if (kind.factor == APART) {
+            to = _mm512_fmadd_ps(v, _mm512_mul_ps(ws, s), to);
+            acc[t] = _mm512_fmadd_ps(sum_of(sums[1], t), _mm512_mul_ps(f.m, s), to);
+            continue;
+        }
         if (two_tiles(kind))
             v = _mm512_fmadd_ps(sum_of(sums[1], t), weight[1], _mm512_mul_ps(v, weight[0]));
         to = _mm512_fmadd_ps(v, _mm512_mul_ps(ws, s), to);
@@ -262,6 +267,11 @@ INLINE void panel_of_bytes(struct results to, const struct kind kind, const uint
     }
 }
 
+static const struct ct_tile_config of_groups = {
+    .palette = 1, .row_bytes = {64, 64, 64, 64, 32, 32, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 8, 8}};
+static const struct ct_tile_config of_halves = {
+    .palette = 1, .row_bytes = {64, 64, 64, 64, 16, 16, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 4, 4}};
+
 INLINE void project_bytes(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
                           int r1, const struct ct_prepared *p, const struct ahead *after)
 {
@@ -270,6 +280,11 @@ INLINE void project_bytes(float *out, size_t ldo, const struct kind kind, const 
     const size_t apart = w->row_bytes;
     struct results to = {.ldo = ldo, .scale = w->scale};
 
+    if (two_tiles(kind)) {
+        CT_TILE_CONFIG(&of_halves);
+    } else {
+        CT_TILE_CONFIG(&of_groups);
+    }
     for (int t = 0; t < p->n; t += many)
         for (int r = r0; r < r1; r += CT_PANEL_ROWS) {
             const bool again = t + many < p->n; /* the same rows follow, for other tokens */
@@ -284,21 +299,11 @@ INLINE void project_bytes(float *out, size_t ldo, const struct kind kind, const 
         }
 }
 
-static const struct ct_tile_config of_groups = {
-    .palette = 1, .row_bytes = {64, 64, 64, 64, 32, 32, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 8, 8}};
-static const struct ct_tile_config of_halves = {
-    .palette = 1, .row_bytes = {64, 64, 64, 64, 16, 16, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 4, 4}};
-
 void CT_NAME(ct_project_bytes)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                                const struct ct_prepared *p, const struct ct_panels_next *next)
 {
     const struct ahead after = ahead_of_call(next);
 
-    if (w->type == CT_Q6_K) {
-        CT_TILE_CONFIG(&of_halves);
-    } else {
-        CT_TILE_CONFIG(&of_groups);
-    }
     switch (w->type) {
 #define KIND(type, ...)                                                                                      \
     case type:                                                                                               \
