@@ -56,6 +56,23 @@ static void print_layers(const carat_model_info *m)
         out_print("  %-18s%d for each token and layer\n", "inputs of layers", m->ple_width);
 }
 
+/* What a file says of activations, which carat quantises by their own values. */
+static void print_input_scales(const struct subject *s)
+{
+    static const char ending[] = ".input_scale";
+    int n = 0;
+
+    for (int i = 0; i < carat_model_tensor_count(s->model); i++) {
+        carat_tensor_info t = {.size = sizeof t};
+        if (carat_model_get_tensor(s->model, i, &t, NULL) != CARAT_OK)
+            continue;
+        const size_t length = strlen(t.name);
+        n += length >= sizeof ending && strcmp(t.name + length + 1 - sizeof ending, ending) == 0;
+    }
+    if (n > 0)
+        out_print("  %-18s%d, not used\n", "input scales", n);
+}
+
 static void print_config(const struct subject *s)
 {
     const carat_model_info *m = &s->info;
@@ -85,6 +102,7 @@ static void print_config(const struct subject *s)
     out_print("  %-18s%s%s%s\n", "chat template", m->has_chat_template ? m->chat_template : "none",
               m->template_altered || *m->template_origin ? ", " : "",
               m->template_altered ? "altered: the built-in one replaces the file's" : m->template_origin);
+    print_input_scales(s);
     if (m->multimodal)
         out_print("  %-18sthere and not used\n", "vision tower");
 }

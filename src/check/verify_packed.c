@@ -64,7 +64,7 @@ static carat_status compare_weight(void *user, const char *slot, const char *ten
     snprintf(name, sizeof name, "%s.weight", slot);
     p.packed = ct_file_weight(p.file, name);
     if (*c->differs || !p.packed || p.packed->type != w->type || p.packed->dim[0] != w->rows ||
-        p.packed->dim[1] != w->cols) {
+        p.packed->dim[1] != w->cols || p.packed->scale != w->scale) {
         if (!*c->differs)
             memcpy(c->differs, name, sizeof name);
         return CARAT_OK;

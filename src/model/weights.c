@@ -83,24 +83,15 @@ static const struct slot model_slots[] = {
 };
 
 /* Of each expert: parts of tensors that hold them all, one behind the other, each with so many parts. */
-#define AT_EXPERT(field) offsetof(struct ct_expert, field)
+#define IN(field) offsetof(struct ct_expert, field)
 static const struct part {
     struct slot slot;
     const char *whole;
     int at, of;
 } parts[] = {
-    {{"ffn_gate_exps", AT_EXPERT(gate), true, CT_DIM_EXPERT_FFN, CT_DIM_HIDDEN, EXPERTS},
-     "ffn_gate_up_exps",
-     0,
-     2},
-    {{"ffn_up_exps", AT_EXPERT(up), true, CT_DIM_EXPERT_FFN, CT_DIM_HIDDEN, EXPERTS},
-     "ffn_gate_up_exps",
-     1,
-     2},
-    {{"ffn_down_exps", AT_EXPERT(down), true, CT_DIM_HIDDEN, CT_DIM_EXPERT_FFN, EXPERTS},
-     "ffn_down_exps",
-     0,
-     1},
+    {{"ffn_gate_exps", IN(gate), true, CT_DIM_EXPERT_FFN, CT_DIM_HIDDEN, EXPERTS}, "ffn_gate_up_exps", 0, 2},
+    {{"ffn_up_exps", IN(up), true, CT_DIM_EXPERT_FFN, CT_DIM_HIDDEN, EXPERTS}, "ffn_gate_up_exps", 1, 2},
+    {{"ffn_down_exps", IN(down), true, CT_DIM_HIDDEN, CT_DIM_EXPERT_FFN, EXPERTS}, "ffn_down_exps", 0, 1},
 };
 enum { PART_NAME = 32 };
 
@@ -279,13 +270,16 @@ static carat_status bind_slots(struct ct_binding *b, const void *of, const struc
     return CARAT_OK;
 }
 
-/* A tensor that has no slot and is not to be told of. */
-static void pass_over(struct ct_binding *b, const char *name)
+/* A tensor that has no slot and is not to be told of, nor a factor beside it. E_FORMAT: that is none. */
+static carat_status pass_over(struct ct_binding *b, const char *name)
 {
     const struct ct_tensor *t = b->container->counts_unused ? b->container->find(b->f, name) : NULL;
+    float unused;
 
-    if (t)
-        b->used[t - ct_file_tensor(b->f, 0)] = true;
+    if (!t)
+        return CARAT_OK;
+    b->used[t - ct_file_tensor(b->f, 0)] = true;
+    return b->container->factor ? b->container->factor(&unused, b, t) : CARAT_OK;
 }
 
 /* The tensor that holds a part of all experts of a layer, in its shape; *t is NULL when it is missing. */
@@ -328,7 +322,11 @@ static carat_status bind_part(struct ct_binding *b, struct ct_weight *w, const s
     one.n_dim = 2;
     one.dim[0] = dim_of(b->c, l, b->rows = p->slot.rows);
     one.dim[1] = dim_of(b->c, l, b->cols = p->slot.cols);
-    return ct_bind_matrix(b, w, &one, (int)one.dim[0], (int)one.dim[1]);
+    b->part = expert;
+    b->parts = l->n_expert;
+    CT_TRY(ct_bind_matrix(b, w, &one, (int)one.dim[0], (int)one.dim[1]));
+    b->part = b->parts = 0;
+    return CARAT_OK;
 }
 
 /* One tensor has a part of all experts; where they are packed, each part of each is one. */
@@ -367,23 +365,24 @@ static carat_status bind_experts(struct ct_binding *b, struct ct_layer *l, int l
 }
 
 /* K and V of a layer that reads another's are in many files all the same: they are dead. */
-static void pass_over_dead(struct ct_binding *b, int layer)
+static carat_status pass_over_dead(struct ct_binding *b, int layer)
 {
     char name[CT_TENSOR_NAME];
 
     if (b->c->layer[layer].kv_layer == layer)
-        return;
+        return CARAT_OK;
     for (const struct slot *s = slots; s < slots + CT_COUNT(slots); s++) {
         const bool of_kv = s->when == OWN_K || s->when == OWN_V || s->when == OWN_K_NORM;
         b->container->name(name, b->w, b->c, s->name, layer);
         if (of_kv)
-            pass_over(b, name);
+            CT_TRY(pass_over(b, name));
         const size_t n = strlen(name);
         for (const char *const *part = b->container->parts; of_kv && part && *part; part++) {
             snprintf(name + n, sizeof name - n, "%s", *part);
-            pass_over(b, name);
+            CT_TRY(pass_over(b, name));
         }
     }
+    return CARAT_OK;
 }
 
 static carat_status bind_embedding(struct ct_binding *b)
@@ -523,7 +522,7 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
         w->layer[i].c = c->layer[i];
         CT_TRY(bind_slots(&b, &w->layer[i], &c->layer[i], i));
         CT_TRY(bind_experts(&b, &w->layer[i], i));
-        pass_over_dead(&b, i);
+        CT_TRY(pass_over_dead(&b, i));
         share_weights(&w->layer[i]);
     }
     if (c->v_norms)
@@ -534,7 +533,7 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
         CT_TRY(bind_shares(&b));
     CT_TRY(check_missing(&b));
     CT_TRY(check_last_layer(&b));
-    pass_over(&b, CT_ROPE_FREQS);
+    CT_TRY(pass_over(&b, CT_ROPE_FREQS));
     count_unused(&b);
     return b.container->finish ? b.container->finish(&b) : CARAT_OK;
 }

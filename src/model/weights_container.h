@@ -44,6 +44,7 @@ struct ct_binding {
     char missing[512];                             /* the first names of others, for the message */
     int n_missing;                                 /* how many there are */
     enum ct_dim rows, cols;                        /* what the next shape is made of, for messages */
+    int part, parts; /* the matrix to bind is which of so many in its tensor; parts 0: the only one */
     carat_error *err;
 };
 
@@ -65,6 +66,9 @@ struct ct_container {
      * leaves its name NULL. E_FORMAT: what it is made of contradicts itself; E_MEMORY. NULL: there is none
      * such. */
     carat_status (*make)(struct ct_tensor *t, struct ct_binding *b, const char *slot, int layer);
+    /* The factor of a matrix that the tensor holds, where a tensor beside it says one; else *factor stays.
+     * E_FORMAT: it is none. NULL: there are none such. */
+    carat_status (*factor)(float *factor, struct ct_binding *b, const struct ct_tensor *t);
     bool counts_unused; /* tensors that no slot asks for are told of */
     bool prepared;      /* norms have Gemma's 1 added, and matrices lie in panels where their type can */
     /* When all slots are bound: what the file says of itself. NULL: nothing. */

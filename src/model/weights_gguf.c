@@ -4,6 +4,7 @@
  * written, and its configuration is that of its origin. */
 #include "model/weights_container.h"
 
+#include <float.h>
 #include <stdlib.h>
 
 static void packed_weight_name(char name[CT_TENSOR_NAME], const struct ct_weights *w,
@@ -17,16 +18,58 @@ static void packed_weight_name(char name[CT_TENSOR_NAME], const struct ct_weight
         snprintf(name, CT_TENSOR_NAME, "blk.%d.%s.weight", layer, slot);
 }
 
-/* The same, but that two vectors are called by the matrix that they go with. */
+/* Vectors that are called by the matrix that they go with: of the slot, of the tensor. */
+static const char *const named_beside[][2] = {{"ffn_gate_inp_scale", "ffn_gate_inp.scale"},
+                                              {"ffn_down_exps_scale", "ffn_down_exps.scale"}};
+
+/* The same, but for those. */
 static void gguf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
                              const char *slot, int layer)
 {
-    const char *const scale = strstr(slot, "_scale");
+    packed_weight_name(name, w, c, slot, layer);
+    for (size_t i = 0; i < CT_COUNT(named_beside); i++)
+        if (strcmp(slot, named_beside[i][0]) == 0)
+            snprintf(name, CT_TENSOR_NAME, "blk.%d.%s", layer, named_beside[i][1]);
+}
 
-    if (strcmp(slot, "ffn_gate_inp_scale") == 0 || strcmp(slot, "ffn_down_exps_scale") == 0)
-        snprintf(name, CT_TENSOR_NAME, "blk.%d.%.*s.scale", layer, (int)(scale - slot), slot);
-    else
-        packed_weight_name(name, w, c, slot, layer);
+/* The tensor beside t of that ending; NULL: there is none, or it has a slot. */
+static const struct ct_tensor *take_beside(struct ct_binding *b, const struct ct_tensor *t,
+                                           const char *ending)
+{
+    char name[CT_TENSOR_NAME];
+
+    snprintf(name, sizeof name, "%.*s%s", (int)(strlen(t->name) - strlen(".weight")), t->name, ending);
+    for (size_t i = 0; i < CT_COUNT(named_beside); i++)
+        if (strstr(name, named_beside[i][1]))
+            return NULL;
+    return ct_binding_take(b, name);
+}
+
+/* Files of NVFP4 have one for each matrix. What its activations would be divided by is for those who
+ * quantise them so. */
+static carat_status take_factor(float *factor, struct ct_binding *b, const struct ct_tensor *t)
+{
+    const struct ct_tensor *s = take_beside(b, t, ".scale");
+    const int n = CT_MAX(b->parts, 1);
+    char shape[96];
+
+    take_beside(b, t, ".input_scale");
+    if (!s)
+        return CARAT_OK;
+    if (s->type != CT_F32 || s->n_dim != 1 || s->dim[0] != n)
+        return ct_fail(
+            b->err, CARAT_E_FORMAT,
+            "%s: tensor %s at byte %llu has shape [%s] and type %s, expected [%d] of F32, the factor%s "
+            "of %s",
+            s->file, s->name, (unsigned long long)s->offset, ct_shape_text(s, shape), s->type_name, n,
+            n > 1 ? "s" : "", t->name);
+    memcpy(factor, s->data + (size_t)b->part * sizeof *factor, sizeof *factor);
+    if (!(*factor > 0 && *factor <= FLT_MAX))
+        return ct_fail(b->err, CARAT_E_FORMAT,
+                       "%s: tensor %s has %g at byte %llu, expected a positive number, the factor of %s",
+                       s->file, s->name, (double)*factor,
+                       (unsigned long long)s->offset + (unsigned long long)b->part * sizeof *factor, t->name);
+    return CARAT_OK;
 }
 
 float ct_embed_scale_bf16(float root, enum ct_type stored)
@@ -91,6 +134,7 @@ const struct ct_container ct_container_gguf = {
     .name = gguf_tensor_name,
     .find = ct_file_find,
     .make = make_tensor,
+    .factor = take_factor,
     .parts_apart = true,
     .counts_unused = true,
     .key = {[CT_DIM_ONE] = "1",

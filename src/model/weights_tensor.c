@@ -91,6 +91,8 @@ carat_status ct_bind_matrix(struct ct_binding *b, struct ct_weight *w, const str
                             int cols)
 {
     CT_TRY(ct_point_at(b, w, t, rows, cols));
+    if (b->container->factor)
+        CT_TRY(b->container->factor(&w->scale, b, t));
     b->w->bytes += t->size;
     b->w->n_parameter += (uint64_t)rows * (uint64_t)cols;
     return CARAT_OK;

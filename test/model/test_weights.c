@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_weights.c: a weight of a type that carat does not read is refused with its place, its type by name,
  * what is read, and what works instead; gate and up of experts are the same weights in one tensor and in two;
- * which tensors are told of as unused. Which types run, and missing or misshapen tensors, are left to
- * test_reference.c and test/cli/model/test_bad_gguf_model.c. */
+ * a factor in a tensor beside a matrix counts as if it were in that; which tensors are told of as unused.
+ * Which types run, and missing or misshapen tensors, are left to test_reference.c and
+ * test/cli/model/test_bad_gguf_model.c. */
 #include "cli/model/newer_gguf.h"
 
 #include "carat.h"
@@ -124,6 +125,110 @@ static void experts_have_two_forms(void **state)
     close_small(&apart);
 }
 
+/* ---- factors beside matrices ---- */
+
+/* The name of the tensor beside one, for ever. */
+static const char *beside(const char *name, const char *ending)
+{
+    static char names[1024][64];
+    static int n;
+    assert_true(n < (int)CT_COUNT(names));
+    snprintf(names[n], sizeof *names, "%.*s%s", (int)(strlen(name) - strlen(".weight")), name, ending);
+    return names[n++];
+}
+
+/* Values, or the factors of blocks, in [first, end) of the bytes times a power of two. */
+static void multiply(struct gguf_tensor *t, size_t first, size_t end, float times)
+{
+    const struct gguf_form f = gguf_form(t->type);
+    for (size_t i = first; i < end; i += f.bytes) {
+        uint8_t *const p = t->data.p + i + f.at;
+        float v;
+        uint16_t half;
+        memcpy(&v, p, 4);
+        memcpy(&half, p, 2);
+        v *= times;
+        half = t->type == T_BF16 ? ct_f32_to_bf16(ct_bf16_to_f32(half) * times)
+                                 : ct_f32_to_f16(ct_f16_to_f32(half) * times);
+        memcpy(p, t->type == T_F32 ? (const void *)&v : &half, t->type == T_F32 ? 4 : 2);
+    }
+}
+
+/* Each matrix takes part, but the router: no two have the same factors. folded: in the matrix itself. */
+static void add_factors(struct gguf *g, bool folded)
+{
+    const int n = g->n_tensor;
+    for (int i = 0; i < n; i++) {
+        struct gguf_tensor *t = &g->tensor[i];
+        const size_t parts = t->n_dim == 3 && strstr(t->name, "_exps.") ? EXPERTS4 : 1;
+        const bool named_so = strstr(t->name, "ffn_gate_inp") || strstr(t->name, "ffn_down_exps");
+        if (t->n_dim < 2 || named_so || strstr(t->name, "altup_router") || strstr(t->name, "_coef"))
+            continue;
+        float factor[EXPERTS4];
+        for (size_t k = 0; k < parts; k++) {
+            factor[k] = (float)(1u << ((size_t)i + k) % 3) * 0.5f;
+            if (folded)
+                multiply(t, k * t->data.n / parts, (k + 1) * t->data.n / parts, factor[k]);
+        }
+        if (folded)
+            continue;
+        const char *name = t->name;
+        gguf_add(g, beside(name, ".scale"), T_F32, parts, 0);
+        memcpy(g->tensor[g->n_tensor - 1].data.p, factor, parts * sizeof *factor);
+        gguf_add(g, beside(name, ".input_scale"), T_F32, parts, 0);
+    }
+}
+
+static void add_apart(struct gguf *g)
+{
+    add_factors(g, false);
+}
+
+static void add_folded(struct gguf *g)
+{
+    add_factors(g, true);
+}
+
+static void add_apart_of_apart(struct gguf *g)
+{
+    newer_apart(g);
+    add_factors(g, false);
+}
+
+static void add_folded_of_apart(struct gguf *g)
+{
+    newer_apart(g);
+    add_factors(g, true);
+}
+
+static void a_factor_beside_counts_as_if_folded(void **state)
+{
+    static const struct {
+        enum newer_form form;
+        void (*apart)(struct gguf *g), (*folded)(struct gguf *g);
+    } models[] = {{AS_E2B, add_apart, add_folded},
+                  {AS_31B, add_apart, add_folded},
+                  {AS_26B, add_apart, add_folded},
+                  {AS_26B, add_apart_of_apart, add_folded_of_apart},
+                  {AS_3N, add_apart, add_folded}};
+    (void)state;
+    for (size_t k = 0; k < CT_COUNT(models); k++) {
+        struct small apart = open_small(models[k].form, models[k].apart),
+                     folded = open_small(models[k].form, models[k].folded),
+                     plain = open_small(models[k].form, NULL), *const all[] = {&apart, &folded, &plain};
+        assert_int_equal(apart.model->weights.n_unused, 0);
+        for (int exact = 0; exact < 2; exact++) {
+            float logits[3][PIECES];
+            for (int i = 0; i < 3; i++)
+                logits_of(all[i], exact, logits[i]);
+            assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
+            assert_memory_not_equal(logits[0], logits[2], sizeof logits[0]);
+        }
+        for (int i = 0; i < 3; i++)
+            close_small(all[i]);
+    }
+}
+
 /* ---- tensors that nothing reads ---- */
 
 static void add_dead(struct gguf *g)
@@ -131,6 +236,8 @@ static void add_dead(struct gguf *g)
     gguf_add(g, "blk.2.attn_k.weight", T_Q4_0, HIDDEN, HEAD);
     gguf_add(g, "blk.2.attn_v.weight", T_Q4_0, HIDDEN, HEAD);
     gguf_add(g, "blk.2.attn_k_norm.weight", T_F32, HEAD, 0);
+    gguf_add(g, "blk.2.attn_k.scale", T_F32, 1, 0);
+    gguf_add(g, "blk.2.attn_k.input_scale", T_F32, 1, 0);
 }
 
 static void add_unknown(struct gguf *g)
@@ -155,6 +262,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(an_unread_type_is_refused_by_name),
                                        cmocka_unit_test(experts_have_two_forms),
+                                       cmocka_unit_test(a_factor_beside_counts_as_if_folded),
                                        cmocka_unit_test(dead_weights_are_not_told_of)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,32 @@
 #include "cli/bad.h"
 
 enum { U8, I8, U16, I16, U32, I32, F32, BOOL, STRING, ARRAY, U64, I64, F64 };
-enum { T_F32 = 0, T_F16 = 1, T_Q4_0 = 2, T_Q8_0 = 8, T_Q6_K = 14, T_BF16 = 30 };
-enum { HIDDEN = 64, HEADS = 2, HEAD = 32, FFN = 96, LAYERS = 2, PIECES = 6 + 256 + 40 };
+enum {
+    T_F32 = 0,
+    T_F16 = 1,
+    T_Q4_0 = 2,
+    T_Q8_0 = 8,
+    T_Q4_K = 12,
+    T_Q6_K = 14,
+    T_IQ2_XXS = 16,
+    T_IQ2_XS,
+    T_IQ3_XXS,
+    T_IQ1_S,
+    T_IQ4_NL,
+    T_IQ3_S,
+    T_IQ2_S,
+    T_IQ1_M = 29,
+    T_BF16 = 30,
+    T_TQ1_0 = 34,
+    T_TQ2_0,
+    T_NVFP4 = 40,
+    T_Q1_0,
+    T_Q2_0,
+};
+#ifndef GGUF_WIDTH
+#define GGUF_WIDTH 64 /* a test of types with blocks of 256 takes that */
+#endif
+enum { HIDDEN = GGUF_WIDTH, HEADS = 2, HEAD = HIDDEN / 2, FFN = 96, LAYERS = 2, PIECES = 6 + 256 + 40 };
 
 struct gguf_meta {
     char key[64];
@@ -29,7 +53,7 @@ struct gguf {
     size_t alignment;
     struct gguf_meta meta[56];
     int n_meta;
-    struct gguf_tensor tensor[128];
+    struct gguf_tensor tensor[192];
     int n_tensor;
 };
 
@@ -97,19 +121,63 @@ static inline uint32_t gguf_random(uint32_t *state)
 {
     return *state = *state * 1664525u + 1013904223u;
 }
-/* A block of a type that has scales: those are small powers of two, all other bits are random. */
-static inline void gguf_block(struct buf *b, uint32_t type, uint32_t *state)
+/* Blocks of types that have them: weights, bytes, where the factor of all is, and a small one in f16. */
+struct gguf_form {
+    uint32_t type, block, bytes, at;
+    uint16_t scale;
+};
+static inline struct gguf_form gguf_form(uint32_t type)
 {
-    const size_t codes = type == T_Q4_0 ? 16 : type == T_Q8_0 ? 32 : 192;
-    const uint16_t scale = type == T_Q4_0 ? 0x2400 : 0x1400; /* 2^-6, 2^-10 */
-    if (type != T_Q6_K)
-        put(b, &scale, 2);
-    for (size_t i = 0; i < codes; i++)
-        put(b, &(uint8_t){(uint8_t)(gguf_random(state) >> 24)}, 1);
-    for (int i = 0; i < 16 && type == T_Q6_K; i++)
-        put(b, &(uint8_t){(uint8_t)(1 + i % 4)}, 1);
-    if (type == T_Q6_K)
-        put(b, &scale, 2);
+    static const struct gguf_form forms[] = {
+        {T_Q4_0, 32, 18, 0, 0x2400},     {T_Q8_0, 32, 34, 0, 0x1400},     {T_Q4_K, 256, 144, 0, 0x0c00},
+        {T_Q6_K, 256, 210, 208, 0x1400}, {T_IQ2_XXS, 256, 66, 0, 0x1000}, {T_IQ2_XS, 256, 74, 0, 0x1000},
+        {T_IQ2_S, 256, 82, 0, 0x1000},   {T_IQ3_XXS, 256, 98, 0, 0x0c00}, {T_IQ3_S, 256, 110, 0, 0x0c00},
+        {T_IQ1_S, 256, 50, 0, 0x1c00},   {T_IQ1_M, 256, 56, 48, 0x1c00},  {T_IQ4_NL, 32, 18, 0, 0x1000},
+        {T_TQ1_0, 256, 54, 52, 0x2800},  {T_TQ2_0, 256, 66, 64, 0x2800},  {T_Q1_0, 128, 18, 0, 0x2800},
+        {T_Q2_0, 64, 18, 0, 0x2800},     {T_NVFP4, 64, 36, 0, 0x0808},
+    };
+    for (size_t i = 0; i < CT_COUNT(forms); i++)
+        if (forms[i].type == type)
+            return forms[i];
+    return (struct gguf_form){type, 1, type == T_F32 ? 4 : 2, 0, 0};
+}
+/* All but factors is random. */
+static inline void gguf_block(struct buf *b, const struct gguf_form *f, uint32_t *state)
+{
+    uint8_t block[256];
+    for (uint32_t i = 0; i < f->bytes; i++)
+        if (i < f->at || i > f->at + 1 || f->type == T_IQ1_M)
+            block[i] = (uint8_t)(gguf_random(state) >> 24);
+    memcpy(block + f->at, &f->scale, f->type == T_IQ1_M ? 0 : 2);
+    for (int i = 0; i < 4 && f->type == T_IQ1_M; i++) /* four bits of it on top of each scale */
+        block[49 + 2 * i] = (uint8_t)((block[49 + 2 * i] & 15) | (f->scale >> 4 * i & 15) << 4);
+    for (int i = 0; i < 16 && f->type == T_Q6_K; i++)
+        block[192 + i] = (uint8_t)(1 + i % 4);
+    if (f->type == T_Q4_K)
+        memcpy(block + 2, &f->scale, 2);
+    if (f->type == T_NVFP4)
+        memcpy(block + 2, &f->scale, 2);
+    put(b, block, f->bytes);
+}
+/* Fills a tensor. */
+static inline void gguf_fill(struct gguf_tensor *t, uint32_t type, uint32_t random)
+{
+    const struct gguf_form form = gguf_form(type);
+    uint64_t n = 1;
+    t->type = type;
+    t->data.n = 0;
+    for (uint32_t i = 0; i < t->n_dim; i++)
+        n *= t->dim[i];
+    assert_int_equal(t->dim[0] % form.block, 0);
+    for (uint64_t i = 0; i < n; i += form.block) {
+        if (form.block > 1) {
+            gguf_block(&t->data, &form, &random);
+            continue;
+        }
+        float v = (t->n_dim > 1 ? 0 : 1) + (float)((int)(gguf_random(&random) >> 24) - 128) * 0x1p-10f;
+        uint16_t half = type == T_F16 ? ct_f32_to_f16(v) : ct_f32_to_bf16(v);
+        put(&t->data, type == T_F32 ? (const void *)&v : &half, form.bytes);
+    }
 }
 /* Small values of both signs that differ from tensor to tensor; norm vectors are near 1. */
 static inline void gguf_add(struct gguf *g, const char *name, uint32_t type, uint64_t cols, uint64_t rows)
@@ -118,17 +186,7 @@ static inline void gguf_add(struct gguf *g, const char *name, uint32_t type, uin
     struct gguf_tensor *t = &g->tensor[g->n_tensor++];
     *t = (struct gguf_tensor){
         .name = name, .n_dim = rows ? 2 : 1, .type = type, .dim = {cols, rows, 1, 1, 1, 1, 1, 1}};
-    const uint64_t block = type == T_Q6_K ? 256 : type == T_Q4_0 || type == T_Q8_0 ? 32 : 1;
-    uint32_t random = (uint32_t)g->n_tensor * 2654435761u;
-    for (uint64_t i = 0; i < cols * (rows ? rows : 1); i += block) {
-        if (block > 1) {
-            gguf_block(&t->data, type, &random);
-            continue;
-        }
-        float v = (rows ? 0 : 1) + (float)((int)(gguf_random(&random) >> 24) - 128) * 0x1p-10f;
-        uint16_t half = type == T_F16 ? ct_f32_to_f16(v) : ct_f32_to_bf16(v);
-        put(&t->data, type == T_F32 ? (const void *)&v : &half, type == T_F32 ? 4 : 2);
-    }
+    gguf_fill(t, type, (uint32_t)g->n_tensor * 2654435761u);
 }
 static inline void gguf_remove(struct gguf *g, const char *name)
 {
