@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verify_weights.c: reads every weight of a model once: its values must be finite, and its bytes make the
- * content hash (checkpoint/content.c). */
+/* verify_weights.c: reads every weight of a model once: its values must be finite, its bytes such as encoders
+ * make, and they make the content hash (checkpoint/content.c). */
 #include "check/verify.h"
 
 #include <stdio.h>
@@ -12,10 +12,18 @@ enum {
     MOST_NAMED = 3, /* tensors with values that are not finite, in one message */
 };
 
-/* Values of a chunk that are not finite. */
-struct found {
+/* What there is of something in a chunk. */
+struct count {
     int row, col; /* of the first */
-    size_t bad;   /* how many there are */
+    size_t n;
+};
+
+struct found {
+    struct count bad; /* values that are not finite */
+    struct count odd; /* blocks with a byte that no encoder makes */
+    int at;           /* the first of those bytes in its block */
+    uint8_t byte;
+    const char *expected;
 };
 
 struct scan {
@@ -43,15 +51,33 @@ static carat_status begin_scan(struct scan *s, carat_error *err)
     return s->found && s->values ? CARAT_OK : ct_no_memory(err, "the values of a row");
 }
 
-static void note_bad(struct found *c, int row, const float *x, int n)
+static bool note(struct count *c, int row, int col)
 {
-    for (int i = 0; i < n; i++) {
-        if ((ct_f32_bits(x[i]) & 0x7f800000u) != 0x7f800000u)
+    if (c->n++ > 0)
+        return false;
+    c->row = row;
+    c->col = col;
+    return true;
+}
+
+static void note_bad(struct count *c, int row, const float *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        if ((ct_f32_bits(x[i]) & 0x7f800000u) == 0x7f800000u)
+            note(c, row, i);
+}
+
+static void note_odd(struct found *f, int row, enum ct_type type, const uint8_t *blocks, int n)
+{
+    const struct ct_type_info *t = ct_type_info(type);
+
+    for (int i = 0, at; i < n; i += t->block, blocks += t->bytes) {
+        const char *expected = ct_odd_byte(type, blocks, &at);
+        if (!expected || !note(&f->odd, row, i))
             continue;
-        if (c->bad++ == 0) {
-            c->row = row;
-            c->col = i;
-        }
+        f->at = at;
+        f->byte = blocks[at];
+        f->expected = expected;
     }
 }
 
@@ -64,7 +90,9 @@ static void look_at_rows(void *user, int chunk, int r0, const struct ct_weight *
     for (int r = 0; r < rows->rows; r++) {
         k->dequantize_row(values, rows, r, scratch);
         if (!k->finite(values, (size_t)rows->cols))
-            note_bad(&s->found[chunk], r0 + r, values, rows->cols);
+            note_bad(&s->found[chunk].bad, r0 + r, values, rows->cols);
+        note_odd(&s->found[chunk], r0 + r, rows->type,
+                 (const uint8_t *)rows->data + (size_t)r * rows->row_bytes, rows->cols);
     }
 }
 
@@ -83,14 +111,42 @@ static void read_chunk(void *arg, int item, int thread)
 
 /* ---- what was found ---- */
 
-/* Where in its file a value is. */
-static void say_offset(const struct scan *s, const struct ct_content_slot *slot, const struct found *found)
+/* Where in its file a value, or a byte of its block, is. */
+static void say_offset(const struct scan *s, const struct ct_content_slot *slot, const struct count *first,
+                       int at)
 {
-    const struct ct_value_place p = ct_value_place(s->v->model->file, slot, found->row, found->col);
+    const struct ct_value_place p = ct_value_place(s->v->model->file, slot, first->row, first->col);
 
     if (p.tensor)
         ct_verify_say(s->v, " (%s of %s, byte %llu of %s)", p.unit, p.tensor->name,
-                      (unsigned long long)p.offset, p.tensor->file);
+                      (unsigned long long)p.offset + (unsigned long long)at, p.tensor->file);
+}
+
+static void add(struct count *all, const struct count *more)
+{
+    const size_t n = all->n + more->n;
+
+    if (all->n == 0)
+        *all = *more;
+    all->n = n;
+}
+
+/* Of a slot's chunks: the first one's places, and how many there are. */
+static struct found sum_up(const struct scan *s, const struct ct_content_slot *p)
+{
+    struct found all = {{0}, {0}, 0, 0, NULL};
+
+    for (int c = p->chunk; c < p->chunk + p->n; c++) {
+        const struct found *f = &s->found[c];
+        if (all.odd.n == 0) {
+            all.at = f->at;
+            all.byte = f->byte;
+            all.expected = f->expected;
+        }
+        add(&all.bad, &f->bad);
+        add(&all.odd, &f->odd);
+    }
+    return all;
 }
 
 static void judge(struct scan *s, int *verdict)
@@ -99,20 +155,24 @@ static void judge(struct scan *s, int *verdict)
 
     for (int i = 0; i < s->content.n_slot; i++) {
         const struct ct_content_slot *p = &s->content.slot[i];
-        const struct found *first = NULL;
-        size_t here = 0;
-        for (int c = p->chunk; c < p->chunk + p->n; c++) {
-            first = !first && s->found[c].bad ? &s->found[c] : first;
-            here += s->found[c].bad;
-        }
+        const struct found all = sum_up(s, p);
+        const size_t here = all.bad.n + all.odd.n;
         bad += here;
         tensors += here > 0;
         if (here == 0 || tensors > MOST_NAMED)
             continue;
-        ct_verify_say(s->v, "%s%s has %zu that %s NaN or infinite, the first in row %d, column %d",
-                      tensors > 1 ? "; " : "", p->name, here, here == 1 ? "is" : "are", first->row,
-                      first->col);
-        say_offset(s, p, first);
+        ct_verify_say(s->v, "%s%s has ", tensors > 1 ? "; " : "", p->name);
+        if (all.bad.n > 0) {
+            ct_verify_say(s->v, "%zu that %s NaN or infinite, the first in row %d, column %d", all.bad.n,
+                          all.bad.n == 1 ? "is" : "are", all.bad.row, all.bad.col);
+            say_offset(s, p, &all.bad, 0);
+            continue;
+        }
+        ct_verify_say(s->v, "%zu block%s that no encoder of %s makes, the first in row %d, column %d",
+                      all.odd.n, all.odd.n == 1 ? "" : "s", ct_type_info(p->w->type)->name, all.odd.row,
+                      all.odd.col);
+        say_offset(s, p, &all.odd, all.at);
+        ct_verify_say(s->v, ": a byte is 0x%02x, expected %s", all.byte, all.expected);
     }
     if (tensors > MOST_NAMED)
         ct_verify_say(s->v, "; and %zu more weights have such values", tensors - MOST_NAMED);

@@ -78,6 +78,9 @@ const struct ct_type_info *ct_type_info(enum ct_type type);
 extern const int8_t ct_iq4_values[16], ct_mxfp4_values[16], ct_q1_values[16];
 /* n elements (a multiple of the block) to float32 by the format's formula, bit for bit. */
 void ct_dequantize(enum ct_type type, float *out, const void *blocks, size_t n);
+/* A byte of a block that has a value, though no encoder makes it: *at is the first one's place. Returns what
+ * it should be, in words; NULL: there is none such. */
+const char *ct_odd_byte(enum ct_type type, const uint8_t *block, int *at);
 /* The first n <= 256 elements of a NUQ block as SFP codes, exactly; reads the 16 centres and (n + 1) / 2
  * bytes. */
 void ct_nuq_to_sfp(uint8_t *codes, const void *block, size_t n);

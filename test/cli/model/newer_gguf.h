@@ -11,7 +11,7 @@
 /* Layers 1 and 3 are global, in Gemma 4 with heads of HEAD4, of which TURNING pairs turn. In Gemma 3n the
  * table of inputs ends in rows of zeros, for ids that are no text. */
 enum { LAYERS4 = 4, HEAD4 = 64, PLE = 64, TURNING = 6, LAUREL = 32, NO_TEXT = 40 };
-enum { EXPERTS4 = 4, USED4 = 2, EXPERT_FFN = 32 };
+enum { EXPERTS4 = 4, USED4 = 2, EXPERT_FFN = HIDDEN / 2 };
 
 enum newer_form { AS_E2B, AS_31B, AS_26B, AS_3N };
 
