@@ -69,6 +69,8 @@ static const uint32_t types[] = {T_IQ1_S, T_IQ1_M, T_IQ2_XXS, T_IQ2_XS, T_IQ2_S,
 static void mix(struct gguf *g, size_t first)
 {
     size_t at = first;
+    gguf_add(g, "blk.1.attn_k.scale", T_F32, 1, 0); /* of NVFP4 in one of the models */
+    gguf_add(g, "blk.0.ffn_down.scale", T_F32, 1, 0);
     for (int i = 0; i < g->n_tensor; i++) {
         struct gguf_tensor *t = &g->tensor[i];
         if (t->n_dim < 2 || strstr(t->name, "ffn_gate_inp"))

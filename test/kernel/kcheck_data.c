@@ -149,6 +149,16 @@ static const struct factors {
     [CT_Q6_K] = ONE(q6_k),
     [CT_IQ4_NL] = ONE(iq4_nl),
     [CT_IQ4_XS] = ONE(iq4_xs),
+    [CT_IQ2_XXS] = ONE(iq2_xxs),
+    [CT_IQ2_XS] = ONE(iq2_xs),
+    [CT_IQ2_S] = ONE(iq2_s),
+    [CT_IQ3_XXS] = ONE(iq3_xxs),
+    [CT_IQ3_S] = ONE(iq3_s),
+    [CT_IQ1_S] = ONE(iq1_s),
+    [CT_TQ1_0] = ONE(tq1_0),
+    [CT_TQ2_0] = ONE(tq2_0),
+    [CT_Q1_0] = ONE(q1_0),
+    [CT_Q2_0] = ONE(q2_0),
     [CT_I8] = {2, {offsetof(struct ct_block_i8, scale), offsetof(struct ct_block_i8, zero)}, true},
 #undef ONE
 #undef TWO
@@ -171,9 +181,17 @@ static void fill_plain(struct kcheck *c, enum ct_type type, uint8_t *data, size_
                       : kc_uniform(c, -1, 1));
 }
 
+/* The bits of an IQ1_M block's factor are spread over its scales, four on top of each. */
+static void spread_factor(struct ct_block_iq1_m *b, uint16_t d)
+{
+    for (int i = 0; i < 4; i++)
+        b->scale[i] = (uint16_t)((b->scale[i] & 0xfff) | (d >> 4 * i & 15) << 12);
+}
+
 static void fill_blocks(struct kcheck *c, enum ct_type type, uint8_t *data, size_t bytes, enum kc_bits bits)
 {
     static const uint8_t codes[] = {0x00, 0x80, 0xff, 0x7f, 0x88, 0x0f, 0xf0, 0x81};
+    static const uint8_t scales[] = {0, 1, 7, 8, 0x7e, 0x7f, 0xff}; /* of NVFP4 */
     static const uint16_t halves[] = {0, 0x8000, 1, 0x3ff, 0x8001, 0x400, 0x7bff, 0xfbff, 0x3c00};
     const struct factors *f = &factors[type];
     size_t block = (size_t)ct_type_info(type)->bytes;
@@ -189,6 +207,13 @@ static void fill_blocks(struct kcheck *c, enum ct_type type, uint8_t *data, size
                 h = halves[kc_below(c, (int)CT_COUNT(halves))];
             memcpy(b + f->at[i], &h, 2);
         }
+        if (type == CT_IQ1_M)
+            spread_factor((struct ct_block_iq1_m *)b, bits == KC_EXTREME_FACTORS
+                                                          ? halves[kc_below(c, (int)CT_COUNT(halves))]
+                                                          : ct_f32_to_f16(kc_uniform(c, -0.1f, 0.1f)));
+        for (int i = 0; type == CT_NVFP4 && i < 4; i++)
+            b[i] = bits == KC_EXTREME_FACTORS ? scales[kc_below(c, (int)CT_COUNT(scales))]
+                                              : (uint8_t)(8 + kc_below(c, 64));
         if (type == CT_MXFP4)
             b[0] = (uint8_t)(bits == KC_EXTREME_FACTORS ? 255 * kc_below(c, 2) + kc_below(c, 2)
                                                         : 120 + kc_below(c, 10));
