@@ -155,6 +155,25 @@ static void i8_values(void **state)
     }
 }
 
+/* The scales of NVFP4 at their ends: 0x7f is none and counts as 0, the eighth bit says nothing. */
+static void scales_of_nvfp4(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t code;
+        float scale; /* half of it, as the table has values twice */
+    } c[] = {{0x00, 0},   {0x01, 0x1p-10f}, {0x07, 7 * 0x1p-10f}, {0x08, 0x1p-7f},
+             {0x7e, 224}, {0x7f, 0},        {0xb8, 0.5f}};
+    for (size_t i = 0; i < CT_COUNT(c); i++) {
+        uint8_t block[36] = {c[i].code, 0x38, 0x38, 0x38};
+        float out[64];
+        memset(block + 4, 0x11, 32);
+        ct_dequantize(CT_NVFP4, out, block, 64);
+        for (int k = 0; k < 64; k++)
+            assert_true(out[k] == (k < 16 ? c[i].scale : 0.5f));
+    }
+}
+
 /* Whatever the bits, a sum of 32 products with activations of at most 127 is below 2^24, so its conversion to
  * float is exact; the worst activations have the signs of the weights. */
 static void integers_stay_exact(void **state)
@@ -289,6 +308,7 @@ int main(void)
         cmocka_unit_test(sfp_codes),
         cmocka_unit_test(nuq_is_sfp),
         cmocka_unit_test(i8_values),
+        cmocka_unit_test(scales_of_nvfp4),
         cmocka_unit_test(integers_stay_exact),
         cmocka_unit_test(plain_types),
         cmocka_unit_test(tables),
