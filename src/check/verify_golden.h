@@ -18,6 +18,7 @@ struct ct_golden {
     const char *text;                    /* must come back as it is, whatever the vocabulary */
     int flags;                           /* that the ids were made with */
     const int32_t *ids[CT_VOCABULARIES]; /* ended by -1; NULL: none are known */
+    const char *control; /* token that members which share a vocabulary may lack, who then skip it; or NULL */
 };
 extern const struct ct_golden ct_golden[];
 extern const int ct_golden_count;

@@ -575,6 +575,7 @@ static void real_vocabularies_are_known(void **state)
     } rows[] = {
         {"gemma3", "the vocabulary of Gemma 3", "\"d\",\n        \"on\"\n", "\"d\",\n        \"en\"\n"},
         {"gemma", "the vocabulary of Gemma 1 and 2", "\"d on\"", "\"d en\""},
+        {"gemma4", "the vocabulary of Gemma 3 and 4", "[\"d\", \"on\"]", "[\"d\", \"en\"]"},
     };
     if (!shared_vectors(shared))
         return;
@@ -594,7 +595,7 @@ static void real_vocabularies_are_known(void **state)
         detail_of(r, "tokenizer", 1);
         const char *detail = detail_of(r, "vocabulary", 1);
         holds(detail, rows[i].name);
-        holds(detail, " texts give the reference's ids");
+        holds(detail, ": 17 texts give the reference's ids");
         free(r);
         r = with_tokenizer(json, n, rows[i].from, rows[i].to);
         detail_of(r, "tokenizer", 1);
