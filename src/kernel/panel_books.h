@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* panel_books.h: chunks of the types whose panels keep numbers of entries (IQ1 to IQ3) or digits (TQ1_0),
  * looked up: the bytes of their weights but for signs, and factors, for all rows of a chunk at once, in
- * plain C for every architecture. Loads of whole entries from tables in the first cache win over gathers.
- * What vectors make of it: x86/plane_groups.h, arm/panel_neon.c. Where the numbers lie: layout/panel.h. */
+ * plain C for every architecture: whole entries are loaded from tables that the first cache holds. What
+ * vectors make of it: x86/plane_groups.h, arm/panel_neon.c. Where the numbers lie: layout/panel.h. */
 #ifndef CT_PANEL_BOOKS_H
 #define CT_PANEL_BOOKS_H
 
