@@ -19,22 +19,9 @@ enum factor {
     SIGNED,   /* d * signed scale */
     EXPONENT, /* 2^(e - 128) */
     WHOLE,    /* d */
-    ODD,      /* d and a scale for each half, of a chunk looked up */
     APART,    /* half an E4M3 for each half, which has a sum of its own */
     BLOCK,    /* scale, zero * scale */
 };
-
-/* How a panel of numbers is read: panel_books.h. */
-struct book {
-    enum ct_type type;
-    int stride; /* bytes of lines of a group; 0: no such panel */
-    int entry;  /* weights of an entry */
-    float unit; /* what d is multiplied by */
-};
-#define NO_BOOK                                                                                              \
-    {                                                                                                        \
-        CT_F32, 0, 0, 0                                                                                      \
-    }
 
 /* A kind of panel, constant where it is used. */
 struct kind {
@@ -44,52 +31,38 @@ struct kind {
     int groups;          /* in a chunk */
     int header;          /* bytes before its lines */
     const int8_t *table; /* what codes stand for, NULL: themselves */
-    struct book book;
 };
 
 /* KIND(type, members of struct kind): those whose lines are bytes or nibbles, and those in planes. */
 #define CT_KINDS_OF_LINES(KIND)                                                                              \
-    KIND(CT_Q8_0, 8, OWN, 128, 2, 64, NULL, NO_BOOK)                                                         \
-    KIND(CT_Q4_0, 4, OWN, 8, 2, 64, NULL, NO_BOOK)                                                           \
-    KIND(CT_Q4_1, 4, OWN_PAIR, 0, 2, 128, NULL, NO_BOOK)                                                     \
-    KIND(CT_IQ4_NL, 4, OWN, 0, 2, 64, ct_iq4_values, NO_BOOK)
+    KIND(CT_Q8_0, 8, OWN, 128, 2, 64, NULL)                                                                  \
+    KIND(CT_Q4_0, 4, OWN, 8, 2, 64, NULL)                                                                    \
+    KIND(CT_Q4_1, 4, OWN_PAIR, 0, 2, 128, NULL)                                                              \
+    KIND(CT_IQ4_NL, 4, OWN, 0, 2, 64, ct_iq4_values)
 #define CT_KINDS_OF_PLANES(KIND)                                                                             \
-    KIND(CT_Q5_0, 5, OWN, 16, 2, 64, NULL, NO_BOOK)                                                          \
-    KIND(CT_Q5_1, 5, OWN_PAIR, 0, 1, 64, NULL, NO_BOOK)                                                      \
-    KIND(CT_Q2_K, 2, NIBBLES, 0, 8, 320, NULL, NO_BOOK)                                                      \
-    KIND(CT_Q3_K, 3, HALVES, 4, 8, 320, NULL, NO_BOOK)                                                       \
-    KIND(CT_Q4_K, 4, PAIR, 0, 8, 320, NULL, NO_BOOK)                                                         \
-    KIND(CT_Q5_K, 5, PAIR, 0, 8, 320, NULL, NO_BOOK)                                                         \
-    KIND(CT_Q6_K, 6, HALVES, 32, 8, 320, NULL, NO_BOOK)                                                      \
-    KIND(CT_IQ4_XS, 4, SIGNED, 0, 8, 192, ct_iq4_values, NO_BOOK)                                            \
-    KIND(CT_MXFP4, 4, EXPONENT, 0, 4, 64, ct_mxfp4_values, NO_BOOK)                                          \
-    KIND(CT_TQ2_0, 2, WHOLE, 1, 8, 64, NULL, NO_BOOK)                                                        \
-    KIND(CT_Q1_0, 1, WHOLE, 0, 4, 32, ct_q1_values, NO_BOOK)                                                 \
-    KIND(CT_Q2_0, 2, WHOLE, 1, 2, 32, NULL, NO_BOOK)                                                         \
-    KIND(CT_NVFP4, 4, APART, 0, 2, 64, ct_mxfp4_values, NO_BOOK)                                             \
-    KIND(CT_I8, 8, BLOCK, 128, 4, 64, NULL, NO_BOOK)
-
-/* Numbers of entries, which stand for signed bytes, and digits. */
-#define CT_BOOK(KIND, name, header, stride, entry, unit)                                                     \
-    KIND(CT_##name, 8, ODD, 0, 8, header, NULL, {CT_##name, stride, entry, unit})
-#define CT_KINDS_OF_BOOKS(KIND)                                                                              \
-    CT_BOOK(KIND, IQ2_XXS, 64, 128, 8, 0.125f)                                                               \
-    CT_BOOK(KIND, IQ2_XS, 64, 144, 8, 0.125f)                                                                \
-    CT_BOOK(KIND, IQ2_S, 64, 160, 8, 0.125f)                                                                 \
-    CT_BOOK(KIND, IQ3_XXS, 64, 192, 4, 0.25f)                                                                \
-    CT_BOOK(KIND, IQ3_S, 128, 208, 4, 1)                                                                     \
-    CT_BOOK(KIND, IQ1_S, 64, 96, 8, 0.125f)                                                                  \
-    CT_BOOK(KIND, IQ1_M, 128, 96, 8, 0.125f)                                                                 \
-    KIND(CT_TQ1_0, 2, WHOLE, 1, 8, 64, NULL, {CT_TQ1_0, 104, 1, 1})
+    KIND(CT_Q5_0, 5, OWN, 16, 2, 64, NULL)                                                                   \
+    KIND(CT_Q5_1, 5, OWN_PAIR, 0, 1, 64, NULL)                                                               \
+    KIND(CT_Q2_K, 2, NIBBLES, 0, 8, 320, NULL)                                                               \
+    KIND(CT_Q3_K, 3, HALVES, 4, 8, 320, NULL)                                                                \
+    KIND(CT_Q4_K, 4, PAIR, 0, 8, 320, NULL)                                                                  \
+    KIND(CT_Q5_K, 5, PAIR, 0, 8, 320, NULL)                                                                  \
+    KIND(CT_Q6_K, 6, HALVES, 32, 8, 320, NULL)                                                               \
+    KIND(CT_IQ4_XS, 4, SIGNED, 0, 8, 192, ct_iq4_values)                                                     \
+    KIND(CT_MXFP4, 4, EXPONENT, 0, 4, 64, ct_mxfp4_values)                                                   \
+    KIND(CT_TQ2_0, 2, WHOLE, 1, 8, 64, NULL)                                                                 \
+    KIND(CT_Q1_0, 1, WHOLE, 0, 4, 32, ct_q1_values)                                                          \
+    KIND(CT_Q2_0, 2, WHOLE, 1, 2, 32, NULL)                                                                  \
+    KIND(CT_NVFP4, 4, APART, 0, 2, 64, ct_mxfp4_values)                                                      \
+    KIND(CT_I8, 8, BLOCK, 128, 4, 64, NULL)
 
 INLINE bool by_halves(const enum factor factor)
 {
-    return factor == HALVES || factor == NIBBLES || factor == ODD;
+    return factor == HALVES || factor == NIBBLES;
 }
 
 INLINE int group_bytes(const struct kind kind)
 {
-    return kind.book.stride ? kind.book.stride : 64 * kind.bits;
+    return 64 * kind.bits;
 }
 
 INLINE int chunk_bytes(const struct kind kind)

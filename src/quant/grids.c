@@ -4,8 +4,6 @@
  * compares. How an entry is stored here: grids.h; what blocks do with it: quant.c. */
 #include "quant/grids.h"
 
-#include <pthread.h>
-
 const int8_t ct_levels_iq2[4] = {8, 25, 43, 0}; /* the last is in no entry */
 const int8_t ct_levels_iq3_xxs[8] = {4, 12, 20, 28, 36, 44, 52, 62};
 const int8_t ct_levels_iq3_s[8] = {1, 3, 5, 7, 9, 11, 13, 15};
@@ -383,33 +381,3 @@ const uint16_t ct_grid_iq1[2048] = {
     0xaa00, 0xaa02, 0xaa08, 0xaa0a, 0xaa20, 0xaa22, 0xaa28, 0xaa2a, 0xaa51, 0xaa54, 0xaa56, 0xaa80, 0xaa82,
     0xaa88, 0xaa8a, 0xaa95, 0xaaa0, 0xaaa2, 0xaaa8, 0xaaaa,
 };
-
-static struct ct_books books;
-
-static void make_book(int8_t *to, const uint16_t *grid, int entries, int size, const int8_t *levels)
-{
-    const int bits = 16 / size - (size == 4); /* 2, or 3 */
-
-    for (int i = 0; i < entries * size; i++)
-        to[i] = levels[grid[i / size] >> bits * (i % size) & ((1 << bits) - 1)];
-}
-
-static void make_books(void)
-{
-    static const int8_t eighths[4] = {-8, 0, 8, 0};
-
-    make_book(books.iq2_xxs[0], ct_grid_iq2_xxs, 256, 8, ct_levels_iq2);
-    make_book(books.iq2_xs[0], ct_grid_iq2_xs, 512, 8, ct_levels_iq2);
-    make_book(books.iq2_s[0], ct_grid_iq2_s, 1024, 8, ct_levels_iq2);
-    make_book(books.iq1[0], ct_grid_iq1, 2048, 8, eighths);
-    make_book(books.iq3_xxs[0], ct_grid_iq3_xxs, 256, 4, ct_levels_iq3_xxs);
-    make_book(books.iq3_s[0], ct_grid_iq3_s, 512, 4, ct_levels_iq3_s);
-}
-
-const struct ct_books *ct_books(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, make_books);
-    return &books;
-}

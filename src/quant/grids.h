@@ -13,15 +13,6 @@ extern const uint16_t ct_grid_iq3_xxs[256], ct_grid_iq3_s[512];
 /* 8 weights of 2 bits each: levels -1, 0, 1 */
 extern const uint16_t ct_grid_iq1[2048];
 
-/* The same entries as bytes, one of weights, of IQ1 8 times as large. */
-struct ct_books {
-    int8_t iq2_xxs[256][8], iq2_xs[512][8], iq2_s[1024][8], iq1[2048][8];
-    int8_t iq3_xxs[256][4], iq3_s[512][4];
-};
-
-/* Made by the first call, of any thread. */
-const struct ct_books *ct_books(void);
-
 extern const int8_t ct_levels_iq2[4], ct_levels_iq3_xxs[8], ct_levels_iq3_s[8]; /* by number */
 
 #endif

@@ -5,7 +5,6 @@
  * 4. Products in f32 and bf16: panel_float_neon.c; layout: panel.h. */
 #include "kernel/arm/simd_neon.h"
 #include "kernel/contract.h"
-#include "kernel/panel_books.h"
 #include "kernel/panel_kind.h"
 #include "kernel/ref/ref_math.h"
 
@@ -45,33 +44,6 @@ INLINE void panel_decode_neon(int8x16_t w[8], const struct kind kind, const uint
             w[i] = vqtbl1q_s8(table, v);
         else
             w[i] = (int8x16_t)(v - (uint8_t)kind.zero);
-    }
-}
-
-/* The same of a chunk looked up; sign: of each row 4 bytes. */
-INLINE void book_decode_neon(int8x16_t w[8], const struct kind kind, const uint8_t *entries,
-                             const uint32_t *sign)
-{
-    const uint8x16_t lanes = (uint8x16_t)(vdupq_n_u32(0x01010101) * (uint32x4_t){0, 4, 8, 12});
-    const uint8x16_t all = (uint8x16_t)vld1q_u32(sign);
-
-    UNROLL for (int i = 0; i < 8; i++)
-    {
-        const uint8x16_t beside = vqtbl1q_u8(all, lanes + (uint8_t)(i / 2));
-        const uint8x16_t one = (uint8x16_t)vdupq_n_u32(i % 2 ? 0x80402010 : 0x08040201);
-        if (kind.book.entry != 8) {
-            w[i] = (int8x16_t)vld1q_u8(entries + 64 * i);
-        } else {
-            const uint32x4_t a = (uint32x4_t)vld1q_u8(entries + 128 * (i / 2));
-            const uint32x4_t b = (uint32x4_t)vld1q_u8(entries + 128 * (i / 2) + 64);
-            w[i] = (int8x16_t)(i % 2 ? vuzp2q_u32(a, b) : vuzp1q_u32(a, b));
-        }
-        if (kind.book.type == CT_TQ1_0)
-            w[i] = w[i] - (int8_t)kind.zero;
-        else if (adds(kind))
-            w[i] = w[i] + (int8x16_t)beside;
-        else
-            w[i] = vbslq_s8(vtstq_u8(beside, one), -w[i], w[i]);
     }
 }
 
@@ -141,14 +113,6 @@ INLINE struct factors factors_of(const struct kind kind, const uint8_t *chunk, i
         break;
     case WHOLE:
         break;
-    case ODD: { /* of struct looked_up */
-        const struct looked_up *l = (const void *)chunk;
-        v = vld1q_u32((const void *)l->scale[g][row]);
-        f.ws = d * kind.book.unit;
-        f.scale[0] = (int32x4_t)(v & 0xffff);
-        f.scale[1] = (int32x4_t)(v >> 16);
-        break;
-    }
     case APART:
         v = shorts(chunk + 32 * g + 2 * row);
         f.ws = half_e4m3(v & 255);
@@ -285,11 +249,7 @@ INLINE void panel_group_neon(float32x4_t *acc, const struct kind kind, const uin
     int8x16_t w[8];
     int32x4_t all[TOKENS], second[TOKENS];
 
-    if (kind.book.stride) {
-        const struct looked_up *l = (const void *)chunk;
-        book_decode_neon(w, kind, l->entry[g] + 4 * row, l->sign[g] + row);
-    } else
-        panel_decode_neon(w, kind, chunk + kind.header + group_bytes(kind) * g + 4 * row, table);
+    panel_decode_neon(w, kind, chunk + kind.header + group_bytes(kind) * g + 4 * row, table);
     arrange(w, lanes);
     const bool halves_apart = by_halves(kind.factor) || kind.factor == APART;
     dot_neon(all, kind, w, q, lanes, T, 0, halves_apart ? 4 : 8);
@@ -321,19 +281,14 @@ INLINE void panel_tile_neon(float *out, size_t ldo, const struct kind kind, cons
                             float scale)
 {
     const int8x16_t table = kind.table ? vld1q_s8(kind.table) : vdupq_n_s8(0);
-    const void *book = book_of(kind);
-    struct looked_up looked;
     float32x4_t acc[PARTS][TOKENS];
 
     for (int i = 0; i < PARTS; i++)
         UNROLL for (int t = 0; t < T; t++) acc[i][t] = vdupq_n_f32(0);
     for (int g0 = 0; g0 < groups; g0 += kind.groups) {
-        if (kind.book.stride)
-            look_up(&looked, kind, chunk, book);
-        const uint8_t *read = kind.book.stride ? (const uint8_t *)&looked : chunk;
         for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++)
             for (int i = 0; i < PARTS; i++)
-                panel_group_neon(acc[i], kind, read, g, VEC * i, x, g0 + g, lanes, T, table);
+                panel_group_neon(acc[i], kind, chunk, g, VEC * i, x, g0 + g, lanes, T, table);
         chunk += chunk_bytes(kind);
     }
     store_tokens(out, ldo, acc, rows, tokens, scale);
@@ -383,7 +338,6 @@ static void project_panels(float *out, size_t ldo, const struct ct_weight *w, in
         break;
         CT_KINDS_OF_LINES(KIND)
         CT_KINDS_OF_PLANES(KIND)
-        CT_KINDS_OF_BOOKS(KIND)
 #undef KIND
     default:
         ct_project_floats_neon(out, ldo, w, r0, r1, x);

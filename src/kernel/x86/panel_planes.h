@@ -54,16 +54,11 @@ INLINE ivec table_of(const struct kind kind)
                         : BITS(xor)(table, V(set1_epi8)((char)SIGNED_ZERO));
 }
 
-/* Word i of the 8 words of 4 bytes that a group of a part is; sign: of a chunk looked up. */
-INLINE ivec word(const struct kind kind, const uint8_t *lines, const int i, ivec table, ivec sign)
+/* Word i of the 8 words of 4 bytes that a group of a part is. */
+INLINE ivec word(const struct kind kind, const uint8_t *lines, const int i, ivec table)
 {
-    ivec w;
+    ivec w = code_word(kind, lines, i);
 
-    if (kind.book.stride) {
-        w = book_word(kind, lines, sign, i);
-        return run_of(kind) ? w : BITS(xor)(w, V(set1_epi8)((char)SIGNED_ZERO));
-    }
-    w = code_word(kind, lines, i);
     if (kind.table)
         w = V(shuffle_epi8)(table, w);
     if (kind.bits == 8 && SIGNED_ZERO == 0)
@@ -76,12 +71,11 @@ struct words {
     ivec w[8][PARTS], size[8][PARTS];
 };
 
-INLINE void planes_decode(struct words *to, const struct kind kind, const uint8_t *lines, ivec table,
-                          const ivec *sign)
+INLINE void planes_decode(struct words *to, const struct kind kind, const uint8_t *lines, ivec table)
 {
     UNROLL for (int i = 0; i < 8; i++) UNROLL for (int p = 0; p < PARTS; p++)
     {
-        to->w[i][p] = word(kind, lines + 4 * VEC * p, i, table, sign[p]);
+        to->w[i][p] = word(kind, lines + 4 * VEC * p, i, table);
         if (!run_of(kind) && !BYTE_DOTS)
             to->size[i][p] = V(abs_epi8)(to->w[i][p]);
     }
@@ -120,14 +114,13 @@ INLINE struct factors factors_of(const struct kind kind, const uint8_t *chunk, i
 struct group {
     const struct words *words;
     const uint8_t *lines;
-    ivec table, sign[PARTS];
+    ivec table;
     struct factors factors[PARTS];
 };
 
 INLINE ivec word_of(const struct kind kind, const struct group *of, const int i, const int part)
 {
-    return of->words ? of->words->w[i][part]
-                     : word(kind, of->lines + 4 * VEC * part, i, of->table, of->sign[part]);
+    return of->words ? of->words->w[i][part] : word(kind, of->lines + 4 * VEC * part, i, of->table);
 }
 
 /* The sum of a token's words [from, to), all or a half. */
@@ -192,7 +185,7 @@ INLINE void planes_dot(ivec (*sum)[PARTS], const struct kind kind, const struct 
 
     UNROLL for (int i = from; i < to; i += step)
     {
-        ivec w[2][PARTS], size[PARTS] = {0};
+        ivec w[2][PARTS], size[PARTS];
         UNROLL for (int p = 0; p < PARTS; p++)
         {
             UNROLL for (int j = 0; j < step; j++)
@@ -283,20 +276,12 @@ INLINE void planes_group(fvec (*acc)[PARTS], const struct kind kind, const struc
     }
 }
 
-/* Group g of a chunk, which lies in `looked` if its kind is looked up, but for its words, asking for the
- * lines so many bytes on; 0: for nothing. */
-INLINE void read_group(struct group *of, const struct kind kind, const uint8_t *chunk,
-                       const struct looked_up *looked, int g, size_t ahead)
+/* Group g of a chunk, but for its words, asking for the lines so many bytes on; 0: for nothing. */
+INLINE void read_group(struct group *of, const struct kind kind, const uint8_t *chunk, int g, size_t ahead)
 {
     of->lines = chunk + kind.header + group_bytes(kind) * g;
     if (ahead)
-        UNROLL for (int i = 0; i < group_bytes(kind); i += 64) fetch(of->lines + i + ahead);
-    if (kind.book.stride) {
-        chunk = (const uint8_t *)looked;
-        of->lines = looked->entry[g];
-        if (kind.book.entry > 1)
-            UNROLL for (int p = 0; p < PARTS; p++) of->sign[p] = ivec_load(looked->sign[g] + VEC * p);
-    }
+        UNROLL for (int i = 0; i < kind.bits; i++) fetch(of->lines + 64 * i + ahead);
     UNROLL for (int p = 0; p < PARTS; p++) of->factors[p] = factors_of(kind, chunk, g, VEC * p);
 }
 
@@ -310,8 +295,6 @@ INLINE void column(float *out, const struct kind kind, const struct ct_weight *w
     const int near = CT_MIN(chunks, (AHEAD + chunk_bytes(kind) / 2) / chunk_bytes(kind));
     const size_t bytes = (size_t)(near * chunk_bytes(kind));
     struct group of = {.table = table_of(kind)};
-    const void *book = book_of(kind);
-    struct looked_up looked = {0}; /* GCC cannot tell that it is written */
     fvec acc[MOST][1][PARTS];
 
     for (size_t b = 0; first && b < bytes; b += 64)
@@ -324,12 +307,10 @@ INLINE void column(float *out, const struct kind kind, const struct ct_weight *w
         const size_t ahead = c + near < chunks ? bytes : beyond;
         UNROLL for (int j = 0; j < panels; j++) UNROLL for (int i = 0; i < kind.header; i += 64)
             fetch(chunk + (size_t)j * w->row_bytes + i + ahead);
-        if (kind.book.stride)
-            look_up(&looked, kind, chunk, book);
         for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++)
             UNROLL for (int j = 0; j < panels; j++)
             {
-                read_group(&of, kind, chunk + (size_t)j * w->row_bytes, &looked, g, ahead);
+                read_group(&of, kind, chunk + (size_t)j * w->row_bytes, g, ahead);
                 planes_group(acc[j], kind, &of, x, (size_t)(g0 + g), 1, 1);
             }
     }
@@ -344,18 +325,14 @@ INLINE void planes_tile(float *out, size_t ldo, const struct kind kind, const st
     const uint8_t *chunk = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
     struct words words;
     struct group of = {.words = &words, .table = table_of(kind)};
-    const void *book = book_of(kind);
-    struct looked_up looked;
     fvec acc[TOKENS][PARTS];
 
     for (int t = 0; t < TOKENS; t++)
         UNROLL for (int p = 0; p < PARTS; p++) acc[t][p] = V(setzero_ps)();
-    for (int g0 = 0; g0 < groups; g0 += kind.groups, chunk += chunk_bytes(kind)) {
-        if (kind.book.stride)
-            look_up(&looked, kind, chunk, book);
+    for (int g0 = 0; g0 < groups; g0 += kind.groups, chunk += chunk_bytes(kind))
         for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++) {
-            read_group(&of, kind, chunk, &looked, g, ahead ? AHEAD : 0);
-            planes_decode(&words, kind, of.lines, of.table, of.sign);
+            read_group(&of, kind, chunk, g, ahead ? AHEAD : 0);
+            planes_decode(&words, kind, of.lines, of.table);
             for (int t = 0; t < n; t += CT_LANES) {
                 const size_t first = (size_t)t * (size_t)groups + (size_t)(g0 + g) * CT_LANES;
                 const int8_t *q = x->q + first * CT_GROUP;
@@ -371,7 +348,6 @@ INLINE void planes_tile(float *out, size_t ldo, const struct kind kind, const st
                 }
             }
         }
-    }
     for (int t = 0; t < n; t++)
         store_rows(out + (size_t)t * ldo + r0, acc[t], rows, w->scale);
 }
@@ -380,8 +356,6 @@ INLINE void planes_tile(float *out, size_t ldo, const struct kind kind, const st
 INLINE int panels_at_once(const struct kind kind)
 {
     const bool cheap = kind.bits == 8 || (kind.bits == 4 && kind.factor == PAIR);
-    if (kind.book.stride) /* one chunk looked up fills much of the first cache */
-        return 1;
     return cheap ? MOST : CT_MIN((int)MOST, CT_SIZE(integers));
 }
 
@@ -421,7 +395,6 @@ void CT_NAME(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *
         planes_project(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x);                                  \
         break;
         CT_KINDS_OF_PLANES(KIND)
-        CT_KINDS_OF_BOOKS(KIND)
 #undef KIND
     default:
         break; /* no other type lies in planes */

@@ -5,7 +5,6 @@
 #ifndef CT_PLANE_GROUPS_H
 #define CT_PLANE_GROUPS_H
 
-#include "kernel/panel_books.h"
 #include "kernel/panel_kind.h"
 
 /* 16-bit lanes shifted left by a constant of either sign. */
@@ -27,26 +26,6 @@ INLINE ivec code_word(const struct kind kind, const uint8_t *lines, const int i)
         w = BITS(or)(w, BITS(and)(h, V(set1_epi8)((char)(((1 << high) - 1) << low))));
     }
     return w;
-}
-
-/* The same of a chunk looked up, as signed bytes, or digits; entries: those of the group and part. */
-INLINE ivec book_word(const struct kind kind, const uint8_t *entries, ivec sign, const int i)
-{
-    static const uint8_t lanes[16] = {0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12};
-    ivec w;
-
-    if (kind.book.entry != 8) {
-        w = ivec_load(entries + 64 * i);
-    } else {
-        const fvec a = fvec_load(entries + 128 * (i / 2)), b = fvec_load(entries + 128 * (i / 2) + 64);
-        w = as_bits(i % 2 ? V(shuffle_ps)(a, b, 0xdd) : V(shuffle_ps)(a, b, 0x88));
-    }
-    if (kind.book.type == CT_TQ1_0)
-        return w;
-    sign = V(shuffle_epi8)(sign, V(add_epi8)(sixteen(lanes), V(set1_epi8)((char)(i / 2))));
-    if (adds(kind))
-        return V(add_epi8)(w, sign);
-    return negative_where(w, sign, V(set1_epi32)(i % 2 ? (int)0x80402010 : 0x08040201));
 }
 
 /* The factors of a group of a part. */
@@ -98,12 +77,6 @@ INLINE struct group_factors group_factors(const struct kind kind, const uint8_t 
         f.ws = bf16(chunk + 2 * row);
         f.m = V(mul_ps)(bf16(chunk + 32 + 2 * row), f.ws);
         return f;
-    case ODD: { /* of struct looked_up */
-        const struct looked_up *l = (const void *)chunk;
-        f.ws = V(mul_ps)(halves(l->d + row), V(set1_ps)(kind.book.unit));
-        f.scales = ivec_load(l->scale[g][row]);
-        return f;
-    }
     case WHOLE:
         f.ws = halves(chunk + 2 * row);
         return f;

@@ -69,25 +69,6 @@ INLINE __m512i signed_word(const struct kind kind, __m512i code, __m512i table)
     return kind.zero ? _mm512_sub_epi8(code, _mm512_set1_epi8((char)kind.zero)) : code;
 }
 
-/* The same where chunks are looked up, into `looked`, which keeps their factors. */
-INLINE void unpack_books(int8_t *to, struct looked_up *looked, const struct kind kind, const uint8_t *chunk,
-                         int groups)
-{
-    const void *book = book_of(kind);
-    const __m512i zero = _mm512_set1_epi8((char)kind.zero);
-
-    for (int g = 0; g < groups; chunk += chunk_bytes(kind), looked++) {
-        look_up(looked, kind, chunk, book);
-        for (int of = 0; of < kind.groups && g < groups; of++, g++)
-            UNROLL for (int i = 0; i < 8; i++, to += LINE_BYTES)
-            {
-                const __m512i sign = kind.book.entry > 1 ? ivec_load(looked->sign[of]) : zero;
-                const __m512i w = book_word(kind, looked->entry[of], sign, i);
-                _mm512_storeu_si512((void *)to, _mm512_sub_epi8(w, zero));
-            }
-    }
-}
-
 /* `groups` groups; chunk is the one of the first. */
 INLINE void unpack(int8_t *to, const struct kind kind, const uint8_t *chunk, int groups)
 {
@@ -124,19 +105,13 @@ INLINE __m512 sum_of(const int32_t *sums, int t)
     return _mm512_sub_ps(v, _mm512_set1_ps(12582912.0f));
 }
 
-/* Bytes from the factors of a chunk to those of the next. */
-INLINE size_t factors_apart(const struct kind kind)
-{
-    return kind.book.stride ? sizeof(struct looked_up) : (size_t)chunk_bytes(kind);
-}
-
 /* acc[t] += group g of a part, whose sums have left their tiles. */
 INLINE void add_group(__m512 *acc, const struct kind kind, int32_t (*const sums)[TOKENS * CT_PANEL_ROWS],
                       const uint8_t *part, const struct block *x, int g)
 {
     const unsigned chunk = (unsigned)g / (unsigned)kind.groups, of = (unsigned)g % (unsigned)kind.groups;
     const struct group_factors f =
-        group_factors(kind, part + (size_t)chunk * factors_apart(kind), (int)of, 0);
+        group_factors(kind, part + (size_t)chunk * (size_t)chunk_bytes(kind), (int)of, 0);
     const bool minus = scaled(kind) && kind.factor == HALVES;
     const __m512 ws = minus ? _mm512_sub_ps(_mm512_setzero_ps(), f.ws) : f.ws;
     __m512 weight[2] = {ws, ws};
@@ -273,7 +248,6 @@ INLINE void panel_of_bytes(struct results to, const struct kind kind, const uint
                            const struct ct_prepared *p, int t0, int t1, const struct ahead *next)
 {
     _Alignas(64) int8_t weights[PART * CT_PANEL_ROWS];
-    struct looked_up looked[PART / 256];
     _Alignas(64) float kept[MANY / TOKENS][TOKENS * CT_PANEL_ROWS];
     const int all = p->cols / CT_GROUP, blocks = (t1 - t0 + TOKENS - 1) / TOKENS;
     const int parts = (all + GROUPS - 1) / GROUPS;
@@ -281,17 +255,13 @@ INLINE void panel_of_bytes(struct results to, const struct kind kind, const uint
 
     for (int i = 0; i < parts; i++, part += GROUPS / kind.groups * chunk_bytes(kind)) {
         const int groups = CT_MIN(all - i * GROUPS, GROUPS);
-        if (kind.book.stride)
-            unpack_books(weights, looked, kind, part, groups);
-        else
-            unpack(weights, kind, part, groups);
-        const uint8_t *factors = kind.book.stride ? (const uint8_t *)looked : part;
+        unpack(weights, kind, part, groups);
         for (int b = 0; b < blocks; b++) {
             const int t = t0 + b * TOKENS;
             const struct block x = block_at(p, t, (size_t)(i * GROUPS));
             to.at = out + (size_t)t * to.ldo;
             to.n = CT_MIN(TOKENS, p->n - t);
-            block_of_bytes(&to, kept[b], kind, weights, factors, &x, groups,
+            block_of_bytes(&to, kept[b], kind, weights, part, &x, groups,
                            ask_part(next, i * blocks + b, parts * blocks, groups), i == 0, i == parts - 1);
         }
     }
@@ -341,7 +311,6 @@ void CT_NAME(ct_project_bytes)(float *out, size_t ldo, const struct ct_weight *w
         break;
         CT_KINDS_OF_LINES(KIND)
         CT_KINDS_OF_PLANES(KIND)
-        CT_KINDS_OF_BOOKS(KIND)
 #undef KIND
     default:
         break; /* no other type has whole numbers */

@@ -51,13 +51,6 @@ INLINE ivec signed_pairs(ivec size, ivec w, ivec x)
     return _mm256_maddubs_epi16(size, _mm256_sign_epi8(x, w));
 }
 
-/* Bytes of v, negative where the byte of `bits` has the bit of `one`. */
-INLINE ivec negative_where(ivec v, ivec bits, ivec one)
-{
-    const ivec minus = _mm256_cmpeq_epi8(_mm256_and_si256(bits, one), one);
-    return _mm256_sub_epi8(_mm256_xor_si256(v, minus), minus);
-}
-
 /* v, or 0 where the 16-bit word of `like`, which is not negative, is 0 */
 INLINE ivec zero_like(ivec v, ivec like)
 {

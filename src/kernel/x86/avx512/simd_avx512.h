@@ -44,11 +44,6 @@ INLINE ivec signed_pairs(ivec size, ivec w, ivec x)
     return _mm512_maddubs_epi16(size, x);
 }
 
-INLINE ivec negative_where(ivec v, ivec bits, ivec one)
-{
-    return _mm512_mask_sub_epi8(v, _mm512_test_epi8_mask(bits, one), _mm512_setzero_si512(), v);
-}
-
 INLINE ivec zero_like(ivec v, ivec like)
 {
     return _mm512_maskz_mov_epi16(_mm512_test_epi16_mask(like, like), v);
