@@ -51,7 +51,7 @@ unset CARAT_ARG_MEMORY CARAT_ARG_THREADS
 # 13: one unit for sizes and one word for rates, wherever people read
 for verb in 'show tiny --memory' 'doctor --measure off' 'bench tiny -p 4 -n 1 -r 1' 'cache list'; do
     expect 0 $verb
-    ! sed 's,tok/s,,g' out | grep -E '[KMG]iB|t/s|tokens/s' || die "$verb: other words"
+    ! sed 's,tok/s,,g' out | grep -wE '[KMG]iB|t/s|tokens/s' || die "$verb: other words"
 done
 expect 5 run tiny hello -c 2048 --memory 6M
 ! grep -q 'iB' err || die 'a message with binary sizes'
