@@ -203,12 +203,12 @@ const struct verb verbs[] = {
      .args = "MODEL", .summary = "check a model file and how this machine computes it",
      .min_args = 1, .max_args = 1, .opens = true,
      .details = "Compares a packed form with its checksums and with what packing gives; looks for "
-                "NaN and infinity in every weight; compares shapes with the published models of the "
-                "family; tokenizes texts and all pieces of the vocabulary and turns the ids back "
-                "into text; and compares every kernel that this processor can run with the reference "
-                "kernels, bit for bit, on this model's weights. The content hash is the same for the "
-                "same configuration, types and values, whatever the file format. When a check fails, "
-                "the exit code is 7.\n",
+                "NaN, infinity and bytes that no encoder makes in every weight; compares shapes with "
+                "the published models of the family; tokenizes texts and all pieces of the vocabulary "
+                "and turns the ids back into text; and compares every kernel that this processor can "
+                "run with the reference kernels, bit for bit, on this model's weights. The content "
+                "hash is the same for the same configuration, types and values, whatever the file "
+                "format. When a check fails, the exit code is 7.\n",
      .examples = "carat verify MODEL\n"},
     {.name = "pack", .group = FOR_FILES, .brief = "a model that starts fast",
      .args = "MODEL", .summary = "write a model in the form that starts at once",

@@ -106,7 +106,7 @@ static int score_choice(struct eval *e, const struct question *q, const carat_to
         *sum += logprob[i];
     free(logprob);
     if (status == CARAT_E_NUMERIC)
-        return fail_as(FAILED, status, "%s: line %ld: %s", e->name, q->line, err.message);
+        return fail_as(BAD_MODEL, status, "%s: line %ld: %s", e->name, q->line, err.message);
     return status == CARAT_OK ? DONE : fail_status(&err);
 }
 
@@ -118,7 +118,7 @@ static int score_way(struct eval *e, const struct question *q, enum eval_way way
 
     if (code == DONE && carat_sync(e->session, prompt.ids, prompt.n, NULL, &err) != CARAT_OK)
         code = err.code == CARAT_E_NUMERIC
-                   ? fail_as(FAILED, err.code, "%s: line %ld: %s", e->name, q->line, err.message)
+                   ? fail_as(BAD_MODEL, err.code, "%s: line %ld: %s", e->name, q->line, err.message)
                    : fail_status(&err);
     for (int i = 0; i < q->item.n && code == DONE; i++) {
         code = eval_continue(e, &q->item, way, i, &prompt, &ids, &from);

@@ -66,7 +66,7 @@ int perplexity_score(struct perplexity *p, const int32_t *ids, int from, int n, 
     p->before += (size_t)(n - from);
     p->seconds += seconds() - start;
     if (status == CARAT_E_NUMERIC)
-        return fail_as(FAILED, status, "%s: %s %ld: %s", p->name, what, number, err.message);
+        return fail_as(BAD_MODEL, status, "%s: %s %ld: %s", p->name, what, number, err.message);
     if (status != CARAT_OK)
         return fail_status(&err);
     for (int i = 0; i < n - from; i++) {

@@ -137,6 +137,7 @@ int fail_status(const carat_error *err)
     case CARAT_E_NOT_FOUND:
     case CARAT_E_FORMAT:
     case CARAT_E_UNSUPPORTED:
+    case CARAT_E_NUMERIC: /* a weight is damaged, or the model's range too large */
         code = BAD_MODEL;
         break;
     case CARAT_E_MEMORY:
@@ -149,7 +150,6 @@ int fail_status(const carat_error *err)
     case CARAT_E_IO:
     case CARAT_E_CONTEXT:
     case CARAT_E_REWIND:
-    case CARAT_E_NUMERIC:
     case CARAT_E_BUSY:
         break;
     }

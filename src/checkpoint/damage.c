@@ -119,10 +119,12 @@ static carat_status fail_found(const struct search *s, int chunk, carat_error *e
 
     if (p.tensor)
         snprintf(byte, sizeof byte, ", the %s at byte %llu", p.unit, (unsigned long long)p.offset);
-    return ct_fail(err, CARAT_E_NUMERIC,
-                   "%s: tensor %s has %s in row %d, column %d%s, so that the logits hold NaN or infinity",
-                   p.tensor ? p.tensor->file : ct_file_path(f), p.tensor ? p.tensor->name : slot->name,
-                   isnan(found->value) ? "NaN" : "infinity", found->row, found->col, byte);
+    return ct_fail(
+        err, CARAT_E_NUMERIC,
+        "%s: tensor %s has %s in row %d, column %d%s, expected a finite number: the logits hold NaN or "
+        "infinity",
+        p.tensor ? p.tensor->file : ct_file_path(f), p.tensor ? p.tensor->name : slot->name,
+        isnan(found->value) ? "NaN" : "infinity", found->row, found->col, byte);
 }
 
 carat_status ct_fail_damaged(const struct carat_model *m, int threads, carat_error *err)

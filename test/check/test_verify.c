@@ -424,8 +424,8 @@ static void damage_is_named(void **state)
         detail_of(r, "kernels", 1); /* a NaN of one level is that of another */
         snprintf(text, sizeof text, "model.gguf: tensor %s has ", rows[i].tensor);
         evaluation_names(p.m, text);
-        snprintf(text, sizeof text, " in row %d, column %d, the %s at byte %llu, so that the logits", row,
-                 col, rows[i].unit, byte);
+        snprintf(text, sizeof text, " in row %d, column %d, the %s at byte %llu, expected a finite number",
+                 row, col, rows[i].unit, byte);
         evaluation_names(p.m, text);
         free(r);
         discharge(&p);
@@ -452,7 +452,7 @@ static void damage_in_the_cache_is_named_in_its_origin(void **state)
         assert_true(ct_file_is_packed(m->file));
         snprintf(text, sizeof text, "%s: tensor %s has ", h.model, names[i]);
         evaluation_names(m, text);
-        snprintf(text, sizeof text, " in row %d, column %d, the %s at byte %llu, so that", i ? 0 : 2,
+        snprintf(text, sizeof text, " in row %d, column %d, the %s at byte %llu, expected a", i ? 0 : 2,
                  i ? 2 : 0, i ? "value" : "block", (unsigned long long)at);
         evaluation_names(m, text);
         carat_model_close(m);

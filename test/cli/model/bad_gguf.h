@@ -153,9 +153,11 @@ static inline void gguf_block(struct buf *b, const struct gguf_form *f, uint32_t
         block[49 + 2 * i] = (uint8_t)((block[49 + 2 * i] & 15) | (f->scale >> 4 * i & 15) << 4);
     for (int i = 0; i < 16 && f->type == T_Q6_K; i++)
         block[192 + i] = (uint8_t)(1 + i % 4);
-    if (f->type == T_Q4_K)
-        memcpy(block + 2, &f->scale, 2);
-    if (f->type == T_NVFP4)
+    for (int i = 0; i < 52 && f->type == T_TQ1_0; i++) { /* digits of base 3: five, of the last bytes four */
+        const int digits = block[i] * 243 / 256;
+        block[i] = (uint8_t)(((i < 48 ? digits : digits / 3 * 3) * 256 + 242) / 243);
+    }
+    if (f->type == T_Q4_K || f->type == T_NVFP4)
         memcpy(block + 2, &f->scale, 2);
     put(b, block, f->bytes);
 }

@@ -379,14 +379,14 @@ static const struct bad_case vocabularies[] = {
     }
 static const struct bad_case weights[] = {
     {"G24", "NaN in a norm: opening", POKE("output_norm.weight", 8, (const float){NAN}, 4), 0},
-    {"G24", "NaN in a norm", POKE("output_norm.weight", 8, (const float){NAN}, 4), 1, BAD_LOGITS, RUN},
-    {"G24", "infinity in a norm", POKE("blk.1.attn_norm.weight", 0, (const float){INFINITY}, 4), 1,
+    {"G24", "NaN in a norm", POKE("output_norm.weight", 8, (const float){NAN}, 4), 4, BAD_LOGITS, RUN},
+    {"G24", "infinity in a norm", POKE("blk.1.attn_norm.weight", 0, (const float){INFINITY}, 4), 4,
      BAD_LOGITS, RUN},
-    {"G24", "NaN as a scale", POKE("blk.0.attn_v.weight", 0, (const uint16_t){0x7e00}, 2), 1, BAD_LOGITS,
+    {"G24", "NaN as a scale", POKE("blk.0.attn_v.weight", 0, (const uint16_t){0x7e00}, 2), 4, BAD_LOGITS,
      RUN},
-    {"G24", "infinity as a scale", POKE("blk.1.attn_output.weight", 34, (const uint16_t){0x7c00}, 2), 1,
+    {"G24", "infinity as a scale", POKE("blk.1.attn_output.weight", 34, (const uint16_t){0x7c00}, 2), 4,
      BAD_LOGITS, RUN},
-    {"G24", "NaN in the embedding", POKE("token_embd.weight", 4 * HIDDEN * 280, (const float){NAN}, 4), 1,
+    {"G24", "NaN in the embedding", POKE("token_embd.weight", 4 * HIDDEN * 280, (const float){NAN}, 4), 4,
      BAD_LOGITS, RUN},
 };
 

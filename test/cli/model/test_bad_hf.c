@@ -354,7 +354,7 @@ static void valued(struct bad_place *p, const void *with)
     buf_free(&b);
 }
 #define VALUE(at, bits, ...)                                                                                 \
-    valued, &(const struct value){at, bits}, 1, {"E_NUMERIC", WHOLE ": tensor ", __VA_ARGS__}, RUN
+    valued, &(const struct value){at, bits}, 4, {"E_NUMERIC", WHOLE ": tensor ", __VA_ARGS__}, RUN
 
 static const struct bad_case values[] = {
     {"S11", "NaN in the last norm",

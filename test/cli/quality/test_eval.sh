@@ -108,5 +108,5 @@ cp -r "$tiny"/. broken/
 chmod -R u+w broken
 size=$(od -An -t u8 -N 8 broken/model.safetensors | tr -d ' ')
 printf '\x80\x7f' | dd of=broken/model.safetensors bs=1 seek=$((size + 8 + 16)) conv=notrunc status=none
-refuse 1 eval broken --no-cache items.jsonl
+refuse 4 eval broken --no-cache items.jsonl
 err_has 'E_NUMERIC: items.jsonl: line 1: .*NaN or infinity'

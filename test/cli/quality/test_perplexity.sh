@@ -162,9 +162,9 @@ cp -r "$tiny"/. broken/
 chmod -R u+w broken
 size=$(od -An -t u8 -N 8 broken/model.safetensors | tr -d ' ')
 printf '\x80\x7f' | dd of=broken/model.safetensors bs=1 seek=$((size + 8 + 16)) conv=notrunc status=none
-refuse 1 perplexity broken --no-cache text -c 64
+refuse 4 perplexity broken --no-cache text -c 64
 err_has 'E_NUMERIC: text: window 1: .*NaN or infinity'
-refuse 1 perplexity broken --no-cache --messages talk.jsonl
+refuse 4 perplexity broken --no-cache --messages talk.jsonl
 err_has 'E_NUMERIC: talk.jsonl: line 1: .*NaN or infinity'
 
 # shellcheck source=test/cli/interrupt.bash
