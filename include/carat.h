@@ -167,6 +167,7 @@ typedef struct carat_model_options {
     uint64_t cache_bytes;    /* limit on all files of the cache; 0: 4 GiB */
     int cache_read_only;     /* 1: use what the cache has, write nothing */
     int needs_tokenizer;     /* 1: a model without a tokenizer is CARAT_E_NOT_FOUND */
+    const char *drafter;     /* path of a model that drafts for this one (carat_generate.h); NULL: none */
 } carat_model_options;
 CARAT_DEFAULT(carat_model_options)
 
@@ -188,7 +189,6 @@ CARAT_DEFAULT(carat_model_options)
  * CARAT_E_CANCELLED. */
 CARAT_API carat_status carat_model_open(carat_model **model, const char *path,
                                         const carat_model_options *options, carat_error *err);
-
 /* One file of a model in memory: a GGUF file, a gemma.cpp file (with "tokenizer.spm" as a second buffer if it
  * has one), a packed file at a multiple of 8 bytes, or the files of an HF directory by name. */
 typedef struct carat_buffer {

@@ -88,6 +88,7 @@ static int open_with(carat_model **model, const struct options *o, bool tokenize
     options.user = &bar;
     options.tokenizer_only = tokenizer_only;
     options.tokenizer = o->open->tokenizer;
+    options.drafter = tokenizer_only ? NULL : o->open->drafter;
     options.needs_tokenizer =
         o->verb->tokenizer == TOKENIZER || (o->verb->tokenizer == TOKENIZER_UNLESS_IDS && !has_ids(o));
     if (!o->open->no_cache) {

@@ -10,7 +10,7 @@
 #include "options/options.h"
 
 struct open_options {
-    const char *tokenizer;
+    const char *tokenizer, *drafter;
     bool no_cache;
     uint64_t cache_size; /* of the files of packed models together */
 };

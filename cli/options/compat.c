@@ -67,7 +67,7 @@ static const struct foreign table[] = {
     {" --warmup --no-warmup --swa-full --no-context-shift ", NOTHING, HARMLESS},
     {" --cache-reuse -cram --cache-ram --ctx-checkpoints ", A_VALUE, HARMLESS},
     {" --cache-prompt --no-cache-prompt ", NOTHING, HARMLESS},
-    {" -md --model-draft --draft-p-min ", A_VALUE, HARMLESS},
+    {" --draft-p-min ", A_VALUE, HARMLESS},
     {" --spec-default -bs --backend-sampling --no-mmproj --no-mmproj-auto ", NOTHING, HARMLESS},
     {" -dt --defrag-thold ", A_VALUE, HARMLESS},
     {" --keep ", A_VALUE, HARMLESS},

@@ -5,6 +5,7 @@
 #include "checkpoint/packed_cache.h"
 
 #include "file/sbs.h"
+#include "model/config_drafter.h"
 #include "model/family.h"
 #include "os/clock.h"
 
@@ -23,6 +24,8 @@ enum { BEFORE_TOKENIZER = 2, ALL_STEPS = 5 };
 static carat_status load_tokenizer(carat_model *m, const carat_model_options *o, carat_error *err)
 {
     carat_error found;
+    if (m->drafts)
+        return CARAT_OK;
     if (o->tokenizer)
         CT_TRY(ct_file_open(&m->tokenizer_file, o->tokenizer, true, err));
     struct ct_listener listener = {o->progress, o->user, BEFORE_TOKENIZER, ALL_STEPS};
@@ -49,6 +52,8 @@ static carat_status load_config(carat_model *m, const carat_model_options *o, ca
         o->log(o->user, ct_file_note(m->file));
     if (!wants_weights(m, o))
         return CARAT_OK;
+    if (!m->drafts)
+        CT_TRY(ct_drafter_refuse(m->file, err));
     CT_TRY(ct_config_read(&m->config, m->file, err));
     if (o->log && m->config.made_global)
         o->log(o->user, "config.json says that the last layer is local; as in the reference, it is global");
@@ -88,6 +93,8 @@ static carat_status load_defaults(carat_model *m, const carat_model_options *o, 
                                  : (struct ct_str){0};
     if (named && !(m->name = ct_arena_str(&m->arena, text.s, text.n)))
         return ct_no_memory(err, ct_file_path(m->file));
+    if (m->drafts)
+        return CARAT_OK;
     char note[CT_CHAT_NOTE];
     struct ct_chat_found found;
     CT_TRY(ct_chat_detect(m->file, architecture, &found, note, err));
@@ -149,7 +156,7 @@ static void empty_model(carat_model *m)
     ct_file_close(m->tokenizer_file);
     ct_arena_free(&m->arena);
     ct_file_close(m->file);
-    *m = (carat_model){.times = times, .cache = m->cache};
+    *m = (carat_model){.times = times, .cache = m->cache, .drafts = m->drafts};
 }
 
 static carat_status open_origin(carat_model *m, const char *path, const carat_model_options *o,
@@ -229,8 +236,8 @@ static carat_status open_through_cache(carat_model *m, const char *path, const c
                                                                     : CARAT_OK;
 }
 
-carat_status ct_model_open(carat_model **model, const char *path, const carat_model_options *o,
-                           carat_error *err)
+static carat_status open_path(carat_model **model, const char *path, const carat_model_options *o,
+                              bool drafts, carat_error *err)
 {
     carat_model *m = NULL;
     char *at = NULL;
@@ -246,6 +253,7 @@ carat_status ct_model_open(carat_model **model, const char *path, const carat_mo
         return ct_no_memory(err, path);
     }
     m->cache = copy;
+    m->drafts = drafts;
     if (ct_cache_begin(m->cache, at, o))
         status = open_through_cache(m, at, o, err);
     else
@@ -259,6 +267,33 @@ carat_status ct_model_open(carat_model **model, const char *path, const carat_mo
     ct_cache_opened(m->cache);
     *model = m;
     return CARAT_OK;
+}
+
+/* ---- a drafter beside it ---- */
+
+static carat_status open_drafter(carat_model *m, const carat_model_options *o, carat_error *err)
+{
+    carat_model_options drafters = *o;
+
+    if (!o->drafter || !m->has_weights)
+        return CARAT_OK;
+    drafters.tokenizer = NULL;
+    CT_TRY(open_path(&m->drafter, o->drafter, &drafters, true, err));
+    return ct_drafter_suits(&m->drafter->config, &m->config, ct_file_path(m->drafter->file), err);
+}
+
+carat_status ct_model_open(carat_model **model, const char *path, const carat_model_options *o,
+                           carat_error *err)
+{
+    carat_model *m = NULL;
+
+    CT_TRY(open_path(&m, path, o, false, err));
+    carat_status status = open_drafter(m, o, err);
+    if (status)
+        ct_model_close(m);
+    else
+        *model = m;
+    return status;
 }
 
 carat_status ct_model_open_memory(carat_model **model, const carat_buffer *buffers, int n,
@@ -279,6 +314,8 @@ carat_status ct_model_open_memory(carat_model **model, const carat_buffer *buffe
         status = ct_file_open_memory(&m->file, part, n, err);
     if (!status)
         status = load_all(m, o, began, err);
+    if (!status)
+        status = open_drafter(m, o, err);
     free(part);
     if (status)
         ct_model_close(m);
@@ -291,6 +328,7 @@ void ct_model_close(carat_model *model)
 {
     if (!model)
         return;
+    ct_model_close(model->drafter);
     empty_model(model);
     if (model->cache)
         ct_cache_end(model->cache);

@@ -33,12 +33,37 @@ static enum ct_kv_type kv_type(const carat_engine_options *o)
 /* Stored weights that were packed: their pages need not stay. */
 static void done_with(void *model, const void *p, size_t bytes)
 {
-    ct_file_forget(((const struct carat_model *)model)->file, p, bytes);
+    for (const struct carat_model *m = model; m; m = m->drafter)
+        ct_file_forget(m->file, p, bytes);
+}
+
+/* The drafter of the model that reads K and V of the engine; NULL: there is none, or layers that it may read
+ * do not run. */
+static const struct carat_model *reading_drafter(const struct carat_model *m, const carat_engine_options *o)
+{
+    const bool whole = !o->first_layer && (!o->layers || o->layers == m->config.n_layer);
+    return whole && m->drafter && m->drafter->config.backbone ? m->drafter : NULL;
+}
+
+static void widen_for_layers(struct ct_backend_options *b, const struct ct_config *c)
+{
+    for (int i = 0; i < c->n_layer; i++) {
+        const struct ct_layer_config *l = &c->layer[i];
+        b->max_ffn = CT_MAX(b->max_ffn, l->ffn);
+        b->max_heads = CT_MAX(b->max_heads, l->n_head);
+        b->max_head_dim = CT_MAX(b->max_head_dim, l->head_dim);
+        b->max_input = CT_MAX(b->max_input, CT_MAX(l->ffn, l->n_head * l->head_dim));
+        b->max_input = CT_MAX(b->max_input, l->expert_ffn);
+        b->max_experts.n = CT_MAX(b->max_experts.n, l->n_expert);
+        b->max_experts.used = CT_MAX(b->max_experts.used, l->n_used);
+        b->max_experts.ffn = CT_MAX(b->max_experts.ffn, l->expert_ffn);
+    }
 }
 
 static struct ct_backend_options backend_options(const struct carat_model *m, const struct ct_config *c,
                                                  const carat_engine_options *o)
 {
+    const struct carat_model *drafter = reading_drafter(m, o);
     struct ct_backend_options b = {
         .isa = o->isa,
         .threads = o->threads,
@@ -56,16 +81,10 @@ static struct ct_backend_options backend_options(const struct carat_model *m, co
 
     for (int i = 0; i < CT_ATTN_TYPES; i++)
         b.attn[i] = c->attn[i];
-    for (int i = 0; i < c->n_layer; i++) {
-        const struct ct_layer_config *l = &c->layer[i];
-        b.max_ffn = CT_MAX(b.max_ffn, l->ffn);
-        b.max_heads = CT_MAX(b.max_heads, l->n_head);
-        b.max_head_dim = CT_MAX(b.max_head_dim, l->head_dim);
-        b.max_input = CT_MAX(b.max_input, CT_MAX(l->ffn, l->n_head * l->head_dim));
-        b.max_input = CT_MAX(b.max_input, l->expert_ffn);
-        b.max_experts.n = CT_MAX(b.max_experts.n, l->n_expert);
-        b.max_experts.used = CT_MAX(b.max_experts.used, l->n_used);
-        b.max_experts.ffn = CT_MAX(b.max_experts.ffn, l->expert_ffn);
+    widen_for_layers(&b, c);
+    if (drafter) {
+        widen_for_layers(&b, &drafter->config);
+        b.max_input = CT_MAX(b.max_input, CT_MAX(2 * drafter->config.backbone, drafter->config.hidden));
     }
     return b;
 }
@@ -110,9 +129,9 @@ static void engine_lay_out(struct carat_engine *e)
     size_t n = (size_t)p->chunk, sessions = (size_t)p->sessions, outcomes = ct_outcomes(e), experts = 0;
 
     b->verb.lay_out(b, &(struct ct_extent){p->chunk, p->context, p->sessions});
-    ct_kv_cache_init(
-        &e->cache, b, c, e->kv_type,
-        &(struct ct_kv_extent){p->context, p->chunk, p->sessions, e->kv_bytes, e->snapshot_bytes});
+    ct_kv_cache_init(&e->cache, b, c, e->kv_type,
+                     &(struct ct_kv_extent){p->context, p->chunk, p->sessions, e->kv_bytes, e->snapshot_bytes,
+                                            e->drafting != NULL});
     ct_snapshots_lay_out(&e->snapshots, &e->cache);
     ct_pass_init(&e->pass, b, c, &e->weights, p->chunk);
     ct_ple_init(&e->pass.ple, b, &e->model->weights.ple, p->chunk,
@@ -137,6 +156,8 @@ static void engine_lay_out(struct carat_engine *e)
     e->banned = b->verb.alloc_host(b, (CT_MAX_BANNED + CT_CALLER_BANNED) * sizeof *e->banned);
     ct_penalty_lay_out(&e->penalty, b, c->n_vocab, p->context);
     e->session = b->verb.alloc_host(b, sessions * sizeof *e->session);
+    if (e->drafting)
+        ct_drafter_lay_out(&e->drafter, b, &e->drafting->config, &e->config, &e->weights);
 }
 
 /* ---- choices ---- */
@@ -262,6 +283,7 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
                                           ct_file_on_disk(model->file, model->weights.ple.data),
                                .logits_rows = o->logits_rows ? o->logits_rows : DEFAULT_LOGITS_ROWS,
                                .first_layer = o->first_layer,
+                               .drafting = reading_drafter(model, o),
                                .config = model->config};
     ct_config_cut(&e->config, o->first_layer, o->layers ? o->layers : e->config.n_layer - o->first_layer);
     CT_TRY(check_owners(&e->config, err));
@@ -278,6 +300,10 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
     const struct ct_weight *head = weights.tied ? &weights.embed : &weights.head;
     struct planning planning = {e->backend, e->head.aside ? head : NULL, e->resident, err};
     CT_TRY(ct_weights_walk(&weights, &e->config, model->file, plan_weight, &planning));
+    planning.aside = NULL;
+    if (e->drafting)
+        CT_TRY(ct_weights_walk(&e->drafting->weights, &e->drafting->config, e->drafting->file, plan_weight,
+                               &planning));
     int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, most);
     *over = count_plan(e, o, context, kv_type(o)) > o->max_bytes && o->max_bytes;
     if (*over)
@@ -442,6 +468,8 @@ static carat_status load_weights(struct carat_engine *e, const carat_engine_opti
         b->verb.pack_weight(b, stored.ple); /* stays where it is mapped, and is read */
     for (int i = 0; i < e->config.n_layer; i++)
         e->weights.layer[i].kv = &e->cache.layer[e->config.layer[i].kv_layer];
+    if (e->drafting)
+        ct_drafter_load(&e->drafter, &e->drafting->weights, &e->cache);
     const double start = ct_os_seconds();
     carat_status status = ct_head_load(&e->head, &e->weights.head, err);
     *(e->head.stats.sketch_bytes ? &e->head.stats.sketch_s : &e->head.stats.tiles_s) =

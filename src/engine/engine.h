@@ -9,6 +9,7 @@
 #include "engine/sample/chain.h"
 #include "engine/snapshot.h"
 #include "engine/stats.h"
+#include "model/drafter.h"
 #include "model/head.h"
 #include "os/lock.h"
 #include "text/tokenizer/detokenizer.h"
@@ -22,13 +23,14 @@ struct carat_engine {
     carat_plan plan;
     enum ct_kv_type kv_type;
     bool exact;
-    bool resident, on_disk;    /* the table of layer inputs, where there is one; neither: in buffers */
-    int decode_chunk;          /* rows of a pass that decodes, at most */
-    char content[33];          /* hash of the model, once it is known; else "" */
-    int first_layer;           /* of the model, that runs */
-    struct ct_config config;   /* the model's, with the layers that run */
-    struct ct_weights weights; /* theirs, as the backend packs them */
-    struct ct_expert *expert;  /* of all their layers */
+    bool resident, on_disk; /* the table of layer inputs, where there is one; neither: in buffers */
+    int decode_chunk;       /* rows of a pass that decodes, at most */
+    char content[33];       /* hash of the model, once it is known; else "" */
+    int first_layer;        /* of the model, that runs */
+    const struct carat_model *drafting; /* the drafter that reads K and V; NULL: there is none */
+    struct ct_config config;            /* the model's, with the layers that run */
+    struct ct_weights weights;          /* theirs, as the backend packs them */
+    struct ct_expert *expert;           /* of all their layers */
     struct ct_kv_cache cache;
     struct ct_snapshots snapshots;
     size_t kv_bytes; /* of the pool; 0: full contexts */
@@ -36,6 +38,7 @@ struct carat_engine {
 
     struct ct_lock lock; /* for what is below, but not the slots of sessions */
     struct ct_pass pass;
+    struct ct_drafter drafter; /* backend NULL: there is none that reads K and V */
     struct ct_stats stats;
     struct ct_trace profiler, tapper; /* of the backend while the engine is profiled, or tapped */
     carat_profile profile;

@@ -81,6 +81,7 @@ carat_status ct_generation_create(carat_generation **generation, carat_session *
         .all = o.naive ? malloc((size_t)e->plan.context * sizeof *g->all) : NULL,
     };
     bool proposes = ct_speculate_open(&g->speculation, &o, e->plan.context);
+    g->speculation.session = ct_draft_exists(e) ? session : NULL;
     carat_status status = ct_told_open(&g->told, session, &o, err);
     if (!status)
         status = ct_sampling_copy(&g->sampling, &g->sampling_memory, &sampling, err);

@@ -120,8 +120,9 @@ int ct_speculate_propose(struct ct_speculation *s, const struct ct_draft_pass *p
     if (most == 0)
         return 0;
     double start = ct_os_seconds();
-    int k = s->callers ? s->callers(s->user, ids, n, draft, most)
-                       : ct_ngrams_propose(&s->ngrams, ids, n, draft, most);
+    int k = s->callers   ? s->callers(s->user, ids, n, draft, most)
+            : s->session ? ct_draft_propose(s->session, ids, n, draft, most)
+                         : ct_ngrams_propose(&s->ngrams, ids, n, draft, most);
     s->proposing = (ct_os_seconds() - start) * 1e9;
     s->asked = most;
     return CT_MAX(0, CT_MIN(k, most));

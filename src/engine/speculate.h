@@ -5,6 +5,7 @@
 #define CT_SPECULATE_H
 
 #include "engine/account.h"
+#include "engine/draft.h"
 
 /* ---- what followed the last tokens of the text when they stood there before ---- */
 
@@ -31,8 +32,9 @@ int ct_ngrams_propose(struct ct_ngrams *g, const int32_t *ids, int n, int32_t *d
 /* ---- a generation ---- */
 
 struct ct_speculation {
-    bool off, always; /* always: whatever the account says */
-    int least, most;  /* ids of a draft */
+    bool off, always;       /* always: whatever the account says */
+    int least, most;        /* ids of a draft */
+    carat_session *session; /* whose drafter proposes; NULL: it has none */
     carat_propose callers;
     void *user;              /* passed to it */
     struct ct_ngrams ngrams; /* where no callback proposes */

@@ -15,7 +15,7 @@ static carat_status check_config(const struct ct_config *c, const struct ct_file
         if (l->n_head % l->n_kv_head)
             return ct_fail(err, CARAT_E_FORMAT, "%s: %d query heads cannot share %d KV heads evenly", path,
                            l->n_head, l->n_kv_head);
-        const struct ct_layer_config *owner = &c->layer[l->kv_layer];
+        const struct ct_layer_config *owner = &c->layer[l->kv_layer < 0 ? i : l->kv_layer];
         if (l->n_kv_head != owner->n_kv_head || l->head_dim != owner->head_dim)
             return ct_fail(err, CARAT_E_FORMAT,
                            "%s: layer %d is said to have %d KV heads of %d, but it reads those of layer %d, "

@@ -23,7 +23,8 @@ enum ct_attn_type { CT_GLOBAL, CT_LOCAL }; /* indices of ct_config.attn */
 struct ct_layer_config {
     int n_head, n_kv_head, head_dim, ffn;
     int attn_type; /* enum ct_attn_type */
-    int kv_layer;  /* whose K and V it reads: its own, or those of an earlier layer of its type */
+    int kv_layer;  /* whose K and V it reads: its own, or those of an earlier layer of its type; -1: those of
+                    * another model */
     bool v_is_k;   /* V is what K is before its norm: one weight makes both */
     float attn_scale, attn_cap;
     float cutoff;                     /* deviations above its mean that gate loses; 0: none */
@@ -50,6 +51,9 @@ struct ct_config {
     bool altup_scales;  /* and what the input of a layer is mixed with is scaled before */
     int laurel_rank;    /* of its second way past attention */
     bool made_global;   /* the last layer, which is said to be local */
+    int backbone; /* of a drafter that reads another model's K and V: the width of that; 0: it is none */
+    int n_centroid,
+        n_near; /* groups of its vocabulary, and those of a step that are scored; 0: all ids are */
     float norm_eps, logit_cap;
     float embed_scale;           /* 0 until weights are bound: depends on the stored type for safetensors */
     double embed_scale_override; /* GGUF key carat.embedding_scale; 0: none */

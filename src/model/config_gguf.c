@@ -2,6 +2,7 @@
 /* config_gguf.c: GGUF metadata of the architectures that carat runs. Several facts are not stored in such
  * files and come from the family: attention scale, local rope base, the pattern of local layers; or from the
  * tensors that are there: what V is made of, the rows of a table, which pairs of a head turn. */
+#include "model/config_drafter.h"
 #include "model/family.h"
 #include "model/refuse.h"
 
@@ -10,13 +11,14 @@
 struct reader {
     const struct ct_file *f;
     const struct ct_architecture *arch;
+    const char *prefix; /* of its keys: the architecture that the file states */
     carat_status status;
     carat_error *err;
 };
 
 static const char *gguf_key(const struct reader *r, const char *name, char key[128])
 {
-    snprintf(key, 128, "%s.%s", r->arch->name, name);
+    snprintf(key, 128, "%s.%s", r->prefix, name);
     return key;
 }
 
@@ -78,7 +80,7 @@ static void gguf_layer_counts(struct reader *r, struct ct_config *c, const char 
                 ct_fail(r->err, CARAT_E_FORMAT,
                         "%s: metadata key \"%s.%s\" at byte %llu has %.15g for layer %d, expected "
                         "an integer from 1 to %d",
-                        ct_file_path(r->f), r->arch->name, name, (unsigned long long)list->offset, v, i, hi);
+                        ct_file_path(r->f), r->prefix, name, (unsigned long long)list->offset, v, i, hi);
     }
 }
 #define LAYER_FIELD(field) offsetof(struct ct_layer_config, field)
@@ -133,7 +135,7 @@ static carat_status gguf_architecture(const struct ct_file *f, const struct ct_a
     if (!arch || arch->type != CT_META_STRING)
         return ct_fail(err, CARAT_E_FORMAT, "%s: metadata key \"general.architecture\" is %s", path,
                        arch ? "not a string" : "missing");
-    *known = ct_architecture_named(arch->s);
+    *known = ct_architecture_named(ct_drafter_named(arch->s) ? ct_str_of("gemma4") : arch->s);
     if (!*known)
         return ct_refuse_name(path, "general.architecture", arch->s, err);
     snprintf(key, sizeof key, "%s.attention.causal", (*known)->name);
@@ -217,7 +219,7 @@ static void gguf_heads(struct reader *r, struct ct_config *c)
         if (!r->status && value_length != head_dim)
             r->status =
                 ct_fail(r->err, CARAT_E_UNSUPPORTED, "%s: metadata key \"%s.%s\" is %d, expected %s = %d",
-                        ct_file_path(r->f), r->arch->name, names[kind].value, value_length,
+                        ct_file_path(r->f), r->prefix, names[kind].value, value_length,
                         names[kind].key + strlen("attention."), head_dim);
         for (int i = 0; i < c->n_layer; i++)
             if (c->layer[i].attn_type == kind)
@@ -255,7 +257,9 @@ static void gguf_kv(struct reader *r, struct ct_config *c)
     char of_v[64];
     bool v_is_k = r->arch->global_head_dim > 0;
 
-    if (!r->arch->v_norms)
+    if (c->backbone)
+        ct_drafter_shares_all(c);
+    if (!r->arch->v_norms || c->backbone)
         return;
     const int n = gguf_integer(r, name, r->arch->altup ? -1 : 0, 0, c->n_layer - 1);
     const int without = r->status ? -1 : ct_family_share_kv(c, n);
@@ -263,7 +267,7 @@ static void gguf_kv(struct reader *r, struct ct_config *c)
         r->status = ct_fail(r->err, CARAT_E_FORMAT,
                             "%s: metadata key \"%s.%s\" is %d, but layer %d then finds no %s layer before "
                             "layer %d to share with",
-                            ct_file_path(r->f), r->arch->name, name, n, without,
+                            ct_file_path(r->f), r->prefix, name, n, without,
                             c->layer[without].attn_type == CT_GLOBAL ? "global" : "local", c->n_layer - n);
     for (int i = 0; i < c->n_layer; i++) {
         snprintf(of_v, sizeof of_v, "blk.%d.attn_v.weight", i);
@@ -332,7 +336,7 @@ static void gguf_layer_inputs(struct reader *r, struct ct_config *c)
             ct_fail(r->err, CARAT_E_FORMAT,
                     "%s: tensor %s at byte %llu is there, but metadata key \"%s.%s\" says that layers "
                     "have no input of their own",
-                    table->file, table->name, (unsigned long long)table->offset, r->arch->name, name);
+                    table->file, table->name, (unsigned long long)table->offset, r->prefix, name);
     else if (table->dim[0] < least || table->dim[0] > 1 << 24)
         r->status = ct_fail(r->err, CARAT_E_FORMAT,
                             "%s: tensor %s at byte %llu has %lld rows, expected at least %lld, one for each "
@@ -412,7 +416,7 @@ static void gguf_whole_heads(struct reader *r, const struct ct_config *c)
         if (n != head_dim && !r->status)
             r->status = ct_fail(r->err, CARAT_E_UNSUPPORTED,
                                 "%s: metadata key \"%s.%s\" is %d, expected the %d values of a head",
-                                ct_file_path(r->f), r->arch->name, names[kind], n, head_dim);
+                                ct_file_path(r->f), r->prefix, names[kind], n, head_dim);
     }
 }
 
@@ -469,10 +473,16 @@ static void gguf_vocabulary(struct reader *r, struct ct_config *c)
 
 carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, carat_error *err)
 {
-    struct reader r = {f, NULL, CARAT_OK, err};
+    struct reader r = {f, NULL, NULL, CARAT_OK, err};
 
     CT_TRY(gguf_architecture(f, &r.arch, err));
     CT_TRY(gguf_refuse_angles(f, r.arch, err));
+    const struct ct_str stated = ct_file_meta(f, "general.architecture")->s;
+    char prefix[64];
+    snprintf(prefix, sizeof prefix, "%.*s", (int)stated.n, stated.s);
+    r.prefix = prefix;
+    if (ct_drafter_named(stated))
+        CT_TRY(ct_drafter_config_gguf(c, f, err));
     c->architecture = r.arch->name;
     c->post_norms = r.arch->post_norms;
     c->qk_norms = r.arch->qk_norms;
@@ -494,5 +504,5 @@ carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, c
     gguf_vocabulary(&r, c);
     gguf_layer_inputs(&r, c);
     gguf_altup(&r, c);
-    return r.status;
+    return r.status || !c->backbone ? r.status : ct_drafter_config_check(c, ct_file_path(f), err);
 }

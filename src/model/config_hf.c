@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config_hf.c: config.json in all its spellings. A released multimodal config leaves out what equals the
  * class default, so every field starts from the family's default and is overlaid. */
+#include "model/config_drafter.h"
 #include "model/config_int4.h"
 #include "model/family.h"
 #include "model/refuse.h"
@@ -214,6 +215,10 @@ static void hf_layers(struct reader *r, struct ct_config *c, const struct ct_arc
  * wide. */
 static void hf_shared_layers(struct reader *r, struct ct_config *c, const struct ct_architecture *a)
 {
+    if (c->backbone) { /* a drafter's do so all, and the model that it drafts for is another */
+        ct_drafter_shares_all(c);
+        return;
+    }
     const int n = a->v_norms ? hf_size(r, "num_kv_shared_layers", a->hf.n_shared, 1 << 20) : 0;
     const int first = CT_MAX(c->n_layer - n, 0), without = ct_family_share_kv(c, n);
     const bool double_wide = a->v_norms && hf_flag(r, "use_double_wide_mlp", false);
@@ -234,7 +239,7 @@ static void hf_layer_inputs(struct reader *r, struct ct_config *c, const struct 
 {
     if (!a->hf.ple_width)
         return;
-    c->ple_width = hf_size(r, "hidden_size_per_layer_input", a->hf.ple_width, 1 << 16);
+    c->ple_width = hf_size(r, "hidden_size_per_layer_input", c->backbone ? 0 : a->hf.ple_width, 1 << 16);
     if (!c->ple_width)
         return;
     c->ple_layers = c->n_layer;
@@ -500,9 +505,9 @@ static carat_status hf_refuse(struct reader *r, const struct ct_json_value *root
     return r->status;
 }
 
-/* The architecture by model_type, which nests in a multimodal config; the model_type of text_config then
- * counts too. */
-static carat_status hf_architecture(struct reader *r, const struct ct_json_value *root,
+/* The architecture by model_type, which nests in a multimodal config and in that of a drafter; the model_type
+ * of text_config then counts too. */
+static carat_status hf_architecture(struct reader *r, const struct ct_json_value *root, struct ct_config *c,
                                     const struct ct_architecture **a, bool *nested)
 {
     const struct ct_json_value *type = hf_string(r, "model_type"),
@@ -512,8 +517,13 @@ static carat_status hf_architecture(struct reader *r, const struct ct_json_value
     if (!type)
         return r->status ? r->status : ct_fail(r->err, CARAT_E_FORMAT, "%s: model_type is missing", r->path);
     struct ct_str name = ct_json_str(type);
-    const struct ct_architecture *inner = ct_architecture_within(name);
+    const struct ct_architecture *inner = ct_architecture_within(name),
+                                 *drafts = ct_architecture_in_assistant(name);
     *nested = inner != NULL;
+    if (drafts) {
+        CT_TRY(ct_drafter_config_hf(c, root, r->path, r->text, r->err));
+        inner = drafts;
+    }
     if (inner) {
         const struct ct_json_value *text = hf_object(r, "text_config");
         if (!text)
@@ -527,8 +537,10 @@ static carat_status hf_architecture(struct reader *r, const struct ct_json_value
     }
     *a = ct_architecture_of_type(name);
     const struct ct_str made_as = ct_json_is(class, CT_JSON_STRING) ? ct_json_str(class) : ct_str_of("");
-    if (*a && !ct_refuse_drafts(made_as))
+    if (*a && (drafts ? strcmp((*a)->name, drafts->name) == 0 : !ct_refuse_drafts(made_as)))
         return CARAT_OK;
+    if (drafts)
+        return ct_refuse_name(r->path, key, name, r->err);
     if (*a || (!ct_refuse_knows(name) && ct_refuse_knows(made_as)))
         return ct_refuse_name(r->path, "architectures", made_as, r->err);
     return ct_refuse_name(r->path, key, name, r->err);
@@ -540,9 +552,11 @@ static carat_status hf_root(struct reader *r, const struct ct_json_value *root, 
     const struct ct_architecture *a = NULL;
     bool nested = false;
 
-    CT_TRY(hf_architecture(r, root, &a, &nested));
+    CT_TRY(hf_architecture(r, root, c, &a, &nested));
     CT_TRY(hf_refuse(r, root, int4));
     hf_text(r, c, a);
+    if (c->backbone && !r->status)
+        return ct_drafter_config_check(c, r->path, r->err);
     c->multimodal = nested;
     if (nested && a->pictures_last) {
         r->o = root;

@@ -64,10 +64,12 @@ const struct ct_architecture ct_architectures[] = {
      .n_text_vocab = 262144,
      .end_of_turn = 106,
      .hf = {262400, 2048, 16384, 35, 8, 2, 256, 32768, 512, 1, 256, 262144, 15, 64}},
-    {GEMMA4_OF_ALL_SIZES, .model_type = "gemma4_text", .wrapper = "gemma4", .window = 512,
-     .gguf_logit_cap = 30, .hf = {262144, 2304, 9216, 30, 8, 4, 256, 131072, 512, 1, 256, 262144, 0, 0}},
+    {GEMMA4_OF_ALL_SIZES, .model_type = "gemma4_text", .wrapper = "gemma4", .assistant = "gemma4_assistant",
+     .window = 512, .gguf_logit_cap = 30,
+     .hf = {262144, 2304, 9216, 30, 8, 4, 256, 131072, 512, 1, 256, 262144, 0, 0}},
     {GEMMA4_OF_ALL_SIZES, /* the 12B, without encoders, is a class of its own in transformers */
-     .model_type = "gemma4_unified_text", .wrapper = "gemma4_unified", .window = 1024,
+     .model_type = "gemma4_unified_text", .wrapper = "gemma4_unified",
+     .assistant = "gemma4_unified_assistant", .window = 1024,
      .hf = {262144, 2304, 9216, 30, 8, 4, 256, 262144, 1024, 1, 0, 0, 0, 0}},
 };
 const int ct_architecture_count = (int)CT_COUNT(ct_architectures);
@@ -127,6 +129,14 @@ const struct ct_architecture *ct_architecture_within(struct ct_str model_type)
 {
     for (int i = 0; i < ct_architecture_count; i++)
         if (ct_architectures[i].wrapper && ct_str_is(model_type, ct_architectures[i].wrapper))
+            return &ct_architectures[i];
+    return NULL;
+}
+
+const struct ct_architecture *ct_architecture_in_assistant(struct ct_str model_type)
+{
+    for (int i = 0; i < ct_architecture_count; i++)
+        if (ct_architectures[i].assistant && ct_str_is(model_type, ct_architectures[i].assistant))
             return &ct_architectures[i];
     return NULL;
 }

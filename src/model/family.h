@@ -11,6 +11,7 @@ struct ct_architecture {
     const char *name; /* as GGUF and messages call it: "gemma", "gemma2", "gemma3", "gemma3n", "gemma4" */
     const char *model_type; /* as config.json calls its text model */
     const char *wrapper;    /* and a model around that, which also sees; NULL: there is none */
+    const char *assistant;  /* and a drafter for such models (config_drafter.c); NULL: there is none */
     bool post_norms;        /* norms after attention and feed-forward */
     bool qk_norms;
     bool norms_as_stored; /* else 1 is added to the weights of norms that a checkpoint holds */
@@ -44,8 +45,9 @@ extern const int ct_architecture_count;
 /* NULL: not one that carat runs. */
 const struct ct_architecture *ct_architecture_named(struct ct_str name);
 const struct ct_architecture *ct_architecture_of_type(struct ct_str model_type);
-/* The one inside a model that also sees. */
+/* The one inside a model that also sees, or a drafter. */
 const struct ct_architecture *ct_architecture_within(struct ct_str model_type);
+const struct ct_architecture *ct_architecture_in_assistant(struct ct_str model_type);
 const struct ct_architecture *ct_architecture_with(bool post_norms, bool qk_norms);
 /* The id of <end_of_turn> for a model without a tokenizer; -1 when its vocabulary is too small to be a
  * published one, or the architecture is not known. */

@@ -93,7 +93,7 @@ void ct_kv_cache_init(struct ct_kv_cache *cache, struct ct_backend *b, const str
     }
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
         struct ct_kv_blocks *g = &cache->group[i];
-        g->window = c->attn[i].window;
+        g->window = c->attn[i].window + (c->attn[i].window && e->drafts);
         g->pool.length = group_length(g->window, e);
         b->verb.alloc_kv(b, &g->pool, c->n_layer, cache->layer); /* no blocks yet: tells what one takes */
         cache->least += g->pool.block_bytes;

@@ -52,6 +52,7 @@ struct ct_kv_cache {
 struct ct_kv_extent {
     int context, chunk, sequences;
     size_t bytes, snapshot_bytes;
+    bool drafts; /* a drafter reads them, too, and sees a position more of local layers */
 };
 
 /* Takes the blocks of layers [0, c->n_layer) from the backend. */

@@ -11,6 +11,8 @@
     "of it"
 #define MERGE "merge it into the base model and open the result"
 
+#define DRAFTS "open the model that it drafts for, and this as its drafter"
+
 static const char drafter[] = "a drafter for Gemma 4";
 
 /* A name as config.json (model_type, class) or GGUF (architecture, general.type) spells it, in lower case
@@ -19,9 +21,9 @@ static const struct relative {
     const char *name, *what, *instead;
 } relatives[] = {
     {"gemma3n", "another form of Gemma 3n", RUNS},
-    {"gemma4assistant", drafter, RUNS},
-    {"gemma4mtp", drafter, RUNS},
-    {"gemma4unifiedassistant", drafter, RUNS},
+    {"gemma4assistant", drafter, DRAFTS},
+    {"gemma4mtp", drafter, DRAFTS},
+    {"gemma4unifiedassistant", drafter, DRAFTS},
     {"gemma4dspark", drafter, RUNS},
     {"dflash", "a drafter (DFlash or DSpark)", RUNS},
     {"gemma4", "another form of Gemma 4", RUNS},
@@ -101,8 +103,8 @@ carat_status ct_refuse_name(const char *path, const char *key, struct ct_str nam
         shown[i] = name.s[i] >= 0x20 && name.s[i] < 0x7f ? name.s[i] : '?';
     shown[n] = 0;
     if (r)
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: %s \"%s\" is %s, which carat does not run; %s", path,
-                       key, shown, r->what, r->instead);
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: %s \"%s\" is %s, which carat does not run%s; %s", path,
+                       key, shown, r->what, strcmp(r->instead, DRAFTS) ? "" : " by itself", r->instead);
     return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: %s \"%s\" is not a model that carat runs; " RUNS, path, key,
                    shown);
 }

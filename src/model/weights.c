@@ -24,7 +24,9 @@ struct slot {
         ALTUP,
         ALTUP_SCALES,
         EXPERTS,
-        ROUTER
+        ROUTER,
+        DRAFTER,
+        CENTROIDS
     } when; /* the layer has it */
 };
 
@@ -80,6 +82,10 @@ static const struct slot model_slots[] = {
     {"altup_unembd_proj.0", AT_MODEL(stream_unproj[0]), true, CT_DIM_HIDDEN, CT_DIM_HIDDEN, ALTUP},
     {"altup_unembd_proj.1", AT_MODEL(stream_unproj[1]), true, CT_DIM_HIDDEN, CT_DIM_HIDDEN, ALTUP},
     {"altup_unembd_proj.2", AT_MODEL(stream_unproj[2]), true, CT_DIM_HIDDEN, CT_DIM_HIDDEN, ALTUP},
+    {"nextn.pre_projection", AT_MODEL(draft_pre), true, CT_DIM_HIDDEN, CT_DIM_TWO_BACKBONES, DRAFTER},
+    {"nextn.post_projection", AT_MODEL(draft_post), true, CT_DIM_BACKBONE, CT_DIM_HIDDEN, DRAFTER},
+    {"masked_embd_centroids", AT_MODEL(centroids), true, CT_DIM_CENTROIDS, CT_DIM_HIDDEN, CENTROIDS},
+    {CT_ORDERING, AT_MODEL(ordering), false, CT_DIM_ONE, CT_DIM_VOCAB, CENTROIDS},
 };
 
 /* Of each expert: parts of tensors that hold them all, one behind the other, each with so many parts. */
@@ -139,7 +145,9 @@ static bool has_slot(const struct slot *s, const struct ct_config *c, int layer)
                                                      [ALTUP] = c->altup,
                                                      [ALTUP_SCALES] = c->altup_scales,
                                                      [EXPERTS] = l->n_expert > 0,
-                                                     [ROUTER] = l->n_expert > 0};
+                                                     [ROUTER] = l->n_expert > 0,
+                                                     [DRAFTER] = c->backbone > 0,
+                                                     [CENTROIDS] = c->n_centroid > 0};
     return has[s->when];
 }
 
@@ -216,12 +224,6 @@ static void count_unused(const struct ct_binding *b)
             b->w->unused = ct_file_tensor(b->f, i)->name;
 }
 
-/* What divides values made of the stream by the root of its width. */
-static float root_of_width(const struct ct_config *c)
-{
-    return (float)(1 / __builtin_sqrt((double)c->hidden));
-}
-
 static int dim_of(const struct ct_config *c, const struct ct_layer_config *l, enum ct_dim dim)
 {
     const int value[CT_DIMS] = {[CT_DIM_ONE] = 1,
@@ -238,7 +240,10 @@ static int dim_of(const struct ct_config *c, const struct ct_layer_config *l, en
                                 [CT_DIM_COEFS] = CT_STREAMS * CT_STREAMS,
                                 [CT_DIM_LAUREL] = c->laurel_rank,
                                 [CT_DIM_EXPERTS] = l->n_expert,
-                                [CT_DIM_EXPERT_FFN] = l->expert_ffn};
+                                [CT_DIM_EXPERT_FFN] = l->expert_ffn,
+                                [CT_DIM_BACKBONE] = c->backbone,
+                                [CT_DIM_TWO_BACKBONES] = 2 * c->backbone,
+                                [CT_DIM_CENTROIDS] = c->n_centroid};
     return value[dim];
 }
 
@@ -259,7 +264,7 @@ static carat_status bind_slot(struct ct_binding *b, struct ct_weight *w, const s
     if (s->matrix)
         return ct_bind_matrix(b, w, t, dim_of(b->c, l, s->rows), dim_of(b->c, l, s->cols));
     return ct_bind_small(b, w, t, dim_of(b->c, l, s->rows), dim_of(b->c, l, s->cols),
-                         s->when == ROUTER ? root_of_width(b->c) : 1);
+                         s->when == ROUTER ? ct_root_of_width(b->c) : 1);
 }
 
 static carat_status bind_slots(struct ct_binding *b, const void *of, const struct ct_layer_config *l,
@@ -449,53 +454,6 @@ static void share_weights(struct ct_layer *l)
         l->v = l->k;
 }
 
-/* What projects the stream to the inputs of layers is divided by the root of its width. */
-static carat_status bind_ple_scales(struct ct_binding *b)
-{
-    const struct ct_config *c = b->c;
-    float *scale = ct_arena_push(b->arena, 1, sizeof *scale);
-
-    if (!scale)
-        return ct_no_memory(b->err, ct_file_path(b->f));
-    *scale = root_of_width(c);
-    b->c->ple_scale = b->origin->embed_scale(__builtin_sqrtf((float)c->ple_width), b->w->ple.type);
-    b->w->ple_scale = ct_made_vector(scale, 1);
-    return CARAT_OK;
-}
-
-/* What two and four streams are joined by. */
-static carat_status bind_shares(struct ct_binding *b)
-{
-    float *share = ct_arena_push(b->arena, 2, sizeof *share);
-
-    if (!share)
-        return ct_no_memory(b->err, ct_file_path(b->f));
-    share[0] = 0.70710678f;
-    share[1] = 0.25f;
-    for (int i = 0; i < b->c->n_layer; i++)
-        b->w->layer[i].halves = ct_made_vector(&share[0], 1);
-    b->w->quarter = ct_made_vector(&share[1], 1);
-    return CARAT_OK;
-}
-
-/* The norm of V has no weight: it gets ones, since times 1 is exact. */
-static carat_status bind_ones(struct ct_binding *b)
-{
-    int widest = 0;
-
-    for (int i = 0; i < b->c->n_layer; i++)
-        widest = CT_MAX(widest, b->c->layer[i].head_dim);
-    float *ones = ct_arena_push(b->arena, (size_t)widest, sizeof *ones);
-    if (!ones)
-        return ct_no_memory(b->err, ct_file_path(b->f));
-    for (int i = 0; i < widest; i++)
-        ones[i] = 1;
-    for (int i = 0; i < b->c->n_layer; i++)
-        if (b->c->layer[i].kv_layer == i)
-            b->w->layer[i].v_norm = ct_made_vector(ones, b->c->layer[i].head_dim);
-    return CARAT_OK;
-}
-
 static const struct ct_container *const containers[] = {
     [CT_FILE_HF] = &ct_container_hf, [CT_FILE_GGUF] = &ct_container_gguf, [CT_FILE_SBS] = &ct_container_sbs};
 
@@ -525,13 +483,9 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
         CT_TRY(pass_over_dead(&b, i));
         share_weights(&w->layer[i]);
     }
-    if (c->v_norms)
-        CT_TRY(bind_ones(&b));
-    if (c->ple_width)
-        CT_TRY(bind_ple_scales(&b));
-    if (c->altup)
-        CT_TRY(bind_shares(&b));
+    CT_TRY(ct_bind_made(&b));
     CT_TRY(check_missing(&b));
+    CT_TRY(ct_check_ordering(&b));
     CT_TRY(check_last_layer(&b));
     CT_TRY(pass_over(&b, CT_ROPE_FREQS));
     count_unused(&b);

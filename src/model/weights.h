@@ -28,6 +28,9 @@ struct ct_weights {
     struct ct_weight ple, ple_proj, ple_norm, ple_scale;
     /* Gemma 3n: the other streams out of the first, back, and 1/4. */
     struct ct_weight stream_proj[CT_STREAMS - 1], stream_unproj[CT_STREAMS - 1], quarter, no_norm;
+    /* Drafters: what joins a token and a state of the model, what leads back to such a state; which groups of
+     * ids are scored, and the ids in the order of groups, which is that of the rows of embed. */
+    struct ct_weight draft_pre, draft_post, centroids, ordering;
     struct ct_layer *layer; /* [n_layer], in the arena */
     bool tied;
     size_t bytes;         /* of the tensors used, as stored, a tied head once */

@@ -28,6 +28,9 @@ enum ct_dim {
     CT_DIM_LAUREL,   /* rank of the second way past attention */
     CT_DIM_EXPERTS,
     CT_DIM_EXPERT_FFN,
+    CT_DIM_BACKBONE, /* of the model that a drafter reads */
+    CT_DIM_TWO_BACKBONES,
+    CT_DIM_CENTROIDS, /* groups of a drafter's vocabulary */
     CT_DIMS
 };
 
@@ -108,6 +111,8 @@ extern const struct ct_container ct_container_hf, ct_container_gguf, ct_containe
         [CT_DIM_PLE_ROWS] = "vocab_size_per_layer_input", [CT_DIM_STREAMS] = "altup_num_inputs",             \
         [CT_DIM_COEFS] = "altup_num_inputs * altup_num_inputs", [CT_DIM_LAUREL] = "laurel_rank",             \
         [CT_DIM_EXPERTS] = "num_experts", [CT_DIM_EXPERT_FFN] = "moe_intermediate_size",                     \
+        [CT_DIM_BACKBONE] = "backbone_hidden_size", [CT_DIM_TWO_BACKBONES] = "2 * backbone_hidden_size",     \
+        [CT_DIM_CENTROIDS] = "num_centroids",                                                                \
     }
 void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
                        const char *slot, int layer);
@@ -133,5 +138,25 @@ carat_status ct_bind_small(struct ct_binding *b, struct ct_weight *w, const stru
                            int cols, float times);
 /* A vector of the arena. */
 struct ct_weight ct_made_vector(const float *v, int n);
+
+/* weights_made.c: those that no file has. E_MEMORY. */
+carat_status ct_bind_made(struct ct_binding *b);
+/* What divides values made of the stream by the root of its width. */
+static inline float ct_root_of_width(const struct ct_config *c)
+{
+    return (float)(1 / __builtin_sqrt((double)c->hidden));
+}
+
+/* weights_drafter.c. Which ids the groups of a drafter's vocabulary hold, group after group, as numbers of
+ * f32; and the rows of its embedding in that order, so that those of a group lie side by side. For `make` of
+ * containers; the name stays NULL for all other slots. E_FORMAT: what the file has is no permutation. */
+#define CT_ORDERING "masked_embd_ordering"
+carat_status ct_make_ordered(struct ct_tensor *t, struct ct_binding *b, const char *slot);
+/* That the ordering is one, as far as a step relies on it; a packed file has it ready. E_FORMAT. */
+carat_status ct_check_ordering(const struct ct_binding *b);
+/* The names that a drafter's tensors have in GGUF: in which of two dialects, and that of a slot, if it is of
+ * drafters alone; else name stays. */
+void ct_drafter_find_names(struct ct_binding *b);
+void ct_drafter_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const char *slot);
 
 #endif

@@ -27,6 +27,8 @@ static void gguf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights 
                              const char *slot, int layer)
 {
     packed_weight_name(name, w, c, slot, layer);
+    if (c->backbone && layer < 0)
+        ct_drafter_tensor_name(name, w, slot);
     for (size_t i = 0; i < CT_COUNT(named_beside); i++)
         if (strcmp(slot, named_beside[i][0]) == 0)
             snprintf(name, CT_TENSOR_NAME, "blk.%d.%s", layer, named_beside[i][1]);
@@ -123,6 +125,9 @@ static void take_table(struct ct_tensor *t, struct ct_binding *b, const char *sl
 
 static carat_status make_tensor(struct ct_tensor *t, struct ct_binding *b, const char *slot, int layer)
 {
+    CT_TRY(ct_make_ordered(t, b, slot));
+    if (t->name || b->c->backbone)
+        return CARAT_OK;
     if (strchr(slot, '.'))
         return take_slice(t, b, slot);
     if (layer < 0 && strcmp(slot, "per_layer_token_embd") == 0)
@@ -131,6 +136,7 @@ static carat_status make_tensor(struct ct_tensor *t, struct ct_binding *b, const
 }
 
 const struct ct_container ct_container_gguf = {
+    .begin = ct_drafter_find_names,
     .name = gguf_tensor_name,
     .find = ct_file_find,
     .make = make_tensor,
@@ -151,7 +157,10 @@ const struct ct_container ct_container_gguf = {
             [CT_DIM_COEFS] = "altup.num_inputs * altup.num_inputs",
             [CT_DIM_LAUREL] = "the rows of blk.0.laurel_l.weight",
             [CT_DIM_EXPERTS] = "expert_count",
-            [CT_DIM_EXPERT_FFN] = "expert_feed_forward_length"},
+            [CT_DIM_EXPERT_FFN] = "expert_feed_forward_length",
+            [CT_DIM_BACKBONE] = "the width of the model's states",
+            [CT_DIM_TWO_BACKBONES] = "twice the width of the model's states",
+            [CT_DIM_CENTROIDS] = "the number of centroids"},
     .layers = "block_count",
     .embed_scale = ct_embed_scale_bf16,
 };

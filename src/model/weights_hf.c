@@ -55,16 +55,28 @@ static const struct {
     {"altup_unembd_proj.2", "altup_unembed_projections.2.weight"},
 };
 
+/* Those beside the text tower, which have no prefix. */
+static const struct {
+    const char *slot, *name;
+} hf_outside[] = {
+    {"output", "lm_head.weight"},
+    {"nextn.pre_projection", "pre_projection.weight"},
+    {"nextn.post_projection", "post_projection.weight"},
+    {"masked_embd_centroids", "masked_embedding.centroids.weight"},
+    {CT_ORDERING, "masked_embedding.token_ordering"},
+};
+
 void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
                        const char *slot, int layer)
 {
     const char *prefix = w->prefix ? w->prefix : prefixes[0];
     size_t i = 0;
 
-    if (strcmp(slot, "output") == 0) {
-        snprintf(name, CT_TENSOR_NAME, "lm_head.weight");
-        return;
-    }
+    for (size_t k = 0; k < CT_COUNT(hf_outside); k++)
+        if (strcmp(slot, hf_outside[k].slot) == 0) {
+            snprintf(name, CT_TENSOR_NAME, "%s", hf_outside[k].name);
+            return;
+        }
     /* Gemma 1 has one norm after attention, before its feed-forward, and calls it by where it stands */
     if (!c->post_norms && strcmp(slot, "ffn_norm") == 0)
         slot = "post_attention_norm";
@@ -91,6 +103,12 @@ static void find_prefix(struct ct_binding *b)
     b->w->prefix = prefixes[0];
 }
 
+static carat_status hf_make(struct ct_tensor *t, struct ct_binding *b, const char *slot, int layer)
+{
+    CT_TRY(ct_make_ordered(t, b, slot));
+    return t->name ? CARAT_OK : ct_make_compressed(t, b, slot, layer);
+}
+
 static float hf_embed_scale(float root, enum ct_type stored)
 {
     return stored == CT_BF16  ? ct_embed_scale_bf16(root, stored)
@@ -102,7 +120,7 @@ const struct ct_container ct_container_hf = {
     .begin = find_prefix,
     .name = ct_hf_tensor_name,
     .parts = ct_compressed_parts,
-    .make = ct_make_compressed,
+    .make = hf_make,
     .other_head = "language_model.lm_head.weight",
     .find = ct_file_find,
     .counts_unused = true,

@@ -83,7 +83,7 @@ carat_status ct_point_at(const struct ct_binding *b, struct ct_weight *w, const 
                             .row_bytes = row_bytes,
                             .data = t->data,
                             .scale = t->scale,
-                            .f32_input = b->rows == CT_DIM_EXPERTS};
+                            .f32_input = b->rows == CT_DIM_EXPERTS || b->rows == CT_DIM_CENTROIDS};
     return CARAT_OK;
 }
 

@@ -228,7 +228,7 @@ static void test_refusals(void **unused)
 {
     (void)unused;
     refuse("{\"model_type\":\"gemma4\"}", CARAT_E_FORMAT, "text_config is missing");
-    refuse("{\"model_type\":\"gemma4_unified_assistant\"}", CARAT_E_UNSUPPORTED, "gemma4_unified_assistant");
+    refuse("{\"model_type\":\"gemma4_unified_assistant\"}", CARAT_E_FORMAT, "text_config is missing");
     refuse("{}", CARAT_E_FORMAT, "model_type");
     refuse("[1]", CARAT_E_FORMAT, "JSON object");
     refuse("{\"model_type\":\"gemma\",", CARAT_E_FORMAT, "config.json");

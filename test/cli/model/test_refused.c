@@ -45,6 +45,8 @@ static void odd_tokenizer(struct bad_place *p, const void *with)
 
 #define WHERE "/config.json: "
 #define RUNS  "which carat does not run; it runs Gemma 1, 2, 3, 3n, 4 and FunctionGemma"
+#define DRAFTS                                                                                               \
+    "which carat does not run by itself; open the model that it drafts for, and this as its drafter"
 #define PLAIN "open the original or a GGUF of it"
 
 static const struct bad_case relatives[] = {
@@ -54,9 +56,9 @@ static const struct bad_case relatives[] = {
      odd_tokenizer,
      &(const struct hf){.config = "{\"model_type\":\"gemma4_assistant\"}"},
      4,
-     {WHERE, "is a drafter for Gemma 4, " RUNS}},
-    {"refused", "a drafter", TYPE("gemma4_assistant"), {WHERE, "is a drafter for Gemma 4, " RUNS}},
-    {"refused", "another", TYPE("gemma4_unified_assistant"), {WHERE, "is a drafter for Gemma 4, " RUNS}},
+     {WHERE, "is a drafter for Gemma 4, " DRAFTS}},
+    {"refused", "a drafter", TYPE("gemma4_assistant"), {WHERE, "is a drafter for Gemma 4, " DRAFTS}},
+    {"refused", "another", TYPE("gemma4_unified_assistant"), {WHERE, "is a drafter for Gemma 4, " DRAFTS}},
     {"refused", "a part of Gemma 4", TYPE("gemma4_vision"), {WHERE, "is another form of Gemma 4, " RUNS}},
     {"refused",
      "a drafter under the type of a model",
@@ -261,8 +263,8 @@ static void metadata(struct bad_place *p, const void *with)
 #define ARCH(name) GGUF("model", name, NULL)
 
 static const struct bad_case ggufs[] = {
-    {"refused", "a drafter", ARCH("gemma4-assistant"), {"is a drafter for Gemma 4, " RUNS}},
-    {"refused", "another drafter", ARCH("gemma4_mtp"), {"is a drafter for Gemma 4, " RUNS}},
+    {"refused", "a drafter", ARCH("gemma4-assistant"), {"is a drafter for Gemma 4, " DRAFTS}},
+    {"refused", "another drafter", ARCH("gemma4_mtp"), {"is a drafter for Gemma 4, " DRAFTS}},
     {"refused", "a third one", ARCH("dflash"), {"is a drafter (DFlash or DSpark), " RUNS}},
     {"refused", "EmbeddingGemma", ARCH("gemma-embedding"), {"is an EmbeddingGemma model, " RUNS}},
     {"refused", "EmbeddingGemma 2", ARCH("gemma-embedding2"), {"is an EmbeddingGemma model, " RUNS}},

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* config_drafter.c: see config_drafter.h. */
+#include "model/config_drafter.h"
+
+#include "model/family.h"
+#include "model/refuse.h"
+
+enum { MOST_BACKBONE = 1 << 17, MOST_CENTROIDS = 1 << 20 };
+
+/* ---- config.json ---- */
+
+/* A count in the root of config.json, or what the class in transformers says. */
+static carat_status json_count(const struct ct_json_value *root, const char *key, int *value,
+                               const char *path, struct ct_bytes text, int most, carat_error *err)
+{
+    const struct ct_json_value *v = ct_json_given(root, key);
+    int64_t n = *value;
+
+    if (v && (!ct_json_integer(v, &n) || n < 1 || n > most))
+        return ct_json_refuse(err, CARAT_E_FORMAT, path, text, v, key, "expected an integer from 1 to %d",
+                              most);
+    *value = (int)n;
+    return CARAT_OK;
+}
+
+carat_status ct_drafter_config_hf(struct ct_config *c, const struct ct_json_value *root, const char *path,
+                                  struct ct_bytes text, carat_error *err)
+{
+    const char *const by = "use_ordered_embeddings";
+    const struct ct_json_value *ordered = ct_json_given(root, by);
+
+    c->backbone = 1536;
+    c->n_centroid = 2048;
+    c->n_near = 32;
+    CT_TRY(json_count(root, "backbone_hidden_size", &c->backbone, path, text, MOST_BACKBONE, err));
+    CT_TRY(json_count(root, "num_centroids", &c->n_centroid, path, text, MOST_CENTROIDS, err));
+    CT_TRY(json_count(root, "centroid_intermediate_top_k", &c->n_near, path, text, MOST_CENTROIDS, err));
+    if (ordered && !ct_json_is_bool(ordered))
+        return ct_json_refuse(err, CARAT_E_FORMAT, path, text, ordered, by, "expected true or false");
+    if (!ct_json_is(ordered, CT_JSON_TRUE))
+        c->n_centroid = c->n_near = 0; /* the numbers are there all the same */
+    return CARAT_OK;
+}
+
+/* ---- GGUF ---- */
+
+/* The keys of llama.cpp, and of ik_llama.cpp. */
+static const struct dialect {
+    const char *architecture, *backbone, *centroids, *near, *tensor;
+} dialects[] = {
+    {"gemma4-assistant", "embedding_length_out", "n_centroids", "centroid_top_k",
+     "masked_embd_centroids.weight"},
+    {"gemma4_mtp", "backbone_embedding_length", "centroid_count", "centroid_top_k", "mtp_centroids.weight"},
+};
+
+static const struct dialect *dialect_named(struct ct_str architecture)
+{
+    for (size_t i = 0; i < CT_COUNT(dialects); i++)
+        if (ct_str_is(architecture, dialects[i].architecture))
+            return &dialects[i];
+    return NULL;
+}
+
+bool ct_drafter_named(struct ct_str architecture)
+{
+    return dialect_named(architecture) != NULL;
+}
+
+static carat_status meta_count(const struct ct_file *f, const struct dialect *d, const char *name, int most,
+                               bool needed, int *value, carat_error *err)
+{
+    char key[128];
+    int64_t n = *value;
+
+    snprintf(key, sizeof key, "%s.%s", d->architecture, name);
+    if (needed && !ct_file_meta(f, key))
+        return ct_fail(err, CARAT_E_FORMAT,
+                       "%s: metadata key \"%s\" is missing; an integer from 1 to %d was expected",
+                       ct_file_path(f), key, most);
+    CT_TRY(ct_file_meta_int(f, key, 1, most, &n, err));
+    *value = (int)n;
+    return CARAT_OK;
+}
+
+/* Converters leave the centroids out, and mostly what says of them: the tensor decides. Their number is that
+ * of its rows, unless a key says another, which is then refused. */
+carat_status ct_drafter_config_gguf(struct ct_config *c, const struct ct_file *f, carat_error *err)
+{
+    const struct ct_meta *arch = ct_file_meta(f, "general.architecture");
+    const struct dialect *d = dialect_named(arch->s);
+    const struct ct_tensor *t = ct_file_find(f, d->tensor);
+
+    CT_TRY(meta_count(f, d, d->backbone, MOST_BACKBONE, true, &c->backbone, err));
+    if (!t)
+        return CARAT_OK;
+    c->n_centroid = t->n_dim == 2 && t->dim[0] >= 1 && t->dim[0] <= MOST_CENTROIDS ? (int)t->dim[0] : 2048;
+    c->n_near = CT_MIN(32, c->n_centroid);
+    CT_TRY(meta_count(f, d, d->centroids, MOST_CENTROIDS, false, &c->n_centroid, err));
+    return meta_count(f, d, d->near, MOST_CENTROIDS, false, &c->n_near, err);
+}
+
+/* ---- either ---- */
+
+carat_status ct_drafter_refuse(const struct ct_file *f, carat_error *err)
+{
+    const struct ct_meta *arch = ct_file_meta(f, "general.architecture");
+    const struct ct_json_value *root = NULL;
+    char path[4096];
+
+    if (ct_file_kind(f) == CT_FILE_GGUF && arch && arch->type == CT_META_STRING && ct_drafter_named(arch->s))
+        return ct_refuse_name(ct_file_path(f), "general.architecture", arch->s, err);
+    if (ct_file_kind(f) != CT_FILE_HF || !ct_file_side(f, "config.json").data)
+        return CARAT_OK;
+    snprintf(path, sizeof path, "%s/config.json", ct_file_path(f));
+    CT_TRY(ct_file_json(f, "config.json", path, &root, err));
+    const struct ct_str type = ct_json_str(ct_json_given(root, "model_type"));
+    return ct_architecture_in_assistant(type) ? ct_refuse_name(path, "model_type", type, err) : CARAT_OK;
+}
+
+/* ---- the rest of it ---- */
+
+void ct_drafter_shares_all(struct ct_config *c)
+{
+    for (int i = 0; i < c->n_layer; i++) {
+        c->layer[i].kv_layer = -1;
+        c->layer[i].v_is_k = false;
+    }
+}
+
+carat_status ct_drafter_config_check(struct ct_config *c, const char *path, carat_error *err)
+{
+    const bool experts = c->layer[0].n_expert > 0;
+
+    c->logit_cap = 0; /* as in the reference: its logits are compared with each other alone */
+    if (experts || c->ple_width)
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s: the drafter has %s, but those that carat runs have none", path,
+                       experts ? "experts" : "inputs of its layers");
+    if (c->n_near > c->n_centroid)
+        return ct_fail(err, CARAT_E_FORMAT, "%s: %d of %d centroids are to be scored, expected at most all",
+                       path, c->n_near, c->n_centroid);
+    return CARAT_OK;
+}
+
+/* ---- the model that it drafts for ---- */
+
+int ct_drafter_owner(const struct ct_config *model, int attn_type)
+{
+    int i = model->n_layer - 1;
+
+    while (i >= 0 && (model->layer[i].kv_layer != i || model->layer[i].attn_type != attn_type))
+        i--;
+    return i;
+}
+
+static const char *kind_name(int attn_type)
+{
+    return attn_type == CT_GLOBAL ? "global" : "local";
+}
+
+/* Layer i reads K and V as they are: it must have the heads, and turn them as the owner does. */
+static carat_status layer_suits(const struct ct_config *d, int i, const struct ct_config *m, const char *path,
+                                carat_error *err)
+{
+    const struct ct_layer_config *l = &d->layer[i];
+    const int at = ct_drafter_owner(m, l->attn_type);
+    const struct ct_attn *a = &d->attn[l->attn_type], *of_model = &m->attn[l->attn_type];
+
+    if (at < 0)
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s: layer %d of the drafter is %s, but the model has no such layer", path, i,
+                       kind_name(l->attn_type));
+    const struct ct_layer_config *o = &m->layer[at];
+    if (l->head_dim != o->head_dim || l->n_kv_head != o->n_kv_head)
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s: layer %d of the drafter reads %d KV heads of %d, expected %d of %d, as layer %d "
+                       "of the model has them",
+                       path, i, l->n_kv_head, l->head_dim, o->n_kv_head, o->head_dim, at);
+    if (a->window != of_model->window || a->rotated != of_model->rotated ||
+        a->rope_base != of_model->rope_base || a->rope_factor != of_model->rope_factor)
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s: %s layers of the drafter have window %d, rope base %g, factor %g and %d pairs "
+                       "that turn, expected %d, %g, %g and %d, as those of the model",
+                       path, kind_name(l->attn_type), a->window, a->rope_base, a->rope_factor, a->rotated,
+                       of_model->window, of_model->rope_base, of_model->rope_factor, of_model->rotated);
+    return CARAT_OK;
+}
+
+carat_status ct_drafter_suits(const struct ct_config *d, const struct ct_config *m, const char *path,
+                              carat_error *err)
+{
+    if (d->n_text_vocab != m->n_text_vocab)
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s: the drafter has a vocabulary of %d ids, expected %d, as the model has", path,
+                       d->n_text_vocab, m->n_text_vocab);
+    if (!d->backbone)
+        return CARAT_OK;
+    if (strcmp(d->architecture, m->architecture) != 0)
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s: the drafter is made for models of architecture \"%s\", expected \"%s\"", path,
+                       d->architecture, m->architecture);
+    if (d->backbone != m->hidden)
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s: the drafter reads states of %d values, expected %d, as the model has", path,
+                       d->backbone, m->hidden);
+    if (d->norm_eps != m->norm_eps)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: norms of the drafter add %g, expected %g", path,
+                       (double)d->norm_eps, (double)m->norm_eps);
+    for (int i = 0; i < d->n_layer; i++)
+        CT_TRY(layer_suits(d, i, m, path, err));
+    return CARAT_OK;
+}
