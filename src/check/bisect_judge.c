@@ -14,7 +14,8 @@
  *   - a channel whose error is beyond half of its size, or eight times the median of the operation's own
  *     errors in the other layers where that is more, but at most 0.9: of ten thousands of channels of four
  *     bits some come near half (0.47 was seen in a random 1B), and a row that is negated, swapped or lost is
- *     beyond all of it;
+ *     beyond all of it. Types that lose more than four bits do have channels beyond that without damage, and
+ *     limits in proportion;
  *   - an operation whose own error is beyond three times the median of the same operation in the other layers
  *     with the same stored types, and beyond what these types explain by themselves;
  *   - an operation without a matrix whose own error is beyond what rounding explains. It computes the same
@@ -29,7 +30,9 @@
 #define CHANNEL_LIMIT      0.5
 #define CHANNEL_FACTOR     8.0
 #define MOST_CHANNEL_LIMIT 0.9 /* a channel that is lost is off by 1 */
+#define LOSSES             2.0 /* of a type, that a channel may be off: 0.5 for four bits */
 #define LIMIT_OF_ONE_ROW   1.0 /* a channel of a single row may be off by four times its rounding by chance */
+#define LOSSES_OF_ONE_ROW  4.0
 #define MEDIAN_FACTOR      3.0
 #define FEWEST_LAYERS      2     /* other layers that make a median */
 #define EXACT_LIMIT        1e-5  /* of the same arithmetic on the same types */
@@ -77,25 +80,23 @@ void ct_bisect_channels(struct ct_judged *j, double *room)
 
 /* ---- what types explain ---- */
 
-/* The most that a matrix stored in a type is expected to be off. */
-static double type_error(enum ct_type type)
-{
-    static const double known[CT_TYPE_COUNT] = {
-        [CT_F32] = 1e-6,  [CT_F16] = 1e-3,  [CT_BF16] = 0.01,   [CT_Q8_0] = 0.03,
-        [CT_I8] = 0.03,   [CT_Q6_K] = 0.06, [CT_Q5_0] = 0.12,   [CT_Q5_1] = 0.12,
-        [CT_Q5_K] = 0.12, [CT_SFP] = 0.12,  [CT_Q4_0] = 0.25,   [CT_Q4_1] = 0.25,
-        [CT_Q4_K] = 0.25, [CT_NUQ] = 0.25,  [CT_IQ4_NL] = 0.25, [CT_IQ4_XS] = 0.25,
-    };
-    return known[type] > 0 ? known[type] : 0.5;
-}
-
 /* What attention is expected to be off when K and V are stored so. */
 static const double kv_error[CT_KV_TYPE_COUNT] = {
     [CT_KV_F32] = 0, [CT_KV_F16] = 0.005, [CT_KV_BF16] = 0.02, [CT_KV_Q8] = 0.05};
 
+static double loss_of(enum ct_type type)
+{
+    return ct_type_info(type)->loss;
+}
+
+static bool has_other_type(const struct ct_judged *j)
+{
+    return j->has_weight && j->type[CT_REF] != j->type[CT_TEST];
+}
+
 static double explained_by_types(const struct ct_bisect_modes *m, const struct ct_judged *j)
 {
-    bool other_type = j->has_weight && j->type[CT_REF] != j->type[CT_TEST];
+    bool other_type = has_other_type(j);
     bool other_arithmetic = m->exact[CT_REF] != m->exact[CT_TEST];
     double e = EXACT_LIMIT;
 
@@ -106,7 +107,7 @@ static double explained_by_types(const struct ct_bisect_modes *m, const struct c
     if (ct_operations[j->op].product && (other_arithmetic || other_type))
         e += INT8_INPUT;
     if (other_type)
-        e += type_error(j->type[CT_REF]) + type_error(j->type[CT_TEST]);
+        e += loss_of(j->type[CT_REF]) + loss_of(j->type[CT_TEST]);
     return e;
 }
 
@@ -141,8 +142,10 @@ static const char *reason_of(const struct ct_judged *j, double median, const str
     const bool table = j->op == CT_OP_EMBED || j->op == CT_OP_INPUTS;
     const double rounded = table ? EMBED_LIMIT : j->has_weight ? NORM_LIMIT : 0;
 
-    const double least = CT_MAX(CHANNEL_LIMIT, CT_MIN(CHANNEL_FACTOR * median, MOST_CHANNEL_LIMIT));
-    const double limit = m->n_rows > 1 ? least : LIMIT_OF_ONE_ROW;
+    const double seen = CT_MAX(CHANNEL_LIMIT, CT_MIN(CHANNEL_FACTOR * median, MOST_CHANNEL_LIMIT));
+    const double loss = has_other_type(j) ? CT_MAX(loss_of(j->type[CT_REF]), loss_of(j->type[CT_TEST])) : 0;
+    const double limit =
+        m->n_rows > 1 ? CT_MAX(seen, LOSSES * loss) : CT_MAX(LIMIT_OF_ONE_ROW, LOSSES_OF_ONE_ROW * loss);
 
     if (j->op != CT_OP_GEGLU && j->result.channel_error > limit)
         return "a channel is off by more than half of its size";
