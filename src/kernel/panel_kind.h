@@ -4,6 +4,7 @@
 #ifndef CT_PANEL_KIND_H
 #define CT_PANEL_KIND_H
 
+#include "kernel/books.h"
 #include "kernel/compiler.h"
 #include "kernel/kernel.h"
 #include "layout/panel.h"
@@ -19,6 +20,7 @@ enum factor {
     SIGNED,   /* d * signed scale */
     EXPONENT, /* 2^(e - 128) */
     WHOLE,    /* d */
+    ODD,      /* f32, a signed scale for each half: of chunks looked up */
     APART,    /* half an E4M3 for each half, which has a sum of its own */
     BLOCK,    /* scale, zero * scale */
 };
@@ -55,9 +57,15 @@ struct kind {
     KIND(CT_NVFP4, 4, APART, 0, 2, 64, ct_mxfp4_values)                                                      \
     KIND(CT_I8, 8, BLOCK, 128, 4, 64, NULL)
 
+/* What struct ct_looked_up is, for all types of books. */
+#define CT_KIND_OF_BOOKS                                                                                     \
+    {                                                                                                        \
+        8, ODD, 128, CT_BOOK_GROUPS, 320, NULL                                                               \
+    }
+
 INLINE bool by_halves(const enum factor factor)
 {
-    return factor == HALVES || factor == NIBBLES;
+    return factor == HALVES || factor == NIBBLES || factor == ODD;
 }
 
 INLINE int group_bytes(const struct kind kind)
@@ -68,6 +76,12 @@ INLINE int group_bytes(const struct kind kind)
 INLINE int chunk_bytes(const struct kind kind)
 {
     return kind.header + kind.groups * group_bytes(kind);
+}
+
+/* The same as it lies in a panel of the type. */
+INLINE int stored_bytes(const struct kind kind, enum ct_type type)
+{
+    return kind.factor == ODD ? ct_panel_of(type)->bytes : chunk_bytes(kind);
 }
 
 /* A block of tokens of a prepared input (CT_INPUT_LANES), `lanes` of them side by side. */

@@ -15,6 +15,8 @@
  *            lines as a weight has bits: planes of 8, 4 or 2 bits, then perhaps one of the 1 or 2 above
  *            them; or one of 1. In a plane of b bits a line has 32 / b words of [16][4] k in a row, the
  *            first in the lowest bits; the nibbles above are such a plane too
+ *   numbers  256 k: what a block of codebook entries or of base 3 digits has, unchanged: for each run of its
+ *            bytes the [16] rows side by side, in runs of 1, 2 or 4 bytes (the table in panels.c)
  * Factors of planes: Q4_K, Q5_K d, dmin; scale, minimum of a group. Q2_K the same, one byte of two nibbles
  * for each half of a group. Q6_K, Q3_K d; a signed scale for each half. IQ4_XS d; signed scale. MXFP4 the
  * exponent. Q5_0 an f16 scale of a group. Q5_1, of a group to a chunk, scale, minimum. I8 bf16 scale, zero.
@@ -25,7 +27,15 @@
 
 #include "quant/weight.h"
 
-enum ct_lines { CT_LINES_NONE, CT_LINES_BYTE, CT_LINES_NIBBLE, CT_LINES_16, CT_LINES_32, CT_LINES_PLANES };
+enum ct_lines {
+    CT_LINES_NONE,
+    CT_LINES_BYTE,
+    CT_LINES_NIBBLE,
+    CT_LINES_16,
+    CT_LINES_32,
+    CT_LINES_PLANES,
+    CT_LINES_NUMBERS
+};
 
 struct ct_panel {
     enum ct_lines lines; /* NONE: the type is not packed */

@@ -171,11 +171,22 @@ static void split_out(uint8_t *s, const uint8_t *f)
     {                                                                                                        \
         .panel = { CT_LINES_##lines, 32, bytes }                                                             \
     }
+#define NUMBERS(bytes, ...)                                                                                  \
+    {                                                                                                        \
+        .panel = {CT_LINES_NUMBERS, 256, bytes}, .moved = { __VA_ARGS__ }                                    \
+    }
 /* A panel in lines of that kind: chunks of `scales` bytes and then k codes of so many bits. */
 #define BLOCKS(lines, k, scales, bits) {CT_LINES_##lines, k, scales + k / CT_GROUP * 64 * bits}, bits, scales
 
 struct factors {
     int n, at; /* how many, and where the first one lies in a stored block */
+};
+
+/* Bytes that lie in a panel as in a stored block: `unit` of them for a row, n times. */
+struct moved {
+    int at, stride; /* in the block: of the first, and from one to the next */
+    int unit, n;
+    int to, apart; /* in the chunk likewise, of row 0 */
 };
 
 static const struct packing {
@@ -188,6 +199,8 @@ static const struct packing {
     struct source source[2];
     factors_in *in;   /* of groups; NULL: bytes are stored as they are */
     factors_out *out; /* into zeros */
+    /* of types whose blocks are numbers of entries or digits, all that a block has: */
+    struct moved moved[6];
 } table[CT_TYPE_COUNT] = {
     [CT_F32] = PLAIN(32, 2048),
     [CT_F16] = PLAIN(16, 1024),
@@ -249,6 +262,18 @@ static const struct packing {
                    split_out},
     [CT_MXFP4] =
         {BLOCKS(PLANES, 128, 64, 4), {0}, {1, AT(mxfp4, e)}, {{HALVED, AT(mxfp4, q), 4, 0}}, NULL, NULL},
+    [CT_IQ2_XXS] = NUMBERS(1088, {0, 0, 2, 1, 0, 0}, {2, 8, 4, 8, 64, 128}, {6, 8, 4, 8, 128, 128}),
+    [CT_IQ2_XS] = NUMBERS(1216, {0, 0, 2, 1, 0, 0}, {2, 8, 4, 8, 64, 144}, {6, 8, 4, 8, 128, 144},
+                          {66, 1, 1, 8, 192, 144}),
+    [CT_IQ2_S] = NUMBERS(1344, {0, 0, 2, 1, 0, 0}, {2, 4, 4, 8, 64, 160}, {34, 4, 4, 8, 128, 160},
+                         {66, 1, 1, 8, 192, 160}, {74, 1, 1, 8, 208, 160}),
+    [CT_IQ3_XXS] = NUMBERS(1600, {0, 0, 2, 1, 0, 0}, {2, 8, 4, 8, 64, 192}, {6, 8, 4, 8, 128, 192},
+                           {66, 4, 4, 8, 192, 192}),
+    [CT_IQ3_S] = NUMBERS(1792, {0, 0, 2, 1, 0, 0}, {106, 1, 1, 4, 64, 16}, {2, 8, 4, 8, 128, 208},
+                         {6, 8, 4, 8, 192, 208}, {74, 4, 4, 8, 256, 208}, {66, 1, 1, 8, 320, 208}),
+    [CT_IQ1_S] = NUMBERS(832, {0, 0, 2, 1, 0, 0}, {2, 4, 4, 8, 64, 96}, {34, 2, 2, 8, 128, 96}),
+    [CT_IQ1_M] = NUMBERS(896, {48, 2, 2, 4, 0, 32}, {0, 4, 4, 8, 128, 96}, {32, 2, 2, 8, 192, 96}),
+    [CT_TQ1_0] = NUMBERS(896, {52, 0, 2, 1, 0, 0}, {0, 4, 4, 13, 64, 64}),
     [CT_TQ2_0] =
         {BLOCKS(PLANES, 256, 64, 2), {1, AT(tq2_0, d)}, {0}, {{SHARED, AT(tq2_0, q), 2, 0}}, NULL, NULL},
     [CT_Q1_0] = {BLOCKS(PLANES, 128, 32, 1), {1, AT(q1_0, d)}, {0}, {{ROW, AT(q1_0, q), 1, 0}}, NULL, NULL},
@@ -391,11 +416,25 @@ INLINE void move_blocks(uint8_t *panel, enum ct_type type, uint8_t *row, int r, 
     }
 }
 
+INLINE void move_numbers(uint8_t *panel, enum ct_type type, uint8_t *row, int r, int cols, const bool pack)
+{
+    const struct packing *t = &table[type];
+    const int bytes = ct_type_info(type)->bytes;
+
+    for (int k = 0; k < cols; k += t->panel.k, row += bytes, panel += t->panel.bytes)
+        for (const struct moved *m = t->moved; m < t->moved + CT_COUNT(t->moved) && m->n; m++)
+            for (int i = 0; i < m->n; i++)
+                move_bytes(panel + m->to + i * m->apart + r * m->unit, row + m->at + i * m->stride,
+                           (size_t)m->unit, pack);
+}
+
 /* Row r of a panel. The commonest blocks have a loop of their own, in which their row of the table is
  * constant. */
 static void move_row(uint8_t *panel, enum ct_type type, uint8_t *row, int r, int cols, const bool pack)
 {
-    if (table[type].bits == 0)
+    if (table[type].panel.lines == CT_LINES_NUMBERS)
+        move_numbers(panel, type, row, r, cols, pack);
+    else if (table[type].bits == 0)
         move_plain(panel, type, row, r, cols, pack);
     else if (type == CT_Q8_0)
         move_blocks(panel, CT_Q8_0, row, r, cols, pack);

@@ -92,8 +92,7 @@ static void packing_loses_nothing(void **unused)
     for (int type = 0; type < CT_TYPE_COUNT; type++) {
         int block = ct_type_info((enum ct_type)type)->block;
         if (ct_panel_of((enum ct_type)type)->lines == CT_LINES_NONE) {
-            /* never a weight, or kept in rows */
-            assert_true(type == CT_NUQ || (type >= CT_IQ2_XXS && type <= CT_TQ1_0));
+            assert_true(type == CT_NUQ); /* never a weight */
             continue;
         }
         for (size_t r = 0; r < CT_COUNT(rows); r++)
@@ -185,6 +184,10 @@ static void weights_lie_where_the_layout_says(void **unused)
         {CT_Q1_0, 128, 2 + 4 + 2, 0x21, {32 + 64 + 8, 32 + 64 + 9}, {0x10, 0x20}},
         /* the second half of the second group: words 4 and 6 */
         {CT_NVFP4, 64, 4 + 16 + 8 + 3, 0x93, {64 + 256 + 128 + 11, 64 + 256 + 192 + 11}, {0x03, 0x09}},
+        /* ninth bits of group 3 of the second block; upper bits of d; the last bytes of digits */
+        {CT_IQ3_S, 512, 110 + 66 + 3, 0x81, {1792 + 320 + 208 * 3 + 2}, {0x81}},
+        {CT_IQ1_M, 256, 48 + 7, 0xa0, {32 * 3 + 2 * 2 + 1}, {0xa0}},
+        {CT_TQ1_0, 256, 48 + 1, 0x05, {64 + 64 * 12 + 8 + 1}, {0x05}},
         {CT_SFP, 64, 37, 0x81, {512 + 64 + 9}, {0x81}},
         {CT_F32, 64, 4 * 33 + 3, 0x3f, {64 * 33 + 11}, {0x3f}},
     };

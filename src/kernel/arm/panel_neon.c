@@ -75,7 +75,7 @@ INLINE float32x4_t half_e4m3(uint32x4_t e)
 INLINE struct factors factors_of(const struct kind kind, const uint8_t *chunk, int g, int row)
 {
     const uint8_t *small = chunk + 64;
-    const fvec d = halves(chunk + 2 * row);
+    const fvec d = kind.factor == ODD ? fvec_load(chunk + 4 * row) : halves(chunk + 2 * row);
     struct factors f = {.ws = d};
     uint32x4_t v = {0}; /* two bytes of each row */
 
@@ -93,6 +93,7 @@ INLINE struct factors factors_of(const struct kind kind, const uint8_t *chunk, i
         f.m = -(halves(chunk + 32 + 2 * row) * vcvtq_f32_u32(v >> 8));
         break;
     case HALVES:
+    case ODD:
         f.scale[0] = (int32x4_t)(v << 24) >> 24;
         f.scale[1] = (int32x4_t)(v << 16) >> 24;
         break;
@@ -276,20 +277,25 @@ INLINE void panel_group_neon(float32x4_t *acc, const struct kind kind, const uin
 }
 
 /* One panel and T tokens, of which `tokens` are there. */
-INLINE void panel_tile_neon(float *out, size_t ldo, const struct kind kind, const uint8_t *chunk, int rows,
-                            const struct tokens *x, int groups, const int lanes, const int T, int tokens,
-                            float scale)
+INLINE void panel_tile_neon(float *out, size_t ldo, const struct kind kind, enum ct_type type,
+                            const uint8_t *chunk, int rows, const struct tokens *x, int groups,
+                            const int lanes, const int T, int tokens, float scale)
 {
     const int8x16_t table = kind.table ? vld1q_s8(kind.table) : vdupq_n_s8(0);
+    struct ct_looked_up looked;
     float32x4_t acc[PARTS][TOKENS];
 
     for (int i = 0; i < PARTS; i++)
         UNROLL for (int t = 0; t < T; t++) acc[i][t] = vdupq_n_f32(0);
-    for (int g0 = 0; g0 < groups; g0 += kind.groups) {
+    for (int g0 = 0; g0 < groups; g0 += kind.groups, chunk += stored_bytes(kind, type)) {
+        const uint8_t *read = chunk;
+        if (kind.factor == ODD) {
+            ct_book_reader(false)(&looked, type, chunk);
+            read = (const uint8_t *)&looked;
+        }
         for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++)
             for (int i = 0; i < PARTS; i++)
-                panel_group_neon(acc[i], kind, chunk, g, VEC * i, x, g0 + g, lanes, T, table);
-        chunk += chunk_bytes(kind);
+                panel_group_neon(acc[i], kind, read, g, VEC * i, x, g0 + g, lanes, T, table);
     }
     store_tokens(out, ldo, acc, rows, tokens, scale);
 }
@@ -307,7 +313,8 @@ INLINE void panel_project_neon(float *out, size_t ldo, const struct kind kind, c
             const struct tokens x = {p->q + at * CT_GROUP, p->scale + at, p->sum + 2 * at, NULL};
             float *to = out + (size_t)t * ldo + r0;
             int tokens = CT_MIN(TOKENS, p->n - t);
-#define TILE(lanes, T) panel_tile_neon(to, ldo, kind, panel, rows, &x, groups, lanes, T, tokens, w->scale)
+#define TILE(lanes, T)                                                                                       \
+    panel_tile_neon(to, ldo, kind, w->type, panel, rows, &x, groups, lanes, T, tokens, w->scale)
             if (p->n == 1)
                 TILE(1, 1);
             else if (tokens <= 4)
@@ -339,8 +346,14 @@ static void project_panels(float *out, size_t ldo, const struct ct_weight *w, in
         CT_KINDS_OF_LINES(KIND)
         CT_KINDS_OF_PLANES(KIND)
 #undef KIND
-    default:
+    case CT_F32:
+    case CT_F16:
+    case CT_BF16:
+    case CT_SFP:
         ct_project_floats_neon(out, ldo, w, r0, r1, x);
+        break;
+    default:
+        panel_project_neon(out, ldo, (struct kind)CT_KIND_OF_BOOKS, w, r0, r1, x);
     }
 }
 

@@ -285,6 +285,16 @@ INLINE void read_group(struct group *of, const struct kind kind, const uint8_t *
     UNROLL for (int p = 0; p < PARTS; p++) of->factors[p] = factors_of(kind, chunk, g, VEC * p);
 }
 
+/* The chunk of a kind as its groups are read: where it lies, or looked up into `looked`. */
+INLINE const uint8_t *chunk_to_read(struct ct_looked_up *looked, const struct kind kind, enum ct_type type,
+                                    const uint8_t *chunk)
+{
+    if (kind.factor != ODD)
+        return chunk;
+    ct_book_reader(VEC == 16)(looked, type, chunk);
+    return (const uint8_t *)looked;
+}
+
 /* `panels` panels and one token. Lines are asked for some whole chunks before they are read, those of the
  * next as many panels too where there are any: `first` and `last` say that these are alone in a call. */
 INLINE void column(float *out, const struct kind kind, const struct ct_weight *w, int r0, int rows,
@@ -292,25 +302,31 @@ INLINE void column(float *out, const struct kind kind, const struct ct_weight *w
 {
     const uint8_t *chunk = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
     const int chunks = (groups + kind.groups - 1) / kind.groups;
-    const int near = CT_MIN(chunks, (AHEAD + chunk_bytes(kind) / 2) / chunk_bytes(kind));
-    const size_t bytes = (size_t)(near * chunk_bytes(kind));
+    const int stored = stored_bytes(kind, w->type), near = CT_MIN(chunks, (AHEAD + stored / 2) / stored);
+    const size_t bytes = (size_t)(near * stored);
     struct group of = {.table = table_of(kind)};
+    struct ct_looked_up looked;
     fvec acc[MOST][1][PARTS];
 
     for (size_t b = 0; first && b < bytes; b += 64)
         UNROLL for (int j = 0; j < panels; j++) fetch(chunk + (size_t)j * w->row_bytes + b);
     UNROLL for (int j = 0; j < panels; j++) UNROLL for (int p = 0; p < PARTS; p++) acc[j][0][p] =
         V(setzero_ps)();
-    for (int c = 0; c < chunks; c++, chunk += chunk_bytes(kind)) {
+    for (int c = 0; c < chunks; c++, chunk += stored) {
         const int g0 = c * kind.groups;
         const size_t beyond = last ? 0 : bytes + (size_t)(panels - 1) * w->row_bytes;
         const size_t ahead = c + near < chunks ? bytes : beyond;
-        UNROLL for (int j = 0; j < panels; j++) UNROLL for (int i = 0; i < kind.header; i += 64)
-            fetch(chunk + (size_t)j * w->row_bytes + i + ahead);
+        if (kind.factor == ODD)
+            for (int i = 0; i < stored; i += 64)
+                fetch(chunk + i + ahead);
+        else
+            UNROLL for (int j = 0; j < panels; j++) UNROLL for (int i = 0; i < kind.header; i += 64)
+                fetch(chunk + (size_t)j * w->row_bytes + i + ahead);
+        const uint8_t *read = chunk_to_read(&looked, kind, w->type, chunk);
         for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++)
             UNROLL for (int j = 0; j < panels; j++)
             {
-                read_group(&of, kind, chunk + (size_t)j * w->row_bytes, g, ahead);
+                read_group(&of, kind, read + (size_t)j * w->row_bytes, g, kind.factor == ODD ? 0 : ahead);
                 planes_group(acc[j], kind, &of, x, (size_t)(g0 + g), 1, 1);
             }
     }
@@ -325,13 +341,15 @@ INLINE void planes_tile(float *out, size_t ldo, const struct kind kind, const st
     const uint8_t *chunk = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
     struct words words;
     struct group of = {.words = &words, .table = table_of(kind)};
+    struct ct_looked_up looked;
     fvec acc[TOKENS][PARTS];
 
     for (int t = 0; t < TOKENS; t++)
         UNROLL for (int p = 0; p < PARTS; p++) acc[t][p] = V(setzero_ps)();
-    for (int g0 = 0; g0 < groups; g0 += kind.groups, chunk += chunk_bytes(kind))
+    for (int g0 = 0; g0 < groups; g0 += kind.groups, chunk += stored_bytes(kind, w->type)) {
+        const uint8_t *read = chunk_to_read(&looked, kind, w->type, chunk);
         for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++) {
-            read_group(&of, kind, chunk, g, ahead ? AHEAD : 0);
+            read_group(&of, kind, read, g, ahead && kind.factor != ODD ? AHEAD : 0);
             planes_decode(&words, kind, of.lines, of.table);
             for (int t = 0; t < n; t += CT_LANES) {
                 const size_t first = (size_t)t * (size_t)groups + (size_t)(g0 + g) * CT_LANES;
@@ -348,6 +366,7 @@ INLINE void planes_tile(float *out, size_t ldo, const struct kind kind, const st
                 }
             }
         }
+    }
     for (int t = 0; t < n; t++)
         store_rows(out + (size_t)t * ldo + r0, acc[t], rows, w->scale);
 }
@@ -355,6 +374,8 @@ INLINE void planes_tile(float *out, size_t ldo, const struct kind kind, const st
 /* Panels of one token in flight: the level's number, but all that fit where decoding costs little. */
 INLINE int panels_at_once(const struct kind kind)
 {
+    if (kind.factor == ODD) /* one chunk looked up is much of the first cache */
+        return 1;
     const bool cheap = kind.bits == 8 || (kind.bits == 4 && kind.factor == PAIR);
     return cheap ? MOST : CT_MIN((int)MOST, CT_SIZE(integers));
 }
@@ -368,7 +389,7 @@ INLINE void planes_project(float *out, size_t ldo, const struct kind kind, const
     if (p->n == 1) {
         const struct tokens x = {p->q, p->scale, p->sum, pair};
         const int wide = at_once * CT_PANEL_ROWS, begin = r0;
-        for (; r0 + wide <= r1; r0 += wide)
+        for (; at_once > 1 && r0 + wide <= r1; r0 += wide)
             column(out, kind, w, r0, CT_PANEL_ROWS, &x, groups, at_once, r0 == begin, r0 + 2 * wide > r1);
         for (const int rest = r0; r0 < r1; r0 += CT_PANEL_ROWS)
             column(out, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, groups, 1, r0 == rest,
@@ -396,8 +417,8 @@ void CT_NAME(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *
         break;
         CT_KINDS_OF_PLANES(KIND)
 #undef KIND
-    default:
-        break; /* no other type lies in planes */
+    default: /* no other type has panels of integers */
+        planes_project(out, ldo, (struct kind)CT_KIND_OF_BOOKS, w, r0, r1, x);
     }
 }
 

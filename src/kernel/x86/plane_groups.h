@@ -93,10 +93,11 @@ INLINE struct group_factors group_factors(const struct kind kind, const uint8_t 
     default:
         break;
     }
+    const bool is_signed = kind.factor == HALVES || kind.factor == ODD;
     small += 2 * (CT_PANEL_ROWS * g + row);
-    f.scales = kind.factor == HALVES ? pairs_signed(small) : pairs_unsigned(small);
-    f.ws = halves(chunk + 2 * row);
-    if (kind.factor != HALVES)
+    f.scales = is_signed ? pairs_signed(small) : pairs_unsigned(small);
+    f.ws = kind.factor == ODD ? fvec_load(chunk + 4 * row) : halves(chunk + 2 * row);
+    if (!is_signed)
         f.m = halves(chunk + 32 + 2 * row);
     if (kind.factor == PAIR) {
         f.ws = V(mul_ps)(f.ws, V(cvtepi32_ps)(BITS(and)(f.scales, V(set1_epi32)(0xffff))));

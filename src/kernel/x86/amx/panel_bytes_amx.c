@@ -69,17 +69,23 @@ INLINE __m512i signed_word(const struct kind kind, __m512i code, __m512i table)
     return kind.zero ? _mm512_sub_epi8(code, _mm512_set1_epi8((char)kind.zero)) : code;
 }
 
-/* `groups` groups; chunk is the one of the first. */
-INLINE void unpack(int8_t *to, const struct kind kind, const uint8_t *chunk, int groups)
+/* `groups` groups; chunk is the one of the first. Returns where their factors are: there, or in the chunks
+ * that were looked up. */
+INLINE const uint8_t *unpack(int8_t *to, struct ct_looked_up *looked, const struct kind kind,
+                             enum ct_type type, const uint8_t *chunk, int groups)
 {
     const __m512i table = kind.table ? sixteen(kind.table) : _mm512_setzero_si512();
+    const uint8_t *factors = kind.factor == ODD ? (const uint8_t *)looked : chunk;
 
-    for (int g = 0; g < groups; chunk += chunk_bytes(kind))
+    for (int g = 0; g < groups; chunk += stored_bytes(kind, type)) {
+        if (kind.factor == ODD)
+            ct_book_reader(true)(looked, type, chunk);
+        const uint8_t *read = kind.factor == ODD ? (const uint8_t *)looked++ : chunk;
         for (int of = 0; of < kind.groups && g < groups; of++, g++) {
-            const uint8_t *lines = chunk + kind.header + group_bytes(kind) * of;
+            const uint8_t *lines = read + kind.header + group_bytes(kind) * of;
             __m512i products[2] = {0};
             for (int half = 0; scaled(kind) && half < 2; half++)
-                products[half] = multiples(group_factors(kind, chunk, of, 0).scales, half);
+                products[half] = multiples(group_factors(kind, read, of, 0).scales, half);
             UNROLL for (int i = 0; i < 8; i++, to += LINE_BYTES)
             {
                 __m512i w = code_word(kind, lines, i);
@@ -87,6 +93,8 @@ INLINE void unpack(int8_t *to, const struct kind kind, const uint8_t *chunk, int
                 _mm512_storeu_si512((void *)to, w);
             }
         }
+    }
+    return factors;
 }
 
 /* ---- a block of 16 tokens ---- */
@@ -244,24 +252,25 @@ INLINE struct block block_at(const struct ct_prepared *p, int t, size_t g)
                           pair + at};
 }
 
-INLINE void panel_of_bytes(struct results to, const struct kind kind, const uint8_t *part,
+INLINE void panel_of_bytes(struct results to, const struct kind kind, enum ct_type type, const uint8_t *part,
                            const struct ct_prepared *p, int t0, int t1, const struct ahead *next)
 {
     _Alignas(64) int8_t weights[PART * CT_PANEL_ROWS];
+    struct ct_looked_up looked[PART / CT_BOOK_K];
     _Alignas(64) float kept[MANY / TOKENS][TOKENS * CT_PANEL_ROWS];
     const int all = p->cols / CT_GROUP, blocks = (t1 - t0 + TOKENS - 1) / TOKENS;
     const int parts = (all + GROUPS - 1) / GROUPS;
     float *out = to.at;
 
-    for (int i = 0; i < parts; i++, part += GROUPS / kind.groups * chunk_bytes(kind)) {
+    for (int i = 0; i < parts; i++, part += GROUPS / kind.groups * stored_bytes(kind, type)) {
         const int groups = CT_MIN(all - i * GROUPS, GROUPS);
-        unpack(weights, kind, part, groups);
+        const uint8_t *factors = unpack(weights, looked, kind, type, part, groups);
         for (int b = 0; b < blocks; b++) {
             const int t = t0 + b * TOKENS;
             const struct block x = block_at(p, t, (size_t)(i * GROUPS));
             to.at = out + (size_t)t * to.ldo;
             to.n = CT_MIN(TOKENS, p->n - t);
-            block_of_bytes(&to, kept[b], kind, weights, part, &x, groups,
+            block_of_bytes(&to, kept[b], kind, weights, factors, &x, groups,
                            ask_part(next, i * blocks + b, parts * blocks, groups), i == 0, i == parts - 1);
         }
     }
@@ -294,8 +303,8 @@ INLINE void project_bytes(float *out, size_t ldo, const struct kind kind, const 
                 next = *after;
             to.at = out + r;
             to.rows = CT_MIN(CT_PANEL_ROWS, r1 - r);
-            panel_of_bytes(to, kind, data + (size_t)(r / CT_PANEL_ROWS) * apart, p, t, CT_MIN(t + many, p->n),
-                           &next);
+            panel_of_bytes(to, kind, w->type, data + (size_t)(r / CT_PANEL_ROWS) * apart, p, t,
+                           CT_MIN(t + many, p->n), &next);
         }
 }
 
@@ -312,8 +321,8 @@ void CT_NAME(ct_project_bytes)(float *out, size_t ldo, const struct ct_weight *w
         CT_KINDS_OF_LINES(KIND)
         CT_KINDS_OF_PLANES(KIND)
 #undef KIND
-    default:
-        break; /* no other type has whole numbers */
+    default: /* no other type has whole numbers */
+        project_bytes(out, ldo, (struct kind)CT_KIND_OF_BOOKS, w, r0, r1, p, &after);
     }
     CT_TILE_RELEASE();
 }
