@@ -203,13 +203,13 @@ CARAT_API carat_status carat_model_open_memory(carat_model **model, const carat_
 /* Last call: the engines of the model are closed. */
 CARAT_API void carat_model_close(carat_model *model);
 
-typedef enum carat_model_kind { CARAT_GENERATOR = 0, CARAT_TOKENIZER_ONLY } carat_model_kind;
+typedef enum carat_model_kind { CARAT_GENERATOR = 0, CARAT_TOKENIZER_ONLY, CARAT_EMBEDDER } carat_model_kind;
 
 /* Facts about a model, of layers those of the first. Strings live as long as the model, never NULL. */
 typedef struct carat_model_info {
     size_t size;
     carat_model_kind kind;
-    const char *architecture; /* "gemma", "gemma2", "gemma3", "gemma3n", "gemma4" */
+    const char *architecture; /* "gemma", "gemma2", "gemma3", "gemma3n", "gemma4", "gemma-embedding", ... */
     const char *container;    /* "safetensors", "GGUF", "SBS" or "tokenizer" */
     const char *name;         /* from the file, or "" */
     int n_layer, hidden, ffn, n_head, n_kv_head, head_dim, n_vocab;

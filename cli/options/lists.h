@@ -13,6 +13,7 @@
     DO(tokenize)                                                                                             \
     DO(detokenize)                                                                                           \
     DO(render)                                                                                               \
+    DO(embed)                                                                                                \
     DO(bench)                                                                                                \
     DO(show)                                                                                                 \
     DO(compare)                                                                                              \
@@ -40,6 +41,7 @@
     DO(convert)                                                                                              \
     DO(show)                                                                                                 \
     DO(steps)                                                                                                \
+    DO(embed)                                                                                                \
     DO(bench)                                                                                                \
     DO(compare)                                                                                              \
     DO(score)

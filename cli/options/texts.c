@@ -52,7 +52,7 @@ const struct named_text file_texts[] = {
      "the measured limits of this machine's memory and arithmetic"},
     {"$XDG_CACHE_HOME/carat/costs.json", DRAWS " doctor",
      "the measured cost of passes of models in the cache, on this machine"},
-    {"MODEL/carat.json", EVALUATES " -bench show compare",
+    {"MODEL/carat.json", EVALUATES " -bench embed show compare",
      "settings beside the weights, read unless --no-profile is given: {\"prefill\": {...}, \"decode\": "
      "{...}}, each with chunk, threads and isa. What decode lacks it takes from prefill. Options go first. "
      "No setting changes the text."},

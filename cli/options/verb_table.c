@@ -93,6 +93,11 @@ const struct verb verbs[] = {
                 "form.\n",
      .examples = "carat render MODEL --messages messages.json\n"
                  "carat render tiny --messages messages.json --tools tools.json --ids\n"},
+    {.name = "embed", .group = TO_ASK, .brief = "vectors of texts",
+     .args = "MODEL --ids IDS", .summary = "vectors of texts, by an embedding model",
+     .min_args = 1, .max_args = 1, .opens = true, .tokenizer = TOKENIZER_UNLESS_IDS,
+     .details = "",
+     .examples = ""},
     {.name = "bench", .group = TO_BEGIN, .brief = "measure speed",
      .args = "[timeline|lm-head] MODEL", .summary = "measure prompt and generation speed",
      .min_args = 1, .max_args = 1, .words = "timeline|lm-head", .opens = true,

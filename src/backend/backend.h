@@ -21,7 +21,8 @@ typedef struct ct_mat {
 
 /* What rows see and how positions turn: one for global layers, one for local ones. */
 struct ct_attn {
-    int window;   /* keys seen, the row's own included; 0: all before it. What a row sees is in its ct_seen */
+    int window; /* keys seen, the row's own included; 0: all before it; of a model whose rows see those behind
+                     them, as many there. What a row sees is in its ct_seen */
     int head_dim; /* of the rope table */
     int rotated;  /* pairs that turn; the rest is copied */
     double rope_base, rope_factor;
@@ -37,6 +38,12 @@ struct ct_seen {
 static inline int ct_first_seen(int window, int position)
 {
     return window ? CT_MAX(0, position - window + 1) : 0;
+}
+
+/* The last one of n that it sees in a model whose rows see those behind them, too. */
+static inline int ct_last_seen(int window, int position, int n)
+{
+    return window ? CT_MIN(n - 1, position + window - 1) : n - 1;
 }
 
 /* The rows of one pass: one token each, of one or several sequences, every sequence's positions ascending. */

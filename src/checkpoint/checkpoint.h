@@ -4,6 +4,7 @@
 #define CT_CHECKPOINT_H
 
 #include "base/arena.h"
+#include "carat_embed.h"
 #include "carat_tools.h"
 #include "model/weights.h"
 #include "text/chat/chat.h"
@@ -71,6 +72,7 @@ carat_status ct_cache_keep(const struct carat_model *m, const struct ct_made *ma
                            const struct ct_listening *l, char note[CT_KEEP_NOTE], carat_error *err);
 /* The facts of carat.h. */
 void ct_model_info(const struct carat_model *m, carat_model_info *info);
+carat_status ct_model_embedder(const struct carat_model *m, carat_embedder *embedder, carat_error *err);
 /* Whether path leads to a file that the model was read from. */
 bool ct_model_reads(const struct carat_model *m, const char *path);
 

@@ -108,6 +108,11 @@ static int search_model(struct search *s, struct ct_pool *pool)
     return n;
 }
 
+static const char *what_holds(const struct carat_model *m)
+{
+    return m->config.embeds ? "vector holds" : "logits hold";
+}
+
 /* Of a value that was found. */
 static carat_status fail_found(const struct search *s, int chunk, carat_error *err)
 {
@@ -121,10 +126,9 @@ static carat_status fail_found(const struct search *s, int chunk, carat_error *e
         snprintf(byte, sizeof byte, ", the %s at byte %llu", p.unit, (unsigned long long)p.offset);
     return ct_fail(
         err, CARAT_E_NUMERIC,
-        "%s: tensor %s has %s in row %d, column %d%s, expected a finite number: the logits hold NaN or "
-        "infinity",
+        "%s: tensor %s has %s in row %d, column %d%s, expected a finite number: the %s NaN or infinity",
         p.tensor ? p.tensor->file : ct_file_path(f), p.tensor ? p.tensor->name : slot->name,
-        isnan(found->value) ? "NaN" : "infinity", found->row, found->col, byte);
+        isnan(found->value) ? "NaN" : "infinity", found->row, found->col, byte, what_holds(s->content.model));
 }
 
 carat_status ct_fail_damaged(const struct carat_model *m, int threads, carat_error *err)
@@ -143,8 +147,8 @@ carat_status ct_fail_damaged(const struct carat_model *m, int threads, carat_err
         status = fail_found(&s, chunk, err);
     else
         status = ct_fail(err, CARAT_E_NUMERIC,
-                         "%s: the logits hold NaN or infinity%s, or the model's range exceeds float32",
-                         ct_file_path(m->file),
+                         "%s: the %s NaN or infinity%s, or the model's range exceeds float32",
+                         ct_file_path(m->file), what_holds(m),
                          status ? ": a weight is damaged" : ", and all weights are finite: one is too large");
     ct_pool_destroy(pool);
     ct_content_free(&s.content);

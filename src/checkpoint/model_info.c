@@ -3,6 +3,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/content.h"
 #include "file/packed.h"
+#include "base/arguments.h"
 
 void ct_model_info(const carat_model *m, carat_model_info *info)
 {
@@ -14,7 +15,9 @@ void ct_model_info(const carat_model *m, carat_model_info *info)
     const struct ct_layer_config *l = &c->layer[0];
     *info = (carat_model_info){
         .size = sizeof *info,
-        .kind = m->has_weights ? CARAT_GENERATOR : CARAT_TOKENIZER_ONLY,
+        .kind = !m->has_weights ? CARAT_TOKENIZER_ONLY
+                : c->embeds     ? CARAT_EMBEDDER
+                                : CARAT_GENERATOR,
         .architecture = m->has_weights ? c->architecture : "",
         .container = container[ct_file_kind(m->file)],
         .name = m->name ? m->name : "",
@@ -76,4 +79,23 @@ void ct_model_info(const carat_model *m, carat_model_info *info)
     info->weight_bytes = m->weights.bytes;
     info->tied = m->weights.tied;
     info->multimodal = c->multimodal;
+}
+
+carat_status ct_model_embedder(const carat_model *m, carat_embedder *embedder, carat_error *err)
+{
+    static const int cuts[] = {512, 256, 128};
+    const struct ct_config *c = &m->config;
+
+    if (!m->has_weights || !c->embeds)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: the model is no embedder: it gives no vectors",
+                       ct_file_path(m->file));
+    carat_embedder full = {.size = sizeof full,
+                           .width = c->n_dense ? c->dense[c->n_dense - 1] : c->hidden,
+                           .raw_width = c->hidden,
+                           .n_dense = c->n_dense,
+                           .max_tokens = c->max_context};
+    for (size_t i = 0; i < CT_COUNT(cuts); i++)
+        if (cuts[i] < full.width)
+            full.cut[full.n_cut++] = cuts[i];
+    return ct_give_struct(embedder, &full, sizeof full, "carat_embedder", err);
 }

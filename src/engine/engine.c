@@ -13,6 +13,9 @@
 #define DEFAULT_CONTEXT 8192
 #define LEAST_CONTEXT   256 /* that is worth offering: one block of keys */
 #define DEFAULT_CHUNK   256
+/* Of an embedder: rows of a pass, where the longest text has fewer, and texts in it. */
+#define EMBEDDER_CHUNK  1024
+#define EMBEDDER_TEXTS  64
 #define MAX_SESSIONS    1024
 #define MAX_THREADS     256
 #define MAX_LOGITS_ROWS 4096
@@ -74,13 +77,15 @@ static struct ct_backend_options backend_options(const struct carat_model *m, co
         .max_row = c->ple_width * c->ple_layers,
         .max_input = CT_MAX(c->hidden, c->ple_width * c->ple_layers),
         .max_experts = {.cols = c->hidden},
-        .n_vocab = c->n_vocab,
+        .n_vocab = c->embeds ? 0 : c->n_vocab,
         .done_with = done_with,
         .user = (void *)(uintptr_t)m,
     };
 
     for (int i = 0; i < CT_ATTN_TYPES; i++)
         b.attn[i] = c->attn[i];
+    for (int i = 0; i < c->n_dense; i++)
+        b.max_input = CT_MAX(b.max_input, c->dense[i]);
     widen_for_layers(&b, c);
     if (drafter) {
         widen_for_layers(&b, &drafter->config);
@@ -131,7 +136,7 @@ static void engine_lay_out(struct carat_engine *e)
     b->verb.lay_out(b, &(struct ct_extent){p->chunk, p->context, p->sessions});
     ct_kv_cache_init(&e->cache, b, c, e->kv_type,
                      &(struct ct_kv_extent){p->context, p->chunk, p->sessions, e->kv_bytes, e->snapshot_bytes,
-                                            e->drafting != NULL});
+                                            e->drafting != NULL, c->embeds});
     ct_snapshots_lay_out(&e->snapshots, &e->cache);
     ct_pass_init(&e->pass, b, c, &e->weights, p->chunk);
     ct_ple_init(&e->pass.ple, b, &e->model->weights.ple, p->chunk,
@@ -147,6 +152,11 @@ static void engine_lay_out(struct carat_engine *e)
         e->seen[i] = b->verb.alloc_host(b, n * sizeof *e->seen[i]);
     e->wanted = b->verb.alloc_host(b, n * sizeof *e->wanted);
     e->row = b->verb.alloc_host(b, n * sizeof *e->row);
+    e->session = b->verb.alloc_host(b, sessions * sizeof *e->session);
+    e->text = b->verb.alloc_host(b, c->embeds ? sessions * sizeof *e->text : 0);
+    ct_vectors_lay_out(&e->vectors, b, c, p->sessions);
+    if (c->embeds) /* no logits, and no tokens that somebody comes back to */
+        return;
     ct_head_lay_out(&e->head, e->logits_rows + p->sessions);
     e->head_row = b->verb.alloc_host(b, n * sizeof *e->head_row);
     e->outcome = b->verb.alloc_host(b, outcomes * sizeof *e->outcome);
@@ -155,7 +165,6 @@ static void engine_lay_out(struct carat_engine *e)
     e->held = b->verb.alloc_host(b, sessions * (size_t)p->context * sizeof *e->held);
     e->banned = b->verb.alloc_host(b, (CT_MAX_BANNED + CT_CALLER_BANNED) * sizeof *e->banned);
     ct_penalty_lay_out(&e->penalty, b, c->n_vocab, p->context);
-    e->session = b->verb.alloc_host(b, sessions * sizeof *e->session);
     if (e->drafting)
         ct_drafter_lay_out(&e->drafter, b, &e->drafting->config, &e->config, &e->weights);
 }
@@ -172,6 +181,8 @@ static size_t count_plan(struct carat_engine *e, const carat_engine_options *o, 
     p->kv = ct_kv_info(kv)->name;
     p->context = context;
     p->chunk = CT_MIN(CT_MAX(o->chunk ? o->chunk : DEFAULT_CHUNK, p->sessions), context);
+    if (e->config.embeds) /* a text goes through in one pass, several go together */
+        p->chunk = CT_MAX(context, o->chunk ? o->chunk : EMBEDDER_CHUNK);
     e->decode_chunk = o->decode_chunk ? CT_MIN(o->decode_chunk, p->chunk) : p->chunk;
     engine_lay_out(e);
     e->backend->verb.count(e->backend, p);
@@ -291,7 +302,9 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
     CT_TRY(ct_backend_create_cpu(&e->backend, &of_backend, err));
     e->plan = (carat_plan){
         .size = sizeof e->plan,
-        .sessions = o->sessions ? o->sessions : 1,
+        .sessions = o->sessions        ? o->sessions
+                    : e->config.embeds ? EMBEDDER_TEXTS
+                                       : 1,
         .threads = e->backend->threads,
         .isa = e->backend->isa,
     };
@@ -467,7 +480,7 @@ static carat_status load_weights(struct carat_engine *e, const carat_engine_opti
     if (e->resident && stored.ple.data)
         b->verb.pack_weight(b, stored.ple); /* stays where it is mapped, and is read */
     for (int i = 0; i < e->config.n_layer; i++)
-        e->weights.layer[i].kv = &e->cache.layer[e->config.layer[i].kv_layer];
+        e->weights.layer[i].kv = &e->cache.layer[e->cache.place[i]];
     if (e->drafting)
         ct_drafter_load(&e->drafter, &e->drafting->weights, &e->cache);
     const double start = ct_os_seconds();

@@ -4,6 +4,7 @@
 #define CT_ENGINE_H
 
 #include "base/arguments.h"
+#include "carat_embed.h"
 #include "carat_generate.h"
 #include "checkpoint/checkpoint.h"
 #include "engine/sample/chain.h"
@@ -11,6 +12,7 @@
 #include "engine/stats.h"
 #include "model/drafter.h"
 #include "model/head.h"
+#include "model/vector.h"
 #include "os/lock.h"
 #include "text/tokenizer/detokenizer.h"
 
@@ -47,6 +49,9 @@ struct carat_engine {
     struct ct_seen *seen[CT_ATTN_TYPES];
     bool *wanted;
     struct ct_row_of *row;
+    /* of an embedder, which has nothing of what follows but `session`: no logits, no tokens that it holds */
+    struct ct_vectors vectors;
+    int32_t *text; /* [sessions] which input a slot of the pass is */
     struct ct_head head;
     struct ct_head_row *head_row;   /* [chunk] of a slice */
     int logits_rows;                /* rows of a slice whose logits are handed over */
@@ -127,6 +132,10 @@ void ct_tap_end(carat_engine *engine);
 int ct_tap_name(const carat_engine *engine, int i, char name[32]);
 void ct_profile_begin(carat_engine *engine);
 carat_status ct_profile_end(carat_engine *engine, carat_profile *profile, carat_error *err);
+
+/* embed_pass.c */
+carat_status ct_embed(carat_engine *engine, carat_embed_input *inputs, int n,
+                      const carat_embed_options *options, carat_error *err);
 
 carat_status ct_session_create(carat_session **session, carat_engine *engine,
                                const carat_session_options *options, carat_error *err);

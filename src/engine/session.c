@@ -110,6 +110,11 @@ carat_status ct_session_create(carat_session **session, carat_engine *engine,
     carat_chain chain;
 
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_session_options", err));
+    if (engine->config.embeds)
+        return ct_fail(
+            err, CARAT_E_ARGUMENT,
+            "the model is an embedder: it gives a vector for a text (carat_embed, `carat embed`), and "
+            "no session");
     if (o.sampling)
         CT_TRY(ct_take_sampling(engine, &sampling, &chain, o.sampling, err));
     ct_lock_enter(&engine->lock);

@@ -136,6 +136,23 @@ struct ct_bytes ct_file_side(const struct ct_file *f, const char *name);
  * E_MEMORY. */
 carat_status ct_file_json(const struct ct_file *f, const char *name, const char *path,
                           const struct ct_json_value **root, carat_error *err);
+/* What follows the model in a directory of sentence-transformers, as its modules.json says. */
+enum { CT_MOST_DENSE = 2 };
+struct ct_module {
+    const char *folder; /* its files; the tensors of the dense ones are called "2_Dense/linear.weight" and
+                           "3_Dense/linear.weight", wherever they lie */
+    const char *path;   /* of its config.json, for messages */
+    struct ct_bytes text;
+    const struct ct_json_value *config; /* an object */
+};
+struct ct_modules {
+    struct ct_module pooling, dense[CT_MOST_DENSE];
+    int n_dense;
+    bool normalizes;
+};
+/* *modules is NULL where there is no modules.json. E_FORMAT, E_UNSUPPORTED: it is not as carat knows it,
+ * which concerns those alone who ask; E_MEMORY. */
+carat_status ct_file_modules(const struct ct_file *f, const struct ct_modules **modules, carat_error *err);
 /* GGUF metadata; NULL when absent. */
 const struct ct_meta *ct_file_meta(const struct ct_file *f, const char *key);
 /* Scalars with a type check: E_FORMAT names file, key, offset, found and expected type or range; an absent

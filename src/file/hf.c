@@ -272,8 +272,13 @@ carat_status ct_hf_open(struct ct_file *f, carat_error *err)
                        f->path, what_is_open(f), has_tokenizer ? ", only a tokenizer" : "");
     }
     CT_TRY(ct_file_take(f, INDEX_NAME, &bytes, &path, err));
-    if (bytes.data)
-        return read_sharded(f, bytes, path, err);
+    if (bytes.data) {
+        CT_TRY(read_sharded(f, bytes, path, err));
+        return ct_modules_open(f, err);
+    }
     CT_TRY(ct_file_take(f, SINGLE_NAME, &bytes, &path, err));
-    return bytes.data ? ct_safetensors_read(f, path, bytes, err) : no_weights(f, err);
+    if (!bytes.data)
+        return no_weights(f, err);
+    CT_TRY(ct_safetensors_read(f, path, bytes, err));
+    return ct_modules_open(f, err);
 }

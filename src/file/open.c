@@ -144,6 +144,8 @@ void ct_file_close(struct ct_file *f)
         ct_os_unmap(&f->map[i]);
     for (int i = 0; i < CT_SIDES; i++)
         ct_json_tree_free(&f->json[i]);
+    for (size_t i = 0; i < CT_COUNT(f->module_json); i++)
+        ct_json_tree_free(&f->module_json[i]);
     free(f->map);
     free(f->source);
     free(f->tensor);

@@ -70,11 +70,14 @@ struct ct_file {
     struct ct_index index;
     struct ct_metas metas;
     struct ct_bytes side[CT_SIDES];
-    struct ct_json_tree json[CT_SIDES]; /* of those that were asked for */
-    const char *note;                   /* for ct_file_note */
-    const struct ct_sbs_config *sbs;    /* in the arena; NULL for other kinds */
-    struct ct_bytes sbs_blob;           /* that it was read from */
-    struct ct_source *source;           /* [n_source] what opening asked for, in order */
+    struct ct_json_tree json[CT_SIDES];                 /* of those that were asked for */
+    const char *note;                                   /* for ct_file_note */
+    struct ct_modules *modules;                         /* in the arena; NULL: there are none */
+    struct ct_json_tree module_json[1 + CT_MOST_DENSE]; /* their configurations */
+    carat_error modules_error;                          /* why they are not known */
+    const struct ct_sbs_config *sbs;                    /* in the arena; NULL for other kinds */
+    struct ct_bytes sbs_blob;                           /* that it was read from */
+    struct ct_source *source;                           /* [n_source] what opening asked for, in order */
     int n_source;
     size_t source_capacity;
 
@@ -141,6 +144,9 @@ int ct_place_mapped(const char *path, const struct ct_map *m);
 carat_status ct_safetensors_read(struct ct_file *f, const char *path, struct ct_bytes bytes,
                                  carat_error *err);
 carat_status ct_hf_open(struct ct_file *f, carat_error *err);
+/* modules.json and the folders that it names; what is odd about them is kept for ct_file_modules.
+ * E_MEMORY. */
+carat_status ct_modules_open(struct ct_file *f, carat_error *err);
 /* Always fails, saying what the bytes look like and what to give instead. */
 carat_status ct_identify(const char *path, struct ct_bytes bytes, carat_error *err);
 

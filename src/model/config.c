@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config.c: what all dialects share: the dispatch, and the checks that hold for every member of the
  * family. */
-#include "model/config.h"
+#include "model/family.h"
 
 static carat_status check_config(const struct ct_config *c, const struct ct_file *f, carat_error *err)
 {
@@ -45,6 +45,9 @@ carat_status ct_config_read(struct ct_config *c, const struct ct_file *f, carat_
         CT_TRY(ct_config_read_sbs(c, f, err));
     else
         CT_TRY(ct_config_read_hf(c, f, err));
+    if (c->embeds)
+        c->max_context =
+            CT_MIN(c->max_context, ct_architecture_named(ct_str_of(c->architecture))->most_tokens);
     return check_config(c, f, err);
 }
 

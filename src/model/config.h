@@ -32,7 +32,7 @@ struct ct_layer_config {
 };
 
 struct ct_config {
-    const char *architecture; /* "gemma", "gemma2", "gemma3", "gemma3n", "gemma4" */
+    const char *architecture; /* "gemma", "gemma2", "gemma3", "gemma3n", "gemma4", "gemma-embedding", ... */
     int n_layer, hidden, n_vocab, max_context;
     int n_text_vocab; /* ids from here on are padding or placeholders and are never generated */
     int ple_width;    /* values of a layer's own input (PLE, MODEL.md); 0: layers have none */
@@ -54,6 +54,11 @@ struct ct_config {
     int backbone; /* of a drafter that reads another model's K and V: the width of that; 0: it is none */
     int n_centroid,
         n_near; /* groups of its vocabulary, and those of a step that are scored; 0: all ids are */
+    /* Of an embedder: rows see those behind them, too, and the pass gives a vector. dense[n_dense] are the values
+     * that each matrix behind the mean makes; without one it is raw. */
+    bool embeds;
+    int n_dense, dense[CT_MOST_DENSE];
+    bool vector_inside; /* the only one of them is a tensor of the model, and no module beside it */
     float norm_eps, logit_cap;
     float embed_scale;           /* 0 until weights are bound: depends on the stored type for safetensors */
     double embed_scale_override; /* GGUF key carat.embedding_scale; 0: none */
@@ -67,6 +72,10 @@ carat_status ct_config_read(struct ct_config *c, const struct ct_file *f, carat_
 void ct_config_cut(struct ct_config *c, int first, int n);
 carat_status ct_config_read_hf(struct ct_config *c, const struct ct_file *f, carat_error *err);
 carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, carat_error *err);
+/* config_embed.c: what an embedder has of its own, for c->embeds. */
+carat_status ct_config_embed_hf(struct ct_config *c, const struct ct_file *f, int one, carat_error *err);
+carat_status ct_config_embed_gguf(struct ct_config *c, const struct ct_file *f, const char *prefix,
+                                  carat_error *err);
 carat_status ct_config_read_sbs(struct ct_config *c, const struct ct_file *f, carat_error *err);
 
 #endif

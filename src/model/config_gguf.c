@@ -123,7 +123,7 @@ static void gguf_pattern(struct reader *r, struct ct_config *c)
 
 /* The architecture that the file states, when carat runs it. */
 static carat_status gguf_architecture(const struct ct_file *f, const struct ct_architecture **known,
-                                      carat_error *err)
+                                      bool *embeds, carat_error *err)
 {
     const char *path = ct_file_path(f);
     const struct ct_meta *arch = ct_file_meta(f, "general.architecture");
@@ -140,7 +140,9 @@ static carat_status gguf_architecture(const struct ct_file *f, const struct ct_a
         return ct_refuse_name(path, "general.architecture", arch->s, err);
     snprintf(key, sizeof key, "%s.attention.causal", (*known)->name);
     const struct ct_meta *causal = ct_file_meta(f, key);
-    if (causal && causal->type == CT_META_BOOL && !causal->u)
+    const bool both = causal && causal->type == CT_META_BOOL && !causal->u;
+    *embeds = (*known)->embeds || both;
+    if (both && !(*known)->embeds && !(*known)->embeds_as)
         return ct_refuse_bidirectional(path, key, err);
     return CARAT_OK;
 }
@@ -328,7 +330,7 @@ static void gguf_layer_inputs(struct reader *r, struct ct_config *c)
         return;
     c->ple_width = gguf_integer(r, name, needed ? -1 : 0, needed, 1 << 16);
     c->ple_layers = c->ple_width ? c->n_layer : 0;
-    c->ple_rows = 1;
+    c->ple_rows = r->arch->hf.ple_rows > 0;
     if (!table || r->status)
         return;
     if (!c->ple_width)
@@ -431,6 +433,8 @@ static void gguf_kinds(struct reader *r, struct ct_config *c)
     char key[128];
 
     local->window = a->window ? gguf_count(r, "attention.sliding_window", a->window, 1 << 24) : 0;
+    if (c->embeds) /* keys on one side; the file says how many on both */
+        local->window = 1 + local->window / 2;
     global->rope_base = gguf_number(r, "rope.freq_base", a->rope_base, least_base, 1e12);
     local->rope_base = a->qk_norms ? a->rope_base_local : global->rope_base;
     for (size_t i = 0; i < CT_COUNT(local_names) && a->qk_norms; i++)
@@ -475,7 +479,7 @@ carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, c
 {
     struct reader r = {f, NULL, NULL, CARAT_OK, err};
 
-    CT_TRY(gguf_architecture(f, &r.arch, err));
+    CT_TRY(gguf_architecture(f, &r.arch, &c->embeds, err));
     CT_TRY(gguf_refuse_angles(f, r.arch, err));
     const struct ct_str stated = ct_file_meta(f, "general.architecture")->s;
     char prefix[64];
@@ -483,7 +487,7 @@ carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, c
     r.prefix = prefix;
     if (ct_drafter_named(stated))
         CT_TRY(ct_drafter_config_gguf(c, f, err));
-    c->architecture = r.arch->name;
+    c->architecture = c->embeds && !r.arch->embeds ? r.arch->embeds_as : r.arch->name;
     c->post_norms = r.arch->post_norms;
     c->qk_norms = r.arch->qk_norms;
     c->v_norms = r.arch->v_norms;
@@ -504,5 +508,7 @@ carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, c
     gguf_vocabulary(&r, c);
     gguf_layer_inputs(&r, c);
     gguf_altup(&r, c);
+    if (c->embeds && !r.status)
+        return ct_config_embed_gguf(c, f, r.arch->name, err);
     return r.status || !c->backbone ? r.status : ct_drafter_config_check(c, ct_file_path(f), err);
 }

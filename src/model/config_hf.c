@@ -243,6 +243,8 @@ static void hf_layer_inputs(struct reader *r, struct ct_config *c, const struct 
     if (!c->ple_width)
         return;
     c->ple_layers = c->n_layer;
+    if (!a->hf.ple_rows) /* they are made of the stream alone */
+        return;
     c->ple_rows = hf_count(r, "vocab_size_per_layer_input", a->hf.ple_rows, 1 << 24);
     if (a->altup) { /* ids beyond the table stand for pictures and sounds */
         c->n_text_vocab = CT_MIN(c->ple_rows, c->n_vocab);
@@ -346,7 +348,8 @@ static void hf_global_layers(struct reader *r, struct ct_config *c, const struct
         return;
     const bool v_is_k = hf_flag(r, "attention_k_eq_v", false);
     const int head_dim = hf_count(r, "global_head_dim", a->global_head_dim, 1 << 16);
-    const int n_kv_head = hf_count(r, "num_global_key_value_heads", c->layer[0].n_kv_head, 1024);
+    const int as_others = a->n_kv_head_global ? a->n_kv_head_global : c->layer[0].n_kv_head;
+    const int n_kv_head = hf_count(r, "num_global_key_value_heads", as_others, 1024);
     const struct ct_json_value *layers = hf_object(r, "per_layer_config");
     char of_layers[64], of_layer[64], key[16];
     struct reader each = hf_inside(r, "per_layer_config", layers, of_layers);
@@ -365,7 +368,7 @@ static void hf_global_layers(struct reader *r, struct ct_config *c, const struct
             l->n_kv_head = hf_count(&layer, "num_key_value_heads", l->n_kv_head, 1024);
         } else if (global && !layers) {
             l->head_dim = head_dim;
-            l->n_kv_head = v_is_k ? n_kv_head : l->n_kv_head;
+            l->n_kv_head = v_is_k || a->n_kv_head_global ? n_kv_head : l->n_kv_head;
         }
         each.status = layer.status;
     }
@@ -397,6 +400,8 @@ static void hf_kinds(struct reader *r, struct ct_config *c, const struct ct_arch
 
     if (a->hf.window)
         window = hf_count(r, "sliding_window", a->hf.window, 1 << 24);
+    if (a->embeds) /* keys on one side; of both, as files say it, but for one class of EmbeddingGemma 2 */
+        window = 1 + (a->vector && !ct_json_given(r->o, "use_bidirectional_attention") ? window : window / 2);
     *global = (struct ct_attn){0, head_dim[CT_GLOBAL], (int)(a->rotated * head_dim[CT_GLOBAL] / 2), 0, 1};
     *local = (struct ct_attn){window, head_dim[CT_LOCAL], head_dim[CT_LOCAL] / 2, 0, 1};
     global->rope_base = hf_number(r, "rope_theta", a->rope_base, 1.0001, 1e12);
@@ -429,6 +434,7 @@ static void hf_text(struct reader *r, struct ct_config *c, const struct ct_archi
     c->qk_norms = a->qk_norms;
     c->v_norms = a->v_norms;
     c->out_scales = a->out_scales;
+    c->embeds = a->embeds;
     c->n_vocab = hf_count(r, "vocab_size", a->hf.n_vocab, 1 << 24);
     c->hidden = hf_count(r, "hidden_size", a->hf.hidden, 1 << 17);
     c->n_layer = hf_count(r, "num_hidden_layers", a->hf.n_layer, CT_MAX_LAYERS);
@@ -487,8 +493,10 @@ static carat_status hf_refuse_quantised(const struct reader *r, const struct ct_
     return CARAT_OK;
 }
 
-/* Refuses a checkpoint whose model_type is right and which carat must not run for another reason. */
-static carat_status hf_refuse(struct reader *r, const struct ct_json_value *root, bool *int4)
+/* Refuses a checkpoint whose model_type is right and which carat must not run for another reason. One that
+ * sees both ways is another architecture. */
+static carat_status hf_refuse(struct reader *r, const struct ct_json_value *root,
+                              const struct ct_architecture **a, bool *int4)
 {
     const struct ct_json_value *activation = hf_string(r, "hidden_activation"),
                                *bidirectional = ct_json_given(r->o, "use_bidirectional_attention");
@@ -499,10 +507,13 @@ static carat_status hf_refuse(struct reader *r, const struct ct_json_value *root
     if (hf_flag(r, "attention_bias", false))
         hf_refuse_key(r, CARAT_E_UNSUPPORTED, "attention_bias", "but Gemma models have no biases");
     /* "vision" concerns tokens of images only */
-    if (!r->status && bidirectional && !ct_json_is(bidirectional, CT_JSON_FALSE) &&
-        !ct_json_is_text(bidirectional, "vision"))
+    if (r->status || (*a)->embeds || !bidirectional || ct_json_is(bidirectional, CT_JSON_FALSE) ||
+        ct_json_is_text(bidirectional, "vision"))
+        return r->status;
+    if (!(*a)->embeds_as)
         return ct_refuse_bidirectional(r->path, "use_bidirectional_attention", r->err);
-    return r->status;
+    *a = ct_architecture_named(ct_str_of((*a)->embeds_as));
+    return CARAT_OK;
 }
 
 /* The architecture by model_type, which nests in a multimodal config and in that of a drafter; the model_type
@@ -546,17 +557,19 @@ static carat_status hf_architecture(struct reader *r, const struct ct_json_value
     return ct_refuse_name(r->path, key, name, r->err);
 }
 
+/* *vector: of an embedder, what one matrix makes. */
 static carat_status hf_root(struct reader *r, const struct ct_json_value *root, struct ct_config *c,
-                            bool *int4)
+                            bool *int4, int *vector)
 {
     const struct ct_architecture *a = NULL;
     bool nested = false;
 
     CT_TRY(hf_architecture(r, root, c, &a, &nested));
-    CT_TRY(hf_refuse(r, root, int4));
+    CT_TRY(hf_refuse(r, root, &a, int4));
     hf_text(r, c, a);
     if (c->backbone && !r->status)
         return ct_drafter_config_check(c, r->path, r->err);
+    *vector = a->vector ? hf_count(r, "embedding_dim", a->vector, 1 << 16) : 0;
     c->multimodal = nested;
     if (nested && a->pictures_last) {
         r->o = root;
@@ -583,6 +596,9 @@ carat_status ct_config_read_hf(struct ct_config *c, const struct ct_file *f, car
     CT_TRY(ct_file_json(f, "config.json", path, &root, err));
     struct reader r = {path, bytes, root, "", CARAT_OK, err};
     bool int4 = false;
-    CT_TRY(hf_root(&r, root, c, &int4));
+    int vector = 0;
+    CT_TRY(hf_root(&r, root, c, &int4, &vector));
+    if (c->embeds)
+        CT_TRY(ct_config_embed_hf(c, f, vector, err));
     return ct_refuse_tensors(f, int4, err);
 }

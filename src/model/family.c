@@ -46,6 +46,7 @@ const struct ct_architecture ct_architectures[] = {
      .rotated = 1,
      .n_text_vocab = 262144,
      .end_of_turn = 106,
+     .embeds_as = "gemma-embedding",
      .hf = {262208, 2304, 9216, 26, 8, 4, 256, 131072, 4096, 256, 0, 0, 0, 0}},
     {.name = "gemma3n",
      .model_type = "gemma3n_text",
@@ -71,6 +72,40 @@ const struct ct_architecture ct_architectures[] = {
      .model_type = "gemma4_unified_text", .wrapper = "gemma4_unified",
      .assistant = "gemma4_unified_assistant", .window = 1024,
      .hf = {262144, 2304, 9216, 30, 8, 4, 256, 262144, 1024, 1, 0, 0, 0, 0}},
+    {.name = "gemma-embedding", /* in config.json it is a Gemma 3 whose attention is bidirectional */
+     .post_norms = true,
+     .qk_norms = true,
+     .period = 6,
+     .window = 512,
+     .rope_base = 1e6,
+     .rope_base_local = 1e4,
+     .rotated = 1,
+     .n_text_vocab = 262144,
+     .end_of_turn = 106,
+     .embeds = true,
+     .most_tokens = 2048,
+     .hf = {262208, 2304, 9216, 26, 8, 4, 256, 131072, 4096, 256, 0, 0, 0, 0}},
+    {.name = "gemma-embedding2",
+     .model_type = "embedding_gemma2_text",
+     .wrapper = "embedding_gemma2",
+     .post_norms = true,
+     .qk_norms = true,
+     .norms_as_stored = true,
+     .v_norms = true,
+     .out_scales = true,
+     .rotated = 1,
+     .global_head_dim = 512,
+     .n_kv_head_global = 1,
+     .period = 6,
+     .window = 1024,
+     .rope_base = 1e6,
+     .rope_base_local = 1e4,
+     .n_text_vocab = 262144,
+     .end_of_turn = 106,
+     .embeds = true,
+     .vector = 768,
+     .most_tokens = 8192,
+     .hf = {262144, 512, 2048, 24, 4, 2, 256, 262144, 512, 1, 512, 0, 0, 0}},
 };
 const int ct_architecture_count = (int)CT_COUNT(ct_architectures);
 
@@ -79,6 +114,8 @@ const int ct_architecture_count = (int)CT_COUNT(ct_architectures);
 #define GEMMA3  &ct_architectures[2]
 #define GEMMA3N &ct_architectures[3]
 #define GEMMA4  &ct_architectures[4]
+#define EMBED1  &ct_architectures[6]
+#define EMBED2  &ct_architectures[7]
 /* clang-format off */
 const struct ct_member ct_members[] = {
     {"Gemma 1 2B", GEMMA1, 0, 18, 2048, 16384, 8, 1, 256, 256000, 2506172416, 0, 1, 256, {0}},
@@ -105,6 +142,9 @@ const struct ct_member ct_members[] = {
      {.n_kv_head = 2, .head_dim = 512, .v_is_k = true, .n_expert = 128, .n_used = 8, .expert_ffn = 704}},
     {"Gemma 4 31B", GEMMA4, 0, 60, 5376, 21504, 32, 16, 256, 262144, 30697345340, 1024, 1, 1,
      {.n_kv_head = 4, .head_dim = 512, .v_is_k = true}},
+    {"EmbeddingGemma 300M", EMBED1, 0, 24, 768, 1152, 3, 1, 256, 262144, 307581696, 512, 1, 256, {0}},
+    {"EmbeddingGemma 2 270M", EMBED2, 0, 24, 512, 2048, 4, 2, 256, 262144, 271002648, 1024, 1, 1,
+     {.ple_width = 512, .n_kv_head = 1, .head_dim = 512}},
 };
 /* clang-format on */
 const int ct_member_count = (int)CT_COUNT(ct_members);
@@ -120,7 +160,7 @@ const struct ct_architecture *ct_architecture_named(struct ct_str name)
 const struct ct_architecture *ct_architecture_of_type(struct ct_str model_type)
 {
     for (int i = 0; i < ct_architecture_count; i++)
-        if (ct_str_is(model_type, ct_architectures[i].model_type))
+        if (ct_architectures[i].model_type && ct_str_is(model_type, ct_architectures[i].model_type))
             return &ct_architectures[i];
     return NULL;
 }

@@ -8,7 +8,7 @@
 #include "model/config.h"
 
 struct ct_architecture {
-    const char *name; /* as GGUF and messages call it: "gemma", "gemma2", "gemma3", "gemma3n", "gemma4" */
+    const char *name; /* as GGUF and messages call it: "gemma", "gemma2", "gemma3", "gemma3n", "gemma4" ... */
     const char *model_type; /* as config.json calls its text model */
     const char *wrapper;    /* and a model around that, which also sees; NULL: there is none */
     const char *assistant;  /* and a drafter for such models (config_drafter.c); NULL: there is none */
@@ -28,6 +28,11 @@ struct ct_architecture {
     int n_text_vocab;          /* ids from here on are padding or stand for pictures; 0: no such ids */
     bool pictures_last;        /* of a model that also sees: so are those from the id of a picture on */
     int32_t end_of_turn;       /* the id of <end_of_turn> */
+    const char *embeds_as;     /* what it is where its rows see those behind them, too; NULL: it never does */
+    bool embeds;               /* it gives a vector for a text (MODEL.md, embedders) */
+    int vector;      /* values of it, which one matrix makes of the mean; 0: modules beside the model do */
+    int most_tokens; /* of a text that it was trained for, whatever its files say */
+    int n_kv_head_global; /* 0: that of the other layers, or what config.json says where V is K */
     /* The defaults of the class in transformers. */
     struct {
         int n_vocab, hidden, ffn, n_layer, n_head, n_kv_head, head_dim, max_context, window;

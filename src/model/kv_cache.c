@@ -40,7 +40,19 @@ static void share_bytes(struct ct_kv_cache *cache, const struct ct_kv_extent *e)
         int middle = (fits + beyond) / 2;
         *(give_blocks(cache, e->sequences, middle) <= e->bytes ? &fits : &beyond) = middle;
     }
-    give_blocks(cache, e->sequences, e->bytes ? fits : beyond);
+    if (e->for_pass) /* each sequence may have a block that it does not fill */
+        fits = e->sequences + blocks_for(e->chunk);
+    give_blocks(cache, e->sequences, e->bytes || e->for_pass ? fits : beyond);
+}
+
+/* The layer in whose place a layer has its K and V. */
+static int place_of_layer(const struct ct_config *c, const struct ct_kv_extent *e, int layer)
+{
+    int first = 0;
+
+    while (e->for_pass && c->layer[first].attn_type != c->layer[layer].attn_type)
+        first++;
+    return e->for_pass ? first : c->layer[layer].kv_layer;
 }
 
 /* The blocks of snapshots. There may be as many of these as blocks, and the one that is being taken. */
@@ -87,7 +99,8 @@ void ct_kv_cache_init(struct ct_kv_cache *cache, struct ct_backend *b, const str
         .backend = b, .n_layer = c->n_layer, .sequences = e->sequences, .span = blocks_for(e->chunk)};
     for (int i = 0; i < c->n_layer; i++) {
         const struct ct_layer_config *l = &c->layer[i];
-        if (l->kv_layer == i) /* the others read those of an earlier layer */
+        cache->place[i] = place_of_layer(c, e, i);
+        if (cache->place[i] == i) /* the others have those of an earlier layer */
             cache->layer[i] =
                 (struct ct_kv){type, l->n_kv_head, l->head_dim, &cache->group[l->attn_type].pool, 0, 0};
     }

@@ -29,6 +29,7 @@ struct ct_kv_cache {
     int n_layer, sequences, snapshots;
     int span; /* most blocks that a pass touches of a sequence */
     struct ct_kv layer[CT_MAX_LAYERS];
+    int place[CT_MAX_LAYERS]; /* which of them a layer reads */
     struct ct_kv_blocks group[CT_ATTN_TYPES];
     int32_t *reserved; /* [sequences] positions that will not fail for memory */
     int32_t *held;     /* [sequences] positions, in all layers but the local ones */
@@ -52,7 +53,8 @@ struct ct_kv_cache {
 struct ct_kv_extent {
     int context, chunk, sequences;
     size_t bytes, snapshot_bytes;
-    bool drafts; /* a drafter reads them, too, and sees a position more of local layers */
+    bool drafts;   /* a drafter reads them, too, and sees a position more of local layers */
+    bool for_pass; /* no K and V outlive a pass, nor a layer: all layers of a kind have one place */
 };
 
 /* Takes the blocks of layers [0, c->n_layer) from the backend. */

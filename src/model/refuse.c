@@ -4,7 +4,7 @@
  * containers. src/file names files that are no checkpoint at all, src/quant stored types. */
 #include "model/refuse.h"
 
-#define RUNS "it runs Gemma 1, 2, 3, 3n, 4 and FunctionGemma"
+#define RUNS "it runs Gemma 1, 2, 3, 3n, 4, FunctionGemma and EmbeddingGemma"
 
 #define PLAIN                                                                                                \
     "carat reads plain safetensors (BF16, F16, F32) and quantised GGUF files: open the original or a GGUF "  \
@@ -32,8 +32,8 @@ static const struct relative {
     {"shieldgemma2", "a ShieldGemma 2 model", RUNS},
     {"t5gemma", "a T5Gemma model", RUNS},
     {"diffusiongemma", "a DiffusionGemma model", RUNS},
-    {"gemmaembedding", "an EmbeddingGemma model", RUNS},
-    {"embeddinggemma", "an EmbeddingGemma model", RUNS},
+    {"gemmaembedding", "another form of EmbeddingGemma", RUNS},
+    {"embeddinggemma", "another form of EmbeddingGemma", RUNS},
     {"vaultgemma", "a VaultGemma model", RUNS},
     {"clip", "the image encoder of a multimodal model (an mmproj file)",
      "open the language model's own file"},

@@ -20,6 +20,9 @@ struct slot {
         OWN_V,
         OWN_K_NORM,
         INPUTS,
+        INPUT_TABLE,
+        DENSE,
+        SECOND_DENSE,
         OUT_SCALES,
         ALTUP,
         ALTUP_SCALES,
@@ -73,7 +76,7 @@ static const struct slot head = {"output", AT_MODEL(head), true, CT_DIM_VOCAB, C
 static const struct slot final_norm = {"output_norm", AT_MODEL(final_norm), false,
                                        CT_DIM_ONE,    CT_DIM_HIDDEN,        ALWAYS};
 static const struct slot model_slots[] = {
-    {"per_layer_token_embd", AT_MODEL(ple), true, CT_DIM_PLE_ROWS, CT_DIM_PLE_ALL, INPUTS},
+    {"per_layer_token_embd", AT_MODEL(ple), true, CT_DIM_PLE_ROWS, CT_DIM_PLE_ALL, INPUT_TABLE},
     {"per_layer_model_proj", AT_MODEL(ple_proj), true, CT_DIM_PLE_ALL, CT_DIM_HIDDEN, INPUTS},
     {"per_layer_proj_norm", AT_MODEL(ple_norm), false, CT_DIM_ONE, CT_DIM_PLE, INPUTS},
     {"altup_proj.0", AT_MODEL(stream_proj[0]), true, CT_DIM_HIDDEN, CT_DIM_HIDDEN, ALTUP},
@@ -86,6 +89,8 @@ static const struct slot model_slots[] = {
     {"nextn.post_projection", AT_MODEL(draft_post), true, CT_DIM_BACKBONE, CT_DIM_HIDDEN, DRAFTER},
     {"masked_embd_centroids", AT_MODEL(centroids), true, CT_DIM_CENTROIDS, CT_DIM_HIDDEN, CENTROIDS},
     {CT_ORDERING, AT_MODEL(ordering), false, CT_DIM_ONE, CT_DIM_VOCAB, CENTROIDS},
+    {"dense_2", AT_MODEL(dense[0]), true, CT_DIM_DENSE, CT_DIM_HIDDEN, DENSE},
+    {"dense_3", AT_MODEL(dense[1]), true, CT_DIM_SECOND_DENSE, CT_DIM_DENSE, SECOND_DENSE},
 };
 
 /* Of each expert: parts of tensors that hold them all, one behind the other, each with so many parts. */
@@ -141,6 +146,9 @@ static bool has_slot(const struct slot *s, const struct ct_config *c, int layer)
                                                      [OWN_V] = owns && !l->v_is_k,
                                                      [OWN_K_NORM] = owns && c->qk_norms,
                                                      [INPUTS] = c->ple_width > 0,
+                                                     [INPUT_TABLE] = c->ple_width > 0 && c->ple_rows > 0,
+                                                     [DENSE] = c->n_dense > 0,
+                                                     [SECOND_DENSE] = c->n_dense > 1,
                                                      [OUT_SCALES] = c->out_scales,
                                                      [ALTUP] = c->altup,
                                                      [ALTUP_SCALES] = c->altup_scales,
@@ -239,6 +247,8 @@ static int dim_of(const struct ct_config *c, const struct ct_layer_config *l, en
                                 [CT_DIM_STREAMS] = CT_STREAMS,
                                 [CT_DIM_COEFS] = CT_STREAMS * CT_STREAMS,
                                 [CT_DIM_LAUREL] = c->laurel_rank,
+                                [CT_DIM_DENSE] = c->dense[0],
+                                [CT_DIM_SECOND_DENSE] = c->dense[1],
                                 [CT_DIM_EXPERTS] = l->n_expert,
                                 [CT_DIM_EXPERT_FFN] = l->expert_ffn,
                                 [CT_DIM_BACKBONE] = c->backbone,
@@ -416,8 +426,10 @@ static carat_status bind_head(struct ct_binding *b)
     struct ct_config *c = b->c;
     char name[CT_TENSOR_NAME];
 
-    b->w->tied = c->tied;
+    b->w->tied = c->tied || c->embeds;
     b->w->head = b->w->embed;
+    if (c->embeds) /* it has none */
+        return CARAT_OK;
     b->container->name(name, b->w, c, "output", -1);
     const struct ct_tensor *t = find_named(b, name);
     if (!t && b->container->other_head)

@@ -31,13 +31,15 @@ struct ct_weights {
     /* Drafters: what joins a token and a state of the model, what leads back to such a state; which groups of
      * ids are scored, and the ids in the order of groups, which is that of the rows of embed. */
     struct ct_weight draft_pre, draft_post, centroids, ordering;
-    struct ct_layer *layer; /* [n_layer], in the arena */
+    struct ct_weight dense[CT_MOST_DENSE]; /* what an embedder multiplies the mean by, one after the other */
+    struct ct_layer *layer;                /* [n_layer], in the arena */
     bool tied;
     size_t bytes;         /* of the tensors used, as stored, a tied head once */
     uint64_t n_parameter; /* the same in elements */
     int n_unused;         /* tensors of the file that have no slot in the model */
     const char *unused;   /* the first of them */
     const char *prefix;   /* of the names of its tensors in safetensors; lives for ever */
+    bool ple_apart; /* and those of inputs of layers have a word more, as in one class of transformers */
 };
 
 /* Finds and checks every tensor; norm weights become f32 with the 1 added, in the arena; sets c->embed_scale

@@ -31,6 +31,8 @@ enum ct_dim {
     CT_DIM_BACKBONE, /* of the model that a drafter reads */
     CT_DIM_TWO_BACKBONES,
     CT_DIM_CENTROIDS, /* groups of a drafter's vocabulary */
+    CT_DIM_DENSE,     /* what the first matrix behind the mean of an embedder makes */
+    CT_DIM_SECOND_DENSE,
     CT_DIMS
 };
 
@@ -112,7 +114,8 @@ extern const struct ct_container ct_container_hf, ct_container_gguf, ct_containe
         [CT_DIM_COEFS] = "altup_num_inputs * altup_num_inputs", [CT_DIM_LAUREL] = "laurel_rank",             \
         [CT_DIM_EXPERTS] = "num_experts", [CT_DIM_EXPERT_FFN] = "moe_intermediate_size",                     \
         [CT_DIM_BACKBONE] = "backbone_hidden_size", [CT_DIM_TWO_BACKBONES] = "2 * backbone_hidden_size",     \
-        [CT_DIM_CENTROIDS] = "num_centroids",                                                                \
+        [CT_DIM_CENTROIDS] = "num_centroids", [CT_DIM_DENSE] = "out_features of the first matrix",           \
+        [CT_DIM_SECOND_DENSE] = "out_features of the second matrix",                                         \
     }
 void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
                        const char *slot, int layer);

@@ -22,11 +22,11 @@ static void packed_weight_name(char name[CT_TENSOR_NAME], const struct ct_weight
 static const char *const named_beside[][2] = {{"ffn_gate_inp_scale", "ffn_gate_inp.scale"},
                                               {"ffn_down_exps_scale", "ffn_down_exps.scale"}};
 
-/* The same, but for those. */
+/* The same, but for those, and for a matrix that takes the place of a head. */
 static void gguf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
                              const char *slot, int layer)
 {
-    packed_weight_name(name, w, c, slot, layer);
+    packed_weight_name(name, w, c, c->vector_inside && strcmp(slot, "dense_2") == 0 ? "output" : slot, layer);
     if (c->backbone && layer < 0)
         ct_drafter_tensor_name(name, w, slot);
     for (size_t i = 0; i < CT_COUNT(named_beside); i++)
@@ -160,7 +160,9 @@ const struct ct_container ct_container_gguf = {
             [CT_DIM_EXPERT_FFN] = "expert_feed_forward_length",
             [CT_DIM_BACKBONE] = "the width of the model's states",
             [CT_DIM_TWO_BACKBONES] = "twice the width of the model's states",
-            [CT_DIM_CENTROIDS] = "the number of centroids"},
+            [CT_DIM_CENTROIDS] = "the number of centroids",
+            [CT_DIM_DENSE] = "dense_2_feat_out, or embedding_length_out",
+            [CT_DIM_SECOND_DENSE] = "dense_3_feat_out"},
     .layers = "block_count",
     .embed_scale = ct_embed_scale_bf16,
 };

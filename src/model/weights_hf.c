@@ -4,7 +4,8 @@
 #include "model/weights_container.h"
 
 /* Where those of the text tower are. */
-static const char *const prefixes[] = {"model.", "language_model.model.", "model.language_model."};
+static const char *const prefixes[] = {"model.", "language_model.model.", "model.language_model.",
+                                       "language_model.", ""};
 
 static const struct {
     const char *slot, *name;
@@ -53,6 +54,7 @@ static const struct {
     {"altup_unembd_proj.0", "altup_unembed_projections.0.weight"},
     {"altup_unembd_proj.1", "altup_unembed_projections.1.weight"},
     {"altup_unembd_proj.2", "altup_unembed_projections.2.weight"},
+    {"dense_2", "embedding_projection.weight"},
 };
 
 /* Those beside the text tower, which have no prefix. */
@@ -65,6 +67,17 @@ static const struct {
     {"masked_embd_centroids", "masked_embedding.centroids.weight"},
     {CT_ORDERING, "masked_embedding.token_ordering"},
 };
+/* What stands before the name of the slot, in a class that keeps what makes inputs of layers apart. */
+static const char *apart(const char *slot, int layer)
+{
+    static const char *const of_layers[] = {"inp_gate", "proj", "post_norm"};
+    const char *within = strncmp(slot, "per_layer_", strlen("per_layer_")) == 0 ? "ple." : "";
+
+    for (size_t i = 0; i < CT_COUNT(of_layers) && layer >= 0; i++)
+        if (strcmp(slot, of_layers[i]) == 0)
+            within = "ple_block.";
+    return within;
+}
 
 void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const struct ct_config *c,
                        const char *slot, int layer)
@@ -77,30 +90,44 @@ void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, co
             snprintf(name, CT_TENSOR_NAME, "%s", hf_outside[k].name);
             return;
         }
+    if (!c->vector_inside && strncmp(slot, "dense_", 6) == 0) { /* of a module beside the model */
+        snprintf(name, CT_TENSOR_NAME, "%s_Dense/linear.weight", slot + 6);
+        return;
+    }
     /* Gemma 1 has one norm after attention, before its feed-forward, and calls it by where it stands */
     if (!c->post_norms && strcmp(slot, "ffn_norm") == 0)
         slot = "post_attention_norm";
     while (i < CT_COUNT(hf_names) && strcmp(hf_names[i].slot, slot) != 0)
         i++;
     assert(i < CT_COUNT(hf_names));
+    const char *within = w->ple_apart ? apart(slot, layer) : "";
     if (layer < 0)
-        snprintf(name, CT_TENSOR_NAME, "%s%s", prefix, hf_names[i].name);
+        snprintf(name, CT_TENSOR_NAME, "%s%s%s", prefix, within, hf_names[i].name);
     else
-        snprintf(name, CT_TENSOR_NAME, "%slayers.%d.%s", prefix, layer, hf_names[i].name);
+        snprintf(name, CT_TENSOR_NAME, "%slayers.%d.%s%s", prefix, layer, within, hf_names[i].name);
+}
+
+/* Whether the file has the tensor of a slot of the whole model as w would call it. */
+static bool is_named(const struct ct_binding *b, const char *slot)
+{
+    char name[CT_TENSOR_NAME];
+
+    ct_hf_tensor_name(name, b->w, b->c, slot, -1);
+    return ct_file_find(b->f, name) != NULL;
 }
 
 /* The prefix is that of the embedding. */
 static void find_prefix(struct ct_binding *b)
 {
-    char name[CT_TENSOR_NAME];
+    size_t i = 0;
 
-    for (size_t i = 0; i < CT_COUNT(prefixes); i++) {
+    do
         b->w->prefix = prefixes[i];
-        ct_hf_tensor_name(name, b->w, b->c, "token_embd", -1);
-        if (ct_file_find(b->f, name))
-            return;
-    }
-    b->w->prefix = prefixes[0];
+    while (!is_named(b, "token_embd") && ++i < CT_COUNT(prefixes));
+    if (i == CT_COUNT(prefixes))
+        b->w->prefix = prefixes[0];
+    b->w->ple_apart = true;
+    b->w->ple_apart = is_named(b, "per_layer_model_proj");
 }
 
 static carat_status hf_make(struct ct_tensor *t, struct ct_binding *b, const char *slot, int layer)

@@ -243,7 +243,7 @@ static void test_refusals(void **unused)
     refuse("{\"model_type\":\"gemma\",\"quantization_config\":{}}", CARAT_E_UNSUPPORTED,
            "quantization_config");
     refuse("{\"model_type\":\"gemma2\",\"hidden_activation\":\"silu\"}", CARAT_E_UNSUPPORTED, "silu");
-    refuse("{\"model_type\":\"gemma3_text\",\"use_bidirectional_attention\":true}", CARAT_E_UNSUPPORTED,
+    refuse("{\"model_type\":\"gemma2\",\"use_bidirectional_attention\":true}", CARAT_E_UNSUPPORTED,
            "embedding");
     refuse("{\"model_type\":\"gemma3_text\",\"layer_types\":[\"full_attention\"]}", CARAT_E_FORMAT,
            "layer_types");

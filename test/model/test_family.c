@@ -20,18 +20,24 @@ static struct ct_str str(const char *s)
 static void architectures(void **state)
 {
     (void)state;
-    assert_int_equal(ct_architecture_count, 6);
+    assert_int_equal(ct_architecture_count, 8);
     for (int i = 0; i < ct_architecture_count; i++) {
         const struct ct_architecture *a = &ct_architectures[i];
         const struct ct_architecture *named = ct_architecture_named(str(a->name)); /* the first of the name */
         assert_true(named <= a && strcmp(named->name, a->name) == 0);
         assert_true(named == a || named->out_scales);
-        assert_ptr_equal(ct_architecture_of_type(str(a->model_type)), a);
-        if (!a->v_norms) /* what gemma.cpp's files tell apart */
+        if (a->model_type)
+            assert_ptr_equal(ct_architecture_of_type(str(a->model_type)), a);
+        else
+            assert_string_equal(a->name, "gemma-embedding");
+        if (a->embeds_as)
+            assert_true(ct_architecture_named(str(a->embeds_as))->embeds);
+        assert_true(a->embeds == (a->most_tokens > 0));
+        if (!a->v_norms && !a->embeds) /* what gemma.cpp's files tell apart */
             assert_ptr_equal(ct_architecture_with(a->post_norms, a->qk_norms), a);
         if (a->wrapper)
             assert_ptr_equal(ct_architecture_within(str(a->wrapper)), a);
-        assert_true(a->rotated == (a->out_scales ? 0.25 : 1));
+        assert_true(a->rotated == (a->out_scales && !a->embeds ? 0.25 : 1));
         assert_true((a->window > 0) == (a->period > 1) && (a->hf.window > 0) == (a->window > 0));
     }
     assert_null(ct_architecture_named(str("gemma5")));

@@ -44,7 +44,7 @@ static void odd_tokenizer(struct bad_place *p, const void *with)
 #define GEMMA3(more)   CONFIG("\"model_type\":\"gemma3_text\"," more)
 
 #define WHERE "/config.json: "
-#define RUNS  "which carat does not run; it runs Gemma 1, 2, 3, 3n, 4 and FunctionGemma"
+#define RUNS  "which carat does not run; it runs Gemma 1, 2, 3, 3n, 4, FunctionGemma and EmbeddingGemma"
 #define DRAFTS                                                                                               \
     "which carat does not run by itself; open the model that it drafts for, and this as its drafter"
 #define PLAIN "open the original or a GGUF of it"
@@ -80,12 +80,15 @@ static const struct bad_case relatives[] = {
      "DiffusionGemma by its class",
      CONFIG("\"model_type\":\"odd\",\"architectures\":[\"DiffusionGemmaForBlockDiffusion\"]"),
      {WHERE "architectures", "is a DiffusionGemma model, " RUNS}},
-    {"refused", "EmbeddingGemma 2", TYPE("embedding_gemma2"), {WHERE, "is an EmbeddingGemma model, " RUNS}},
+    {"refused",
+     "EmbeddingGemma 3",
+     TYPE("embedding_gemma3"),
+     {WHERE, "is another form of EmbeddingGemma, " RUNS}},
     {"refused", "VaultGemma", TYPE("vaultgemma"), {WHERE, "is a VaultGemma model, " RUNS}},
     {"refused", "ShieldGemma 2", TYPE("shieldgemma2"), {WHERE, "is a ShieldGemma 2 model, " RUNS}},
     {"refused",
-     "EmbeddingGemma",
-     GEMMA3("\"use_bidirectional_attention\":true"),
+     "an embedder out of Gemma 2",
+     CONFIG("\"model_type\":\"gemma2\",\"use_bidirectional_attention\":true"),
      {WHERE "use_bidirectional_attention", "an embedding model", RUNS}},
     {"refused",
      "Llama",
@@ -266,12 +269,11 @@ static const struct bad_case ggufs[] = {
     {"refused", "a drafter", ARCH("gemma4-assistant"), {"is a drafter for Gemma 4, " DRAFTS}},
     {"refused", "another drafter", ARCH("gemma4_mtp"), {"is a drafter for Gemma 4, " DRAFTS}},
     {"refused", "a third one", ARCH("dflash"), {"is a drafter (DFlash or DSpark), " RUNS}},
-    {"refused", "EmbeddingGemma", ARCH("gemma-embedding"), {"is an EmbeddingGemma model, " RUNS}},
-    {"refused", "EmbeddingGemma 2", ARCH("gemma-embedding2"), {"is an EmbeddingGemma model, " RUNS}},
+    {"refused", "EmbeddingGemma 3", ARCH("gemma-embedding3"), {"is another form of EmbeddingGemma, " RUNS}},
     {"refused",
-     "EmbeddingGemma under the name of Gemma 3",
-     GGUF(NULL, "gemma3", "gemma3.attention.causal"),
-     {"gemma3.attention.causal says that this is an embedding model", RUNS}},
+     "an embedder under the name of Gemma 2",
+     GGUF(NULL, "gemma2", "gemma2.attention.causal"),
+     {"gemma2.attention.causal says that this is an embedding model", RUNS}},
     {"refused", "DiffusionGemma", ARCH("diffusion-gemma"), {"is a DiffusionGemma model, " RUNS}},
     {"refused",
      "mmproj",

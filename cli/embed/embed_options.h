@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* embed_options.h: options of `carat embed`. */
+#ifndef EMBED_EMBED_OPTIONS_H
+#define EMBED_EMBED_OPTIONS_H
+
+#include "options/options.h"
+
+struct embed_options {
+    const char *ids, *out;
+    int dim; /* 0: all */
+    bool no_dense;
+};
+
+#endif
