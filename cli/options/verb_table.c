@@ -97,7 +97,7 @@ const struct verb verbs[] = {
      .args = "MODEL --ids IDS", .summary = "vectors of texts, by an embedding model",
      .min_args = 1, .max_args = 1, .opens = true, .tokenizer = TOKENIZER_UNLESS_IDS,
      .details = "",
-     .examples = ""},
+     .examples = "carat embed EMBEDDER --ids 2,5,9,1\n"},
     {.name = "bench", .group = TO_BEGIN, .brief = "measure speed",
      .args = "[timeline|lm-head] MODEL", .summary = "measure prompt and generation speed",
      .min_args = 1, .max_args = 1, .words = "timeline|lm-head", .opens = true,

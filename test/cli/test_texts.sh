@@ -43,6 +43,8 @@ mkdir bin models examples
 ln -s "$CARAT" bin/carat
 ln -s "$tiny" models/tiny
 ln -s "$tiny" MODEL
+mkdir EMBEDDER # by the tokenizer of tiny, whose vocabulary is as large
+ln -s "$CARAT_SOURCE"/test/data/embed/models/embed1/* "$tiny/tokenizer.json" EMBEDDER
 cp "$tiny/tools.json" tools.json
 echo '[{"role": "user", "content": "Turn on the kitchen lights"}]' >messages.json
 echo 'The lights in the kitchen are on.' >notes.txt

@@ -110,9 +110,17 @@ static void shared_embedders_agree_with_the_reference(void **state)
     print_message("%s: worst %.2g\n", root, worst);
 }
 
+static void own_embedders_agree_with_the_reference(void **state)
+{
+    (void)state;
+    check_folder(CT_TEST_DATA "/embed", "embed1");
+    check_folder(CT_TEST_DATA "/embed", "embed2");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(own_embedders_agree_with_the_reference),
         cmocka_unit_test(shared_embedders_agree_with_the_reference),
     };
     return cmocka_run_group_tests_name("engine: vectors of texts", tests, NULL, NULL);
