@@ -128,7 +128,7 @@ def write_expected(path, family, source, twins, vector):
     write_json(os.path.join(path, "info.json"), {"source": source, "twins": twins, "prompts": sorted(PROMPTS)})
 
 
-# -------------------------------------------------------------------------------------------------------- GGUF
+# ------------------------------------------------------------------------------------------- GGUF
 
 GGUF_NAMES = {"embed_tokens.weight": "token_embd.weight", "norm.weight": "output_norm.weight",
               "embedding_projection.weight": "output.weight",

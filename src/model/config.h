@@ -54,8 +54,8 @@ struct ct_config {
     int backbone; /* of a drafter that reads another model's K and V: the width of that; 0: it is none */
     int n_centroid,
         n_near; /* groups of its vocabulary, and those of a step that are scored; 0: all ids are */
-    /* Of an embedder: rows see those behind them, too, and the pass gives a vector. dense[n_dense] are the values
-     * that each matrix behind the mean makes; without one it is raw. */
+    /* Of an embedder: rows see those behind them, too, and a pass gives a vector. dense[n_dense] are values
+     * that each matrix behind the mean makes; without one the vector is that mean. */
     bool embeds;
     int n_dense, dense[CT_MOST_DENSE];
     bool vector_inside; /* the only one of them is a tensor of the model, and no module beside it */

@@ -20,8 +20,8 @@ static void blocks_are_counted(void **unused)
 
     (void)unused;
     for (size_t i = 0; i < CT_COUNT(rows); i++) {
-        struct fake *f =
-            fake_open(rows[i].window, (struct ct_kv_extent){rows[i].context, rows[i].chunk, 2, 0, 0, false});
+        struct fake *f = fake_open(
+            rows[i].window, (struct ct_kv_extent){rows[i].context, rows[i].chunk, 2, 0, 0, false, false});
         assert_int_equal(f->cache.group[CT_GLOBAL].pool.n_blocks, 2 * rows[i].global);
         assert_int_equal(f->cache.group[CT_LOCAL].pool.n_blocks, 2 * rows[i].local);
         assert_true(grow(f, 0, rows[i].context) && grow(f, 1, rows[i].context));
@@ -39,7 +39,7 @@ static void bytes_are_split(void **unused)
     for (size_t n = 1; n <= 30; n++)
         for (int less = 0; less <= 1; less++) {
             size_t bytes = CT_MIN(n, 16) * global + CT_MIN(n, 6) * local - (size_t)less;
-            struct fake *f = fake_open(512, (struct ct_kv_extent){2048, 256, 2, bytes, 0, false});
+            struct fake *f = fake_open(512, (struct ct_kv_extent){2048, 256, 2, bytes, 0, false, false});
             int all = (int)CT_MIN(n, 16) - less, some = (int)CT_MIN(n, 6) - (less && n <= 6);
             assert_int_equal(f->cache.group[CT_LOCAL].pool.n_blocks, some);
             assert_int_equal(f->cache.group[CT_GLOBAL].pool.n_blocks, all);
@@ -52,13 +52,13 @@ static void bytes_are_split(void **unused)
 static void passes_end_at_blocks(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(512, (struct ct_kv_extent){2048, 256, 1, 0, 0, false});
+    struct fake *f = fake_open(512, (struct ct_kv_extent){2048, 256, 1, 0, 0, false, false});
     assert_int_equal(ct_kv_span(&f->cache, 0), 256);
     assert_int_equal(ct_kv_span(&f->cache, 1), 255);
     assert_int_equal(ct_kv_span(&f->cache, 255), 1);
     assert_int_equal(ct_kv_span(&f->cache, 256), 256);
     fake_close(f);
-    f = fake_open(512, (struct ct_kv_extent){2048, 257, 1, 0, 0, false});
+    f = fake_open(512, (struct ct_kv_extent){2048, 257, 1, 0, 0, false, false});
     assert_int_equal(ct_kv_span(&f->cache, 100), 412);
     fake_close(f);
 }
@@ -66,7 +66,7 @@ static void passes_end_at_blocks(void **unused)
 static void a_window_gives_blocks_back(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(300, (struct ct_kv_extent){2048, 256, 2, 0, 0, false});
+    struct fake *f = fake_open(300, (struct ct_kv_extent){2048, 256, 2, 0, 0, false, false});
     for (int n = 1; n <= 2048; n++) {
         assert_true(grow(f, 0, n));
         /* what the row at n - 1 saw is still there, and no block below */
@@ -88,7 +88,7 @@ static void a_shared_block_is_copied_once(void **unused)
 {
     (void)unused;
     for (int first = 0; first <= 1; first++) {
-        struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, 0, 0, false});
+        struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, 0, 0, false, false});
         assert_true(grow(f, 0, 300) && share(f, 1, 0, 300));
         check_use(f, 4, 4);
         assert_true(grow(f, first, 310));
@@ -109,7 +109,7 @@ static void a_shared_block_is_copied_once(void **unused)
 static void both_write_in_one_pass(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, 0, 0, false});
+    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, 0, 0, false, false});
     assert_true(grow(f, 0, 300) && share(f, 1, 0, 300));
     assert_true(ct_kv_extend(&f->cache, 1, 301) && ct_kv_extend(&f->cache, 0, 302));
     write_positions(f, 0, 302);
@@ -122,7 +122,7 @@ static void both_write_in_one_pass(void **unused)
 static void who_stands_before_the_end_copies(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(0, (struct ct_kv_extent){1024, 256, 3, 0, 0, false});
+    struct fake *f = fake_open(0, (struct ct_kv_extent){1024, 256, 3, 0, 0, false, false});
     assert_true(grow(f, 0, 300) && share(f, 1, 0, 290));
     assert_true(grow(f, 1, 291)); /* 290 is written already */
     assert_int_equal(f->positions_copied, LAYERS * (290 - 256));
@@ -142,7 +142,7 @@ static void who_stands_before_the_end_copies(void **unused)
 static void nothing_is_copied_without_need(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 3, 0, 0, false});
+    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 3, 0, 0, false, false});
     assert_true(grow(f, 0, 512) && share(f, 1, 0, 512) && share(f, 2, 0, 256));
     for (int s = 0; s < 3; s++)
         assert_true(grow(f, s, f->n[s] + 10));
@@ -161,7 +161,7 @@ static void nothing_is_copied_without_need(void **unused)
 static void a_stopped_pass_leaves_no_trace(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, 0, 0, false});
+    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, 0, 0, false, false});
     assert_true(grow(f, 0, 300) && share(f, 1, 0, 300));
     assert_true(ct_kv_extend(&f->cache, 0, 320));
     for (int layer = 0; layer < LAYERS; layer++)
@@ -178,7 +178,7 @@ static void a_stopped_pass_leaves_no_trace(void **unused)
 static void a_rewind_behind_the_window(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(300, (struct ct_kv_extent){2048, 256, 2, 0, 0, false});
+    struct fake *f = fake_open(300, (struct ct_kv_extent){2048, 256, 2, 0, 0, false, false});
     assert_true(grow(f, 0, 1500) && share(f, 1, 0, 1490));
     assert_int_equal(f->ready[1], 1490);
     cut(f, 1, 900, false);
@@ -208,7 +208,7 @@ static void a_rewind_behind_the_window(void **unused)
 static void what_is_reserved_is_kept(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(512, (struct ct_kv_extent){768, 256, 3, bytes_of(3), 0, false});
+    struct fake *f = fake_open(512, (struct ct_kv_extent){768, 256, 3, bytes_of(3), 0, false, false});
     assert_false(keeps(f, 0, 769));
     assert_true(keeps(f, 0, 512));
     assert_false(keeps(f, 1, 257));
@@ -237,7 +237,7 @@ static void what_is_reserved_is_kept(void **unused)
 static void a_promise_changes_whole_or_not_at_all(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, bytes_of(3), 0, false});
+    struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 2, bytes_of(3), 0, false, false});
     assert_true(keeps(f, 0, 300));
     assert_true(keeps(f, 1, 10));
     assert_false(keeps(f, 0, 513));
@@ -255,11 +255,11 @@ static void a_window_reserves_its_blocks(void **unused)
 {
     (void)unused;
     size_t bytes = (size_t)(8 + 2 * 3) * CT_KEY_BLOCK * POSITION_BYTES; /* 8 global blocks, 3 local ones */
-    struct fake *f = fake_open(512, (struct ct_kv_extent){2048, 256, 1, bytes, 0, false});
+    struct fake *f = fake_open(512, (struct ct_kv_extent){2048, 256, 1, bytes, 0, false, false});
     assert_true(keeps(f, 0, 2048) && grow(f, 0, 2048));
     check_use(f, 11, 0);
     fake_close(f);
-    f = fake_open(512, (struct ct_kv_extent){2048, 256, 1, bytes - 1, 0, false});
+    f = fake_open(512, (struct ct_kv_extent){2048, 256, 1, bytes - 1, 0, false, false});
     assert_false(keeps(f, 0, 2048));
     assert_true(keeps(f, 0, 7 * 256) && grow(f, 0, 7 * 256) && !grow(f, 0, 7 * 256 + 1));
     fake_close(f);
@@ -270,7 +270,8 @@ static void a_fork_keeps_the_promise(void **unused)
 {
     (void)unused;
     for (int blocks = 3; blocks <= 4; blocks++) {
-        struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 3, bytes_of(blocks), 0, false});
+        struct fake *f =
+            fake_open(512, (struct ct_kv_extent){1024, 256, 3, bytes_of(blocks), 0, false, false});
         assert_true(keeps(f, 0, 700) && grow(f, 0, 300));
         assert_int_equal(share(f, 1, 0, 300), blocks == 4);
         if (blocks == 3) { /* nothing has changed */
@@ -297,7 +298,8 @@ static void a_promise_ends_with_its_reason(void **unused)
 {
     (void)unused;
     for (int gone = 0; gone <= 1; gone++) {
-        struct fake *f = fake_open(512, (struct ct_kv_extent){1024, 256, 3, bytes_of(3 + !gone), 0, false});
+        struct fake *f =
+            fake_open(512, (struct ct_kv_extent){1024, 256, 3, bytes_of(3 + !gone), 0, false, false});
         assert_true(keeps(f, 0, 512) && grow(f, 0, 100) && share(f, 1, 0, 100));
         assert_int_equal(f->cache.group[CT_GLOBAL].promise[0], 2);
         if (gone)
@@ -318,8 +320,8 @@ static void a_promise_ends_with_its_reason(void **unused)
 static void a_rewind_may_end_a_promise(void **unused)
 {
     (void)unused;
-    struct fake *f =
-        fake_open(0, (struct ct_kv_extent){1024, 256, 2, 4 * 3 * CT_KEY_BLOCK * POSITION_BYTES, 0, false});
+    struct fake *f = fake_open(
+        0, (struct ct_kv_extent){1024, 256, 2, 4 * 3 * CT_KEY_BLOCK * POSITION_BYTES, 0, false, false});
     assert_true(keeps(f, 0, 768) && grow(f, 0, 600) && share(f, 1, 0, 512) && grow(f, 1, 513));
     assert_int_equal(f->cache.group[CT_GLOBAL].n_free, 0);
     cut(f, 0, 512, false);

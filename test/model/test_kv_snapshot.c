@@ -12,7 +12,7 @@ enum { LOCAL_BLOCK = 2 * CT_KEY_BLOCK * POSITION_BYTES };
 static void a_snapshot_keeps_a_window(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(300, (struct ct_kv_extent){2048, 256, 2, 0, 6 * LOCAL_BLOCK, false});
+    struct fake *f = fake_open(300, (struct ct_kv_extent){2048, 256, 2, 0, 6 * LOCAL_BLOCK, false, false});
     int first = 2, second = 3;
     assert_int_equal(f->cache.snapshot, 3 * LOCAL_BLOCK);
     assert_int_equal(f->cache.group[CT_LOCAL].pool.n_blocks, 2 * 3 + 6);
@@ -50,7 +50,7 @@ static void a_snapshot_keeps_a_window(void **unused)
 static void the_position_before_it_needs_more(void **unused)
 {
     (void)unused;
-    struct fake *f = fake_open(300, (struct ct_kv_extent){2048, 256, 1, 0, 3 * LOCAL_BLOCK, false});
+    struct fake *f = fake_open(300, (struct ct_kv_extent){2048, 256, 1, 0, 3 * LOCAL_BLOCK, false, false});
     assert_true(grow(f, 0, 555) && take_snapshot(f, 0) && grow(f, 0, 1500));
     assert_int_equal(ct_kv_ready_at(&f->cache, 1, 555), 555);
     assert_int_equal(ct_kv_ready_at(&f->cache, 1, 554), 554);
@@ -66,7 +66,7 @@ static void snapshots_make_room(void **unused)
     (void)unused;
     for (int promised = 0; promised <= 1; promised++) {
         struct fake *f =
-            fake_open(300, (struct ct_kv_extent){2048, 256, 3, bytes_of(4), 3 * LOCAL_BLOCK, false});
+            fake_open(300, (struct ct_kv_extent){2048, 256, 3, bytes_of(4), 3 * LOCAL_BLOCK, false, false});
         f->cache.release = drop_any;
         f->cache.user = f;
         assert_true(grow(f, 0, 512) && take_snapshot(f, 0) && grow(f, 0, 1024));
@@ -153,8 +153,8 @@ static void sequences_feel_nothing_of_each_other(void **unused)
     for (size_t i = 0; i < 4 * CT_COUNT(windows); i++) {
         size_t few = i % 2 ? 0 : (size_t)(2 + below(20)) * 3 * CT_KEY_BLOCK * POSITION_BYTES;
         int kept = i % 4 == 3 || windows[i % CT_COUNT(windows)] > 300 ? 0 : 4 + below(3);
-        struct ct_kv_extent e = {MOST_CONTEXT, i % 3 ? 256 : 700,          2 + below(3),
-                                 few,          (size_t)kept * LOCAL_BLOCK, false};
+        struct ct_kv_extent e = {
+            MOST_CONTEXT, i % 3 ? 256 : 700, 2 + below(3), few, (size_t)kept * LOCAL_BLOCK, false, false};
         struct fake *f = fake_open(windows[i % CT_COUNT(windows)], e);
         f->cache.release = drop_any;
         f->cache.user = f;
