@@ -39,8 +39,8 @@ static struct ct_weight random_weight(enum ct_type type, int rows, int cols)
             data[at + (size_t)i] = (uint8_t)(state_of_random >> (8 + i % 3));
         if (type == CT_F32)
             memcpy(data + at, &value, sizeof value);
-        else
-            memcpy(data + at, type == CT_BF16 ? &half : &scale, 2);
+        else /* of TQ2_0 it stands behind all else */
+            memcpy(data + at + (type == CT_TQ2_0 ? info->bytes - 2 : 0), type == CT_BF16 ? &half : &scale, 2);
     }
     w.data = data;
     return w;
@@ -212,9 +212,10 @@ static void check(struct rig *r, int n, enum choice choice)
 
 static void rows_get_what_they_get_alone(void **state)
 {
-    static const struct shape shapes[] = {{CT_F32, CT_F32, 70, 24},     {CT_BF16, CT_BF16, 64, 24},
-                                          {CT_BF16, CT_BF16, 160, 100}, {CT_Q4_0, CT_Q8_0, 320, 96},
-                                          {CT_Q8_0, CT_BF16, 32, 200},  {CT_BF16, CT_Q4_0, 33, 160}};
+    static const struct shape shapes[] = {
+        {CT_F32, CT_F32, 70, 24},        {CT_BF16, CT_BF16, 64, 24},    {CT_BF16, CT_BF16, 160, 100},
+        {CT_Q4_0, CT_Q8_0, 320, 96},     {CT_Q8_0, CT_BF16, 32, 200},   {CT_BF16, CT_Q4_0, 33, 160},
+        {CT_IQ2_XXS, CT_NVFP4, 256, 64}, {CT_IQ1_S, CT_Q1_0, 256, 128}, {CT_TQ2_0, CT_IQ3_S, 256, 256}};
     static const int threads[] = {1, 2, 3}, rows[] = {1, 2, 7, 8, 9, 17, MOST};
     static struct rig r;
 

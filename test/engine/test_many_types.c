@@ -3,11 +3,9 @@
  * file: as layers, embedding and head, and as experts. They load and answer; exact logits are those of the
  * same model with its values as F32; fast ones are the same at every level, for one row and for many. What
  * the values are is test/quant's, what published files give test_reference.c's. */
-#define GGUF_WIDTH 256
-#include "cli/model/newer_gguf.h"
+#include "engine/mixed_types.h"
 
 #include "carat.h"
-#include "quant/quant.h"
 
 enum { N_IDS = 12 };
 static const int32_t ids[N_IDS] = {2, 270, 265, 280, 300, 7, 271, 271, 288, 290, 12, 301};
@@ -60,78 +58,17 @@ static void logits_of(const struct model *m, const char *isa, bool exact, int ro
     carat_engine_close(engine);
 }
 
-/* ---- the models ---- */
-
-static const uint32_t types[] = {T_IQ1_S, T_IQ1_M, T_IQ2_XXS, T_IQ2_XS, T_IQ2_S, T_IQ3_XXS, T_IQ3_S, T_TQ1_0,
-                                 T_TQ2_0, T_NVFP4, T_Q1_0,    T_Q2_0,   T_Q4_K,  T_Q6_K,    T_IQ4_NL};
-
-/* Matrices take one type after another; one that the rows are too short for is left out. */
-static void mix(struct gguf *g, size_t first)
-{
-    size_t at = first;
-    gguf_add(g, "blk.1.attn_k.scale", T_F32, 1, 0); /* of NVFP4 in one of the models */
-    gguf_add(g, "blk.0.ffn_down.scale", T_F32, 1, 0);
-    for (int i = 0; i < g->n_tensor; i++) {
-        struct gguf_tensor *t = &g->tensor[i];
-        if (t->n_dim < 2 || strstr(t->name, "ffn_gate_inp"))
-            continue;
-        while (t->dim[0] % gguf_form(types[at % CT_COUNT(types)]).block)
-            at++;
-        gguf_fill(t, types[at++ % CT_COUNT(types)], (uint32_t)i * 2654435761u);
-    }
-}
-
-/* The same values as F32. */
-static void decode(struct gguf *g)
-{
-    for (int i = 0; i < g->n_tensor; i++) {
-        struct gguf_tensor *t = &g->tensor[i];
-        const struct gguf_form form = gguf_form(t->type);
-        enum ct_type type;
-        if (form.block == 1)
-            continue;
-        const size_t n = t->data.n / form.bytes * form.block;
-        float *values = malloc(n * sizeof *values);
-        assert_true(ct_type_from_ggml(t->type, &type));
-        ct_dequantize(type, values, t->data.p, n);
-        buf_free(&t->data);
-        put(&t->data, values, n * sizeof *values);
-        t->type = T_F32;
-        free(values);
-    }
-}
-
-/* A Gemma 3 with a head of its own. */
-static void make_dense(struct gguf *g)
-{
-    gguf_init(g);
-    gguf_set_u32(g, "gemma3.feed_forward_length", HIDDEN);
-    for (int i = 0; i < g->n_tensor;
-         i++) { /* feed-forwards as wide as the stream, so that rows of down are long */
-        struct gguf_tensor *t = &g->tensor[i];
-        for (uint32_t d = 0; d < t->n_dim; d++)
-            t->dim[d] = t->dim[d] == FFN ? HIDDEN : t->dim[d];
-        gguf_fill(t, t->type, (uint32_t)i);
-    }
-    gguf_add(g, "output.weight", T_F32, HIDDEN, PIECES);
-}
-
-static void make_experts(struct gguf *g)
-{
-    newer_init(g, newer_published[AS_26B]);
-}
-
 /* near: how far fast logits may be from exact ones, in the largest; routers may choose other experts. */
 static void check(void (*make)(struct gguf *g), size_t first, float near)
 {
     static float exact[N_IDS][PIECES], decoded[N_IDS][PIECES], fast[N_IDS][PIECES], other[N_IDS][PIECES];
     struct gguf g;
     make(&g);
-    mix(&g, first);
+    mixed_mix(&g, first);
     struct model mixed = open_bytes(&g);
     make(&g);
-    mix(&g, first);
-    decode(&g);
+    mixed_mix(&g, first);
+    mixed_decode(&g);
     struct model plain = open_bytes(&g);
     logits_of(&mixed, NULL, true, N_IDS, exact);
     logits_of(&plain, NULL, true, N_IDS, decoded);
@@ -155,16 +92,16 @@ static void check(void (*make)(struct gguf *g), size_t first, float near)
 static void dense_models_mix_types(void **state)
 {
     (void)state;
-    check(make_dense, 0, 0.1f); /* 16 matrices for 14 types, so that embedding and head differ */
-    check(make_dense, 7, 0.1f);
+    check(mixed_dense, 0, 0.1f); /* 16 matrices for 14 types, so that embedding and head differ */
+    check(mixed_dense, 7, 0.1f);
 }
 
 /* Rows of `down` end inside a block of 256: they have types of shorter ones, as published files do. */
 static void experts_mix_types(void **state)
 {
     (void)state;
-    check(make_experts, 0, 1);
-    check(make_experts, 5, 1);
+    check(mixed_experts, 0, 1);
+    check(mixed_experts, 5, 1);
 }
 
 int main(void)
