@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_few_bits.c: what the library says of models that mix every type of few bits, dense and with experts:
- * verify passes their values and kernels; a packed copy in the cache has the same content, types and logits;
- * bisecting finds them, in exact arithmetic, the same as their values in F32, and a row that is damaged in one
- * of them where it is. Logits by themselves: test/engine/test_many_types.c. */
+ * verify passes their values and kernels; a packed copy in the cache has the same content and logits; in
+ * exact arithmetic bisecting finds them the same as their values in F32, and a row that is damaged in one of
+ * them where it is. Logits by themselves: test/engine/test_many_types.c. */
 #include "engine/mixed_types.h"
 
 #include <carat_quality.h>
