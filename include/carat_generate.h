@@ -252,6 +252,8 @@ typedef int (*carat_on_token)(void *user, const carat_given *given);
 typedef int (*carat_propose)(void *user, const int32_t *ids, int n, int32_t *draft, int k);
 
 typedef enum { CARAT_LOOKUP_AUTO, CARAT_LOOKUP_ON, CARAT_LOOKUP_OFF } carat_lookup;
+/* Where drafts come from: the text itself, or propose in its place; carat_model_options.drafter. */
+typedef enum { CARAT_FROM_TEXT, CARAT_FROM_DRAFTER, CARAT_DRAFT_SOURCES } carat_draft_source;
 enum { CARAT_MOST_STOP_IDS = 64, CARAT_MOST_DRAFT = 7 };
 enum {
     CARAT_MOST_STOPS = 16,
@@ -284,12 +286,13 @@ typedef struct carat_generation_options {
     int limits_thought;
     int thought_budget; /* 0: no text at all */
     int in_thought;     /* 1: it goes on with a thought whose beginning the session does not hold any more */
+    carat_lookup drafter; /* drafts of the model's drafter, if it has one: when they pay, always, never */
 } carat_generation_options;
 CARAT_DEFAULT(carat_generation_options)
 
 /* Any thread. The session must outlive the generation; one session may have several, of which one steps at a
- * time. CARAT_E_ARGUMENT (also lookup or propose with naive, and stops of a model without a tokenizer),
- * CARAT_E_MEMORY. */
+ * time. CARAT_E_ARGUMENT (also lookup, propose or drafter with naive, and stops of a model without a
+ * tokenizer), CARAT_E_MEMORY. */
 CARAT_API carat_status carat_generation_create(carat_generation **generation, carat_session *session,
                                                const carat_generation_options *options, carat_error *err);
 /* Last call. */
@@ -323,6 +326,11 @@ typedef struct carat_draft_switch {
     const char *reason; /* a clause; static */
 } carat_draft_switch;
 enum { CARAT_MOST_SWITCHES = 16 };
+/* What became of the drafts of one source. */
+typedef struct carat_draft_use {
+    int drafted, accepted; /* ids */
+    double gained_ms;      /* as below */
+} carat_draft_use;
 
 /* How far a generation is. */
 typedef struct carat_generation_info {
@@ -340,6 +348,8 @@ typedef struct carat_generation_info {
     int stop;                                         /* reason stop_string: which one; else -1 */
     int thought_ids;                                  /* of those given: of thoughts, control tokens too */
     int in_thought; /* 1: what was given last, and carat_generation_rest, is of a thought that goes on */
+    carat_draft_use use[CARAT_DRAFT_SOURCES];
+    carat_draft_source switched_source[CARAT_MOST_SWITCHES]; /* of switches */
 } carat_generation_info;
 CARAT_DEFAULT(carat_generation_info)
 /* One call a session. CARAT_E_ARGUMENT, CARAT_E_BUSY. */

@@ -1,21 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lookup.c: see lookup.h. llama.cpp's names mean what carat's own do: of its kinds of drafts carat has those
- * that come from the text itself. */
+ * that come from the text itself, and those of a model. */
 #include "model/lookup.h"
 
 #include <string.h>
 
 #include "model/engine.h"
+#include "model/model.h"
 
 static bool says(const char *option, const char *word)
 {
     return option && strcmp(option, word) == 0;
 }
 
+/* Is --spec-type one of those that a model drafts for? */
+static bool asks_for_model(const struct options *o)
+{
+    return o->lookup->spec_type && strncmp(o->lookup->spec_type, "draft-", strlen("draft-")) == 0;
+}
+
+/* The drafter of --model-draft, by --spec-type and a --draft-max of 0. */
+static carat_lookup drafter_of(const struct options *o)
+{
+    if (!o->open->drafter || o->lookup->draft_max == 0 || (o->lookup->spec_type && !asks_for_model(o)))
+        return CARAT_LOOKUP_OFF;
+    return o->lookup->spec_type ? CARAT_LOOKUP_ON : CARAT_LOOKUP_AUTO;
+}
+
 /* Of the two options, and a --draft-max of 0. */
 static carat_lookup lookup_of(const struct options *o)
 {
-    if (o->lookup->draft_max == 0 || says(o->lookup->spec_type, "none"))
+    if (o->lookup->draft_max == 0 || says(o->lookup->spec_type, "none") ||
+        (asks_for_model(o) && !given(o, &o->lookup->lookup)))
         return CARAT_LOOKUP_OFF;
     if (says(o->lookup->lookup, "on") || (o->lookup->spec_type && !given(o, &o->lookup->lookup)))
         return CARAT_LOOKUP_ON;
@@ -37,7 +53,7 @@ static int most_verified(const struct options *o)
 int check_lookup(const struct options *o)
 {
     const char *verb = o->verb->name;
-    bool off = lookup_of(o) == CARAT_LOOKUP_OFF;
+    bool off = lookup_of(o) == CARAT_LOOKUP_OFF && drafter_of(o) == CARAT_LOOKUP_OFF;
     const char *on = says(o->lookup->lookup, "on") ? "--lookup on"
                      : o->lookup->spec_type        ? "--spec-type"
                                                    : "--lookup on";
@@ -45,7 +61,10 @@ int check_lookup(const struct options *o)
     if (o->engine->naive &&
         (says(o->lookup->lookup, "on") || (o->lookup->spec_type && !says(o->lookup->spec_type, "none"))))
         return fail(USAGE, "%s: --naive evaluates every token anew, and has no use for %s", verb, on);
-    if (given(o, &o->lookup->lookup) && o->lookup->spec_type &&
+    if (asks_for_model(o) && !o->open->drafter)
+        return fail(USAGE, "%s: --spec-type %s needs a drafter: --model-draft MODEL", verb,
+                    o->lookup->spec_type);
+    if (given(o, &o->lookup->lookup) && o->lookup->spec_type && !asks_for_model(o) &&
         says(o->lookup->lookup, "off") != says(o->lookup->spec_type, "none"))
         return fail(USAGE, "%s: --lookup %s and --spec-type %s contradict each other", verb,
                     o->lookup->lookup, o->lookup->spec_type);
@@ -64,20 +83,40 @@ int check_lookup(const struct options *o)
 void lookup_options(carat_generation_options *g, const struct options *o)
 {
     g->lookup = o->engine->naive ? CARAT_LOOKUP_OFF : lookup_of(o);
+    g->drafter = o->engine->naive ? CARAT_LOOKUP_OFF : drafter_of(o);
     g->draft_max = most_of(o);
     g->draft_min = o->lookup->draft_min;
-    if (g->lookup == CARAT_LOOKUP_OFF)
+    if (g->lookup == CARAT_LOOKUP_OFF && g->drafter == CARAT_LOOKUP_OFF)
         g->draft_max = g->draft_min = 0;
+}
+
+bool drafts_are_on(const carat_generation_options *g)
+{
+    return g->lookup != CARAT_LOOKUP_OFF || g->drafter != CARAT_LOOKUP_OFF;
 }
 
 bool add_drafts(json_t *timings, const carat_generation_info *info)
 {
+    const carat_draft_use *model = &info->use[CARAT_FROM_DRAFTER];
     json_t *drafts = info->drafted
                          ? json_pack("{s:i, s:i, s:f}", "draft_n", info->drafted, "draft_n_accepted",
                                      info->accepted, "draft_gained_ms", info->gained_ms)
                          : json_object();
+    json_t *of_model = model->drafted ? json_pack("{s:i, s:i, s:f}", "draft_model_n", model->drafted,
+                                                  "draft_model_n_accepted", model->accepted,
+                                                  "draft_model_gained_ms", model->gained_ms)
+                                      : json_object();
 
-    return drafts && json_object_update_new(timings, drafts) == 0;
+    return drafts && of_model && json_object_update_new(timings, drafts) == 0 &&
+           json_object_update_new(timings, of_model) == 0;
+}
+
+/* The part of one source, where a drafter is another. */
+static void remark_source(struct remarks *r, const char *whose, const carat_draft_use *use)
+{
+    if (use->drafted)
+        remark(r, "drafts of the %s %d of %d right, %.1f ms gained", whose, use->accepted, use->drafted,
+               use->gained_ms);
 }
 
 void remark_drafts(struct remarks *r, const carat_generation_info *info)
@@ -86,9 +125,14 @@ void remark_drafts(struct remarks *r, const carat_generation_info *info)
         remark(r, "drafts %d of %d right", info->accepted, info->drafted);
         remark(r, "%.1f ms gained", info->gained_ms);
     }
+    if (info->use[CARAT_FROM_DRAFTER].drafted)
+        for (carat_draft_source i = 0; i < CARAT_DRAFT_SOURCES; i++)
+            remark_source(r, i == CARAT_FROM_DRAFTER ? "drafter" : "text", &info->use[i]);
     for (int i = 0; i < info->switched && i < CARAT_MOST_SWITCHES; i++) {
         const carat_draft_switch *s = &info->switches[i];
-        remark(r, "drafting %s after %d: %s", s->on ? "on" : "off", s->given, s->reason);
+        const bool model = info->switched_source[i] == CARAT_FROM_DRAFTER;
+        remark(r, "drafting %s%s after %d: %s", model ? "by the drafter " : "", s->on ? "on" : "off",
+               s->given, s->reason);
     }
 }
 

@@ -15,13 +15,15 @@ struct lookup_options {
     int draft_max, draft_min; /* ids of a draft; draft_max 0: none */
 };
 
-/* Are --lookup, --spec-type, --draft-max, --draft-min and --naive of one mind? Notes what is cut to what a
- * pass can verify. Before a model is opened; an exit code. */
+/* Are --lookup, --spec-type, --model-draft, --draft-max, --draft-min and --naive of one mind? Notes what is
+ * cut to what a pass can verify. Before a model is opened; an exit code. */
 int check_lookup(const struct options *o);
 /* What they ask for. */
 void lookup_options(carat_generation_options *g, const struct options *o);
+/* Is anything drafted? */
+bool drafts_are_on(const carat_generation_options *g);
 /* Into timings of an answer, if there were drafts: their ids, how many of them were right, milliseconds that
- * they saved. False when memory is out. */
+ * they saved, and those of a drafter. False when memory is out. */
 bool add_drafts(json_t *timings, const carat_generation_info *info);
 /* The same as remarks, with each time that drafting was switched. */
 void remark_drafts(struct remarks *r, const carat_generation_info *info);

@@ -10,7 +10,7 @@ static const struct option rows[] = {
      "a tokenizer file, instead of the model's own", 0, 0},
     {ABOUT_MODEL + 30, {"--no-cache"}, FLAG, AT(no_cache), "/ opens", NULL, NULL,
      "neither read nor write the cache of packed models", 0, 0},
-    {ABOUT_MODEL + 25, {"--model-draft", "-md", "--spec-draft-model"}, PATH, AT(drafter), DRAWS " bench", "MODEL", NULL,
+    {ABOUT_MODEL + 25, {"--model-draft", "-md", "--spec-draft-model"}, MODEL, AT(drafter), DRAWS " bench", "MODEL", NULL,
      "a drafter that guesses next tokens: faster, and the same tokens; Gemma 4's assistants, or a smaller "
      "model with the same vocabulary", 0, 0},
     {ABOUT_MODEL + 40, {"--cache-size"}, SIZE, AT(cache_size), "pack cache doctor / " EVALUATES " embed compare", "SIZE", "4G",

@@ -64,15 +64,22 @@ static void print_dispatch(const char *name, const carat_dispatch *d)
             (unsigned long long)d->rows, d->reason);
 }
 
+static const char *const sources[CARAT_DRAFT_SOURCES] = {
+    [CARAT_FROM_TEXT] = "text", [CARAT_FROM_DRAFTER] = "drafter"};
+
 static void print_drafts(const carat_generation_info *g)
 {
     fprintf(stderr, "drafts of the last answer\n");
     print_number("drafted", (uint64_t)g->drafted);
     print_number("accepted", (uint64_t)g->accepted);
     fprintf(stderr, "  %-20s%7.1f ms\n", "gained", g->gained_ms);
+    for (int i = 0; i < CARAT_DRAFT_SOURCES && g->use[CARAT_FROM_DRAFTER].drafted; i++)
+        fprintf(stderr, "  of the %-13s%7d drafted, %d accepted, %.1f ms gained\n", sources[i],
+                g->use[i].drafted, g->use[i].accepted, g->use[i].gained_ms);
     for (int i = 0; i < g->switched && i < CARAT_MOST_SWITCHES; i++)
-        fprintf(stderr, "  %s after %d ids:\n    %s\n", g->switches[i].on ? "on" : "off",
-                g->switches[i].given, g->switches[i].reason);
+        fprintf(stderr, "  %s%s after %d ids:\n    %s\n",
+                g->switched_source[i] == CARAT_FROM_DRAFTER ? "the drafter " : "",
+                g->switches[i].on ? "on" : "off", g->switches[i].given, g->switches[i].reason);
 }
 
 static carat_engine_stats stats_of(carat_engine *engine)
@@ -141,10 +148,16 @@ static json_t *drafts_json(const carat_generation_info *g)
     json_t *list = json_array();
 
     for (int i = 0; i < g->switched && i < CARAT_MOST_SWITCHES; i++)
-        json_array_append_new(list, json_pack("{s:i, s:b, s:s}", "after", g->switches[i].given, "on",
-                                              g->switches[i].on, "reason", g->switches[i].reason));
-    return json_pack("{s:i, s:i, s:f, s:o}", "drafted", g->drafted, "accepted", g->accepted, "gained_ms",
-                     g->gained_ms, "switches", list);
+        json_array_append_new(list, json_pack("{s:i, s:b, s:s, s:s}", "after", g->switches[i].given, "on",
+                                              g->switches[i].on, "reason", g->switches[i].reason, "source",
+                                              sources[g->switched_source[i]]));
+    json_t *all = json_pack("{s:i, s:i, s:f, s:o}", "drafted", g->drafted, "accepted", g->accepted,
+                            "gained_ms", g->gained_ms, "switches", list);
+    for (int i = 0; all && i < CARAT_DRAFT_SOURCES; i++)
+        json_object_set_new(all, sources[i],
+                            json_pack("{s:i, s:i, s:f}", "drafted", g->use[i].drafted, "accepted",
+                                      g->use[i].accepted, "gained_ms", g->use[i].gained_ms));
+    return all;
 }
 
 json_t *stats_json(carat_engine *engine, const carat_generation_info *g)

@@ -48,7 +48,7 @@ static int allocate_decoding(struct decoding *d)
 /* Does the loop go on from pass to pass of one generation? */
 static bool drafts(const struct decoding *d)
 {
-    return d->lookup != CARAT_LOOKUP_OFF;
+    return d->drafts;
 }
 
 /* Do generations draw? They give no id beyond the context, whose last position the loop can use. */
@@ -274,7 +274,7 @@ static int read_arguments(struct decoding *d)
     carat_generation_options asked;
     carat_generation_options_default(&asked);
     lookup_options(&asked, o);
-    d->lookup = asked.lookup;
+    d->drafts = drafts_are_on(&asked);
     if (drafts(d) && given(o, &o->steps->top))
         return fail(USAGE,
                     "decode: --top needs the logits of every step, and --lookup keeps those of a pass's "

@@ -29,7 +29,7 @@ struct step {
 struct round {
     double prefill_s, mean_s, p50_s, p90_s; /* the last three of steps */
     struct head_work head;                  /* of steps */
-    carat_generation_info drafts;           /* with --lookup */
+    carat_generation_info drafts;           /* with --lookup and --model-draft */
 };
 
 struct decoding {
@@ -37,9 +37,9 @@ struct decoding {
     carat_model *model;
     carat_engine *engine;
     carat_session *session;
-    carat_generation *generation; /* which draws, with --logprobs and --lookup */
+    carat_generation *generation; /* which draws, with --logprobs and drafts */
     struct insight insight;
-    carat_lookup lookup;
+    bool drafts; /* from the text, or of a drafter */
     carat_model_info info;
     struct sampling how; /* of it */
     carat_sampling sampling;

@@ -142,7 +142,7 @@ static struct round mean_round(const struct decoding *d)
 
 const carat_generation_info *last_drafts(const struct decoding *d)
 {
-    return d->lookup == CARAT_LOOKUP_OFF ? NULL : &d->rounds[d->n_rounds - 1].drafts;
+    return !d->drafts ? NULL : &d->rounds[d->n_rounds - 1].drafts;
 }
 
 static json_t *setup_json(const struct decoding *d)

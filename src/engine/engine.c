@@ -2,7 +2,7 @@
 /* engine.c: an engine: its memory plan, its creation, its end. Weights are counted once, all else by laying
  * it out before there is memory, with the code that lays it out afterwards: so the plan cannot differ from
  * what is used, and choosing a context that fits is counting again. */
-#include "engine/engine.h"
+#include "engine/draft.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -528,6 +528,8 @@ carat_status ct_engine_create(carat_engine **engine, const carat_model *model,
         status = ct_ple_open(&e->pass.ple, model->file, &model->weights.ple, err);
     if (!status)
         status = keep_made(e, &full.o, err);
+    if (!status)
+        ct_draft_measure(e);
     if (status)
         ct_engine_close(e);
     else

@@ -41,6 +41,7 @@ struct carat_engine {
     struct ct_lock lock; /* for what is below, but not the slots of sessions */
     struct ct_pass pass;
     struct ct_drafter drafter; /* backend NULL: there is none that reads K and V */
+    double draft_step;         /* nanoseconds of an id of a draft, as measured when the engine was made */
     struct ct_stats stats;
     struct ct_trace profiler, tapper; /* of the backend while the engine is profiled, or tapped */
     carat_profile profile;

@@ -234,6 +234,11 @@ carat_status ct_explain(const carat_engine *engine, carat_explain_line line, voi
     explain_memory(&x);
     say(&x, "lookup", "as each generation asks, auto if it does not; drafts of up to %d ids",
         CARAT_MOST_DRAFT);
+    if (engine->drafting)
+        say(&x, "drafter", "%d layers of %d values%s, reads K and V; an id takes %.3f ms",
+            engine->drafting->config.n_layer, engine->drafting->config.hidden,
+            engine->drafting->config.n_centroid ? ", scores the nearest ids only" : "",
+            engine->draft_step * 1e-6);
     say(&x, "plans_built", "0: kernels take every number of rows, none is padded");
     return x.ended ? ct_fail(err, CARAT_E_CANCELLED, "the explanation was ended by its callback") : CARAT_OK;
 }

@@ -35,6 +35,7 @@ static carat_status check_generation(const carat_generation_options *o, carat_er
     CT_TRY(ct_check_range("max_tokens", o->max_tokens, 0, INT32_MAX, err));
     CT_TRY(ct_check_range("n_stop_ids", o->n_stop_ids, 0, o->stop_ids ? CARAT_MOST_STOP_IDS : 0, err));
     CT_TRY(ct_check_range("lookup", (int)o->lookup, CARAT_LOOKUP_AUTO, CARAT_LOOKUP_OFF, err));
+    CT_TRY(ct_check_range("drafter", (int)o->drafter, CARAT_LOOKUP_AUTO, CARAT_LOOKUP_OFF, err));
     CT_TRY(ct_check_range("draft_max", o->draft_max, 0, CARAT_MOST_DRAFT, err));
     CT_TRY(ct_check_range("draft_min", o->draft_min, 0, o->draft_max ? o->draft_max : CARAT_MOST_DRAFT, err));
     CT_TRY(ct_check_range("logprobs", o->logprobs, 0, 1, err));
@@ -42,7 +43,7 @@ static carat_status check_generation(const carat_generation_options *o, carat_er
     CT_TRY(ct_check_range("in_thought", o->in_thought, 0, 1, err));
     CT_TRY(ct_check_range("thought_budget", o->thought_budget, 0, INT32_MAX, err));
     CT_TRY(ct_check_range("top_logprobs", o->top_logprobs, 0, o->logprobs ? CARAT_MOST_LOGPROBS : 0, err));
-    if (o->naive && (o->lookup == CARAT_LOOKUP_ON || o->propose))
+    if (o->naive && (o->lookup == CARAT_LOOKUP_ON || o->drafter == CARAT_LOOKUP_ON || o->propose))
         return ct_fail(err, CARAT_E_ARGUMENT, "naive evaluates every token anew and has no use for drafts");
     return CARAT_OK;
 }
@@ -81,7 +82,7 @@ carat_status ct_generation_create(carat_generation **generation, carat_session *
         .all = o.naive ? malloc((size_t)e->plan.context * sizeof *g->all) : NULL,
     };
     bool proposes = ct_speculate_open(&g->speculation, &o, e->plan.context);
-    g->speculation.session = ct_draft_exists(e) ? session : NULL;
+    ct_speculate_with(&g->speculation, session, o.naive ? CARAT_LOOKUP_OFF : o.drafter);
     carat_status status = ct_told_open(&g->told, session, &o, err);
     if (!status)
         status = ct_sampling_copy(&g->sampling, &g->sampling_memory, &sampling, err);
@@ -483,6 +484,11 @@ carat_status ct_generation_info(const carat_generation *g, carat_generation_info
     full.thought_ids = g->told.thought_ids;
     full.in_thought = g->told.thought.inside;
     memcpy(full.switches, a->switches, sizeof full.switches);
+    memcpy(full.switched_source, a->switched_source, sizeof full.switched_source);
+    for (int i = 0; i < CARAT_DRAFT_SOURCES; i++) {
+        const struct ct_account_source *source = &a->source[i];
+        full.use[i] = (carat_draft_use){source->drafted, source->accepted, source->gained * 1e-6};
+    }
     return ct_session_release(g->session,
                               ct_give_struct(info, &full, sizeof full, "carat_generation_info", err));
 }

@@ -72,18 +72,38 @@ int ct_ngrams_propose(struct ct_ngrams *g, const int32_t *ids, int n, int32_t *d
 
 /* ---- a generation ---- */
 
+/* A new text: costs that are known stay. */
+static void begin_account(struct ct_speculation *s)
+{
+    ct_account_begin(&s->account, false);
+    for (carat_draft_source i = 0; i < CARAT_DRAFT_SOURCES; i++)
+        ct_account_always(&s->account, i, s->use[i] == CARAT_LOOKUP_ON);
+}
+
 bool ct_speculate_open(struct ct_speculation *s, const carat_generation_options *o, int tokens)
 {
+    const carat_lookup text = o->naive ? CARAT_LOOKUP_OFF : o->lookup;
+
     *s = (struct ct_speculation){
-        .off = o->naive || o->lookup == CARAT_LOOKUP_OFF,
-        .always = o->lookup == CARAT_LOOKUP_ON,
+        .use = {[CARAT_FROM_TEXT] = text, [CARAT_FROM_DRAFTER] = CARAT_LOOKUP_OFF},
         .least = CT_MAX(o->draft_min, 1),
         .most = o->draft_max ? o->draft_max : CARAT_MOST_DRAFT,
         .callers = o->propose,
         .user = o->user,
     };
-    ct_account_begin(&s->account, s->always);
-    return s->off || s->callers || ct_ngrams_open(&s->ngrams, tokens);
+    begin_account(s);
+    return text == CARAT_LOOKUP_OFF || s->callers || ct_ngrams_open(&s->ngrams, tokens);
+}
+
+void ct_speculate_with(struct ct_speculation *s, carat_session *session, carat_lookup use)
+{
+    if (use == CARAT_LOOKUP_OFF || !ct_draft_exists(session->engine))
+        return;
+    s->session = session;
+    s->use[CARAT_FROM_DRAFTER] = use;
+    s->account.passes = 2;
+    begin_account(s);
+    ct_account_step(&s->account, CARAT_FROM_DRAFTER, session->engine->draft_step);
 }
 
 void ct_speculate_close(struct ct_speculation *s)
@@ -93,7 +113,7 @@ void ct_speculate_close(struct ct_speculation *s)
 
 void ct_speculate_begin(struct ct_speculation *s)
 {
-    ct_account_begin(&s->account, s->always);
+    begin_account(s);
     ct_ngrams_begin(&s->ngrams);
 }
 
@@ -107,34 +127,74 @@ static int pass_rows(const struct ct_draft_pass *pass)
     return pass->generations + pass->drafts;
 }
 
+/* How many ids are worth a draft of each source, and which gives most tokens a second with them. */
+static carat_draft_source choose_source(struct ct_speculation *s, const struct ct_draft_pass *pass, int n,
+                                        int most, int worth[CARAT_DRAFT_SOURCES])
+{
+    struct ct_account *a = &s->account;
+    double fastest = 0;
+    carat_draft_source best = CARAT_FROM_TEXT;
+
+    if (s->session)
+        a->source[CARAT_FROM_DRAFTER].first = ct_draft_lag(s->session, n);
+    for (carat_draft_source i = 0; i < CARAT_DRAFT_SOURCES; i++) {
+        worth[i] = s->use[i] == CARAT_LOOKUP_OFF
+                       ? 0
+                       : ct_account_choose(a, i, pass_rows(pass), pass->tokens, s->least, most);
+        double speed = worth[i] ? ct_account_speed(a, i, pass_rows(pass), pass->tokens, worth[i]) : 0;
+        if (speed > fastest) {
+            fastest = speed;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static int ask_source(struct ct_speculation *s, carat_draft_source source, const int32_t *ids, int n,
+                      int32_t *draft, int most)
+{
+    const double start = ct_os_seconds();
+    int k;
+
+    if (source == CARAT_FROM_DRAFTER)
+        k = ct_draft_propose(s->session, ids, n, draft, most);
+    else
+        k = s->callers ? s->callers(s->user, ids, n, draft, most)
+                       : ct_ngrams_propose(&s->ngrams, ids, n, draft, most);
+    const double took = (ct_os_seconds() - start) * 1e9;
+    if (source == CARAT_FROM_DRAFTER && k > 0)
+        ct_account_step(&s->account, source, (took - s->account.source[source].first) / k);
+    s->proposing += took;
+    s->source = source;
+    s->asked = most;
+    return CT_MAX(0, CT_MIN(k, most));
+}
+
 int ct_speculate_propose(struct ct_speculation *s, const struct ct_draft_pass *pass, const int32_t *ids,
                          int n, int32_t *draft, int room)
 {
-    int most = CT_MIN(room, s->most);
+    int most = CT_MIN(room, s->most), worth[CARAT_DRAFT_SOURCES], k = 0;
 
     s->asked = s->drafted = 0;
     s->proposing = 0;
-    if (s->off || most < s->least)
+    if (most < s->least)
         return 0;
-    most = ct_account_choose(&s->account, pass_rows(pass), pass->tokens, s->least, most);
-    if (most == 0)
-        return 0;
-    double start = ct_os_seconds();
-    int k = s->callers   ? s->callers(s->user, ids, n, draft, most)
-            : s->session ? ct_draft_propose(s->session, ids, n, draft, most)
-                         : ct_ngrams_propose(&s->ngrams, ids, n, draft, most);
-    s->proposing = (ct_os_seconds() - start) * 1e9;
-    s->asked = most;
-    return CT_MAX(0, CT_MIN(k, most));
+    const carat_draft_source first = choose_source(s, pass, n, most, worth);
+    for (int i = 0; i < CARAT_DRAFT_SOURCES && k < s->least; i++) {
+        const carat_draft_source source = (first + (unsigned)i) % CARAT_DRAFT_SOURCES;
+        if (worth[source])
+            k = ask_source(s, source, ids, n, draft, worth[source]);
+    }
+    return k;
 }
 
 int ct_speculate_settle(struct ct_speculation *s, struct ct_draft_pass *pass, int k)
 {
     if (k < s->asked && k >= s->least)
-        k = ct_account_best(&s->account, pass_rows(pass), pass->tokens, s->least, k);
+        k = ct_account_best(&s->account, s->source, pass_rows(pass), pass->tokens, s->least, k);
     s->drafted = k < s->least ? 0 : k;
     pass->drafts += s->drafted;
-    pass->tokens += ct_account_expects(&s->account, s->drafted);
+    pass->tokens += ct_account_expects(&s->account, s->source, s->drafted);
     return s->drafted;
 }
 
@@ -146,5 +206,6 @@ void ct_speculate_verified(struct ct_speculation *s, const struct ct_draft_pass 
                                                           .drafted = s->drafted,
                                                           .accepted = accepted,
                                                           .pass = seconds * 1e9,
-                                                          .proposing = s->proposing});
+                                                          .proposing = s->proposing,
+                                                          .source = s->source});
 }

@@ -32,15 +32,16 @@ int ct_ngrams_propose(struct ct_ngrams *g, const int32_t *ids, int n, int32_t *d
 /* ---- a generation ---- */
 
 struct ct_speculation {
-    bool off, always;       /* always: whatever the account says */
-    int least, most;        /* ids of a draft */
-    carat_session *session; /* whose drafter proposes; NULL: it has none */
+    carat_lookup use[CARAT_DRAFT_SOURCES]; /* when they pay, always, never */
+    int least, most;                       /* ids of a draft */
+    carat_session *session;                /* whose drafter proposes; NULL: it has none */
     carat_propose callers;
     void *user;              /* passed to it */
     struct ct_ngrams ngrams; /* where no callback proposes */
     struct ct_account account;
 
     /* of the step under way */
+    carat_draft_source source;
     int asked, drafted;
     double proposing; /* nanoseconds */
 };
@@ -53,6 +54,8 @@ struct ct_draft_pass {
 
 /* A history has at most so many tokens. False: no memory. */
 bool ct_speculate_open(struct ct_speculation *s, const carat_generation_options *o, int tokens);
+/* The drafter of this session's engine proposes, too, if it has one. */
+void ct_speculate_with(struct ct_speculation *s, carat_session *session, carat_lookup use);
 void ct_speculate_close(struct ct_speculation *s);
 /* The session holds another text. */
 void ct_speculate_begin(struct ct_speculation *s);

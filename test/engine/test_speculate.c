@@ -197,7 +197,7 @@ static struct run generate(struct ct_account *a, const struct clock *c, const st
     struct run r = {.worst = -INFINITY};
     double gained = 0;
     while (r.given < tokens) {
-        int accepted = 0, k = ct_account_choose(a, 1, 1, 1, CARAT_MOST_DRAFT);
+        int accepted = 0, k = ct_account_choose(a, CARAT_FROM_TEXT, 1, 1, 1, CARAT_MOST_DRAFT);
         assert_in_range(k, 0, CARAT_MOST_DRAFT);
         while (accepted < k && happens(luck->right(r.given + accepted)))
             accepted++;
@@ -276,17 +276,18 @@ static void chooses_the_fastest(void **unused)
                 for (int m = 1; m <= CT_ACCOUNT_ROWS; m++)
                     ct_account_cost(&a, m, c[i].cost[m]);
                 a.gained = 1e12; /* it may lose anything */
-                a.tried[0] = a.tried[1] = 1e6;
-                a.right[0] = a.right[1] = 1e5 * tenths;
+                a.source[CARAT_FROM_TEXT].tried[0] = a.source[CARAT_FROM_TEXT].tried[1] = 1e6;
+                a.source[CARAT_FROM_TEXT].right[0] = a.source[CARAT_FROM_TEXT].right[1] = 1e5 * tenths;
                 for (int k = 0; k <= most; k = k ? k + 1 : least) {
-                    double speed = (rows + ct_account_expects(&a, k)) / (double)(float)c[i].cost[rows + k];
+                    double speed = (rows + ct_account_expects(&a, CARAT_FROM_TEXT, k)) /
+                                   (double)(float)c[i].cost[rows + k];
                     if (speed > fastest) {
                         fastest = speed;
                         best = k;
                     }
                 }
-                assert_int_equal(ct_account_best(&a, rows, rows, least, most), best);
-                assert_int_equal(ct_account_choose(&a, rows, rows, least, most), best);
+                assert_int_equal(ct_account_best(&a, CARAT_FROM_TEXT, rows, rows, least, most), best);
+                assert_int_equal(ct_account_choose(&a, CARAT_FROM_TEXT, rows, rows, least, most), best);
                 assert_int_equal(a.switched, best == 0);
             }
 }
@@ -295,12 +296,12 @@ static void expects_what_acceptance_says(void **unused)
 {
     (void)unused;
     struct ct_account a = fresh_account();
-    a.tried[CT_DRAFT_FIRST] = a.tried[CT_DRAFT_NEXT] = 1e9;
-    a.right[CT_DRAFT_FIRST] = 0.5e9;
-    a.right[CT_DRAFT_NEXT] = 0.8e9;
-    assert_true(ct_account_expects(&a, 0) == 0);
-    assert_true(fabs(ct_account_expects(&a, 1) - 0.5) < 1e-6);
-    assert_true(fabs(ct_account_expects(&a, 3) - (0.5 + 0.4 + 0.32)) < 1e-6);
+    a.source[CARAT_FROM_TEXT].tried[CT_DRAFT_FIRST] = a.source[CARAT_FROM_TEXT].tried[CT_DRAFT_NEXT] = 1e9;
+    a.source[CARAT_FROM_TEXT].right[CT_DRAFT_FIRST] = 0.5e9;
+    a.source[CARAT_FROM_TEXT].right[CT_DRAFT_NEXT] = 0.8e9;
+    assert_true(ct_account_expects(&a, CARAT_FROM_TEXT, 0) == 0);
+    assert_true(fabs(ct_account_expects(&a, CARAT_FROM_TEXT, 1) - 0.5) < 1e-6);
+    assert_true(fabs(ct_account_expects(&a, CARAT_FROM_TEXT, 3) - (0.5 + 0.4 + 0.32)) < 1e-6);
 }
 
 /* A source that is always wrong: where it is asked. */
@@ -312,10 +313,10 @@ static void pauses_double(void **unused)
     struct ct_account a = fresh_account();
     int asked[64], n = 0;
     for (int given = 0; given < 4000; given++) {
-        int k = ct_account_choose(&a, 1, 1, 1, CARAT_MOST_DRAFT);
+        int k = ct_account_choose(&a, CARAT_FROM_TEXT, 1, 1, 1, CARAT_MOST_DRAFT);
         if (k && n < 64)
             asked[n++] = given;
-        ct_account_book(&a, &(struct ct_draft_facts){1, k, k, 0, c[0].cost[1 + k], 0});
+        ct_account_book(&a, &(struct ct_draft_facts){1, k, k, 0, c[0].cost[1 + k], 0, CARAT_FROM_TEXT});
     }
     int pause = 64, i = 1;
     while (i < n && asked[i] - asked[i - 1] < pause)
@@ -337,25 +338,25 @@ static void begins_again(void **unused)
     make_clocks(c);
     struct ct_account a = fresh_account();
     generate(&a, &c[0], &lucks[0], 300);
-    assert_int_equal(a.state, CT_WAITS);
+    assert_int_equal(a.source[CARAT_FROM_TEXT].state, CT_WAITS);
     struct run r = {.given = a.given};
     double before = a.gained;
     for (int pass = 0; pass < 400; pass++) {
-        int k = ct_account_choose(&a, 1, 1, 1, CARAT_MOST_DRAFT);
-        ct_account_book(&a, &(struct ct_draft_facts){1, k, k, k, c[0].cost[1 + k], 0});
+        int k = ct_account_choose(&a, CARAT_FROM_TEXT, 1, 1, 1, CARAT_MOST_DRAFT);
+        ct_account_book(&a, &(struct ct_draft_facts){1, k, k, k, c[0].cost[1 + k], 0, CARAT_FROM_TEXT});
         r.accepted += k;
     }
     assert_true(r.accepted > 300 && a.gained > before);
-    assert_int_equal(a.state, CT_DRAFTS);
+    assert_int_equal(a.source[CARAT_FROM_TEXT].state, CT_DRAFTS);
     assert_int_equal(a.switched, 2);
     assert_true(a.switches[1].on && a.switches[1].given > 300);
     assert_string_equal(a.switches[1].reason, "one that was tried was right");
     for (int pass = 0; pass < 40; pass++) {
-        int k = ct_account_choose(&a, 1, 1, 1, CARAT_MOST_DRAFT);
-        ct_account_book(&a, &(struct ct_draft_facts){1, k, k, 0, c[0].cost[1 + k], 0});
+        int k = ct_account_choose(&a, CARAT_FROM_TEXT, 1, 1, 1, CARAT_MOST_DRAFT);
+        ct_account_book(&a, &(struct ct_draft_facts){1, k, k, 0, c[0].cost[1 + k], 0, CARAT_FROM_TEXT});
     }
-    assert_int_equal(a.state, CT_WAITS);
-    assert_int_equal(a.wait, CT_ACCOUNT_WAIT);
+    assert_int_equal(a.source[CARAT_FROM_TEXT].state, CT_WAITS);
+    assert_int_equal(a.source[CARAT_FROM_TEXT].wait, CT_ACCOUNT_WAIT);
 }
 
 /* Costs were not as measured: a draft that takes ever so long ends drafting for good. */
@@ -364,13 +365,13 @@ static void stays_off_after_a_loss(void **unused)
     (void)unused;
     struct ct_account a = fresh_account();
     for (int i = 0; i < 4; i++)
-        ct_account_book(&a, &(struct ct_draft_facts){1, 0, 0, 0, 1e6, 0});
-    assert_int_equal(ct_account_choose(&a, 1, 1, 1, 1), 1);
-    ct_account_book(&a, &(struct ct_draft_facts){1, 1, 1, 0, 2.5e6, 0});
-    assert_int_equal(a.state, CT_STAYS_OFF);
+        ct_account_book(&a, &(struct ct_draft_facts){1, 0, 0, 0, 1e6, 0, CARAT_FROM_TEXT});
+    assert_int_equal(ct_account_choose(&a, CARAT_FROM_TEXT, 1, 1, 1, 1), 1);
+    ct_account_book(&a, &(struct ct_draft_facts){1, 1, 1, 0, 2.5e6, 0, CARAT_FROM_TEXT});
+    assert_int_equal(a.source[CARAT_FROM_TEXT].state, CT_STAYS_OFF);
     for (int i = 0; i < 10000; i++) {
-        assert_int_equal(ct_account_choose(&a, 1, 1, 1, 7), 0);
-        ct_account_book(&a, &(struct ct_draft_facts){1, 0, 0, 0, 1e6, 0});
+        assert_int_equal(ct_account_choose(&a, CARAT_FROM_TEXT, 1, 1, 1, 7), 0);
+        ct_account_book(&a, &(struct ct_draft_facts){1, 0, 0, 0, 1e6, 0, CARAT_FROM_TEXT});
     }
     assert_int_equal(a.switched, 1);
     assert_string_equal(a.switches[0].reason, "they lost 2 % of the time, or a pass");
@@ -388,12 +389,12 @@ static void disturbed_passes_count_little(void **unused)
         int given = 0;
         state = seed;
         while (given < 2000) {
-            int accepted = 0, k = ct_account_choose(&a, 1, 1, 1, CARAT_MOST_DRAFT);
+            int accepted = 0, k = ct_account_choose(&a, CARAT_FROM_TEXT, 1, 1, 1, CARAT_MOST_DRAFT);
             while (accepted < k && happens(0.8))
                 accepted++;
             double pass = c[0].cost[1 + k] * (0.97 + 0.06 * random_below(100) / 100);
             double heard = random_below(100) ? pass : 2.5 * pass;
-            ct_account_book(&a, &(struct ct_draft_facts){1, k, k, accepted, heard, 0});
+            ct_account_book(&a, &(struct ct_draft_facts){1, k, k, accepted, heard, 0, CARAT_FROM_TEXT});
             given += 1 + accepted;
             spent += pass;
             plain += (1 + accepted) * c[0].cost[1];
@@ -407,10 +408,10 @@ static void books_the_time_of_proposing(void **unused)
 {
     (void)unused;
     struct ct_account a = fresh_account();
-    ct_account_book(&a, &(struct ct_draft_facts){1, 0, 0, 0, 1e6, 0});
-    ct_account_book(&a, &(struct ct_draft_facts){1, 0, 0, 0, 1e6, 1e4});
+    ct_account_book(&a, &(struct ct_draft_facts){1, 0, 0, 0, 1e6, 0, CARAT_FROM_TEXT});
+    ct_account_book(&a, &(struct ct_draft_facts){1, 0, 0, 0, 1e6, 1e4, CARAT_FROM_TEXT});
     assert_true(fabs(a.gained + 1e4) < 1);
-    ct_account_book(&a, &(struct ct_draft_facts){1, 3, 3, 3, 1.5e6, 1e4});
+    ct_account_book(&a, &(struct ct_draft_facts){1, 3, 3, 3, 1.5e6, 1e4, CARAT_FROM_TEXT});
     assert_true(fabs(a.gained - (2.5e6 - 2e4)) < 1);
     assert_true(fabs(a.spent - (3.5e6 + 2e4)) < 1);
 }
@@ -426,8 +427,9 @@ static void generations_share_a_pass(void **unused)
     double gained = 0;
     for (int i = 0; i < 4; i++) {
         a[i] = fresh_account();
-        ct_account_book(&a[i], &(struct ct_draft_facts){4, 0, 0, 0, c[0].cost[4], 0});
-        ct_account_book(&a[i], &(struct ct_draft_facts){4, 8, drafted[i], accepted[i], c[0].cost[12], 0});
+        ct_account_book(&a[i], &(struct ct_draft_facts){4, 0, 0, 0, c[0].cost[4], 0, CARAT_FROM_TEXT});
+        ct_account_book(&a[i], &(struct ct_draft_facts){4, 8, drafted[i], accepted[i], c[0].cost[12], 0,
+                                                        CARAT_FROM_TEXT});
         gained += a[i].gained;
     }
     assert_true(fabs(gained - (9 * c[0].cost[4] / 4 - c[0].cost[12])) < 10);
@@ -438,11 +440,148 @@ static void many_rows_are_not_drafted(void **unused)
 {
     (void)unused;
     struct ct_account a = fresh_account();
-    ct_account_book(&a, &(struct ct_draft_facts){100, 0, 0, 0, 1e6, 0});
-    assert_int_equal(ct_account_choose(&a, 100, 100, 1, 7), 0);
-    ct_account_book(&a, &(struct ct_draft_facts){60, 0, 0, 0, 1e6, 0});
-    assert_in_range(ct_account_choose(&a, 60, 60, 1, 7), 1, 4);
-    assert_int_equal(ct_account_choose(&a, 60, 60, 5, 7), 0);
+    ct_account_book(&a, &(struct ct_draft_facts){100, 0, 0, 0, 1e6, 0, CARAT_FROM_TEXT});
+    assert_int_equal(ct_account_choose(&a, CARAT_FROM_TEXT, 100, 100, 1, 7), 0);
+    ct_account_book(&a, &(struct ct_draft_facts){60, 0, 0, 0, 1e6, 0, CARAT_FROM_TEXT});
+    assert_in_range(ct_account_choose(&a, CARAT_FROM_TEXT, 60, 60, 1, 7), 1, 4);
+    assert_int_equal(ct_account_choose(&a, CARAT_FROM_TEXT, 60, 60, 5, 7), 0);
+}
+
+/* ---- a drafter beside the text ---- */
+
+/* The same with a drafter whose ids cost `step` each; the text proposes nothing, or is right like that. */
+static struct run generate_with_drafter(struct ct_account *a, const struct clock *c,
+                                        const struct luck *drafter, const struct luck *text, double step,
+                                        int tokens)
+{
+    struct run r = {.worst = -INFINITY};
+    double gained = 0;
+
+    ct_account_step(a, CARAT_FROM_DRAFTER, step);
+    while (r.given < tokens) {
+        carat_draft_source source = CARAT_FROM_TEXT;
+        int accepted = 0, k = 0;
+        if (text)
+            k = ct_account_choose(a, source, 1, 1, 1, CARAT_MOST_DRAFT);
+        int other = ct_account_choose(a, CARAT_FROM_DRAFTER, 1, 1, 1, CARAT_MOST_DRAFT);
+        if (other && (!k || ct_account_speed(a, CARAT_FROM_DRAFTER, 1, 1, other) >
+                                ct_account_speed(a, CARAT_FROM_TEXT, 1, 1, k))) {
+            source = CARAT_FROM_DRAFTER;
+            k = other;
+        }
+        const struct luck *luck = source == CARAT_FROM_DRAFTER ? drafter : text;
+        while (accepted < k && happens(luck->right(r.given + accepted)))
+            accepted++;
+        const double proposing = source == CARAT_FROM_DRAFTER ? k * step : 0, pass = c->cost[1 + k];
+        ct_account_book(a, &(struct ct_draft_facts){.generations = 1,
+                                                    .drafts = k,
+                                                    .drafted = k,
+                                                    .accepted = accepted,
+                                                    .pass = pass,
+                                                    .proposing = proposing,
+                                                    .source = source});
+        r.given += 1 + accepted;
+        r.drafted += k;
+        r.accepted += accepted;
+        r.spent += pass + proposing;
+        r.plain += (1 + accepted) * c->cost[1];
+        gained = r.plain - r.spent;
+        r.worst = fmax(r.worst, -gained - fmax(0.02 * r.spent, 2 * c->cost[1]));
+    }
+    assert_true(fabs(gained - a->gained) <= 1e-5 * r.spent);
+    return r;
+}
+
+static struct ct_account account_of_two(void)
+{
+    struct ct_account a = {.passes = 2};
+    ct_account_begin(&a, false);
+    return a;
+}
+
+static void a_drafter_never_loses_more(void **unused)
+{
+    (void)unused;
+    static const double steps[] = {0.002, 0.02, 0.3, 1.5, 20}; /* passes */
+    struct clock c[N_CLOCK];
+    make_clocks(c);
+    for (int i = 0; i < N_CLOCK; i++)
+        for (size_t l = 0; l < CT_COUNT(lucks); l++)
+            for (size_t s = 0; s < CT_COUNT(steps); s++)
+                for (int tokens = 16; tokens <= 4096; tokens *= 4) {
+                    struct ct_account a = account_of_two();
+                    const struct luck *text = tokens % 3 ? NULL : &lucks[(l + 3) % CT_COUNT(lucks)];
+                    struct run r =
+                        generate_with_drafter(&a, &c[i], &lucks[l], text, steps[s] * c[i].cost[1], tokens);
+                    if (r.worst > 1e-5 * r.spent)
+                        fail_msg("%s, right %s, %g passes a step, %d tokens: %.0f ns more than may be lost",
+                                 c[i].name, lucks[l].name, steps[s], tokens, r.worst);
+                }
+}
+
+static void a_drafter_wins(void **unused)
+{
+    (void)unused;
+    struct clock c[N_CLOCK];
+    make_clocks(c);
+    struct ct_account a = account_of_two();
+    struct run r = generate_with_drafter(&a, &c[0], &lucks[3], NULL, 0.02 * c[0].cost[1], 1024);
+    assert_true(r.plain / r.spent > 1.6);
+    assert_true(a.source[CARAT_FROM_DRAFTER].drafted == r.drafted && a.source[CARAT_FROM_TEXT].drafted == 0);
+    assert_true(fabs(a.source[CARAT_FROM_DRAFTER].gained - a.gained) < 1);
+
+    a = account_of_two(); /* the text is always right, for nothing */
+    r = generate_with_drafter(&a, &c[0], &lucks[3], &lucks[1], 0.02 * c[0].cost[1], 1024);
+    assert_true(a.source[CARAT_FROM_TEXT].accepted > 10 * a.source[CARAT_FROM_DRAFTER].accepted);
+
+    a = account_of_two(); /* the text is never right */
+    r = generate_with_drafter(&a, &c[0], &lucks[1], &lucks[0], 0.02 * c[0].cost[1], 1024);
+    assert_true(a.source[CARAT_FROM_DRAFTER].accepted > 700 && r.plain / r.spent > 2);
+    assert_true(a.source[CARAT_FROM_TEXT].drafted < 100);
+}
+
+/* The dearer an id, the shorter the drafts; when one costs as much as a pass, there are none. */
+static void a_drafter_has_its_price(void **unused)
+{
+    (void)unused;
+    struct clock c[N_CLOCK];
+    make_clocks(c);
+    int before = CARAT_MOST_DRAFT;
+    for (int tenths = 0; tenths <= 12; tenths++) {
+        struct ct_account a = account_of_two();
+        struct ct_account_source *s = &a.source[CARAT_FROM_DRAFTER];
+        for (int m = 1; m <= CT_ACCOUNT_ROWS; m++)
+            ct_account_cost(&a, m, c[1].cost[m]);
+        a.gained = 1e12;
+        s->tried[0] = s->tried[1] = 1e6;
+        s->right[0] = s->right[1] = 0.8e6;
+        ct_account_step(&a, CARAT_FROM_DRAFTER, 0.1 * tenths * c[1].cost[1]);
+        const int k = ct_account_best(&a, CARAT_FROM_DRAFTER, 1, 1, 1, CARAT_MOST_DRAFT);
+        assert_true(k <= before);
+        before = k;
+        s->first = 2e12; /* before the first id more than may be lost */
+        assert_int_equal(ct_account_best(&a, CARAT_FROM_DRAFTER, 1, 1, 1, CARAT_MOST_DRAFT), 0);
+    }
+    assert_int_equal(before, 0);
+}
+
+/* What cost more than it should is no end: it is tried again when more may be lost. */
+static void a_drafter_is_tried_again(void **unused)
+{
+    (void)unused;
+    struct ct_account a = account_of_two();
+    for (int i = 0; i < 4; i++)
+        ct_account_book(&a, &(struct ct_draft_facts){1, 0, 0, 0, 1e6, 0, CARAT_FROM_DRAFTER});
+    assert_int_equal(ct_account_choose(&a, CARAT_FROM_DRAFTER, 1, 1, 1, 1), 1);
+    ct_account_book(&a, &(struct ct_draft_facts){1, 1, 1, 0, 2e6, 40e6, CARAT_FROM_DRAFTER});
+    assert_int_equal(a.source[CARAT_FROM_DRAFTER].state, CT_WAITS);
+    assert_string_equal(a.switches[0].reason, "they lost 2 % of the time, or two passes");
+    int tried = 0;
+    for (int i = 0; i < 8000 && !tried; i++) {
+        tried = ct_account_choose(&a, CARAT_FROM_DRAFTER, 1, 1, 1, 7) ? i : 0;
+        ct_account_book(&a, &(struct ct_draft_facts){1, 0, 0, 0, 1e6, 0, CARAT_FROM_DRAFTER});
+    }
+    assert_in_range(tried, 2000, 5000); /* two percent of them are the 41 that were lost, and one more */
 }
 
 /* ---- both together ---- */
@@ -543,6 +682,10 @@ int main(void)
         cmocka_unit_test(books_the_time_of_proposing),
         cmocka_unit_test(generations_share_a_pass),
         cmocka_unit_test(many_rows_are_not_drafted),
+        cmocka_unit_test(a_drafter_never_loses_more),
+        cmocka_unit_test(a_drafter_wins),
+        cmocka_unit_test(a_drafter_has_its_price),
+        cmocka_unit_test(a_drafter_is_tried_again),
         cmocka_unit_test(a_callers_source_is_bounded),
         cmocka_unit_test(off_proposes_nothing),
         cmocka_unit_test(drafts_come_from_the_text),

@@ -57,3 +57,32 @@ done
 for a in -1 1.1 x; do refuse 2 bench tiny --draft-right "$a"; done
 refuse 1 bench tiny --draft-right 0.5 -n 100000
 err_has 'E_CONTEXT'
+
+# a drafter: the same ids, whoever proposes and however often it is right
+tiny4=$CARAT_SOURCE/test/fixtures/tiny4
+for how in '--temp 0' '--seed 5' '--seed 6 --temp 1.5 --repeat-penalty 1.2'; do
+    # shellcheck disable=SC2086  # words of a command line
+    for with in '--lookup off' '-md DRAFTER' '--model-draft DRAFTER --spec-type draft-mtp' '-md DRAFTER --lookup on' \
+        '-md DRAFTER --spec-type draft-simple --draft-max 2' '-md DRAFTER --spec-type none' '--spec-draft-model DRAFTER --lookup off'; do
+        expect 0 run "$tiny4" 'Turn on the kitchen lights' -n 48 --json $how ${with/DRAFTER/$tiny4-assistant}
+        sed 's/,"timings":.*//' out >"ids of ${with// /_}"
+        cmp -s 'ids of --lookup_off' "ids of ${with// /_}" || die "$how: other ids with $with"
+    done
+done
+expect 0 run "$tiny4" 'Turn on the kitchen lights' -n 48 --temp 0 -md "$tiny4-assistant" --spec-type draft-mtp -v --stats
+err_has 'drafts of the drafter [1-9][0-9]* of [1-9][0-9]* right'
+err_has 'of the drafter  *[1-9][0-9]* drafted, [1-9][0-9]* accepted'
+expect 0 run "$tiny4" 'Turn on the kitchen lights' -n 48 --temp 0 -md "$tiny4-assistant" --spec-type draft-mtp --json --stats
+out_has '"draft_model_n":[1-9][0-9]*,"draft_model_n_accepted":[1-9]'
+out_has '"drafter":{"drafted":[1-9]'
+expect 0 decode "$tiny4" --ids 2,105,529 --steps 12 --json -md "$tiny4-assistant" --spec-type draft-mtp
+out_has '"draft_model_n":[1-9]'
+for wrong in '--spec-type draft-mtp' "-md $tiny4-assistant --spec-type draft-mtp --naive"; do
+    # shellcheck disable=SC2086  # words of a command line
+    refuse 2 run "$tiny4" Hi $wrong
+done
+expect 3 run "$tiny4" Hi -md "$tiny4-nobody"
+refuse 4 run "$tiny4-assistant" --ids 2,5
+err_has 'open the model that it drafts for, and this as its drafter'
+refuse 4 run tiny Hi -md "$tiny4-assistant"
+err_has "tiny4-assistant: the drafter "
