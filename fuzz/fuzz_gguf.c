@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_gguf.c: any bytes as a GGUF file in memory: opens or is refused, what opened can be read to the
- * last byte of tensors and metadata, and so can what the rest of carat makes of it: config, weights,
- * vocabulary, the choices about chat and sampling. The corpus begins with the magic, so that mutations
- * reach the parser. */
+ * last byte of tensors and metadata, and so can what the rest of carat makes of it: config, weights
+ * (of which one block each is decoded), vocabulary, the choices about chat and sampling. The corpus begins
+ * with the magic, so that mutations reach the parser. */
 #include <stdlib.h>
 
 #include "file/reader.h"
@@ -54,11 +54,26 @@ static void read_file(const struct ct_file *f, const uint8_t *data, size_t size)
     }
 }
 
+/* Values of the last block, whose codes may be any, and what is said of its bytes. */
+static void decode(const struct ct_weight *w)
+{
+    const struct ct_type_info *t = ct_type_info(w->type);
+    const uint8_t *end = (const uint8_t *)w->data + (size_t)w->rows * w->row_bytes;
+    float values[256];
+    int at;
+    ct_dequantize(w->type, values, end - t->bytes, (size_t)t->block);
+    touch(values, (size_t)t->block * sizeof *values);
+    if (ct_odd_byte(w->type, end - t->bytes, &at) && (at < 0 || at >= t->bytes))
+        abort();
+}
+
 static carat_status read_weight(void *user, const char *slot, const char *tensor, const struct ct_weight *w)
 {
     (void)user, (void)slot, (void)tensor;
-    if (w->data)
+    if (w->data && w->rows > 0 && w->row_bytes > 0) {
         touch(w->data, (size_t)w->rows * w->row_bytes);
+        decode(w);
+    }
     return CARAT_OK;
 }
 
