@@ -6,8 +6,9 @@
 
 Writes OUT/vectors/: models/<name>/ (Hugging Face folders), gguf/<name>.gguf, and expect/<name>/ with info.json, one
 <prompt>.json and <prompt>.npy per prompt, and greedy1.json; and OUT/quant/<TYPE>.bin and .npy: blocks of every GGUF
-type that carat reads, scales at their extremes among them, and their values by the gguf package, and OUT/quant/encode/:
-values and the blocks that the package makes of them. Needs torch, transformers, safetensors and numpy as in
+type that carat reads, scales at their extremes among them, and their values by the gguf package (of Q1_0 and Q2_0,
+which it does not read, by the format's rule), and OUT/quant/encode/: values and the blocks that the package makes of
+them. Needs torch, transformers, safetensors and numpy as in
 tools/requirements.txt, and gguf 0.19.0; nothing here is needed to build or to test carat, the output is committed.
 
 The numbers come from transformers alone: the folder is opened with from_pretrained in float32 with eager attention, and
@@ -111,8 +112,8 @@ def layers(q="Q4_0", k="Q4_0", v="Q4_0", o="Q4_0", gate="Q4_0", up="Q4_0", down=
     return {"attn_q": q, "attn_k": k, "attn_v": v, "attn_output": o, "ffn_gate": gate, "ffn_up": up, "ffn_down": down}
 
 
-# `types` names exceptions from `type` by the tensor's last name part. Every type is an embedding or a head
-# once, and the weight of a layer.
+# `types` names exceptions from `type` by the tensor's last name part. Every type but Q1_0 and Q2_0 is an embedding
+# or a head once, and the weight of a layer.
 GGUFS = {
     "gemma1-f32": dict(source="gemma1-f32", type="F32"),
     "gemma2-bf16": dict(source="gemma2-bf16", type="BF16"),
