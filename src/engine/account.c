@@ -259,13 +259,13 @@ void ct_account_book(struct ct_account *a, const struct ct_draft_facts *f)
     a->spent += f->pass + f->proposing;
     a->gained -= f->proposing;
     s->gained -= f->proposing;
+    s->drafted += f->drafted;
+    s->accepted += f->accepted;
     if (f->drafted == 0 || !(pass > 0))
         return;
     const double gained = f->accepted * pass / f->generations - (whole - pass) * f->drafted / f->drafts;
     a->gained += gained;
     s->gained += gained;
-    s->drafted += f->drafted;
-    s->accepted += f->accepted;
     count_trials(s, f->drafted, f->accepted);
     if (s->state == CT_ALWAYS_DRAFTS)
         return;

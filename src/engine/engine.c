@@ -189,6 +189,7 @@ static size_t count_plan(struct carat_engine *e, const carat_engine_options *o, 
     p->snapshot_bytes = (size_t)e->cache.most_in_snapshots * e->cache.group[CT_LOCAL].pool.block_bytes;
     p->snapshot_least = e->cache.snapshot;
     p->disk_bytes = e->on_disk ? ct_weight_bytes(&e->model->weights.ple) : 0;
+    p->bytes += e->beside_bytes;
     const carat_head_stats *head = &e->head.stats;
     p->head = ct_head_name(head->strategy);
     p->head_bytes = head->sketch_bytes + head->tile_bytes;
@@ -317,6 +318,7 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
     if (e->drafting)
         CT_TRY(ct_weights_walk(&e->drafting->weights, &e->drafting->config, e->drafting->file, plan_weight,
                                &planning));
+    CT_TRY(ct_draft_plan(e, o, err));
     int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, most);
     *over = count_plan(e, o, context, kv_type(o)) > o->max_bytes && o->max_bytes;
     if (*over)
@@ -379,6 +381,7 @@ void ct_engine_close(carat_engine *e)
         return;
     if (e->tap)
         ct_tap_end(e);
+    ct_engine_close(e->beside);
     ct_ple_close(&e->pass.ple);
     plan_end(e);
     free(e);
@@ -528,6 +531,8 @@ carat_status ct_engine_create(carat_engine **engine, const carat_model *model,
         status = ct_ple_open(&e->pass.ple, model->file, &model->weights.ple, err);
     if (!status)
         status = keep_made(e, &full.o, err);
+    if (!status)
+        status = ct_draft_create(e, &full.o, err);
     if (!status)
         ct_draft_measure(e);
     if (status)

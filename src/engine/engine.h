@@ -41,6 +41,8 @@ struct carat_engine {
     struct ct_lock lock; /* for what is below, but not the slots of sessions */
     struct ct_pass pass;
     struct ct_drafter drafter; /* backend NULL: there is none that reads K and V */
+    carat_engine *beside;      /* of a drafter with K and V of its own; NULL: there is none */
+    size_t beside_bytes;       /* what that takes */
     double draft_step;         /* nanoseconds of an id of a draft, as measured when the engine was made */
     struct ct_stats stats;
     struct ct_trace profiler, tapper; /* of the backend while the engine is profiled, or tapped */
@@ -93,6 +95,7 @@ struct carat_session {
     int outcome;      /* of the last token; -1: none */
     carat_session_stats stats;
     struct ct_detokenizer detokenizer;
+    carat_session *beside; /* of the drafter's engine, which has seen some of its tokens; NULL: none */
 
     /* of its row in the step under way */
     int done;        /* tokens that are evaluated; below 0: held ones are evaluated again first */

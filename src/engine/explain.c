@@ -234,6 +234,9 @@ carat_status ct_explain(const carat_engine *engine, carat_explain_line line, voi
     explain_memory(&x);
     say(&x, "lookup", "as each generation asks, auto if it does not; drafts of up to %d ids",
         CARAT_MOST_DRAFT);
+    if (engine->beside)
+        say(&x, "drafter", "%d layers of %d values, with K and V of its own; an id takes %.3f ms",
+            engine->beside->config.n_layer, engine->beside->config.hidden, engine->draft_step * 1e-6);
     if (engine->drafting)
         say(&x, "drafter", "%d layers of %d values%s, reads K and V; an id takes %.3f ms",
             engine->drafting->config.n_layer, engine->drafting->config.hidden,

@@ -5,7 +5,7 @@
  * Threads: whoever works on a session has claimed it (no second call gets in), and whoever uses the
  * engine's arrays, blocks or list of sessions holds the engine's lock: for one pass, one draw or one change
  * of blocks. */
-#include "engine/engine.h"
+#include "engine/draft.h"
 
 #include <stdlib.h>
 
@@ -128,6 +128,7 @@ carat_status ct_session_create(carat_session **session, carat_engine *engine,
     if (o.sampling)
         s->declared = ct_reading_of(engine, &sampling, NULL, 0, 0, s->apart);
     s->reading = s->declared.k > 0 ? &s->declared : NULL;
+    ct_draft_begin(s, NULL, 0);
     *session = s;
     return CARAT_OK;
 }
@@ -137,6 +138,7 @@ void ct_session_close(carat_session *session)
     if (!session)
         return;
     carat_engine *e = session->engine;
+    ct_session_close(session->beside);
     ct_lock_enter(&e->lock);
     ct_kv_reserve(&e->cache, session->slot, 0);
     ct_session_empty(session, true);
@@ -242,6 +244,8 @@ carat_status ct_fork(carat_session *from, int n, carat_session **session, carat_
     ct_lock_enter(&from->engine->lock);
     carat_status status = fork_locked(from, n, session, err);
     ct_lock_leave(&from->engine->lock);
+    if (!status)
+        ct_draft_begin(*session, from, n);
     return status;
 }
 

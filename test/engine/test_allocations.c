@@ -282,12 +282,67 @@ static void allocations_are_counted(void **state)
     assert_int_equal(atomic_load(&releases), 1);
 }
 
+/* Drafts of a drafter that reads K and V, and of a smaller model beside. */
+static void drafters_allocate_nothing(void **state)
+{
+    static const char *const pairs[][2] = {
+        {CT_TEST_DATA "/../fixtures/tiny4", CT_TEST_DATA "/../fixtures/tiny4-assistant"},
+        {CT_TEST_DATA "/../../models/tiny", CT_TEST_DATA "/../../models/tiny"}};
+
+    (void)state;
+    if (!COUNTED)
+        skip();
+    for (int i = 0; i < 2; i++) {
+        carat_model *model = NULL;
+        carat_model_options mo;
+        carat_model_options_default(&mo);
+        mo.drafter = pairs[i][1];
+        OK(carat_model_open(&model, pairs[i][0], &mo, err));
+        carat_engine_options o;
+        carat_engine_options_default(&o);
+        o.threads = 2;
+        o.context = 640;
+        struct rig r = rig_open(model, &o);
+        struct ids ids = scattered_ids(20, model_info(model).n_text_vocab, 3);
+        static const int32_t none;
+        carat_generation *g = NULL;
+        carat_generation_options go;
+        carat_generation_options_default(&go);
+        go.stop_ids = &none;
+        go.drafter = CARAT_LOOKUP_ON;
+        OK(carat_generation_create(&g, r.session[0], &go, err));
+        OK(carat_sync(r.session[0], ids.id, 20, NULL, err));
+        OK(carat_generation_step(r.engine, &g, 1, err));
+        carat_status status = CARAT_OK;
+        carat_error e = {CARAT_OK, ""};
+        atomic_store(&allocations, 0);
+        atomic_store(&releases, 0);
+        atomic_store(&counting, 1);
+        for (int k = 0; k < STEPS && !status; k++)
+            status = carat_generation_step(r.engine, &g, 1, &e);
+        atomic_store(&counting, 0);
+        if (status != CARAT_OK)
+            fail_msg("%s", e.message);
+        if (atomic_load(&allocations) || atomic_load(&releases))
+            fail_msg("%s: %d allocations and %d releases", pairs[i][1], atomic_load(&allocations),
+                     atomic_load(&releases));
+        carat_generation_info info;
+        carat_generation_info_default(&info);
+        OK(carat_generation_get_info(g, &info, err));
+        if (info.use[CARAT_FROM_DRAFTER].drafted < STEPS)
+            fail_msg("%s: %d ids of drafts", pairs[i][1], info.use[CARAT_FROM_DRAFTER].drafted);
+        carat_generation_close(g);
+        free(ids.id);
+        rig_close(&r);
+        carat_model_close(model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(allocations_are_counted),
-        cmocka_unit_test(decoding_allocates_nothing),
-        cmocka_unit_test(generations_allocate_nothing),
+        cmocka_unit_test(allocations_are_counted),      cmocka_unit_test(decoding_allocates_nothing),
+        cmocka_unit_test(generations_allocate_nothing), cmocka_unit_test(drafters_allocate_nothing),
         cmocka_unit_test(steps_allocate_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -325,6 +325,57 @@ static void drafts_begin_again(void **unused)
     rig_close(&r);
 }
 
+/* A model that drafts with K and V of its own: here the same one, which is always right when it is greedy. */
+static void a_smaller_model_drafts(void **unused)
+{
+    (void)unused;
+    static const char tiny[] = CT_TEST_DATA "/../../models/tiny";
+    carat_model_options mo;
+    carat_model_options_default(&mo);
+    carat_model *m = NULL, *before = model;
+    mo.drafter = tiny;
+    OK(carat_model_open(&m, tiny, &mo, err));
+    model = m;
+    carat_engine_options o = engine_of(2);
+    struct rig r = rig_open(m, &o);
+    struct talk t = {.prompt = scattered_ids(24, 300, 5)};
+    for (int i = 0; i < 6; i++) {
+        struct way w = way_of(i);
+        struct answer plain, with;
+        w.sampling.temperature = i ? 1 : 0;
+        if (i == 3) {
+            w.chain.repeat_penalty = 1.3f;
+            w.sampling.chain = &w.chain;
+        }
+        make(&r, &t, &w, CARAT_LOOKUP_OFF, &plain);
+        w.draft_max = i;
+        const carat_generation_info info = make(&r, &t, &w, CARAT_LOOKUP_ON, &with);
+        assert_same("with a model beside", &plain, &with);
+        assert_true(info.use[CARAT_FROM_DRAFTER].drafted > 0 || plain.n < 3);
+        if (i == 0)
+            assert_int_equal(info.drafted, info.accepted);
+        make(&r, &t, &w, CARAT_LOOKUP_AUTO, &with);
+        assert_same("by what it costs", &plain, &with);
+    }
+    const struct way w = way_of(0);
+    struct answer plain, with = {.n = 0};
+    carat_session *fork = NULL;
+    make(&r, &t, &w, CARAT_LOOKUP_OFF, &plain);
+    carat_session_close(r.session[1]);
+    OK(carat_fork(r.session[0], t.prompt.n, &fork, err));
+    OK(carat_sync(fork, t.prompt.id, t.prompt.n, NULL, err));
+    carat_generation *g = begin(fork, &w, CARAT_LOOKUP_ON, &with);
+    OK(carat_generate(g, err));
+    assert_same("a fork with a model beside", &plain, &with);
+    carat_generation_close(g);
+    carat_session_close(fork);
+    r.n_session = 1;
+    free(t.prompt.id);
+    rig_close(&r);
+    model = before;
+    carat_model_close(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +384,7 @@ int main(void)
         cmocka_unit_test(sessions_stay),
         cmocka_unit_test(neighbours_stay),
         cmocka_unit_test(drafts_begin_again),
+        cmocka_unit_test(a_smaller_model_drafts),
     };
     return cmocka_run_group_tests_name("engine: drafting", tests, prepare, clean_up);
 }
