@@ -2,7 +2,7 @@
 /* engine.c: an engine: its memory plan, its creation, its end. Weights are counted once, all else by laying
  * it out before there is memory, with the code that lays it out afterwards: so the plan cannot differ from
  * what is used, and choosing a context that fits is counting again. */
-#include "engine/draft.h"
+#include "engine/engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -268,6 +268,45 @@ static carat_status check_owners(const struct ct_config *c, carat_error *err)
     return CARAT_OK;
 }
 
+/* ---- the engine of a drafter that has K and V of its own ---- */
+
+static const carat_model *model_beside(const carat_engine *e, const carat_engine_options *o)
+{
+    const bool whole = !o->first_layer && e->config.n_layer == e->model->config.n_layer;
+    return whole && e->model->drafter && !e->model->drafter->config.backbone ? e->model->drafter : NULL;
+}
+
+static carat_engine_options options_beside(const carat_engine *e, const carat_engine_options *o, int context)
+{
+    const carat_model *m = model_beside(e, o);
+    carat_engine_options beside = {.size = sizeof beside,
+                                   .threads = o->threads,
+                                   .context = CT_MIN(context, m->config.max_context),
+                                   .sessions = o->sessions,
+                                   .kv = o->kv,
+                                   .exact = o->exact,
+                                   .isa = o->isa,
+                                   .progress = o->progress,
+                                   .user = o->user};
+    return beside;
+}
+
+/* Its bytes are the same for every context that this engine may choose. */
+static carat_status plan_beside(struct carat_engine *e, const carat_engine_options *o, carat_error *err)
+{
+    const carat_model *m = model_beside(e, o);
+    carat_plan plan = {.size = sizeof plan};
+
+    e->beside_bytes = 0;
+    if (!m)
+        return CARAT_OK;
+    const carat_engine_options beside =
+        options_beside(e, o, o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, e->model->config.max_context));
+    CT_TRY(ct_plan_engine(m, &beside, &plan, err));
+    e->beside_bytes = plan.bytes;
+    return CARAT_OK;
+}
+
 /* *over: the plan needs more than o->max_bytes. */
 static carat_status plan_once(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
                               bool *over, carat_error *err)
@@ -318,7 +357,7 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
     if (e->drafting)
         CT_TRY(ct_weights_walk(&e->drafting->weights, &e->drafting->config, e->drafting->file, plan_weight,
                                &planning));
-    CT_TRY(ct_draft_plan(e, o, err));
+    CT_TRY(plan_beside(e, o, err));
     int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, most);
     *over = count_plan(e, o, context, kv_type(o)) > o->max_bytes && o->max_bytes;
     if (*over)
@@ -508,6 +547,50 @@ static carat_status keep_made(struct carat_engine *e, const carat_engine_options
     return CARAT_OK;
 }
 
+/* ---- what an id of a draft costs: it is read and woken up, too ---- */
+
+enum { MEASURED = 4 }; /* times, of which the shortest counts */
+
+/* Of a drafter that reads K and V: on what nobody has written yet. */
+static void measure_reader(struct carat_engine *e)
+{
+    for (int i = 0; i < MEASURED && e->plan.context > 1; i++) {
+        const double start = ct_os_seconds();
+        ct_drafter_step(&e->drafter, (struct ct_draft_place){0, 1}, 0);
+        const double took = (ct_os_seconds() - start) * 1e9;
+        e->draft_step = i ? CT_MIN(e->draft_step, took) : took;
+    }
+}
+
+/* Of one beside: a pass over one id. */
+static void measure_beside(struct carat_engine *e)
+{
+    carat_session *s = NULL;
+
+    if (ct_session_create(&s, e->beside, NULL, NULL) != CARAT_OK)
+        return;
+    for (int i = 0; i < MEASURED && i + 1 < e->beside->plan.context; i++) {
+        const int32_t token = 0;
+        const double start = ct_os_seconds();
+        (void)ct_evaluate(e->beside, &(carat_row){.session = s, .tokens = &token, .n = 1}, 1, false, NULL);
+        const double took = (ct_os_seconds() - start) * 1e9;
+        e->draft_step = i ? CT_MIN(e->draft_step, took) : took;
+    }
+    ct_session_close(s);
+}
+
+static carat_status create_beside(struct carat_engine *e, const carat_engine_options *o, carat_error *err)
+{
+    const carat_model *m = model_beside(e, o);
+
+    if (!m)
+        return CARAT_OK;
+    const carat_engine_options beside = options_beside(e, o, e->plan.context);
+    CT_TRY(ct_engine_create(&e->beside, m, &beside, err));
+    measure_beside(e);
+    return CARAT_OK;
+}
+
 carat_status ct_engine_create(carat_engine **engine, const carat_model *model,
                               const carat_engine_options *options, carat_error *err)
 {
@@ -532,9 +615,9 @@ carat_status ct_engine_create(carat_engine **engine, const carat_model *model,
     if (!status)
         status = keep_made(e, &full.o, err);
     if (!status)
-        status = ct_draft_create(e, &full.o, err);
-    if (!status)
-        ct_draft_measure(e);
+        status = create_beside(e, &full.o, err);
+    if (!status && e->drafting)
+        measure_reader(e);
     if (status)
         ct_engine_close(e);
     else

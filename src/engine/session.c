@@ -5,7 +5,7 @@
  * Threads: whoever works on a session has claimed it (no second call gets in), and whoever uses the
  * engine's arrays, blocks or list of sessions holds the engine's lock: for one pass, one draw or one change
  * of blocks. */
-#include "engine/draft.h"
+#include "engine/engine.h"
 
 #include <stdlib.h>
 
@@ -102,6 +102,19 @@ static carat_session *new_session(carat_engine *e, carat_error *err)
     return s;
 }
 
+/* A session of the drafter's engine beside a new one, or beside a fork of n tokens; without memory it has no
+ * drafts. */
+static void begin_beside(carat_session *s, carat_session *from, int n)
+{
+    carat_engine *beside = s->engine->beside;
+
+    s->beside = NULL;
+    if (beside && from && from->beside)
+        (void)ct_fork(from->beside, CT_MIN(n, from->beside->n), &s->beside, NULL);
+    else if (beside)
+        (void)ct_session_create(&s->beside, beside, NULL, NULL);
+}
+
 carat_status ct_session_create(carat_session **session, carat_engine *engine,
                                const carat_session_options *options, carat_error *err)
 {
@@ -128,7 +141,7 @@ carat_status ct_session_create(carat_session **session, carat_engine *engine,
     if (o.sampling)
         s->declared = ct_reading_of(engine, &sampling, NULL, 0, 0, s->apart);
     s->reading = s->declared.k > 0 ? &s->declared : NULL;
-    ct_draft_begin(s, NULL, 0);
+    begin_beside(s, NULL, 0);
     *session = s;
     return CARAT_OK;
 }
@@ -245,7 +258,7 @@ carat_status ct_fork(carat_session *from, int n, carat_session **session, carat_
     carat_status status = fork_locked(from, n, session, err);
     ct_lock_leave(&from->engine->lock);
     if (!status)
-        ct_draft_begin(*session, from, n);
+        begin_beside(*session, from, n);
     return status;
 }
 
