@@ -18,6 +18,7 @@ static void check(const struct ct_config *c)
     require(c->architecture && c->n_layer >= 1 && c->n_layer <= CT_MAX_LAYERS);
     require(c->hidden >= 1 && c->hidden <= 1 << 17 && c->n_vocab >= 1 && c->n_vocab <= 1 << 24);
     require(c->max_context >= 1 && c->n_text_vocab >= 0);
+    require(c->backbone >= 0 && c->backbone <= 1 << 17 && c->n_near >= 0 && c->n_near <= c->n_centroid);
     require(c->norm_eps >= 0 && c->norm_eps <= 1 && c->logit_cap >= 0 && c->logit_cap <= 1e6f);
     for (int i = 0; i < c->n_layer; i++) {
         const struct ct_layer_config *l = &c->layer[i];
@@ -29,6 +30,7 @@ static void check(const struct ct_config *c)
         require(l->attn_scale > 0 && l->attn_scale <= 1e6f && l->attn_cap >= 0 && l->attn_cap <= 1e6f);
         require(l->n_expert >= 0 && l->n_expert <= CT_MOST_EXPERTS && l->n_used <= l->n_expert);
         require(l->n_expert == 0 || (l->n_used >= 1 && l->expert_ffn >= 1 && l->expert_ffn <= 1 << 20));
+        require(c->backbone ? l->kv_layer == -1 : l->kv_layer >= 0 && l->kv_layer <= i);
         require(l->attn_type != CT_LOCAL || c->attn[CT_LOCAL].window >= 1);
     }
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
