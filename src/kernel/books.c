@@ -28,7 +28,10 @@ static struct {
 
 static ct_look_up look_up, *wide_look_up = look_up;
 
-static void make_entries(uint8_t *to, const uint16_t *grid, int entries, int size, const int8_t *levels)
+/* Runs once: small, and not fast. */
+#define ONCE __attribute__((cold))
+
+static ONCE void make_entries(uint8_t *to, const uint16_t *grid, int entries, int size, const int8_t *levels)
 {
     const int bits = size == 8 ? 2 : 3;
 
@@ -36,7 +39,7 @@ static void make_entries(uint8_t *to, const uint16_t *grid, int entries, int siz
         to[i] = (uint8_t)(ZERO + levels[grid[i / size] >> bits * (i % size) & ((1 << bits) - 1)]);
 }
 
-static void begin(void)
+static ONCE void begin(void)
 {
     static const int8_t eighths[4] = {-8, 0, 8, 0};
     const uint64_t ones = 0x0101010101010101u;
@@ -54,6 +57,12 @@ static void begin(void)
         table.sign[i] = (struct change){set * 255, set};
         table.eighth[i] = (struct change){0, i % 2 ? 0 - ones : ones};
     }
+#if defined(__x86_64__)
+    if (ct_cpu_has_vbmi()) {
+        ct_book_init_vbmi();
+        wide_look_up = ct_look_up_vbmi;
+    }
+#endif
 }
 
 /* ---- what the rows of a group have ---- */

@@ -30,4 +30,8 @@ static inline bool ct_is_book(enum ct_type type)
  * processor has. Bytes are the same. Any thread, any number of times. */
 ct_look_up *ct_book_reader(bool wide);
 
+/* The way with permutations of bytes (AVX-512 VBMI), for a processor that has them; `init` comes before. */
+void ct_book_init_vbmi(void);
+ct_look_up ct_look_up_vbmi;
+
 #endif

@@ -184,9 +184,9 @@ struct factors {
 
 /* Bytes that lie in a panel as in a stored block: `unit` of them for a row, n times. */
 struct moved {
-    int at, stride; /* in the block: of the first, and from one to the next */
-    int unit, n;
-    int to, apart; /* in the chunk likewise, of row 0 */
+    uint8_t at, stride; /* in the block: of the first, and from one to the next */
+    uint8_t unit, n;
+    uint16_t to, apart; /* in the chunk likewise, of row 0 */
 };
 
 static const struct packing {

@@ -24,7 +24,7 @@ enum word { L1_ECX, L1_EDX, L7_EBX, L7_ECX, L7_EDX, L71_EAX, N_WORD };
 enum { YMM = 0x6, ZMM = 0xe6, TILES = 0x60000 };
 #define BIT(n) (1u << (n))
 
-static const struct {
+static const struct needs {
     const char *name;
     uint64_t state; /* 0: every 64-bit system saves it */
     uint32_t need[N_WORD];
@@ -63,19 +63,32 @@ static void ask(uint32_t word[N_WORD])
     }
 }
 
+static struct ct_cpu_level find_level(const uint32_t word[N_WORD], const struct needs *l)
+{
+    const uint64_t saved = word[L1_ECX] & bit_OSXSAVE ? saved_state() : 0;
+    bool present = true;
+
+    for (int w = 0; w < N_WORD; w++)
+        present = present && (word[w] & l->need[w]) == l->need[w];
+    return (struct ct_cpu_level){l->name, present, present && (saved & l->state) == l->state};
+}
+
 static void find_levels(struct ct_cpu *cpu)
 {
     uint32_t word[N_WORD];
 
     ask(word);
-    uint64_t saved = word[L1_ECX] & bit_OSXSAVE ? saved_state() : 0;
-    for (size_t i = 0; i < CT_COUNT(levels); i++) {
-        bool present = true;
-        for (int w = 0; w < N_WORD; w++)
-            present = present && (word[w] & levels[i].need[w]) == levels[i].need[w];
-        bool usable = present && (saved & levels[i].state) == levels[i].state;
-        cpu->level[cpu->n_level++] = (struct ct_cpu_level){levels[i].name, present, usable};
-    }
+    for (size_t i = 0; i < CT_COUNT(levels); i++)
+        cpu->level[cpu->n_level++] = find_level(word, &levels[i]);
+}
+
+bool ct_cpu_has_vbmi(void)
+{
+    static const struct needs vbmi = {"avx512vbmi", ZMM, {[L7_EBX] = BIT(16) | BIT(30), [L7_ECX] = BIT(1)}};
+    uint32_t word[N_WORD];
+
+    ask(word);
+    return find_level(word, &vbmi).usable;
 }
 
 static void identify(struct ct_cpu *cpu)
@@ -164,6 +177,13 @@ void ct_cpu_detect(struct ct_cpu *cpu)
 void ct_cpu_detect(struct ct_cpu *cpu)
 {
     *cpu = (struct ct_cpu){.name = "unknown"};
+}
+#endif
+
+#if !defined(__x86_64__)
+bool ct_cpu_has_vbmi(void)
+{
+    return false;
 }
 #endif
 

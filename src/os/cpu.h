@@ -23,6 +23,9 @@ void ct_cpu_detect(struct ct_cpu *cpu);
 /* Whether the level of that name is usable; false for a name that this architecture does not know. */
 bool ct_cpu_usable(const struct ct_cpu *cpu, const char *level);
 
+/* Whether AVX-512's permutations of bytes (VBMI) are usable: no level, but a way to do what levels do. */
+bool ct_cpu_has_vbmi(void);
+
 /* Asks that this process may use AMX tiles, as Linux demands; once granted it stays so. False where that is
  * not known. */
 bool ct_cpu_allow_tiles(void);

@@ -86,6 +86,7 @@ static void agrees_with_the_kernel(void **state)
         if (all != cpu.level[i].usable)
             fail_msg("%s: usable is %d, the kernel says %d", cpu.level[i].name, cpu.level[i].usable, all);
     }
+    assert_int_equal(ct_cpu_has_vbmi(), strstr(line, " avx512vbmi ") != NULL);
 }
 
 static void agrees_on_the_model(void **state)
