@@ -112,8 +112,8 @@ def layers(q="Q4_0", k="Q4_0", v="Q4_0", o="Q4_0", gate="Q4_0", up="Q4_0", down=
     return {"attn_q": q, "attn_k": k, "attn_v": v, "attn_output": o, "ffn_gate": gate, "ffn_up": up, "ffn_down": down}
 
 
-# `types` names exceptions from `type` by the tensor's last name part. Every type but Q1_0 and Q2_0 is an embedding
-# or a head once, and the weight of a layer.
+# `types` names exceptions from `type` by the tensor's last name part. Every type but Q1_0 and Q2_0 is an
+# embedding or a head once, and the weight of a layer.
 GGUFS = {
     "gemma1-f32": dict(source="gemma1-f32", type="F32"),
     "gemma2-bf16": dict(source="gemma2-bf16", type="BF16"),
