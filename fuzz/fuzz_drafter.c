@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_drafter.c: any bytes as the model.safetensors of a small drafter: it is refused, or the ids of its
- * groups are a permutation and its embedding lies in their order, row by row. The length of the header is made
- * right first when the first byte is odd, so that mutations reach the JSON behind it. */
+ * groups are a permutation and its embedding lies in their order, row by row. The length of the header is
+ * made right first when the first byte is odd, so that mutations reach the JSON behind it. */
 #include <stdlib.h>
 
 #include "model/weights.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_drafter_files.c: tiny4's drafter as GGUF, in the dialects of llama.cpp and of ik_llama.cpp, with and
- * without its groups of ids: the same drafts; and drafters that suit no model, or contradict themselves, which
+ * without its groups of ids: the same drafts; and drafters that suit no model, or contradict themselves: they
  * are refused by name. */
 #include "file/file_build.h"
 
