@@ -214,7 +214,7 @@ typedef struct carat_model_info {
     const char *name;         /* from the file, or "" */
     int n_layer, hidden, ffn, n_head, n_kv_head, head_dim, n_vocab;
     int n_text_vocab, max_context; /* ids from here on are never generated; positions it was made for */
-    int sliding_window, n_local;   /* 0: none; layers that have it */
+    int sliding_window, n_local;   /* 0: none (of embedders: tokens on each side); layers that have it */
     double rope_base, rope_base_local, rope_factor, attention_scale, embedding_scale;
     double attention_cap, logit_cap, norm_eps; /* a cap of 0: none */
     uint64_t n_parameter;                      /* of the text model as stored, a tied head once */

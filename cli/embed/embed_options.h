@@ -6,9 +6,10 @@
 #include "options/options.h"
 
 struct embed_options {
-    const char *ids, *out;
+    const char *ids, *jsonl, *task, *title, *out;
     int dim; /* 0: all */
-    bool no_dense;
+    int rounds;
+    bool no_prompt, no_dense, truncate, similarity, stats;
 };
 
 #endif

@@ -120,7 +120,29 @@ int open_model(carat_model **model, const struct options *o, bool tokenizer_only
     return open_with(model, o, tokenizer_only, false);
 }
 
+/* Verbs that compute are for one kind of models: text, or vectors. */
+static int check_kind(const struct options *o, const carat_model *model)
+{
+    carat_model_info info = {.size = sizeof info};
+    const bool embeds = verb_belongs("embed", o->verb);
+
+    if (carat_model_get_info(model, &info, NULL) != CARAT_OK || (info.kind == CARAT_EMBEDDER) == embeds)
+        return DONE;
+    if (embeds)
+        return fail_as(
+            BAD_MODEL, CARAT_E_UNSUPPORTED,
+            "%s: a model of architecture %s generates text, expected an embedding model for embed: "
+            "carat run %s",
+            o->model, info.architecture, o->model);
+    return fail_as(
+        BAD_MODEL, CARAT_E_UNSUPPORTED,
+        "%s: a model of architecture %s gives vectors of texts, expected one that generates for %s: "
+        "carat embed %s",
+        o->model, info.architecture, o->verb->name, o->model);
+}
+
 int open_packed(carat_model **model, const struct options *o)
 {
-    return open_with(model, o, false, true);
+    TRY(open_with(model, o, false, true));
+    return check_kind(o, *model);
 }

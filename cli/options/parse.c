@@ -117,10 +117,10 @@ static int take_arguments(struct parse *p, const char **args, int n_args)
                     v->args);
     o->appends_stdin = o->model == NULL;
     if (!o->model)
-        o->model = args[0];
-    else
-        args[1] = args[0];
-    o->text = args[1];
+        o->model = *args++;
+    o->text = *args;
+    for (args += *args != NULL; *args; args++)
+        o->more.text[o->more.n++] = *args;
     return DONE;
 }
 
@@ -153,7 +153,7 @@ bool options_ask_for_help(const struct options *o)
 int options_parse(struct options *o, const struct verb *verb, int argc, char **argv)
 {
     struct parse p = {.o = o, .verb = verb, .argc = argc, .argv = argv};
-    const char *args[2] = {NULL, NULL};
+    const char *args[MOST_ARGS + 1] = {NULL}; /* NULL behind the last */
     int n_args = 0, code;
     bool only_args = false;
 
@@ -168,7 +168,7 @@ int options_parse(struct options *o, const struct verb *verb, int argc, char **a
                 return code;
         } else if (verb->words && !only_args && n_args == 0 && !o->word && is_choice(verb->words, word)) {
             o->word = word;
-        } else if (n_args + (o->model != NULL) == verb->max_args || n_args == 2) {
+        } else if (n_args + (o->model != NULL) == verb->max_args || n_args == MOST_ARGS) {
             return fail(USAGE, "%s: '%.80s' is one argument too many%s", verb->name, word,
                         verb->max_args == 2 ? " (a text of several words needs quotes)" : "");
         } else {

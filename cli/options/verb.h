@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "options/lists.h"
+#include "options/option.h"
 
 /* Which verbs need a tokenizer of the model that they open. */
 enum verb_tokenizer { NO_TOKENIZER, TOKENIZER, TOKENIZER_UNLESS_IDS };
@@ -29,12 +30,14 @@ enum verb_group {
 #define DRAFT_PROMPT   "64"
 #define DRAFT_ANSWER   "256"
 
+enum { MOST_ARGS = 2 + MOST_TEXTS };
+
 struct verb {
     const char *name;
     enum verb_group group;
     const char *brief; /* the summary for a terminal of 40 columns: at most 24 bytes */
     const char *args, *summary;
-    int min_args, max_args; /* arguments that are not options; -m counts as the first */
+    int min_args, max_args; /* arguments that are not options, at most MOST_ARGS; -m counts as the first */
     const char *needs;      /* what is missing when there are fewer; NULL: a model */
     const char *words;      /* those that may stand before the first argument, separated by |, or NULL */
     bool opens;             /* a model */

@@ -94,10 +94,22 @@ const struct verb verbs[] = {
      .examples = "carat render MODEL --messages messages.json\n"
                  "carat render tiny --messages messages.json --tools tools.json --ids\n"},
     {.name = "embed", .group = TO_ASK, .brief = "vectors of texts",
-     .args = "MODEL --ids IDS", .summary = "vectors of texts, by an embedding model",
-     .min_args = 1, .max_args = 1, .opens = true, .tokenizer = TOKENIZER_UNLESS_IDS,
-     .details = "",
-     .examples = "carat embed EMBEDDER --ids 2,5,9,1\n"},
+     .args = "MODEL [TEXT ...]", .summary = "vectors of texts, by an embedding model",
+     .min_args = 1, .max_args = MOST_ARGS, .opens = true, .tokenizer = TOKENIZER_UNLESS_IDS, .reads = "the text",
+     .details = "MODEL is EmbeddingGemma 1 or 2. Each TEXT gives one vector of length 1, a line each. Without "
+                "TEXT, --ids and --jsonl, standard input is one text. The nearer two texts are, the larger is "
+                "the scalar product of their vectors; --similarity prints it for all pairs.\n"
+                "What is looked for and what is looked through have sentences of their own: give documents "
+                "--task document, and a title if they have one; queries are the default. The other tasks are "
+                "for texts that are compared with their like.\n"
+                "Many texts go through the model together; each gets the bits that it gets alone. A line of "
+                "--jsonl that is wrong is named, gives null, and the others go on; the exit code is then 1.\n"
+                "With --json: dim, tokens (a number for each text), and vectors, or with --similarity "
+                "similarity; with --stats also stats. A GGUF file without its dense heads is refused, unless "
+                "--no-dense asks for what it has.\n",
+     .examples = "carat embed EMBEDDER --similarity \"red apples\" \"green pears\" \"old cars\"\n"
+                 "carat embed EMBEDDER --task document --title Kitchen <notes.txt\n"
+                 "carat embed EMBEDDER --ids 2,5,9,1 --dim 12 --json\n"},
     {.name = "bench", .group = TO_BEGIN, .brief = "measure speed",
      .args = "[timeline|lm-head] MODEL", .summary = "measure prompt and generation speed",
      .min_args = 1, .max_args = 1, .words = "timeline|lm-head", .opens = true,

@@ -8,6 +8,7 @@
 #include "model/phases.h"
 #include "model/sampling.h"
 #include "model/stored.h"
+#include "show/show_embedder.h"
 #include "show/show_memory.h"
 #include "show/show_options.h"
 #include "term/exit.h"
@@ -39,7 +40,9 @@ static void print_stored(const struct subject *s)
 /* Layers, and what those of some members have of their own. */
 static void print_layers(const carat_model_info *m)
 {
-    out_print("  %-18s%d, of them %d local (window %d)", "layers", m->n_layer, m->n_local, m->sliding_window);
+    out_print(m->kind == CARAT_EMBEDDER ? "  %-18s%d, of them %d local (%d tokens on each side)"
+                                        : "  %-18s%d, of them %d local (window %d)",
+              "layers", m->n_layer, m->n_local, m->sliding_window);
     if (m->n_kv_shared)
         out_print("; the last %d read keys and values of earlier ones", m->n_kv_shared);
     out_print("\n  %-18s%d hidden, %d ffn", "width", m->hidden, m->ffn);
@@ -237,6 +240,11 @@ static int print_json(const struct subject *s)
                   json_ids(stops, n_stop), "stop_texts", stop_texts_json(s, stops, n_stop), "memory",
                   show_memory_json(s->model, &s->engine, &s->plan, s->o));
 
+    if (all && s->info.kind == CARAT_EMBEDDER &&
+        json_object_set_new(all, "vectors", show_embedder_json(s->model)) != 0) {
+        json_decref(all);
+        all = NULL;
+    }
     if (all && s->o->show->tensors && json_object_set_new(all, "tensors", tensors_json(s)) != 0) {
         json_decref(all);
         all = NULL;
@@ -263,7 +271,10 @@ int verb_show(const struct options *o)
     } else if (code == DONE) {
         out_fold(20);
         print_config(&s);
-        print_sampling(&s);
+        if (s.info.kind == CARAT_EMBEDDER)
+            show_embedder(s.model);
+        else
+            print_sampling(&s);
         code = show_memory(s.model, &s.engine, &s.plan, o);
         out_fold(0); /* a table */
         if (code == DONE && o->show->tensors)

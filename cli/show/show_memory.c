@@ -134,6 +134,9 @@ int show_memory(const carat_model *model, const carat_engine_options *e, const c
     }
     out_print("computing\n  %-18s%d, %s kernels, up to %d tokens in one pass\n", "threads", p->threads,
               p->isa, p->chunk);
+    carat_model_info info = {.size = sizeof info};
+    if (carat_model_get_info(model, &info, NULL) == CARAT_OK && info.kind == CARAT_EMBEDDER)
+        return DONE; /* it has no head */
     out_print("  %-18s%s", "head", p->head);
     if (p->head_tiles)
         out_print(", %d of %d tiles of %d rows kept", p->head_kept, p->head_tiles, p->head_tile);

@@ -61,7 +61,7 @@ void ct_model_info(const carat_model *m, carat_model_info *info)
     info->n_expert = l->n_expert;
     info->n_expert_used = l->n_used;
     info->expert_ffn = l->expert_ffn;
-    info->sliding_window = info->n_local ? c->attn[CT_LOCAL].window : 0;
+    info->sliding_window = info->n_local ? c->attn[CT_LOCAL].window - c->embeds : 0;
     info->rope_base = c->attn[CT_GLOBAL].rope_base;
     info->rope_base_local = c->attn[CT_LOCAL].rope_base;
     info->rope_factor = c->attn[CT_GLOBAL].rope_factor;
@@ -77,7 +77,7 @@ void ct_model_info(const carat_model *m, carat_model_info *info)
         info->n_active -= unused * 3 * (uint64_t)c->hidden * (uint64_t)of->expert_ffn;
     }
     info->weight_bytes = m->weights.bytes;
-    info->tied = m->weights.tied;
+    info->tied = m->weights.tied && !c->embeds;
     info->multimodal = c->multimodal;
 }
 

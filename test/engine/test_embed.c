@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_embed.c: vectors of texts against the reference implementation, whole and cut, in exact arithmetic. */
+/* test_embed.c: vectors of texts against the reference implementation, whole and cut, in exact arithmetic; and
+ * against themselves: a text has the bits that it has alone, with whatever others, threads, kernels and
+ * chunks. What a call refuses, and what becomes of the others when one text fails. */
 #include "vector_util.h"
 
 #include <math.h>
@@ -117,10 +119,304 @@ static void own_embedders_agree_with_the_reference(void **state)
     check_folder(CT_TEST_DATA "/embed", "embed2");
 }
 
+/* ---- the same bits ---- */
+
+enum { TEXTS = 9 };
+static const int lengths[TEXTS] = {3, 20, 1, 6, 7, 13, 258, 14, 30}; /* 256: a block of keys */
+
+struct texts {
+    struct ids ids[TEXTS];
+    carat_embed_input input[TEXTS];
+    float *vector; /* [TEXTS][width] */
+    int width;
+};
+
+static struct texts make_texts(const carat_model *model)
+{
+    struct texts t = {.width = about(model).width};
+
+    t.vector = calloc(TEXTS * (size_t)t.width, sizeof *t.vector);
+    for (int i = 0; i < TEXTS; i++) {
+        t.ids[i] = scattered_ids(lengths[i], model_info(model).n_vocab, 7u + (uint32_t)i);
+        t.input[i] = (carat_embed_input){
+            .tokens = t.ids[i].id, .n = t.ids[i].n, .vector = t.vector + (size_t)i * (size_t)t.width};
+    }
+    return t;
+}
+
+static void free_texts(struct texts *t)
+{
+    for (int i = 0; i < TEXTS; i++)
+        free(t->ids[i].id);
+    free(t->vector);
+}
+
+/* All texts, n together in a call. */
+static void embed_texts(carat_engine *engine, struct texts *t, int n)
+{
+    memset(t->vector, 0, TEXTS * (size_t)t->width * sizeof *t->vector);
+    for (int i = 0; i < TEXTS; i += n)
+        OK(carat_embed(engine, &t->input[i], sizeof *t->input, TEXTS - i < n ? TEXTS - i : n, NULL, err));
+    for (int i = 0; i < TEXTS; i++)
+        assert_int_equal(t->input[i].status, CARAT_OK);
+}
+
+static carat_engine_options engine_for_texts(void)
+{
+    carat_engine_options o = small_engine();
+    o.context = 258;
+    return o;
+}
+
+static void check_bits(carat_model *model, const carat_engine_options *o, struct texts *t, const float *alone,
+                       const char *what)
+{
+    carat_engine *engine;
+
+    OK(carat_engine_create(&engine, model, o, err));
+    for (int n = 2; n <= TEXTS; n += 7) {
+        embed_texts(engine, t, n);
+        if (memcmp(t->vector, alone, TEXTS * (size_t)t->width * sizeof *alone) != 0)
+            fail_msg("%s, %d texts in a call: other bits than alone", what, n);
+    }
+    carat_engine_close(engine);
+}
+
+static void a_text_has_the_bits_that_it_has_alone(void **state)
+{
+    static const char *const models[] = {"models/embed1", "models/embed2", "gguf/embed1.gguf"};
+    static const char *const levels[] = {"ref", "avx2", "avxvnni", "avx512", "vnni", "amx"};
+    char path[PATH_SIZE];
+
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        carat_model *model;
+        carat_engine *engine;
+        carat_engine_options o = engine_for_texts();
+        OK(carat_model_open(&model, path_join(path, CT_TEST_DATA "/embed", models[m]), NULL, err));
+        struct texts t = make_texts(model);
+        const size_t bytes = TEXTS * (size_t)t.width * sizeof(float);
+        float *alone = malloc(bytes);
+        o.sessions = 1;
+        o.isa = "ref";
+        OK(carat_engine_create(&engine, model, &o, err));
+        embed_texts(engine, &t, 1);
+        memcpy(alone, t.vector, bytes);
+        carat_engine_close(engine);
+        o = engine_for_texts();
+        o.threads = 3;
+        for (o.sessions = 2; o.sessions <= 64; o.sessions *= 32)
+            for (o.chunk = 260; o.chunk <= 520; o.chunk += 260)
+                check_bits(model, &o, &t, alone, "threads and chunks");
+        o = engine_for_texts();
+        for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+            o.isa = levels[i];
+            if (has_isa(model, levels[i]))
+                check_bits(model, &o, &t, alone, levels[i]);
+        }
+        free(alone);
+        free_texts(&t);
+        carat_model_close(model);
+    }
+}
+
+/* ---- what goes wrong ---- */
+
+static carat_model *own_model(const char *name)
+{
+    char path[PATH_SIZE];
+    carat_model *model;
+
+    OK(carat_model_open(&model, path_join(path, CT_TEST_DATA "/embed", name), NULL, err));
+    return model;
+}
+
+static void calls_are_checked(void **state)
+{
+    carat_model *model = own_model("models/embed1");
+    const int width = about(model).width;
+    carat_engine_options o = small_engine();
+    carat_embed_options e;
+    carat_engine *engine;
+    carat_session *session = NULL;
+    float vector[3][64];
+    int32_t ids[65] = {2, 5, 1}, outside[] = {2, 1024, 1};
+    carat_embed_input input[] = {{.tokens = ids, .n = 3, .vector = vector[0]}};
+
+    (void)state;
+    assert_true(width <= 64);
+    OK(carat_engine_create(&engine, model, &o, err));
+    assert_int_equal(carat_engine_context(engine), 64);
+    FAILS(CARAT_E_ARGUMENT, carat_session_create(&session, engine, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_embed(NULL, input, sizeof *input, 1, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_embed(engine, NULL, sizeof *input, 1, NULL, err));
+    FAILS(CARAT_E_ARGUMENT, carat_embed(engine, input, sizeof *input, 0, NULL, err));
+    carat_embed_options_default(&e);
+    e.dim = width + 1;
+    FAILS(CARAT_E_ARGUMENT, carat_embed(engine, input, sizeof *input, 1, &e, err));
+    input[0].n = 0;
+    FAILS_WITH(carat_embed(engine, input, sizeof *input, 1, NULL, err), CARAT_E_ARGUMENT, "no tokens");
+    input[0] = (carat_embed_input){.tokens = outside, .n = 3, .vector = vector[0]};
+    FAILS_WITH(carat_embed(engine, input, sizeof *input, 1, NULL, err), CARAT_E_ARGUMENT,
+               "id 1024 at index 1");
+    input[0] = (carat_embed_input){.tokens = ids, .n = 65, .vector = vector[0]};
+    FAILS_WITH(carat_embed(engine, input, sizeof *input, 1, NULL, err), CARAT_E_CONTEXT,
+               "65 tokens, expected at most 64");
+    input[0] = (carat_embed_input){.tokens = ids, .n = 3};
+    FAILS_WITH(carat_embed(engine, input, sizeof *input, 1, NULL, err), CARAT_E_ARGUMENT, "no place");
+    carat_engine_close(engine);
+    carat_model_close(model);
+}
+
+/* Of three texts the one in the middle is too long; the others have what they have without it. */
+static void the_others_go_on(void **state)
+{
+    carat_model *model = own_model("models/embed2");
+    carat_engine_options o = small_engine();
+    carat_engine *engine;
+    float vector[4][64];
+    int32_t ids[65] = {2, 5, 1}, other[] = {2, 9, 9, 1};
+    carat_embed_input input[] = {{.tokens = ids, .n = 3, .vector = vector[0]},
+                                 {.tokens = ids, .n = 65, .vector = vector[1]},
+                                 {.tokens = other, .n = 4, .vector = vector[2]},
+                                 {.tokens = other, .n = 4, .vector = vector[3]}};
+
+    (void)state;
+    assert_int_equal(about(model).width, 64);
+    OK(carat_engine_create(&engine, model, &o, err));
+    FAILS_WITH(carat_embed(engine, input, sizeof *input, 3, NULL, err), CARAT_E_CONTEXT,
+               "text 1 has 65 tokens");
+    assert_int_equal(input[0].status, CARAT_OK);
+    assert_int_equal(input[1].status, CARAT_E_CONTEXT);
+    assert_int_equal(input[2].status, CARAT_OK);
+    OK(carat_embed(engine, &input[3], sizeof *input, 1, NULL, err));
+    assert_memory_equal(vector[2], vector[3], sizeof vector[2]);
+    carat_engine_close(engine);
+    carat_model_close(model);
+}
+
+static void a_call_can_be_stopped(void **state)
+{
+    carat_model *model = own_model("models/embed1");
+    carat_engine_options o = small_engine();
+    carat_embed_options e;
+    carat_engine *engine;
+    float vector[2][64];
+    int32_t ids[60] = {2, 5, 1};
+    carat_embed_input input[] = {{.tokens = ids, .n = 60, .vector = vector[0]},
+                                 {.tokens = ids, .n = 60, .vector = vector[1]}};
+    int asked = 0;
+
+    (void)state;
+    o.chunk = 64; /* a pass for each */
+    OK(carat_engine_create(&engine, model, &o, err));
+    carat_embed_options_default(&e);
+    e.progress = stop_at_once;
+    e.user = &asked;
+    FAILS_WITH(carat_embed(engine, input, sizeof *input, 2, &e, err), CARAT_E_CANCELLED, "60 of 120 tokens");
+    assert_int_equal(asked, 1);
+    assert_int_equal(input[0].status, CARAT_OK);
+    assert_int_equal(input[1].status, CARAT_E_CANCELLED);
+    e.progress = NULL;
+    e.watch = stop_at_once;
+    FAILS_WITH(carat_embed(engine, input, sizeof *input, 2, &e, err), CARAT_E_CANCELLED, "0 of 120 tokens");
+    assert_int_equal(input[0].status, CARAT_E_CANCELLED);
+    OK(carat_embed(engine, input, sizeof *input, 2, NULL, err));
+    assert_memory_equal(vector[0], vector[1], (size_t)about(model).width * sizeof(float));
+    carat_engine_close(engine);
+    carat_model_close(model);
+}
+
+/* A directory in memory, with token 5's row of the embedding NaN. */
+static const char *const files[] = {
+    "config.json",         "model.safetensors",         "modules.json",        "1_Pooling/config.json",
+    "2_Dense/config.json", "2_Dense/model.safetensors", "3_Dense/config.json", "3_Dense/model.safetensors"};
+enum { FILES = sizeof files / sizeof *files };
+
+/* Where the values of the embedding begin in the bytes of a safetensors file. */
+static size_t embedding_at(const uint8_t *file)
+{
+    uint64_t header;
+    memcpy(&header, file, sizeof header);
+    char *text = calloc(1, (size_t)header + 1);
+    memcpy(text, file + sizeof header, (size_t)header);
+    const char *entry = strstr(text, "\"embed_tokens.weight\""),
+               *offsets = entry ? strstr(entry, "offsets\":[") : NULL;
+    assert_non_null(offsets);
+    const size_t at = sizeof header + (size_t)header + strtoul(offsets + strlen("offsets\":["), NULL, 10);
+    free(text);
+    return at;
+}
+
+static void a_vector_that_is_not_finite_is_refused(void **state)
+{
+    carat_buffer buffer[FILES];
+    char path[PATH_SIZE];
+    carat_model *model;
+    carat_engine *engine;
+    const carat_engine_options o = small_engine();
+    float vector[3][64];
+    int32_t ids[] = {2, 9, 1}, damaged[] = {2, 5, 1};
+    carat_embed_input input[] = {{.tokens = damaged, .n = 3, .vector = vector[0]},
+                                 {.tokens = ids, .n = 3, .vector = vector[1]},
+                                 {.tokens = ids, .n = 3, .vector = vector[2]}};
+
+    (void)state;
+    for (int i = 0; i < FILES; i++) {
+        buffer[i].name = files[i];
+        buffer[i].data =
+            read_whole(path_join(path, CT_TEST_DATA "/embed/models/embed1", files[i]), &buffer[i].size);
+    }
+    OK(carat_model_open_memory(&model, buffer, sizeof *buffer, FILES, NULL, err));
+    const int hidden = model_info(model).hidden;
+    uint8_t *weights = (uint8_t *)(uintptr_t)buffer[1].data;
+    const size_t at = embedding_at(weights);
+    for (int i = 0; i < hidden; i++)
+        memcpy(weights + at + 2 * (size_t)(5 * hidden + i), "\xc0\x7f", 2);
+    OK(carat_engine_create(&engine, model, &o, err));
+    FAILS_WITH(carat_embed(engine, input, sizeof *input, 2, NULL, err), CARAT_E_NUMERIC,
+               "embed_tokens.weight");
+    assert_int_equal(input[0].status, CARAT_E_NUMERIC);
+    assert_int_equal(input[1].status, CARAT_OK);
+    OK(carat_embed(engine, &input[2], sizeof *input, 1, NULL, err));
+    assert_memory_equal(vector[1], vector[2], (size_t)about(model).width * sizeof(float));
+    carat_engine_close(engine);
+    carat_model_close(model);
+    for (int i = 0; i < FILES; i++)
+        free((void *)(uintptr_t)buffer[i].data);
+}
+
+static void a_generator_gives_no_vectors(void **state)
+{
+    char path[PATH_SIZE];
+    carat_model *model;
+    carat_engine *engine;
+    carat_engine_options o = small_engine();
+    carat_embedder e;
+    float vector[1];
+    int32_t id = 2;
+    carat_embed_input input = {.tokens = &id, .n = 1, .vector = vector};
+
+    (void)state;
+    OK(carat_model_open(&model, path_join(path, own_vectors(), "models/gemma3-bf16"), NULL, err));
+    carat_embedder_default(&e);
+    FAILS(CARAT_E_UNSUPPORTED, carat_get_embedder(model, &e, err));
+    OK(carat_engine_create(&engine, model, &o, err));
+    FAILS(CARAT_E_UNSUPPORTED, carat_embed(engine, &input, sizeof input, 1, NULL, err));
+    carat_engine_close(engine);
+    carat_model_close(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_embedders_agree_with_the_reference),
+        cmocka_unit_test(a_text_has_the_bits_that_it_has_alone),
+        cmocka_unit_test(calls_are_checked),
+        cmocka_unit_test(the_others_go_on),
+        cmocka_unit_test(a_call_can_be_stopped),
+        cmocka_unit_test(a_vector_that_is_not_finite_is_refused),
+        cmocka_unit_test(a_generator_gives_no_vectors),
         cmocka_unit_test(shared_embedders_agree_with_the_reference),
     };
     return cmocka_run_group_tests_name("engine: vectors of texts", tests, NULL, NULL);

@@ -94,7 +94,7 @@ static void verbs_are_listed(void **state)
         if (i == n)
             fail_msg("%s is not in lists.h", v->name);
         assert_true(strlen(v->brief) <= 24);
-        assert_true(v->min_args <= v->max_args && v->max_args <= 2);
+        assert_true(v->min_args <= v->max_args && v->max_args <= MOST_ARGS);
         assert_true(!*v->details || v->details[strlen(v->details) - 1] == '\n');
         assert_true(*v->examples && v->examples[strlen(v->examples) - 1] == '\n');
     }
