@@ -111,7 +111,7 @@ static bool string_member(const json_t *line, const char *key, const char **valu
     return !v || json_is_null(v) || (*value && strlen(*value) == json_string_length(v));
 }
 
-static int add_line(struct source *s, const json_t *line)
+static int add_json_line(struct source *s, const json_t *line)
 {
     const json_t *text = json_object_get(line, "text");
     const char *task, *title;
@@ -148,7 +148,7 @@ static int read_lines(struct source *s)
         s->line = lines.number;
         snprintf(s->where, sizeof s->where, "%.200s: line %ld: ", lines.name, lines.number);
         if (line) {
-            code = add_line(s, line);
+            code = add_json_line(s, line);
         } else if (wrong != USAGE) {
             code = wrong;
         } else if ((code = begin_text(s)) == DONE) { /* it was named */

@@ -68,7 +68,7 @@ static json_t *stats_json(const struct embed_result *r)
                      json_number((double)r->tokens / r->seconds));
 }
 
-static int print_json(const struct embed_result *r)
+static int print_all_json(const struct embed_result *r)
 {
     const bool near = r->o->embed->similarity;
     json_t *all =
@@ -128,7 +128,7 @@ int embed_print(const struct embed_result *r)
              (double)r->tokens / r->seconds);
     if (e->out)
         TRY(write_npy(r));
-    return r->o->json      ? print_json(r)
+    return r->o->json      ? print_all_json(r)
            : e->similarity ? print_similarities(r)
            : e->out        ? DONE
            : e->jsonl      ? print_lines_json(r)

@@ -16,7 +16,7 @@ static const struct option rows[] = {
      "the title of a document", 0, 0},
     {ABOUT_INPUT + 58, {"--no-prompt"}, FLAG, AT(no_prompt), "embed", NULL, NULL,
      "leave out that sentence", 0, 0},
-    {ABOUT_INPUT + 170, {"--truncate"}, FLAG, AT(truncate), "embed", NULL, NULL,
+    {ABOUT_INPUT + 172, {"--truncate"}, FLAG, AT(truncate), "embed", NULL, NULL,
      "cut longer texts to the tokens that the model was made for, instead of refusing them", 0, 0},
     {ABOUT_INPUT + 205, {"--jsonl"}, READS, AT(jsonl), "embed", "FILE", NULL,
      "read a text a line, {\"text\": ...} with \"task\" and \"title\" of its own, or {\"ids\": ...}; print one "
@@ -29,7 +29,7 @@ static const struct option rows[] = {
      "print how near each text is to each, from -1 to 1, instead of vectors", 0, 0},
     {ABOUT_MEASURING + 75, {"--rounds"}, INT, AT(rounds), "embed", "N", "1",
      "make the vectors N times, for --stats, which tells the fastest (default {default})", 1, 1000},
-    {ABOUT_MEASURING + 85, {"--stats"}, FLAG, AT(stats), "embed", NULL, NULL,
+    {ABOUT_MEASURING + 87, {"--stats"}, FLAG, AT(stats), "embed", NULL, NULL,
      "say how long it took", 0, 0},
     {ABOUT_COMPUTING + 205, {"--no-dense"}, FLAG, AT(no_dense), "embed", NULL, NULL,
      "the mean at length 1, without the matrices behind it", 0, 0},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_embed.c: vectors of texts against the reference implementation, whole and cut, in exact arithmetic; and
- * against themselves: a text has the bits that it has alone, with whatever others, threads, kernels and
+/* test_embed.c: vectors of texts against the reference implementation, whole and cut, in exact arithmetic;
+ * and against themselves: a text has the bits that it has alone, with whatever others, threads, kernels and
  * chunks. What a call refuses, and what becomes of the others when one text fails. */
 #include "vector_util.h"
 
