@@ -14,6 +14,7 @@
 #include "bench/fields.h"
 #include "io/save.h"
 #include "model/engine.h"
+#include "model/model.h"
 #include "options/table.h"
 #include "prompt/prompt.h"
 #include "term/interrupt.h"
@@ -306,7 +307,7 @@ int verb_bench(const struct options *o)
 {
     if (o->word)
         return strcmp(o->word, "timeline") == 0 ? bench_timeline(o) : bench_head(o);
-    if (o->bench->draft_right >= 0)
+    if (o->bench->draft_right >= 0 || o->open->drafter)
         return bench_draft(o);
     return o->bench->prompt ? bench_whole(o) : bench_tests(o);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_draft.c: `carat bench --draft-right A`: generations whose drafts are right with probability A, beside
- * the same generations without drafts and a loop of steps and draws that the library does not see. All of
- * them give the same ids, and say so if not. What drafts of real text are like is not measured here. */
+ * the same generations without drafts and a loop of steps and draws that the library does not see; and `carat
+ * bench -md DRAFTER`: with those of a drafter, or of both. All of them give the same ids, and say so if not.
+ * What drafts of real text are like is not measured here. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,19 +52,32 @@ struct drafting {
     struct spread ts[N_WAY];
     carat_generation_info last;                /* of the first sequence, in its last run with drafts */
     long passes, drafted, accepted, gained_us; /* of all runs with drafts */
+    long of_drafter, right_of_drafter;         /* of those drafted, accepted */
     struct progress bar;
     bool json;
 };
 
+/* Do drafts come from a list of the right ids? */
+static bool is_scripted(const struct options *o)
+{
+    return o->bench->draft_right >= 0;
+}
+
 static int check_drafting(const struct options *o)
 {
-    const struct bench_refusal own[] = {{"-d", given(o, &o->bench->n_depth)},
-                                        {"--lookup off", strcmp(o->lookup->lookup, "off") == 0},
-                                        {"--draft-max 0", o->lookup->draft_max == 0},
-                                        {NULL, false}};
+    const struct bench_refusal own[] = {
+        {"-d", given(o, &o->bench->n_depth)},
+        {"--lookup off", !o->open->drafter && strcmp(o->lookup->lookup, "off") == 0},
+        {"--spec-type none", o->lookup->spec_type && strcmp(o->lookup->spec_type, "none") == 0},
+        {"--draft-max 0", o->lookup->draft_max == 0},
+        {NULL, false}};
 
-    TRY(bench_check_alone(o, own, "bench", "--draft-right times generations and takes no",
-                          "--draft-right gives"));
+    if (is_scripted(o))
+        TRY(bench_check_alone(o, own, "bench", "--draft-right times generations and takes no",
+                              "--draft-right gives"));
+    else
+        TRY(bench_check_alone(o, own, "bench", "--model-draft times generations and takes no",
+                              "--model-draft gives"));
     return check_lookup(o);
 }
 
@@ -218,10 +232,10 @@ static int open_generation(struct drafting *d, struct stream *s, bool drafts)
     options.stop_ids = &none;
     options.on_token = take_id;
     options.user = s;
-    options.lookup = CARAT_LOOKUP_OFF;
+    options.lookup = options.drafter = CARAT_LOOKUP_OFF;
     if (drafts) {
         lookup_options(&options, d->o);
-        options.propose = propose_known;
+        options.propose = is_scripted(d->o) ? propose_known : NULL;
     }
     return carat_generation_create(&s->generation, s->session, &options, &err) == CARAT_OK
                ? DONE
@@ -267,6 +281,8 @@ static int note_drafts(struct drafting *d)
         d->passes += d->last.passes;
         d->drafted += d->last.drafted;
         d->accepted += d->last.accepted;
+        d->of_drafter += d->last.use[CARAT_FROM_DRAFTER].drafted;
+        d->right_of_drafter += d->last.use[CARAT_FROM_DRAFTER].accepted;
         d->gained_us += lround(d->last.gained_ms * 1e3);
     }
     return DONE;
@@ -334,9 +350,13 @@ static void print_drafting(const struct drafting *d)
     static const char *const titles[] = {"what", "tok/s:", "from:", "to:", "x plain:", NULL};
     static struct table table; /* too large for a small stack */
 
-    out_print("%s: %d generations of %d tokens behind %d, drafts right with probability %g; %d runs\n",
-              model_name(d->o->model), d->parallel, d->n_answer, d->n_prompt, d->o->bench->draft_right,
-              d->runs);
+    out_print("%s: %d generations of %d tokens behind %d", model_name(d->o->model), d->parallel, d->n_answer,
+              d->n_prompt);
+    if (is_scripted(d->o))
+        out_print(", drafts right with probability %g", d->o->bench->draft_right);
+    if (d->o->open->drafter)
+        out_print(", drafter %s", model_name(d->o->open->drafter));
+    out_print("; %d runs\n", d->runs);
     out_print("%s, %s, %d threads, %s cache, carat %s\n\n", d->host.cpu, d->plan.isa, d->plan.threads,
               d->plan.kv, carat_version());
     table_begin(&table, titles);
@@ -350,8 +370,11 @@ static void print_drafting(const struct drafting *d)
     table_print(&table);
     out_print("\n%ld passes, %ld ids drafted, %ld right; by the account %.1f ms gained\n", d->passes,
               d->drafted, d->accepted, (double)d->gained_us / 1e3);
+    if (d->o->open->drafter)
+        out_print("of the drafter %ld ids, %ld right\n", d->of_drafter, d->right_of_drafter);
     for (int i = 0; i < d->last.switched && i < CARAT_MOST_SWITCHES; i++)
-        out_print("after %d ids: drafting %s, %s\n", d->last.switches[i].given,
+        out_print("after %d ids: drafting %s%s, %s\n", d->last.switches[i].given,
+                  d->last.switched_source[i] == CARAT_FROM_DRAFTER ? "by the drafter " : "",
                   d->last.switches[i].on ? "on" : "off", d->last.switches[i].reason);
 }
 
@@ -372,14 +395,17 @@ static int drafting_json(const struct drafting *d)
 
     for (int way = 0; way < N_WAY; way++)
         json_object_set_new(all, ways[way].field, way_json(d, way));
-    return out_json(
-        json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:i, s:i, s:i, s:i, s:f, s:I, s:I, s:I, s:f, s:i, s:o}",
-                  "model_filename", model_name(d->o->model), "version", carat_version(), "cpu_info",
-                  d->host.cpu, "isa", d->plan.isa, "n_threads", d->plan.threads, "kv", d->plan.kv, "n_prompt",
-                  d->n_prompt, "n_gen", d->n_answer, "n_parallel", d->parallel, "repetitions", d->runs,
-                  "draft_right", d->o->bench->draft_right, "passes", (json_int_t)d->passes, "drafted",
-                  (json_int_t)d->drafted, "accepted", (json_int_t)d->accepted, "gained_ms",
-                  (double)d->gained_us / 1e3, "switched", d->last.switched, "ways", all));
+    return out_json(json_pack(
+        "{s:s, s:s, s:s, s:s, s:i, s:s, s:i, s:i, s:i, s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:i, "
+        "s:o}",
+        "model_filename", model_name(d->o->model), "version", carat_version(), "cpu_info", d->host.cpu, "isa",
+        d->plan.isa, "n_threads", d->plan.threads, "kv", d->plan.kv, "n_prompt", d->n_prompt, "n_gen",
+        d->n_answer, "n_parallel", d->parallel, "repetitions", d->runs, "draft_right",
+        is_scripted(d->o) ? json_real(d->o->bench->draft_right) : json_null(), "passes",
+        (json_int_t)d->passes, "drafted", (json_int_t)d->drafted, "accepted", (json_int_t)d->accepted,
+        "drafted_by_drafter", (json_int_t)d->of_drafter, "accepted_of_drafter",
+        (json_int_t)d->right_of_drafter, "gained_ms", (double)d->gained_us / 1e3, "switched",
+        d->last.switched, "ways", all));
 }
 
 int bench_draft(const struct options *o)

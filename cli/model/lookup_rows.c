@@ -18,7 +18,7 @@ static const struct option rows[] = {
      "the most ids guessed at once; 0 is none (default {default}, the most that a pass checks)", 0, INT_MAX},
     {ABOUT_GENERATION + 320, {"--draft-min", "--draft-n-min", "--spec-draft-n-min"}, INT, AT(draft_min), "/ " DRAWS " bench", "N", "1",
      "the fewest ids worth guessing (default {default})", 0, INT_MAX},
-    {ABOUT_GENERATION + 330, {"--spec-type"}, CHOICE, AT(spec_type), "/ " DRAWS, "none|draft-simple|draft-mtp|ngram-simple|ngram-map-k|ngram-map-k4v|ngram-mod|ngram-cache", NULL,
+    {ABOUT_GENERATION + 330, {"--spec-type"}, CHOICE, AT(spec_type), "/ " DRAWS " bench", "none|draft-simple|draft-mtp|ngram-simple|ngram-map-k|ngram-map-k4v|ngram-mod|ngram-cache", NULL,
      "llama.cpp's option: none guesses nothing, those of ngram are --lookup on, those of draft are "
      "--model-draft whether it pays or not", 0, 0},
 };

@@ -86,3 +86,9 @@ refuse 4 run "$tiny4-assistant" --ids 2,5
 err_has 'open the model that it drafts for, and this as its drafter'
 refuse 4 run tiny Hi -md "$tiny4-assistant"
 err_has "tiny4-assistant: the drafter "
+expect 0 bench "$tiny4" -md "$tiny4-assistant" -n 16 -r 2 -t 1 --spec-type draft-mtp --json
+out_has '"draft_right":null,'
+out_has '"drafted_by_drafter":[1-9]'
+expect 0 bench "$tiny4" -md "$tiny4-assistant" --draft-right 0.5 -n 16 -r 2 -t 1
+out_has 'right with probability 0.5, drafter tiny4-assistant; 2 runs'
+refuse 2 bench "$tiny4" -md "$tiny4-assistant" -d 4
