@@ -11,13 +11,14 @@ bool ct_draft_exists(const carat_engine *e)
 
 /* ---- a drafter that reads K and V of the session ---- */
 
-/* The model's state behind the last token that is held; NULL: it is not there, or local layers lack what a
- * step would read. */
+/* The model's state behind the last token that is held; NULL: it is not there. Where it is, a pass has ended
+ * with that token, so that local layers have what a step reads. */
 static const float *state_of(const carat_session *s)
 {
     const carat_engine *e = s->engine;
-    const bool has = s->n > 0 && s->outcome >= 0 && e->outcome[s->outcome].has_hidden &&
-                     ct_kv_ready(&e->cache, s->slot) == s->n;
+    const bool has = s->n > 0 && s->outcome >= 0 && e->outcome[s->outcome].has_hidden;
+
+    assert(!has || ct_kv_ready(&e->cache, s->slot) == s->n);
     return has ? ct_outcome_hidden(e, s->outcome) : NULL;
 }
 

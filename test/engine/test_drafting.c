@@ -325,6 +325,35 @@ static void drafts_begin_again(void **unused)
     rig_close(&r);
 }
 
+/* A step sees one position more of local layers than the model's next pass: it is still there where that
+ * position is the last of a block, and another session has taken what was given back. */
+static void the_window_of_a_step_is_kept(void **unused)
+{
+    (void)unused;
+    enum { WINDOW = 64, HELD = CT_KEY_BLOCK + WINDOW };
+    carat_engine_options o = engine_of(2);
+    o.context = 1024;
+    o.chunk = HELD;
+    o.exact = 1;
+    struct ids ids = scattered_ids(HELD + 1, model_info(model).n_text_vocab, 9);
+    int32_t draft[2][CARAT_MOST_DRAFT];
+    float best[2];
+    for (int way = 0; way < 2; way++) {
+        struct rig r = rig_open(model, &o);
+        const int first = way ? HELD : HELD - 1;
+        OK(carat_sync(r.session[0], ids.id, first, NULL, err));
+        if (first < HELD)
+            OK(carat_append(r.session[0], ids.id + first, 1, err));
+        OK(carat_sync(r.session[1], ids.id + 1, HELD, NULL, err));
+        assert_int_equal(ct_draft_propose(r.session[0], ids.id, HELD + 1, draft[way], 4), 4);
+        best[way] = r.engine->drafter.scores.value[0];
+        rig_close(&r);
+    }
+    assert_memory_equal(draft[0], draft[1], 4 * sizeof draft[0][0]);
+    assert_memory_equal(&best[0], &best[1], sizeof best[0]);
+    free(ids.id);
+}
+
 /* A model that drafts with K and V of its own: here the same one, which is always right when it is greedy. */
 static void a_smaller_model_drafts(void **unused)
 {
@@ -360,6 +389,11 @@ static void a_smaller_model_drafts(void **unused)
     const struct way w = way_of(0);
     struct answer plain, with = {.n = 0};
     carat_session *fork = NULL;
+    int32_t draft[CARAT_MOST_DRAFT];
+    OK(carat_sync(r.session[1], t.prompt.id, t.prompt.n - 1, NULL, err));
+    assert_true(ct_draft_lag(r.session[1], t.prompt.n) > 0); /* it has yet to read the prompt */
+    assert_int_equal(ct_draft_propose(r.session[1], t.prompt.id, t.prompt.n, draft, 1), 1);
+    assert_true(ct_draft_lag(r.session[1], t.prompt.n) == 0);
     make(&r, &t, &w, CARAT_LOOKUP_OFF, &plain);
     carat_session_close(r.session[1]);
     OK(carat_fork(r.session[0], t.prompt.n, &fork, err));
@@ -384,6 +418,7 @@ int main(void)
         cmocka_unit_test(sessions_stay),
         cmocka_unit_test(neighbours_stay),
         cmocka_unit_test(drafts_begin_again),
+        cmocka_unit_test(the_window_of_a_step_is_kept),
         cmocka_unit_test(a_smaller_model_drafts),
     };
     return cmocka_run_group_tests_name("engine: drafting", tests, prepare, clean_up);
