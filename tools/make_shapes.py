@@ -3,6 +3,7 @@
 """Writes a GGUF of a published member in its true shape with random weights: for measuring speed and memory.
 
     python3 tools/make_shapes.py e2b OUT.gguf               # Gemma 4: e2b e4b 12b 26b 31b; Gemma 3n: 3n-e2b 3n-e4b
+    python3 tools/make_shapes.py embed1 OUT.gguf            # EmbeddingGemma 300M, in Q8_0
     python3 tools/make_shapes.py 26b OUT.gguf --layers 6    # its first layers only
 
 Needs PyPI numpy and gguf.  Types are those of published Q4_0 files: matrices are Q4_0, the embedding Q8_0, what llama.cpp
@@ -41,6 +42,8 @@ class Shape:
     padding: int = 0                               # rows of zeros behind the table of inputs
     sparse: int = 0                                # layers, the first ones
     laurel: int = 0
+    dense: int = 0                                 # what the first matrix behind the mean of an embedder makes
+    matrix: str = "Q4_0"
 
 
 E_SHAPE = dict(ple=256, window=512, context=131072)
@@ -54,6 +57,8 @@ SHAPES = {
     "31b": Shape(60, 5376, 21504, 32, (16, 4), 6, v_is_k=True),
     "3n-e2b": Shape(layers=30, ffn=8192, **THREE_N),
     "3n-e4b": Shape(layers=35, ffn=16384, **THREE_N),
+    "embed1": Shape(24, 768, 1152, 3, (1, 1), 6, window=512, context=2048, arch="gemma-embedding", head=(256, 256), turning=-1,
+                    dense=3072, matrix="Q8_0"),
 }
 CUTOFF = 1.6448535919189453                        # standard deviations above the mean: 0.95 are below
 STREAMS = 4
@@ -67,6 +72,8 @@ MODEL = [  # name, type, dimensions, the models that have it
     ("altup_unembd_proj", "BF16", "others hidden hidden", "laurel"),
     ("output_norm", "ones", "hidden", "all"),
     ("rope_freqs", "divisors", "pairs", "rope_freqs"),
+    ("dense_2", "Q8_0", "dense hidden", "dense"),
+    ("dense_3", "Q8_0", "hidden dense", "dense"),
 ]
 LAYER = [  # the same, for layers
     ("attn_norm", "ones", "hidden", "all"),
@@ -155,7 +162,7 @@ def tensors(s):
     dim = dict(vars(s), one=1, inputs=s.layers * s.ple, others=STREAMS - 1, streams=STREAMS, coefficients=STREAMS ** 2,
                pairs=s.head[1] // 2, gate_up=2 * s.expert_ffn)
     has = {"all": True, "ple": s.ple, "laurel": s.laurel, "experts": s.experts, "rope_freqs": s.turning >= 0,
-           "out_scale": not s.laurel}
+           "out_scale": s.arch == "gemma4", "dense": s.dense}
     for name, kind, dims, when in MODEL:
         if has[when]:
             yield f"{name}.weight", kind, [dim[d] for d in dims.split()]
@@ -166,6 +173,7 @@ def tensors(s):
         has["v"] = has["k"] and not (s.v_is_k and is_global(s, i))
         for name, kind, dims, when in LAYER:
             if has[when]:
+                kind = s.matrix if kind == "Q4_0" else kind
                 yield f"blk.{i}.{name}" + ".weight" * (not name.endswith(".scale")), kind, [dim[d] for d in dims.split()]
 
 
@@ -189,7 +197,12 @@ def describe(w, s):
     w.add_uint32(f"{key}embedding_length_per_layer_input", s.ple)
     w.add_rope_freq_base(1e6)
     w.add_float32(f"{key}rope.freq_base_swa", 1e4)
-    w.add_final_logit_softcapping(30.0)
+    if s.dense:
+        w.add_uint32(f"{key}pooling_type", 1)
+        for name, n in (("2_feat_in", s.hidden), ("2_feat_out", s.dense), ("3_feat_in", s.dense), ("3_feat_out", s.hidden)):
+            w.add_uint32(f"{key}dense_{name}", n)
+    else:
+        w.add_final_logit_softcapping(30.0)
     if s.experts:
         w.add_expert_count(s.experts)
         w.add_expert_used_count(s.used)

@@ -174,3 +174,16 @@ out_has '"vectors":{"width":36,"raw_width":36,"n_dense":2,"max_tokens":2048,"cut
 expect 0 verify E
 expect 0 show "$data/gguf/embed2.gguf"
 out_has '^  gives  *64 values for a text of up to 8192 tokens$'
+
+# ---- the example ----
+
+if python3 -c '' 2>/dev/null; then
+    mkdir notes bin
+    ln -s "$CARAT" bin/carat
+    echo 'The lights in the kitchen are on.' >notes/kitchen.txt
+    echo 'Apples are red, and pears are green.' >notes/fruit.txt
+    : >notes/empty.txt # it has no vector
+    PATH=$work/bin:$PATH python3 "$CARAT_SOURCE/examples/search.py" E notes 'What colour are apples?' >out 2>err
+    [ "$(wc -l <out)" = 2 ] || die 'not two notes'
+    out_has '^0\.[0-9]*  kitchen.txt$'
+fi
