@@ -171,22 +171,15 @@ static void split_out(uint8_t *s, const uint8_t *f)
     {                                                                                                        \
         .panel = { CT_LINES_##lines, 32, bytes }                                                             \
     }
-#define NUMBERS(bytes, ...)                                                                                  \
+#define NUMBERS(bytes)                                                                                       \
     {                                                                                                        \
-        .panel = {CT_LINES_NUMBERS, 256, bytes}, .moved = { __VA_ARGS__ }                                    \
+        .panel = { CT_LINES_NUMBERS, 256, bytes }                                                            \
     }
 /* A panel in lines of that kind: chunks of `scales` bytes and then k codes of so many bits. */
 #define BLOCKS(lines, k, scales, bits) {CT_LINES_##lines, k, scales + k / CT_GROUP * 64 * bits}, bits, scales
 
 struct factors {
     int n, at; /* how many, and where the first one lies in a stored block */
-};
-
-/* Bytes that lie in a panel as in a stored block: `unit` of them for a row, n times. */
-struct moved {
-    uint8_t at, stride; /* in the block: of the first, and from one to the next */
-    uint8_t unit, n;
-    uint16_t to, apart; /* in the chunk likewise, of row 0 */
 };
 
 static const struct packing {
@@ -199,8 +192,6 @@ static const struct packing {
     struct source source[2];
     factors_in *in;   /* of groups; NULL: bytes are stored as they are */
     factors_out *out; /* into zeros */
-    /* of types whose blocks are numbers of entries or digits, all that a block has: */
-    struct moved moved[6];
 } table[CT_TYPE_COUNT] = {
     [CT_F32] = PLAIN(32, 2048),
     [CT_F16] = PLAIN(16, 1024),
@@ -262,18 +253,14 @@ static const struct packing {
                    split_out},
     [CT_MXFP4] =
         {BLOCKS(PLANES, 128, 64, 4), {0}, {1, AT(mxfp4, e)}, {{HALVED, AT(mxfp4, q), 4, 0}}, NULL, NULL},
-    [CT_IQ2_XXS] = NUMBERS(1088, {0, 0, 2, 1, 0, 0}, {2, 8, 4, 8, 64, 128}, {6, 8, 4, 8, 128, 128}),
-    [CT_IQ2_XS] = NUMBERS(1216, {0, 0, 2, 1, 0, 0}, {2, 8, 4, 8, 64, 144}, {6, 8, 4, 8, 128, 144},
-                          {66, 1, 1, 8, 192, 144}),
-    [CT_IQ2_S] = NUMBERS(1344, {0, 0, 2, 1, 0, 0}, {2, 4, 4, 8, 64, 160}, {34, 4, 4, 8, 128, 160},
-                         {66, 1, 1, 8, 192, 160}, {74, 1, 1, 8, 208, 160}),
-    [CT_IQ3_XXS] = NUMBERS(1600, {0, 0, 2, 1, 0, 0}, {2, 8, 4, 8, 64, 192}, {6, 8, 4, 8, 128, 192},
-                           {66, 4, 4, 8, 192, 192}),
-    [CT_IQ3_S] = NUMBERS(1792, {0, 0, 2, 1, 0, 0}, {106, 1, 1, 4, 64, 16}, {2, 8, 4, 8, 128, 208},
-                         {6, 8, 4, 8, 192, 208}, {74, 4, 4, 8, 256, 208}, {66, 1, 1, 8, 320, 208}),
-    [CT_IQ1_S] = NUMBERS(832, {0, 0, 2, 1, 0, 0}, {2, 4, 4, 8, 64, 96}, {34, 2, 2, 8, 128, 96}),
-    [CT_IQ1_M] = NUMBERS(896, {48, 2, 2, 4, 0, 32}, {0, 4, 4, 8, 128, 96}, {32, 2, 2, 8, 192, 96}),
-    [CT_TQ1_0] = NUMBERS(896, {52, 0, 2, 1, 0, 0}, {0, 4, 4, 13, 64, 64}),
+    [CT_IQ2_XXS] = NUMBERS(1088),
+    [CT_IQ2_XS] = NUMBERS(1216),
+    [CT_IQ2_S] = NUMBERS(1344),
+    [CT_IQ3_XXS] = NUMBERS(1600),
+    [CT_IQ3_S] = NUMBERS(1792),
+    [CT_IQ1_S] = NUMBERS(832),
+    [CT_IQ1_M] = NUMBERS(896),
+    [CT_TQ1_0] = NUMBERS(896),
     [CT_TQ2_0] =
         {BLOCKS(PLANES, 256, 64, 2), {1, AT(tq2_0, d)}, {0}, {{SHARED, AT(tq2_0, q), 2, 0}}, NULL, NULL},
     [CT_Q1_0] = {BLOCKS(PLANES, 128, 32, 1), {1, AT(q1_0, d)}, {0}, {{ROW, AT(q1_0, q), 1, 0}}, NULL, NULL},
@@ -281,6 +268,41 @@ static const struct packing {
     [CT_NVFP4] =
         {BLOCKS(PLANES, 64, 64, 4), {0}, {2, AT(nvfp4, d)}, {{QUARTERED, AT(nvfp4, q), 4, 0}}, NULL, NULL},
     [CT_I8] = {BLOCKS(PLANES, 128, 64, 8), {2, AT(i8, scale)}, {0}, {{BYTES, AT(i8, q), 8, 0}}, NULL, NULL},
+};
+
+/* Bytes that lie in a panel as in a stored block: `unit` of them for a row, n times. */
+struct moved {
+    uint8_t at, stride; /* in the block: of the first, and from one to the next */
+    uint8_t unit, n;
+    uint16_t to, apart; /* in the chunk likewise, of row 0 */
+};
+
+/* Of types whose blocks are numbers of entries or digits, all that a block has. */
+enum { MOST_MOVED = 6 };
+static const struct moved moved[CT_TYPE_COUNT][MOST_MOVED] = {
+    [CT_IQ2_XXS] = {{0, 0, 2, 1, 0, 0}, {2, 8, 4, 8, 64, 128}, {6, 8, 4, 8, 128, 128}},
+    [CT_IQ2_XS] = {{0, 0, 2, 1, 0, 0},
+                   {2, 8, 4, 8, 64, 144},
+                   {6, 8, 4, 8, 128, 144},
+                   {66, 1, 1, 8, 192, 144}},
+    [CT_IQ2_S] = {{0, 0, 2, 1, 0, 0},
+                  {2, 4, 4, 8, 64, 160},
+                  {34, 4, 4, 8, 128, 160},
+                  {66, 1, 1, 8, 192, 160},
+                  {74, 1, 1, 8, 208, 160}},
+    [CT_IQ3_XXS] = {{0, 0, 2, 1, 0, 0},
+                    {2, 8, 4, 8, 64, 192},
+                    {6, 8, 4, 8, 128, 192},
+                    {66, 4, 4, 8, 192, 192}},
+    [CT_IQ3_S] = {{0, 0, 2, 1, 0, 0},
+                  {106, 1, 1, 4, 64, 16},
+                  {2, 8, 4, 8, 128, 208},
+                  {6, 8, 4, 8, 192, 208},
+                  {74, 4, 4, 8, 256, 208},
+                  {66, 1, 1, 8, 320, 208}},
+    [CT_IQ1_S] = {{0, 0, 2, 1, 0, 0}, {2, 4, 4, 8, 64, 96}, {34, 2, 2, 8, 128, 96}},
+    [CT_IQ1_M] = {{48, 2, 2, 4, 0, 32}, {0, 4, 4, 8, 128, 96}, {32, 2, 2, 8, 192, 96}},
+    [CT_TQ1_0] = {{52, 0, 2, 1, 0, 0}, {0, 4, 4, 13, 64, 64}},
 };
 
 const struct ct_panel *ct_panel_of(enum ct_type type)
@@ -422,7 +444,7 @@ INLINE void move_numbers(uint8_t *panel, enum ct_type type, uint8_t *row, int r,
     const int bytes = ct_type_info(type)->bytes;
 
     for (int k = 0; k < cols; k += t->panel.k, row += bytes, panel += t->panel.bytes)
-        for (const struct moved *m = t->moved; m < t->moved + CT_COUNT(t->moved) && m->n; m++)
+        for (const struct moved *m = moved[type]; m < moved[type] + MOST_MOVED && m->n; m++)
             for (int i = 0; i < m->n; i++)
                 move_bytes(panel + m->to + i * m->apart + r * m->unit, row + m->at + i * m->stride,
                            (size_t)m->unit, pack);
