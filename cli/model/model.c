@@ -124,7 +124,7 @@ int open_model(carat_model **model, const struct options *o, bool tokenizer_only
 static int check_kind(const struct options *o, const carat_model *model)
 {
     carat_model_info info = {.size = sizeof info};
-    const bool embeds = verb_belongs("embed", o->verb);
+    const bool embeds = o->verb->embeds;
 
     if (carat_model_get_info(model, &info, NULL) != CARAT_OK || (info.kind == CARAT_EMBEDDER) == embeds)
         return DONE;

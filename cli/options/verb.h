@@ -41,6 +41,7 @@ struct verb {
     const char *needs;      /* what is missing when there are fewer; NULL: a model */
     const char *words;      /* those that may stand before the first argument, separated by |, or NULL */
     bool opens;             /* a model */
+    bool embeds;            /* of those that give vectors; other verbs that compute take the others */
     enum verb_tokenizer tokenizer;
     const char *reads;   /* what standard input is where no option says otherwise, or NULL */
     const char *details; /* paragraphs for help and man page, each ended by a newline; may be "" */

@@ -95,8 +95,8 @@ const struct verb verbs[] = {
                  "carat render tiny --messages messages.json --tools tools.json --ids\n"},
     {.name = "embed", .group = TO_ASK, .brief = "vectors of texts",
      .args = "MODEL [TEXT ...]", .summary = "vectors of texts, by an embedding model",
-     .min_args = 1, .max_args = MOST_ARGS, .opens = true, .tokenizer = TOKENIZER_UNLESS_IDS,
-     .reads = "the text",
+     .min_args = 1, .max_args = MOST_ARGS, .opens = true, .embeds = true,
+     .tokenizer = TOKENIZER_UNLESS_IDS, .reads = "the text",
      .details = "MODEL is EmbeddingGemma 1 or 2. Each TEXT gives one vector of length 1, a line each. "
                 "Without TEXT, --ids and --jsonl, standard input is one text. The nearer two texts are, the "
                 "larger is the scalar product of their vectors; --similarity prints it for all pairs.\n"

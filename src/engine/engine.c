@@ -349,6 +349,9 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
         .isa = e->backend->isa,
     };
     const struct ct_weights weights = stored_weights(e);
+    if (e->config.embeds && o->head && o->head->strategy != CARAT_HEAD_DENSE)
+        return ct_fail(err, CARAT_E_ARGUMENT, "the head is to be %s, but an embedder has none: expected %s",
+                       ct_head_name(o->head->strategy), ct_head_name(CARAT_HEAD_DENSE));
     CT_TRY(ct_head_plan(&e->head, o->head, e->backend, &weights, model->file, e->exact, err));
     const struct ct_weight *head = weights.tied ? &weights.embed : &weights.head;
     struct planning planning = {e->backend, e->head.aside ? head : NULL, e->resident, err};

@@ -189,6 +189,10 @@ static carat_status layer_suits(const struct ct_config *d, int i, const struct c
 carat_status ct_drafter_suits(const struct ct_config *d, const struct ct_config *m, const char *path,
                               carat_error *err)
 {
+    if (d->embeds || m->embeds)
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s: %s gives vectors of texts, expected models that generate", path,
+                       d->embeds ? "the drafter" : "the model that it is to draft for");
     if (d->n_text_vocab != m->n_text_vocab)
         return ct_fail(err, CARAT_E_UNSUPPORTED,
                        "%s: the drafter has a vocabulary of %d ids, expected %d, as the model has", path,

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include <carat_embed.h>
+#include <carat_generate.h>
 
 #define TOLERANCE 1e-4
 
@@ -386,6 +387,68 @@ static void a_vector_that_is_not_finite_is_refused(void **state)
         free((void *)(uintptr_t)buffer[i].data);
 }
 
+static int count_line(void *user, const char *key, const char *value)
+{
+    (void)key;
+    (void)value;
+    ++*(int *)user;
+    return 0;
+}
+
+static void count_tap(void *user, const carat_tap *tap)
+{
+    (void)tap;
+    ++*(int *)user;
+}
+
+/* What can be asked of an engine has an answer where there is no head, and no session. */
+static void an_engine_without_a_head_answers(void **state)
+{
+    carat_model *model = own_model("models/embed2");
+    carat_engine_options o = small_engine();
+    carat_head_options head;
+    carat_engine *engine;
+    float vector[64];
+    int32_t ids[] = {2, 5, 1};
+    carat_embed_input input = {.tokens = ids, .n = 3, .vector = vector};
+    carat_use use;
+    carat_engine_stats stats;
+    carat_costs costs;
+    carat_head_stats of_head;
+    carat_profile profile;
+    carat_session *session;
+    int lines = 0, taps = 0;
+
+    (void)state;
+    carat_head_options_default(&head);
+    head.strategy = CARAT_HEAD_EXACT_PRUNED;
+    o.head = &head;
+    FAILS_WITH(carat_engine_create(&engine, model, &o, err), CARAT_E_ARGUMENT, "an embedder has none");
+    o.head = NULL;
+    OK(carat_engine_create(&engine, model, &o, err));
+    carat_profile_begin(engine);
+    OK(carat_tap_begin(engine, count_tap, &taps, err));
+    OK(carat_embed(engine, &input, sizeof input, 1, NULL, err));
+    carat_profile_default(&profile);
+    OK(carat_profile_end(engine, &profile, err));
+    carat_tap_end(engine);
+    assert_true(taps > 6 * 8);
+    carat_use_default(&use);
+    OK(carat_engine_use(engine, &use, err));
+    assert_int_equal(use.held, 0); /* nothing outlives its pass */
+    carat_engine_stats_default(&stats);
+    OK(carat_engine_get_stats(engine, &stats, err));
+    carat_costs_default(&costs);
+    OK(carat_engine_get_costs(engine, &costs, err));
+    carat_head_stats_default(&of_head);
+    OK(carat_engine_get_head(engine, &of_head, err));
+    OK(carat_explain(engine, count_line, &lines, err));
+    assert_true(lines > 5);
+    FAILS(CARAT_E_ARGUMENT, carat_session_create(&session, engine, NULL, err));
+    carat_engine_close(engine);
+    carat_model_close(model);
+}
+
 static void a_generator_gives_no_vectors(void **state)
 {
     char path[PATH_SIZE];
@@ -416,6 +479,7 @@ int main(void)
         cmocka_unit_test(the_others_go_on),
         cmocka_unit_test(a_call_can_be_stopped),
         cmocka_unit_test(a_vector_that_is_not_finite_is_refused),
+        cmocka_unit_test(an_engine_without_a_head_answers),
         cmocka_unit_test(a_generator_gives_no_vectors),
         cmocka_unit_test(shared_embedders_agree_with_the_reference),
     };
