@@ -167,7 +167,7 @@ typedef struct carat_model_options {
     uint64_t cache_bytes;    /* limit on all files of the cache; 0: 4 GiB */
     int cache_read_only;     /* 1: use what the cache has, write nothing */
     int needs_tokenizer;     /* 1: a model without a tokenizer is CARAT_E_NOT_FOUND */
-    const char *drafter;     /* path of a model that drafts for this one (carat_generate.h); NULL: none */
+    const char *drafter;     /* path of what drafts for it; "self": its own GGUF file has it; NULL: nothing */
 } carat_model_options;
 CARAT_DEFAULT(carat_model_options)
 

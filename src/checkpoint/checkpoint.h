@@ -33,8 +33,9 @@ struct carat_model {
         *cache; /* the copy in the cache, perhaps on its way to the disk; NULL: opened from memory */
     int32_t stop[CT_MAX_STOP], banned[CT_MAX_BANNED];
     int n_stop, n_banned;
-    bool drafts;                 /* it is opened as a drafter: without a tokenizer */
-    struct carat_model *drafter; /* that proposes what it will say; NULL: none */
+    bool drafts;                      /* it is opened as a drafter: without a tokenizer */
+    struct carat_model *drafter;      /* that proposes what it will say; NULL: none */
+    const struct carat_model *beside; /* of a drafter that lies in the file of its model: that; else NULL */
 };
 
 /* Whether generation ends at this id. */

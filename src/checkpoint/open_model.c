@@ -52,6 +52,8 @@ static carat_status load_config(carat_model *m, const carat_model_options *o, ca
         o->log(o->user, ct_file_note(m->file));
     if (!wants_weights(m, o))
         return CARAT_OK;
+    if (m->beside)
+        return ct_drafter_config_beside(&m->config, &m->beside->config, m->file, err);
     if (!m->drafts)
         CT_TRY(ct_drafter_refuse(m->file, err));
     CT_TRY(ct_config_read(&m->config, m->file, err));
@@ -156,7 +158,7 @@ static void empty_model(carat_model *m)
     ct_file_close(m->tokenizer_file);
     ct_arena_free(&m->arena);
     ct_file_close(m->file);
-    *m = (carat_model){.times = times, .cache = m->cache, .drafts = m->drafts};
+    *m = (carat_model){.times = times, .cache = m->cache, .drafts = m->drafts, .beside = m->beside};
 }
 
 static carat_status open_origin(carat_model *m, const char *path, const carat_model_options *o,
@@ -236,8 +238,14 @@ static carat_status open_through_cache(carat_model *m, const char *path, const c
                                                                     : CARAT_OK;
 }
 
+/* What a file is opened as. */
+struct role {
+    bool drafts;
+    const carat_model *beside;
+};
+
 static carat_status open_path(carat_model **model, const char *path, const carat_model_options *o,
-                              bool drafts, carat_error *err)
+                              const struct role *role, carat_error *err)
 {
     carat_model *m = NULL;
     char *at = NULL;
@@ -253,7 +261,8 @@ static carat_status open_path(carat_model **model, const char *path, const carat
         return ct_no_memory(err, path);
     }
     m->cache = copy;
-    m->drafts = drafts;
+    m->drafts = role->drafts;
+    m->beside = role->beside;
     if (ct_cache_begin(m->cache, at, o))
         status = open_through_cache(m, at, o, err);
     else
@@ -271,14 +280,22 @@ static carat_status open_path(carat_model **model, const char *path, const carat
 
 /* ---- a drafter beside it ---- */
 
-static carat_status open_drafter(carat_model *m, const carat_model_options *o, carat_error *err)
+static carat_status open_drafter(carat_model *m, const char *path, const carat_model_options *o,
+                                 carat_error *err)
 {
     carat_model_options drafters = *o;
 
     if (!o->drafter || !m->has_weights)
         return CARAT_OK;
     drafters.tokenizer = NULL;
-    CT_TRY(open_path(&m->drafter, o->drafter, &drafters, true, err));
+    const bool self = strcmp(o->drafter, "self") == 0;
+    if (self && !path)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: a drafter beside a model is read from files only",
+                       ct_file_path(m->file));
+    if (self)
+        drafters.cache = NULL; /* the copy there is the model's */
+    CT_TRY(open_path(&m->drafter, self ? path : o->drafter, &drafters, &(struct role){true, self ? m : NULL},
+                     err));
     return ct_drafter_suits(&m->drafter->config, &m->config, ct_file_path(m->drafter->file), err);
 }
 
@@ -287,8 +304,8 @@ carat_status ct_model_open(carat_model **model, const char *path, const carat_mo
 {
     carat_model *m = NULL;
 
-    CT_TRY(open_path(&m, path, o, false, err));
-    carat_status status = open_drafter(m, o, err);
+    CT_TRY(open_path(&m, path, o, &(struct role){false, NULL}, err));
+    carat_status status = open_drafter(m, path, o, err);
     if (status)
         ct_model_close(m);
     else
@@ -315,7 +332,7 @@ carat_status ct_model_open_memory(carat_model **model, const carat_buffer *buffe
     if (!status)
         status = load_all(m, o, began, err);
     if (!status)
-        status = open_drafter(m, o, err);
+        status = open_drafter(m, NULL, o, err);
     free(part);
     if (status)
         ct_model_close(m);

@@ -99,6 +99,71 @@ carat_status ct_drafter_config_gguf(struct ct_config *c, const struct ct_file *f
     return meta_count(f, d, d->near, MOST_CENTROIDS, false, &c->n_near, err);
 }
 
+/* ---- in the file of its model ---- */
+
+/* Rows of a matrix, or values of a vector, of the drafter; 0: there is none, or too many. */
+static int extent_beside(const struct ct_file *f, int layer, const char *slot)
+{
+    char name[96];
+
+    if (layer < 0)
+        snprintf(name, sizeof name, "nextn.%s.weight", slot);
+    else
+        snprintf(name, sizeof name, "nextn.blk.%d.%s.weight", layer, slot);
+    const struct ct_tensor *t = ct_file_find(f, name);
+    return t && t->dim[0] >= 1 && t->dim[0] <= 1 << 24 ? (int)t->dim[0] : 0;
+}
+
+/* A layer has the kind whose heads are as wide as its own; where both are, the last one is global. */
+static carat_status layer_beside(struct ct_config *c, int i, const struct ct_config *model,
+                                 const struct ct_file *f, carat_error *err)
+{
+    const int head_dim = extent_beside(f, i, "attn_q_norm"), q = extent_beside(f, i, "attn_q"),
+              ffn = extent_beside(f, i, "ffn_gate");
+    const bool both = model->attn[CT_GLOBAL].head_dim == model->attn[CT_LOCAL].head_dim,
+               global = both ? i == c->n_layer - 1 : head_dim == model->attn[CT_GLOBAL].head_dim;
+    const int kind = global ? CT_GLOBAL : CT_LOCAL, at = ct_drafter_owner(model, kind);
+
+    if (at < 0 || head_dim != model->layer[at].head_dim || q % head_dim || q / head_dim < 1 || ffn < 1 ||
+        q / head_dim > 1024 || ffn > 1 << 20 || q / head_dim % model->layer[at].n_kv_head)
+        return ct_fail(
+            err, CARAT_E_FORMAT,
+            "%s: layer %d of the drafter has %d rows of queries for heads of %d and a feed-forward "
+            "of %d, expected whole groups of the heads of a layer of the model",
+            ct_file_path(f), i, q, head_dim, ffn);
+    c->layer[i] = model->layer[at];
+    c->layer[i].n_head = q / head_dim;
+    c->layer[i].ffn = ffn;
+    c->layer[i].n_expert = c->layer[i].n_used = c->layer[i].expert_ffn = 0;
+    return CARAT_OK;
+}
+
+carat_status ct_drafter_config_beside(struct ct_config *c, const struct ct_config *model,
+                                      const struct ct_file *f, carat_error *err)
+{
+    enum { NEAR = 32 };
+
+    *c = *model;
+    c->backbone = model->hidden;
+    c->hidden = extent_beside(f, -1, "pre_projection");
+    c->n_layer = 0;
+    while (c->n_layer < CT_MAX_LAYERS && extent_beside(f, c->n_layer, "attn_q"))
+        c->n_layer++;
+    if (ct_file_kind(f) != CT_FILE_GGUF || c->hidden < 1 || c->n_layer < 1)
+        return ct_fail(err, CARAT_E_NOT_FOUND,
+                       "%s: there is no drafter beside the model: tensors nextn.pre_projection.weight, "
+                       "nextn.blk.0.attn_q.weight and so on are missing",
+                       ct_file_path(f));
+    c->tied = 1;
+    c->ple_width = c->ple_rows = c->ple_layers = 0;
+    c->n_centroid = extent_beside(f, -1, "masked_embd_centroids");
+    c->n_near = CT_MIN(NEAR, c->n_centroid);
+    for (int i = 0; i < c->n_layer; i++)
+        CT_TRY(layer_beside(c, i, model, f, err));
+    ct_drafter_shares_all(c);
+    return ct_drafter_config_check(c, ct_file_path(f), err);
+}
+
 /* ---- either ---- */
 
 carat_status ct_drafter_refuse(const struct ct_file *f, carat_error *err)

@@ -15,6 +15,10 @@ carat_status ct_drafter_config_hf(struct ct_config *c, const struct ct_json_valu
 carat_status ct_drafter_config_gguf(struct ct_config *c, const struct ct_file *f, carat_error *err);
 /* E_UNSUPPORTED, by name: the file is a drafter, in the place of a model. */
 carat_status ct_drafter_refuse(const struct ct_file *f, carat_error *err);
+/* Of a drafter that lies in the GGUF file of its model: from the shapes of its tensors, and of the model what
+ * it reads there. E_NOT_FOUND: none does; E_FORMAT. */
+carat_status ct_drafter_config_beside(struct ct_config *c, const struct ct_config *model,
+                                      const struct ct_file *f, carat_error *err);
 /* Whether a GGUF architecture is a drafter's. */
 bool ct_drafter_named(struct ct_str architecture);
 /* Every layer reads the K and V of another model. */

@@ -228,7 +228,7 @@ static carat_status check_missing(struct ct_binding *b)
 static void count_unused(const struct ct_binding *b)
 {
     for (int i = 0; i < ct_file_tensor_count(b->f) && b->container->counts_unused; i++)
-        if (!b->used[i] && b->w->n_unused++ == 0)
+        if (!b->used[i] && !ct_drafter_owns(b, ct_file_tensor(b->f, i)) && b->w->n_unused++ == 0)
             b->w->unused = ct_file_tensor(b->f, i)->name;
 }
 

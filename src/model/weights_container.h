@@ -154,12 +154,16 @@ static inline float ct_root_of_width(const struct ct_config *c)
  * f32; and the rows of its embedding in that order, so that those of a group lie side by side. For `make` of
  * containers; the name stays NULL for all other slots. E_FORMAT: what the file has is no permutation. */
 #define CT_ORDERING "masked_embd_ordering"
+/* What names of a drafter begin with where it lies in the GGUF file of its model. */
+#define CT_BESIDE "nextn."
 carat_status ct_make_ordered(struct ct_tensor *t, struct ct_binding *b, const char *slot);
 /* That the ordering is one, as far as a step relies on it; a packed file has it ready. E_FORMAT. */
 carat_status ct_check_ordering(const struct ct_binding *b);
 /* The names that a drafter's tensors have in GGUF: in which of two dialects, and that of a slot, if it is of
  * drafters alone; else name stays. */
 void ct_drafter_find_names(struct ct_binding *b);
+/* Whether a tensor that is no part of the model is one of the drafter beside it, or the other way round. */
+bool ct_drafter_owns(const struct ct_binding *b, const struct ct_tensor *t);
 void ct_drafter_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const char *slot);
 
 #endif

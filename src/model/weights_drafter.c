@@ -22,15 +22,35 @@ static const struct {
 
 void ct_drafter_find_names(struct ct_binding *b)
 {
-    b->w->prefix = b->c->backbone && ct_file_find(b->f, names[0].mtp) ? MTP : NULL;
+    if (!b->c->backbone)
+        return;
+    b->w->prefix = ct_file_find(b->f, names[0].mtp)                    ? MTP
+                   : ct_file_find(b->f, CT_BESIDE "token_embd.weight") ? CT_BESIDE
+                                                                       : NULL;
+}
+
+bool ct_drafter_owns(const struct ct_binding *b, const struct ct_tensor *t)
+{
+    const bool beside = strncmp(t->name, CT_BESIDE, strlen(CT_BESIDE)) == 0;
+
+    if (ct_file_kind(b->f) != CT_FILE_GGUF)
+        return false;
+    return b->c->backbone ? b->w->prefix && strcmp(b->w->prefix, CT_BESIDE) == 0 && !beside
+                          : b->c->out_scales && beside;
 }
 
 void ct_drafter_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const char *slot)
 {
+    const bool mtp = w->prefix && strcmp(w->prefix, MTP) == 0;
+
     for (size_t i = 0; i < CT_COUNT(names); i++)
         if (strcmp(slot, names[i].slot) == 0)
-            snprintf(name, CT_TENSOR_NAME, "%s",
-                     w->prefix && strcmp(w->prefix, MTP) == 0 ? names[i].mtp : names[i].name);
+            snprintf(name, CT_TENSOR_NAME, "%s", mtp ? names[i].mtp : names[i].name);
+    const size_t n = strlen(name), k = strlen(CT_BESIDE);
+    if (w->prefix && !mtp && strncmp(name, CT_BESIDE, k) != 0 && n + k < CT_TENSOR_NAME) {
+        memmove(name + k, name, n + 1);
+        memcpy(name, CT_BESIDE, k);
+    }
 }
 
 /* ---- the order of ids ---- */

@@ -27,11 +27,11 @@ static void gguf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights 
                              const char *slot, int layer)
 {
     packed_weight_name(name, w, c, c->vector_inside && strcmp(slot, "dense_2") == 0 ? "output" : slot, layer);
-    if (c->backbone && layer < 0)
-        ct_drafter_tensor_name(name, w, slot);
     for (size_t i = 0; i < CT_COUNT(named_beside); i++)
         if (strcmp(slot, named_beside[i][0]) == 0)
             snprintf(name, CT_TENSOR_NAME, "blk.%d.%s", layer, named_beside[i][1]);
+    if (c->backbone)
+        ct_drafter_tensor_name(name, w, slot);
 }
 
 /* The tensor beside t of that ending; NULL: there is none, or it has a slot. */

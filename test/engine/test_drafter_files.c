@@ -311,9 +311,155 @@ static void the_odd_are_refused(void **unused)
     remove_all(dir);
 }
 
+/* ---- a drafter in the file of its model ---- */
+
+/* Where the infos of tensors begin: at the first name of one. */
+static size_t infos_of(const struct ct_file *f, const uint8_t *p, size_t n)
+{
+    size_t first = n;
+
+    for (int i = 0; i < ct_file_tensor_count(f); i++) {
+        struct buf name = {0};
+        put_str(&name, ct_file_tensor(f, i)->name);
+        for (size_t at = 24; at + name.n < first; at++)
+            if (memcmp(p + at, name.p, name.n) == 0)
+                first = at;
+        buf_free(&name);
+    }
+    return first;
+}
+
+static void add_all(struct tensors *to, const struct ct_file *f, const char *before)
+{
+    char name[128];
+
+    for (int i = 0; i < ct_file_tensor_count(f); i++) {
+        const struct ct_tensor *t = ct_file_tensor(f, i);
+        uint64_t ne[4];
+        const bool has = !*before || strncmp(t->name, before, strlen(before)) == 0;
+        if (*before && strcmp(t->name, "rope_freqs.weight") == 0)
+            continue; /* the model's are the same */
+        assert_int_equal(t->type, CT_F32);
+        for (int d = 0; d < t->n_dim; d++)
+            ne[d] = (uint64_t)t->dim[t->n_dim - 1 - d];
+        snprintf(name, sizeof name, "%s%s", has ? "" : before, t->name);
+        put_pad(&to->data, ALIGNMENT);
+        put_info(&to->info, name, (uint32_t)t->n_dim, ne, T_F32, to->data.n);
+        put(&to->data, t->data, t->size);
+        to->n++;
+    }
+}
+
+static void write_both(const char *dir, const char *model, const char *drafter)
+{
+    struct ct_file *m = NULL, *d = NULL;
+    struct tensors t = {.n = 0};
+    struct buf b = {0}, whole = {0};
+    uint64_t n_meta;
+    int c;
+
+    FILE *f = fopen(model, "rb");
+    assert_non_null(f);
+    while ((c = fgetc(f)) != EOF)
+        put(&whole, &(uint8_t){(uint8_t)c}, 1);
+    fclose(f);
+    OK(ct_file_open(&m, model, false, err));
+    add_all(&t, m, "");
+    if (drafter) {
+        OK(ct_file_open(&d, drafter, false, err));
+        add_all(&t, d, "nextn.");
+    }
+    memcpy(&n_meta, whole.p + 16, sizeof n_meta);
+    const size_t infos = infos_of(m, whole.p, whole.n);
+    put_header(&b, 3, (uint64_t)t.n, n_meta);
+    put(&b, whole.p + 24, infos - 24);
+    put(&b, t.info.p, t.info.n);
+    put_pad(&b, ALIGNMENT);
+    put_pad(&t.data, ALIGNMENT);
+    put(&b, t.data.p, t.data.n);
+    write_file(dir, "both.gguf", b.p, b.n);
+    ct_file_close(m);
+    ct_file_close(d);
+    buf_free(&b);
+    buf_free(&whole);
+    buf_free(&t.info);
+    buf_free(&t.data);
+}
+
+static void count_line(void *user, const char *line)
+{
+    *(int *)user += strstr(line, "no part of the model") != NULL;
+}
+
+/* The scores of a step, when the model is opened with that drafter. */
+static float score_of(const char *model, const char *drafter)
+{
+    static const int32_t ids[] = {2, 17, 99, 310, 5, 44, 278};
+    carat_model_options o;
+    carat_model_options_default(&o);
+    carat_engine_options eo;
+    carat_engine_options_default(&eo);
+    carat_model *m = NULL;
+    carat_engine *e = NULL;
+    carat_session *s = NULL;
+    int32_t draft[2];
+    int unused = 0;
+    float score = 0;
+
+    o.drafter = drafter;
+    o.log = count_line;
+    o.user = &unused;
+    eo.threads = eo.exact = 1;
+    eo.context = 64;
+    OK(carat_model_open(&m, model, &o, err));
+    assert_int_equal(unused, 0);
+    OK(carat_engine_create(&e, m, &eo, err));
+    OK(carat_session_create(&s, e, NULL, err));
+    OK(carat_sync(s, ids, 6, NULL, err));
+    if (drafter) {
+        assert_int_equal(ct_draft_propose(s, ids, 7, draft, 2), 2);
+        score = e->drafter.scores.value[draft[1]];
+    } else {
+        assert_false(ct_draft_exists(e));
+    }
+    carat_session_close(s);
+    carat_engine_close(e);
+    carat_model_close(m);
+    return score;
+}
+
+static void the_model_has_one(void **unused)
+{
+    (void)unused;
+    const char *shared = getenv("CARAT_SHARED");
+    static const char *const names_of[] = {"g4-dense", "g4-e"};
+    char model[1024], drafter[1024];
+    if (!shared || !*shared)
+        skip();
+    for (int i = 0; i < 2; i++) {
+        char *dir = temp_dir();
+        const char *up = access(path_in(shared, "family"), F_OK) == 0 ? "" : "/..";
+        snprintf(model, sizeof model, "%s%s/family/gguf/%s-f32.gguf", shared, up, names_of[i]);
+        snprintf(drafter, sizeof drafter, "%s%s/family/gguf/%s-assistant-f32.gguf", shared, up, names_of[i]);
+        write_both(dir, model, drafter);
+        const float expected = score_of(model, drafter), found = score_of(path_in(dir, "both.gguf"), "self");
+        assert_memory_equal(&found, &expected, sizeof found);
+        score_of(path_in(dir, "both.gguf"), NULL); /* of which nobody hears */
+        carat_model_options o;
+        carat_model_options_default(&o);
+        carat_model *m = NULL;
+        carat_error err = {CARAT_OK, ""};
+        o.drafter = "self";
+        assert_int_equal(carat_model_open(&m, model, &o, &err), CARAT_E_NOT_FOUND);
+        assert_non_null(strstr(err.message, "there is no drafter beside the model"));
+        remove_all(dir);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(dialects_are_one),
-                                       cmocka_unit_test(the_odd_are_refused)};
+                                       cmocka_unit_test(the_odd_are_refused),
+                                       cmocka_unit_test(the_model_has_one)};
     return cmocka_run_group_tests_name("engine: files of drafters", tests, NULL, NULL);
 }
