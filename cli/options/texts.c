@@ -13,7 +13,7 @@ const struct exit_text exit_texts[] = {
     {FAILED, "any", "a failure while running, reading or writing"},
     {USAGE, "any", "wrong usage"},
     {NOT_FOUND, "opens doctor", "model, or its tokenizer, not found or not readable"},
-    {BAD_MODEL, "opens doctor", "unsupported or corrupt model; also one whose logits hold NaN or infinity"},
+    {BAD_MODEL, "opens doctor", "unsupported or corrupt model; also one whose logits or vectors hold NaN or infinity"},
     {NO_MEMORY, "any", "out of memory"},
     {CHECK_FAILED, "decode bench compare eval verify", "a check failed"},
     {INTERRUPTED, "any", "interrupted"},

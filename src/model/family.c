@@ -142,8 +142,8 @@ const struct ct_member ct_members[] = {
      {.n_kv_head = 2, .head_dim = 512, .v_is_k = true, .n_expert = 128, .n_used = 8, .expert_ffn = 704}},
     {"Gemma 4 31B", GEMMA4, 0, 60, 5376, 21504, 32, 16, 256, 262144, 30697345340, 1024, 1, 1,
      {.n_kv_head = 4, .head_dim = 512, .v_is_k = true}},
-    {"EmbeddingGemma 300M", EMBED1, 0, 24, 768, 1152, 3, 1, 256, 262144, 307581696, 512, 1, 256, {0}},
-    {"EmbeddingGemma 2 270M", EMBED2, 0, 24, 512, 2048, 4, 2, 256, 262144, 271002648, 1024, 1, 1,
+    {"EmbeddingGemma 300M", EMBED1, 0, 24, 768, 1152, 3, 1, 256, 262144, 307581696, 257, 1, 256, {0}},
+    {"EmbeddingGemma 2 270M", EMBED2, 0, 24, 512, 2048, 4, 2, 256, 262144, 271002648, 513, 1, 1,
      {.ple_width = 512, .n_kv_head = 1, .head_dim = 512}},
 };
 /* clang-format on */

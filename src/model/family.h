@@ -66,9 +66,9 @@ struct ct_member {
     int n_layer, hidden, ffn, n_head, n_kv_head, head_dim;
     int n_vocab;          /* rows of the embedding */
     uint64_t n_parameter; /* of the text tower, published, without K and V of layers that share */
-    int window;
-    double rope_factor;  /* of global layers */
-    double query_scalar; /* scores are divided by its root: head_dim, in the 27B hidden / n_head, later 1 */
+    int window;           /* as struct ct_attn has it */
+    double rope_factor;   /* of global layers */
+    double query_scalar;  /* scores are divided by its root: head_dim, in the 27B hidden / n_head, later 1 */
     struct ct_newer {
         int n_shared, shared_ffn;        /* the last layers, which share K and V; their ffn, if another */
         int ple_width;                   /* of the inputs of layers */
