@@ -61,6 +61,8 @@ int check_lookup(const struct options *o)
     if (o->engine->naive &&
         (says(o->lookup->lookup, "on") || (o->lookup->spec_type && !says(o->lookup->spec_type, "none"))))
         return fail(USAGE, "%s: --naive evaluates every token anew, and has no use for %s", verb, on);
+    if (o->open->drafter && o->engine->max_layers > 0)
+        return fail(USAGE, "%s: --model-draft needs all layers, and contradicts --max-layers", verb);
     if (asks_for_model(o) && !o->open->drafter)
         return fail(USAGE, "%s: --spec-type %s needs a drafter: --model-draft MODEL", verb,
                     o->lookup->spec_type);

@@ -77,7 +77,7 @@ out_has '"draft_model_n":[1-9][0-9]*,"draft_model_n_accepted":[1-9]'
 out_has '"drafter":{"drafted":[1-9]'
 expect 0 decode "$tiny4" --ids 2,105,529 --steps 12 --json -md "$tiny4-assistant" --spec-type draft-mtp
 out_has '"draft_model_n":[1-9]'
-for wrong in '--spec-type draft-mtp' "-md $tiny4-assistant --spec-type draft-mtp --naive"; do
+for wrong in '--spec-type draft-mtp' "-md $tiny4-assistant --spec-type draft-mtp --naive" "-md $tiny4-assistant --max-layers 2"; do
     # shellcheck disable=SC2086  # words of a command line
     refuse 2 run "$tiny4" Hi $wrong
 done
