@@ -152,11 +152,13 @@ static void run_texts(struct call *c)
         struct ct_pass_facts pass = {.rows = c->rows, .seconds = ct_os_seconds()};
         ct_pass_run(&e->pass, &rows, &watch);
         take_means(c);
-        if (!c->o.raw && e->config.n_dense && end_pass(b))
+        if (!c->o.raw && e->config.n_dense) {
+            end_pass(b);
             ct_vectors_project(&e->vectors, &e->pass, c->texts, &watch);
-        if (b->verb.goes_on(b))
+        }
+        if (!c->stopped)
             give_vectors(c);
-        c->stopped |= !end_pass(b);
+        end_pass(b);
         pass.seconds = ct_os_seconds() - pass.seconds;
         if (!c->stopped)
             ct_stats_pass(&e->stats, &pass);

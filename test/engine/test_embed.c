@@ -334,57 +334,77 @@ static const char *const files[] = {
     "2_Dense/config.json", "2_Dense/model.safetensors", "3_Dense/config.json", "3_Dense/model.safetensors"};
 enum { FILES = sizeof files / sizeof *files };
 
-/* Where the values of the embedding begin in the bytes of a safetensors file. */
-static size_t embedding_at(const uint8_t *file)
+/* Where the values of a tensor begin in the bytes of a safetensors file. */
+static size_t tensor_at(const uint8_t *file, const char *name)
 {
     uint64_t header;
     memcpy(&header, file, sizeof header);
     char *text = calloc(1, (size_t)header + 1);
     memcpy(text, file + sizeof header, (size_t)header);
-    const char *entry = strstr(text, "\"embed_tokens.weight\""),
-               *offsets = entry ? strstr(entry, "offsets\":[") : NULL;
+    const char *entry = strstr(text, name), *offsets = entry ? strstr(entry, "offsets\":[") : NULL;
     assert_non_null(offsets);
     const size_t at = sizeof header + (size_t)header + strtoul(offsets + strlen("offsets\":["), NULL, 10);
     free(text);
     return at;
 }
 
-static void a_vector_that_is_not_finite_is_refused(void **state)
+/* The directory in memory, with n values of a tensor NaN from number `first` on. */
+static carat_model *damaged_model(carat_buffer buffer[FILES], const char *name, size_t first, int n)
 {
-    carat_buffer buffer[FILES];
     char path[PATH_SIZE];
     carat_model *model;
+
+    for (int i = 0; i < FILES; i++) {
+        buffer[i].name = files[i];
+        buffer[i].data =
+            read_whole(path_join(path, CT_TEST_DATA "/embed/models/embed1", files[i]), &buffer[i].size);
+    }
+    uint8_t *weights = (uint8_t *)(uintptr_t)buffer[1].data;
+    for (int i = 0; i < n; i++)
+        memcpy(weights + tensor_at(weights, name) + 2 * (first + (size_t)i), "\xc0\x7f", 2);
+    OK(carat_model_open_memory(&model, buffer, sizeof *buffer, FILES, NULL, err));
+    return model;
+}
+
+static void close_damaged(carat_model *model, carat_buffer buffer[FILES])
+{
+    carat_model_close(model);
+    for (int i = 0; i < FILES; i++)
+        free((void *)(uintptr_t)buffer[i].data);
+}
+
+static void a_vector_that_is_not_finite_is_refused(void **state)
+{
+    enum { HIDDEN = 36 };
+    carat_buffer buffer[FILES];
+    carat_model *model = damaged_model(buffer, "\"embed_tokens.weight\"", 5 * HIDDEN, HIDDEN);
     carat_engine *engine;
     const carat_engine_options o = small_engine();
-    float vector[3][64];
+    float vector[3][HIDDEN];
     int32_t ids[] = {2, 9, 1}, damaged[] = {2, 5, 1};
     carat_embed_input input[] = {{.tokens = damaged, .n = 3, .vector = vector[0]},
                                  {.tokens = ids, .n = 3, .vector = vector[1]},
                                  {.tokens = ids, .n = 3, .vector = vector[2]}};
 
     (void)state;
-    for (int i = 0; i < FILES; i++) {
-        buffer[i].name = files[i];
-        buffer[i].data =
-            read_whole(path_join(path, CT_TEST_DATA "/embed/models/embed1", files[i]), &buffer[i].size);
-    }
-    OK(carat_model_open_memory(&model, buffer, sizeof *buffer, FILES, NULL, err));
-    const int hidden = model_info(model).hidden;
-    uint8_t *weights = (uint8_t *)(uintptr_t)buffer[1].data;
-    const size_t at = embedding_at(weights);
-    for (int i = 0; i < hidden; i++)
-        memcpy(weights + at + 2 * (size_t)(5 * hidden + i), "\xc0\x7f", 2);
+    assert_int_equal(about(model).width, HIDDEN);
     OK(carat_engine_create(&engine, model, &o, err));
     FAILS_WITH(carat_embed(engine, input, sizeof *input, 2, NULL, err), CARAT_E_NUMERIC,
                "embed_tokens.weight");
     assert_int_equal(input[0].status, CARAT_E_NUMERIC);
     assert_int_equal(input[1].status, CARAT_OK);
     OK(carat_embed(engine, &input[2], sizeof *input, 1, NULL, err));
-    assert_memory_equal(vector[1], vector[2], (size_t)about(model).width * sizeof(float));
+    assert_memory_equal(vector[1], vector[2], sizeof vector[1]);
     carat_engine_close(engine);
-    carat_model_close(model);
-    for (int i = 0; i < FILES; i++)
-        free((void *)(uintptr_t)buffer[i].data);
+    close_damaged(model, buffer);
+
+    /* zeros stand for a K that is not finite: the vector would be, and wrong */
+    model = damaged_model(buffer, "\"layers.0.self_attn.k_proj.weight\"", 0, 1);
+    OK(carat_engine_create(&engine, model, &o, err));
+    FAILS_WITH(carat_embed(engine, &input[2], sizeof *input, 1, NULL, err), CARAT_E_NUMERIC,
+               "k_proj.weight has NaN");
+    carat_engine_close(engine);
+    close_damaged(model, buffer);
 }
 
 static int count_line(void *user, const char *key, const char *value)
