@@ -61,7 +61,7 @@ static void add_snapshots(struct ct_kv_cache *cache, const struct ct_kv_extent *
     struct ct_kv_pool *pool = &cache->group[CT_LOCAL].pool;
     int window = cache->group[CT_LOCAL].window, all = blocks_for(e->context);
 
-    if (!pool->block_bytes)
+    if (!pool->block_bytes || e->for_pass)
         return;
     /* so many positions, wherever they begin */
     cache->snapshot = (size_t)((CT_MAX(window, 2) - 2) / CT_KEY_BLOCK + 2) * pool->block_bytes;

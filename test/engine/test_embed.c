@@ -488,6 +488,11 @@ static void a_generator_gives_no_vectors(void **state)
     FAILS(CARAT_E_UNSUPPORTED, carat_embed(engine, &input, sizeof input, 1, NULL, err));
     carat_engine_close(engine);
     carat_model_close(model);
+    carat_model_options with; /* nor does a model that does draft for it */
+    carat_model_options_default(&with);
+    with.drafter = CT_TEST_DATA "/embed/models/embed1";
+    FAILS_WITH(carat_model_open(&model, path, &with, err), CARAT_E_UNSUPPORTED,
+               "the drafter gives vectors of texts, expected models that generate");
 }
 
 int main(void)

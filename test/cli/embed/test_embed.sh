@@ -163,6 +163,16 @@ same out raw
 expect 0 show body
 out_has 'the raw mean of 36 values alone'
 
+# ---- packed ----
+
+for model in models/embed1 models/embed2 models/embed2-other gguf/embed1.gguf gguf/embed1-gemma3.gguf gguf/embed2.gguf; do
+    expect 0 embed "$data/$model" --no-cache --ids 2,5,9,1
+    mv out unpacked
+    expect 0 pack "$data/$model" -o packed.carat
+    expect 0 embed packed.carat --no-cache --ids 2,5,9,1
+    same out unpacked
+done
+
 # ---- what others say of it ----
 
 expect 0 show E
