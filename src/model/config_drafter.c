@@ -5,7 +5,7 @@
 #include "model/family.h"
 #include "model/refuse.h"
 
-enum { MOST_BACKBONE = 1 << 17, MOST_CENTROIDS = 1 << 20 };
+enum { MOST_BACKBONE = 1 << 17, MOST_CENTROIDS = 1 << 20, MOST_CONFIG = 1 << 20 };
 
 /* ---- config.json ---- */
 
@@ -174,8 +174,9 @@ carat_status ct_drafter_refuse(const struct ct_file *f, carat_error *err)
 
     if (ct_file_kind(f) == CT_FILE_GGUF && arch && arch->type == CT_META_STRING && ct_drafter_named(arch->s))
         return ct_refuse_name(ct_file_path(f), "general.architecture", arch->s, err);
-    if (ct_file_kind(f) != CT_FILE_HF || !ct_file_side(f, "config.json").data)
-        return CARAT_OK;
+    const struct ct_bytes config = ct_file_side(f, "config.json");
+    if (ct_file_kind(f) != CT_FILE_HF || !config.data || config.size > MOST_CONFIG)
+        return CARAT_OK; /* or it is refused for that */
     snprintf(path, sizeof path, "%s/config.json", ct_file_path(f));
     CT_TRY(ct_file_json(f, "config.json", path, &root, err));
     const struct ct_str type = ct_json_str(ct_json_given(root, "model_type"));
