@@ -334,6 +334,12 @@ INLINE void column(float *out, const struct kind kind, const struct ct_weight *w
         store_rows(out + r0 + j * CT_PANEL_ROWS, acc[j][0], rows, w->scale);
 }
 
+/* Q1_0 and Q2_0, which are not worth a tile of few tokens. */
+INLINE bool is_rare(const struct kind kind)
+{
+    return kind.factor == WHOLE && kind.groups < 8;
+}
+
 /* One panel and n tokens, CT_LANES to a block; lanes that no token has may be computed, and are dropped. */
 INLINE void planes_tile(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
                         int rows, const struct tokens *x, int groups, int n, bool ahead)
@@ -359,9 +365,9 @@ INLINE void planes_tile(float *out, size_t ldo, const struct kind kind, const st
                     ANEW(q);
                     const struct tokens some = {q + 4 * i, x->scale + first + i, x->sum + first + i,
                                                 x->pair + first + i};
-                    if (n - t > i + TILE / 2)
+                    if (n - t > i + (is_rare(kind) ? 0 : TILE / 2))
                         planes_group(acc + t + i, kind, &of, &some, 0, CT_LANES, TILE);
-                    else if (n - t > i)
+                    else if (!is_rare(kind) && n - t > i)
                         planes_group(acc + t + i, kind, &of, &some, 0, CT_LANES, TILE / 2);
                 }
             }
@@ -374,8 +380,10 @@ INLINE void planes_tile(float *out, size_t ldo, const struct kind kind, const st
 /* Panels of one token in flight: the level's number, but all that fit where decoding costs little. */
 INLINE int panels_at_once(const struct kind kind)
 {
-    if (kind.factor == ODD) /* one chunk looked up is much of the first cache */
+    if (kind.factor == ODD || kind.factor == WHOLE) /* a chunk looked up is much of the first cache */
         return 1;
+    if (kind.factor == APART) /* two additions a group, each waits for the one before */
+        return CT_MIN(2, CT_SIZE(integers));
     const bool cheap = kind.bits == 8 || (kind.bits == 4 && kind.factor == PAIR);
     return cheap ? MOST : CT_MIN((int)MOST, CT_SIZE(integers));
 }
