@@ -58,8 +58,8 @@ if [ -z "${CARAT_CFLAGS:-}" ]; then
     "${CC:-cc}" -O2 -s -Wl,--gc-sections -I"$prefix/include" -o "$dir/small" "$dir/small.c" "$lib/libcarat.a" -pthread -lm
     archive=$(stat -c %s "$dir/stripped.a") small=$(stat -c %s "$dir/small")
     echo "libcarat.a stripped: $archive bytes; the example linked with it: $small bytes"
-    [ "$archive" -le $((17 << 18)) ] || fail "libcarat.a has $archive bytes stripped, expected at most 4.25 MiB"
-    [ "$small" -le $((21 << 17)) ] || fail "the example has $small bytes, expected at most 2.625 MiB"
+    [ "$archive" -le $((4 << 20)) ] || fail "libcarat.a has $archive bytes stripped, expected at most 4 MiB"
+    [ "$small" -le $((5 << 19)) ] || fail "the example has $small bytes, expected at most 2.5 MiB"
 fi
 
 # ---- a program outside the tree ----

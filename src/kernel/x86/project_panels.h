@@ -26,11 +26,17 @@ INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, co
                               int r0, int r1, const struct ct_prepared *p, float *scratch,
                               const struct ct_panels_next *next);
 
+/* Products of floats are the same with and without a dot of bytes. */
+#ifdef CT_DOT_VNNI
+#define FLOATS CT_PASTE(ct_project_floats, CT_BELOW)
+#else
+#define FLOATS CT_NAME(ct_project_floats)
+#endif
+
 /* In files of their own, with inputs as panel_avx2.c and ref prepare them. */
 void CT_NAME(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                                 const struct ct_prepared *x);
-void CT_NAME(ct_project_floats)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                                const struct ct_prepared *x);
+void FLOATS(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1, const struct ct_prepared *x);
 
 /* The entries of a level's table, and what levels above it use. */
 void CT_NAME(ct_panels_init)(struct ct_kernel *k);
@@ -55,7 +61,7 @@ void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *
     case CT_F16:
     case CT_BF16:
     case CT_SFP:
-        CT_NAME(ct_project_floats)(out, ldo, w, r0, r1, x);
+        FLOATS(out, ldo, w, r0, r1, x);
         break;
     default:
         CT_NAME(ct_project_planes)(out, ldo, w, r0, r1, x);
