@@ -85,7 +85,7 @@ def returns(path, name, seen):
 
 bad = 0
 count = 0
-for header in ("carat.h", "carat_generate.h", "carat_tools.h", "carat_quality.h", "carat_embed.h"):
+for header in ("carat.h", "carat_generate.h", "carat_tools.h", "carat_quality.h", "carat_embed.h", "carat_convert.h"):
     text = (ROOT / "include" / header).read_text()
     listed_of = {}
     for m in re.finditer(r"/\*((?:(?!\*/).)*)\*/\s*CARAT_API carat_status (carat_\w+)\(", text, flags=re.S):

@@ -21,6 +21,7 @@
     DO(eval)                                                                                                 \
     DO(verify)                                                                                               \
     DO(pack)                                                                                                 \
+    DO(convert)                                                                                              \
     DO(cache)                                                                                                \
     DO(doctor)                                                                                               \
     DO(completion)                                                                                           \
@@ -40,6 +41,7 @@
     DO(answer)                                                                                               \
     DO(convert)                                                                                              \
     DO(show)                                                                                                 \
+    DO(writing)                                                                                              \
     DO(steps)                                                                                                \
     DO(embed)                                                                                                \
     DO(bench)                                                                                                \

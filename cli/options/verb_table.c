@@ -236,6 +236,15 @@ const struct verb verbs[] = {
                 "would put it. With -o, FILE is a model of its own, which can be moved to other "
                 "machines and processors.\n",
      .examples = "carat pack MODEL -o packed.carat\n"},
+    {.name = "convert", .group = FOR_FILES, .brief = "a model with other types",
+     .args = "MODEL OUT.gguf", .summary = "write a model as a GGUF file, with other types",
+     .min_args = 2, .max_args = 2, .opens = true,
+     .details = "Writes the model, its vocabulary and its chat template to OUT.gguf, which other programs "
+                "open, too. Matrices get the type of --type as ggml's quantisers write it, byte by "
+                "byte; vectors become F32. A row that is no multiple of a type's block gets the "
+                "type that llama-quantize falls back to. The file appears under its name when it is "
+                "complete.\n",
+     .examples = "carat convert MODEL small.gguf --type q4_k\n"},
     {.name = "cache", .group = FOR_FILES, .brief = "packed models",
      .args = "list|prune|clear|remove [NAME]", .summary = "look after the cache of packed models",
      .min_args = 1, .max_args = 2, .needs = "to be told what to do",

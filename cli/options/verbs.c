@@ -37,7 +37,8 @@ static const struct {
     {" info inspect config ", "carat show MODEL describes a model"},
     {" encode ", "carat tokenize MODEL TEXT gives ids"},
     {" benchmark ", "carat bench MODEL measures speed"},
-    {" convert quantize quantise create ", "carat runs a model as its file is, and converts none"},
+    {" quantize quantise create ",
+     "carat convert MODEL OUT.gguf --type TYPE writes a model with other types"},
     {" embed embedding embeddings ", "carat makes no embeddings"},
 };
 

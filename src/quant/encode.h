@@ -12,6 +12,15 @@ bool ct_encodes(enum ct_type type);
  * NaN, an infinity makes it infinite, so that what is computed with it is not a number either. */
 void ct_encode(enum ct_type type, void *blocks, const float *x, size_t n);
 
+/* A row, or a part of one that begins and ends with a block: n values as blocks of any type for which
+ * ct_encodes_rows says true, with or without the importance of each column, which F32, F16, BF16, Q8_0 and
+ * MXFP4 do not ask for. What it writes for numbers that are not finite means nothing. avx2: the processor has
+ * it; the bytes are the same. With importance Q4_0 to Q5_1 weigh by the squares of the whole row: n is all of
+ * it. */
+bool ct_encodes_rows(enum ct_type type);
+void ct_encode_row(enum ct_type type, void *blocks, const float *x, size_t n, const float *importance,
+                   bool avx2);
+
 /* The largest |x| of n values; NaN when one is. */
 float ct_largest(const float *x, size_t n);
 /* n values, a multiple of 32, as Q8_0 blocks of one scale: that of Q8_0 for values whose largest |x| is

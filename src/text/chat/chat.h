@@ -59,6 +59,9 @@ enum {
 carat_status ct_chat_detect(const struct ct_file *f, const char *architecture, struct ct_chat_found *found,
                             char note[CT_CHAT_NOTE], carat_error *err);
 
+/* The text of that template, malloc'd and terminated; NULL: the checkpoint has none. E_FORMAT, E_MEMORY. */
+carat_status ct_chat_source(char **text, const struct ct_file *f, carat_error *err);
+
 struct ct_segment {
     size_t begin, end; /* in ct_prompt.text */
     bool content;

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* writing.h: options of the verbs that write models. */
+#ifndef CONVERT_WRITING_H
+#define CONVERT_WRITING_H
+
+#include "options/options.h"
+
+struct writing_options {
+    const char *type;
+};
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* keys.c: see keys.h. Which keys there are, and what readers take for those that are absent, is MODEL.md's
+ * subject; config_gguf.c reads them back. */
+#include "convert/keys.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "model/family.h"
+#include "text/chat/chat.h"
+#include "text/tokenizer/vocab_write.h"
+
+struct keys {
+    struct ct_new_head *h;
+    const struct ct_config *c;
+    char key[128];
+};
+
+static const char *named(struct keys *k, const char *name)
+{
+    snprintf(k->key, sizeof k->key, "%s.%s", k->c->architecture, name);
+    return k->key;
+}
+
+static void put_uint(struct keys *k, const char *name, int v)
+{
+    ct_gguf_put_uint(k->h, named(k, name), (uint32_t)v);
+}
+
+static void put_float(struct keys *k, const char *name, double v)
+{
+    ct_gguf_put_float(k->h, named(k, name), (float)v);
+}
+
+/* A member of ct_layer_config: one number where all layers have the same, else one for each. */
+static void put_counts(struct keys *k, const char *name, size_t at)
+{
+    uint32_t v[CT_MAX_LAYERS];
+    bool same = true;
+
+    for (int i = 0; i < k->c->n_layer; i++) {
+        v[i] = (uint32_t) * (const int *)((const uint8_t *)&k->c->layer[i] + at);
+        same = same && v[i] == v[0];
+    }
+    if (same)
+        put_uint(k, name, (int)v[0]);
+    else
+        ct_gguf_put_uints(k->h, named(k, name), v, (size_t)k->c->n_layer);
+}
+
+/* Of the heads of one kind of layers. Where some pairs do not turn, rope_freqs says so, not a dimension. */
+static void put_widths(struct keys *k, const char *kind, const struct ct_attn *a)
+{
+    static const char *const names[] = {"attention.key_length", "attention.value_length",
+                                        "rope.dimension_count"};
+    char name[64];
+
+    for (int i = 0; i < (k->c->v_norms ? 3 : 2); i++) {
+        snprintf(name, sizeof name, "%s%s", names[i], kind);
+        put_uint(k, name, a->head_dim);
+    }
+}
+
+/* What Gemma 4 has beside attention. */
+static void put_newer(struct keys *k)
+{
+    const struct ct_config *c = k->c;
+    int shared = 0;
+
+    while (shared < c->n_layer && c->layer[c->n_layer - 1 - shared].kv_layer != c->n_layer - 1 - shared)
+        shared++;
+    put_uint(k, "attention.shared_kv_layers", shared);
+    put_uint(k, "embedding_length_per_layer_input", c->ple_width);
+    if (c->layer[0].n_expert) {
+        put_uint(k, "expert_count", c->layer[0].n_expert);
+        put_uint(k, "expert_used_count", c->layer[0].n_used);
+        put_uint(k, "expert_feed_forward_length", c->layer[0].expert_ffn);
+    }
+}
+
+static void put_attention(struct keys *k)
+{
+    const struct ct_config *c = k->c;
+    const struct ct_attn *local = &c->attn[CT_LOCAL], *global = &c->attn[CT_GLOBAL];
+    bool pattern[CT_MAX_LAYERS], any_local = false;
+
+    put_counts(k, "attention.head_count", offsetof(struct ct_layer_config, n_head));
+    put_counts(k, "attention.head_count_kv", offsetof(struct ct_layer_config, n_kv_head));
+    put_float(k, "attention.layer_norm_rms_epsilon", (double)c->norm_eps);
+    put_widths(k, "", global);
+    for (int i = 0; i < c->n_layer; i++) {
+        pattern[i] = c->layer[i].attn_type == CT_LOCAL;
+        any_local = any_local || pattern[i];
+    }
+    put_float(k, "rope.freq_base", global->rope_base);
+    if (any_local && c->v_norms)
+        put_widths(k, "_swa", local);
+    if (any_local) {
+        put_uint(k, "attention.sliding_window", local->window);
+        ct_gguf_put_bools(k->h, named(k, "attention.sliding_window_pattern"), pattern, (size_t)c->n_layer);
+        if (local->rope_base != global->rope_base)
+            put_float(k, "rope.freq_base_swa", local->rope_base);
+    }
+    if (global->rope_factor != 1) {
+        ct_gguf_put_string(k->h, named(k, "rope.scaling.type"), ct_str_of("linear"));
+        put_float(k, "rope.scaling.factor", global->rope_factor);
+    }
+    if (c->layer[0].attn_cap > 0)
+        put_float(k, "attn_logit_softcapping", (double)c->layer[0].attn_cap);
+    if (c->logit_cap > 0)
+        put_float(k, "final_logit_softcapping", (double)c->logit_cap);
+}
+
+/* The embedding is multiplied by the root of its width in BF16 where no key says another factor. */
+static void put_embedding_scale(struct keys *k)
+{
+    const float usual = ct_bf16_to_f32(ct_f32_to_bf16(sqrtf((float)k->c->hidden)));
+
+    if (k->c->embed_scale != usual)
+        ct_gguf_put_float(k->h, "carat.embedding_scale", k->c->embed_scale);
+}
+
+/* What generation_config.json recommends. */
+static void put_sampling(struct ct_new_head *h, const carat_sampling *s)
+{
+    ct_gguf_put_uint(h, "general.sampling.top_k", (uint32_t)s->top_k);
+    ct_gguf_put_float(h, "general.sampling.top_p", s->top_p);
+    ct_gguf_put_float(h, "general.sampling.temp", s->temperature);
+    if (s->min_p > 0)
+        ct_gguf_put_float(h, "general.sampling.min_p", s->min_p);
+}
+
+carat_status ct_put_keys(struct ct_new_head *h, const struct carat_model *m, uint32_t file_type,
+                         carat_error *err)
+{
+    const struct ct_config *c = &m->config;
+    struct keys k = {.h = h, .c = c};
+    char *template;
+
+    ct_gguf_put_string(h, "general.architecture", ct_str_of(c->architecture));
+    ct_gguf_put_string(h, "general.type", ct_str_of("model"));
+    if (m->name)
+        ct_gguf_put_string(h, "general.name", ct_str_of(m->name));
+    put_uint(&k, "context_length", c->max_context);
+    put_uint(&k, "embedding_length", c->hidden);
+    put_uint(&k, "block_count", c->n_layer);
+    put_counts(&k, "feed_forward_length", offsetof(struct ct_layer_config, ffn));
+    put_attention(&k);
+    if (c->v_norms)
+        put_newer(&k);
+    put_embedding_scale(&k);
+    put_sampling(h, &m->sampling);
+    ct_gguf_put_uint(h, "general.file_type", file_type);
+    ct_gguf_put_uint(h, "general.quantization_version", 2);
+    if (m->tokenizer)
+        CT_TRY(ct_tokenizer_put_gguf(m->tokenizer, h, err));
+    CT_TRY(ct_chat_source(&template, m->tokenizer_file ? m->tokenizer_file : m->file, err));
+    if (template)
+        ct_gguf_put_string(h, "tokenizer.chat_template", ct_str_of(template));
+    free(template);
+    return CARAT_OK;
+}

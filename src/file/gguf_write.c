@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gguf_write.c: the header of a GGUF file of version 3 (write.h). Format: ggml's docs/gguf.md; it is read
+ * back by gguf.c. */
+#include "file/write.h"
+
+#include <stdlib.h>
+
+/* Numbers of value types. */
+enum { GGUF_U32 = 4, GGUF_I32 = 5, GGUF_F32 = 6, GGUF_BOOL = 7, GGUF_STRING = 8, GGUF_ARRAY = 9 };
+enum { ALIGNMENT = 32, MOST_NAME = 63 };
+
+static void put(struct ct_new_head *h, const void *data, size_t n)
+{
+    size_t need;
+
+    if (h->failed || !ct_add(h->n, n, &need)) {
+        h->failed = true;
+        return;
+    }
+    if (need > h->capacity) {
+        const size_t capacity = CT_MAX(need + need / 2, (size_t)4096);
+        uint8_t *p = realloc(h->data, capacity);
+        h->failed = !p;
+        if (!p)
+            return;
+        h->data = p;
+        h->capacity = capacity;
+    }
+    if (n)
+        memcpy(h->data + h->n, data, n);
+    h->n = need;
+}
+
+static void put_u32(struct ct_new_head *h, uint32_t v)
+{
+    put(h, &v, sizeof v);
+}
+
+static void put_u64(struct ct_new_head *h, uint64_t v)
+{
+    put(h, &v, sizeof v);
+}
+
+static void put_text(struct ct_new_head *h, struct ct_str s)
+{
+    put_u64(h, s.n);
+    put(h, s.s, s.n);
+}
+
+static void put_key(struct ct_new_head *h, const char *key, uint32_t type)
+{
+    put_text(h, ct_str_of(key));
+    put_u32(h, type);
+    h->entries++;
+}
+
+static void put_array(struct ct_new_head *h, const char *key, uint32_t type, size_t n)
+{
+    put_key(h, key, GGUF_ARRAY);
+    put_u32(h, type);
+    put_u64(h, n);
+}
+
+void ct_gguf_begin(struct ct_new_head *h)
+{
+    *h = (struct ct_new_head){.data = NULL};
+    put(h, "GGUF", 4);
+    put_u32(h, 3);
+    put_u64(h, 0); /* the two counts, known at the end */
+    put_u64(h, 0);
+}
+
+void ct_gguf_put_uint(struct ct_new_head *h, const char *key, uint32_t v)
+{
+    put_key(h, key, GGUF_U32);
+    put_u32(h, v);
+}
+
+void ct_gguf_put_float(struct ct_new_head *h, const char *key, float v)
+{
+    put_key(h, key, GGUF_F32);
+    put(h, &v, sizeof v);
+}
+
+void ct_gguf_put_bool(struct ct_new_head *h, const char *key, bool v)
+{
+    const uint8_t byte = v;
+
+    put_key(h, key, GGUF_BOOL);
+    put(h, &byte, 1);
+}
+
+void ct_gguf_put_string(struct ct_new_head *h, const char *key, struct ct_str v)
+{
+    put_key(h, key, GGUF_STRING);
+    put_text(h, v);
+}
+
+void ct_gguf_put_uints(struct ct_new_head *h, const char *key, const uint32_t *v, size_t n)
+{
+    put_array(h, key, GGUF_U32, n);
+    put(h, v, n * sizeof *v);
+}
+
+void ct_gguf_put_ints(struct ct_new_head *h, const char *key, const int32_t *v, size_t n)
+{
+    put_array(h, key, GGUF_I32, n);
+    put(h, v, n * sizeof *v);
+}
+
+void ct_gguf_put_floats(struct ct_new_head *h, const char *key, const float *v, size_t n)
+{
+    put_array(h, key, GGUF_F32, n);
+    put(h, v, n * sizeof *v);
+}
+
+void ct_gguf_put_bools(struct ct_new_head *h, const char *key, const bool *v, size_t n)
+{
+    put_array(h, key, GGUF_BOOL, n);
+    for (size_t i = 0; i < n; i++)
+        put(h, &(uint8_t){v[i]}, 1);
+}
+
+void ct_gguf_put_strings(struct ct_new_head *h, const char *key, size_t n)
+{
+    put_array(h, key, GGUF_STRING, n);
+}
+
+void ct_gguf_add_string(struct ct_new_head *h, struct ct_str s)
+{
+    put_text(h, s);
+}
+
+static void put_info(struct ct_new_head *h, const struct ct_new_tensor *t, uint64_t offset)
+{
+    put_text(h, ct_str_of(t->name));
+    put_u32(h, (uint32_t)t->n_dim);
+    for (int k = t->n_dim - 1; k >= 0; k--) /* the contiguous dimension comes first */
+        put_u64(h, (uint64_t)t->dim[k]);
+    put_u32(h, (uint32_t)ct_type_info(t->type)->ggml);
+    put_u64(h, offset);
+}
+
+carat_status ct_gguf_end(struct ct_new_head *h, struct ct_new_tensor *tensor, int n, uint64_t *size,
+                         const char *path, carat_error *err)
+{
+    const uint64_t counts[2] = {(uint64_t)n, h->entries};
+    uint64_t offset = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (strlen(tensor[i].name) > MOST_NAME || ct_type_info(tensor[i].type)->ggml < 0)
+            return ct_fail(err, CARAT_E_UNSUPPORTED,
+                           "%s: tensor %s of type %s cannot be written: GGUF holds names of at most %d bytes "
+                           "and types of its own",
+                           path, tensor[i].name, ct_type_info(tensor[i].type)->name, MOST_NAME);
+        put_info(h, &tensor[i], offset);
+        tensor[i].at = offset;
+        if (tensor[i].size > (uint64_t)INT64_MAX / 2 - offset)
+            return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: its tensors have more bytes than 62 bits count",
+                           path);
+        offset = ct_round_up(offset + tensor[i].size, ALIGNMENT);
+    }
+    while (!h->failed && h->n % ALIGNMENT != 0)
+        put(h, "", 1);
+    if (h->failed)
+        return ct_no_memory(err, path);
+    memcpy(h->data + 8, counts, sizeof counts);
+    for (int i = 0; i < n; i++)
+        tensor[i].at += h->n;
+    *size = h->n + offset;
+    return CARAT_OK;
+}
+
+void ct_new_head_free(struct ct_new_head *h)
+{
+    free(h->data);
+    *h = (struct ct_new_head){.data = NULL};
+}

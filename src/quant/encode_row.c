@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* encode_row.c: which encoder writes a type: those of plain numbers here, encode.c's, or one of
+ * encode_rows.h's. */
+#include "quant/encode.h"
+#include "quant/encode_rows.h"
+
+static ct_encoder *const encoders[2][3] = {
+    {ct_encode_simple_base, ct_encode_iq_base, ct_encode_k_base},
+#ifdef __x86_64__
+    {ct_encode_simple_avx2, ct_encode_iq_avx2, ct_encode_k_avx2},
+#else
+    {ct_encode_simple_base, ct_encode_iq_base, ct_encode_k_base},
+#endif
+};
+
+static bool encode_plain(enum ct_type type, uint8_t *to, const float *x, size_t n)
+{
+    if (type == CT_F32)
+        memcpy(to, x, n * sizeof *x);
+    for (size_t i = 0; type == CT_F16 && i < n; i++)
+        memcpy(to + 2 * i, &(uint16_t){ct_f32_to_f16(x[i])}, 2);
+    for (size_t i = 0; type == CT_BF16 && i < n; i++)
+        memcpy(to + 2 * i, &(uint16_t){ct_f32_to_bf16(x[i])}, 2);
+    return type == CT_F32 || type == CT_F16 || type == CT_BF16;
+}
+
+bool ct_encodes_rows(enum ct_type type)
+{
+    return type <= CT_MXFP4;
+}
+
+void ct_encode_row(enum ct_type type, void *blocks, const float *x, size_t n, const float *importance,
+                   bool avx2)
+{
+    bool written = encode_plain(type, blocks, x, n);
+
+    assert(ct_encodes_rows(type));
+    for (int i = 0; i < 3 && !written; i++)
+        written = encoders[avx2][i](type, blocks, x, n, importance);
+    if (!written)
+        ct_encode(type, blocks, x, n);
+}

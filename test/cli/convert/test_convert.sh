@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# test_convert.sh: `carat convert`: the file is the model again (content hash, ids, answers), the same bytes
+# for every number of threads and from a file that was written before; and what it refuses leaves nothing. The
+# bytes of types are test/quant/test_encode_row.c's.
+. "$CARAT_SOURCE/test/cli/common.bash"
+
+content() { # of a model
+    expect 0 verify "$1" --json
+    sed -n 's/.*XXH3-128 \([0-9a-f]*\).*/\1/p' out
+}
+
+expect 0 convert "$tiny" same.gguf
+out_is ''
+[ "$(content same.gguf)" = "$(content "$tiny")" ] || die "the content hash is another one"
+"$CARAT" tokenize "$tiny" -f "$CARAT_SOURCE/NUMERICS.md" >wanted
+"$CARAT" tokenize same.gguf -f "$CARAT_SOURCE/NUMERICS.md" >out
+same wanted out
+expect 0 logits "$tiny" -p 'Is the crow black?' -o wanted.npy --exact
+expect 0 logits same.gguf -p 'Is the crow black?' -o got.npy --exact
+same wanted.npy got.npy
+echo '[{"role":"user","content":"hi"}]' >talk.json
+expect 0 render "$tiny" --messages talk.json
+cp out wanted
+expect 0 render same.gguf --messages talk.json
+same wanted out
+
+# Gemma 4: inputs of layers, shared K and V, heads of two widths, pairs that stand still
+tiny4=$CARAT_SOURCE/test/fixtures/tiny4
+expect 0 convert "$tiny4" same4.gguf
+[ "$(content same4.gguf)" = "$(content "$tiny4")" ] || die "tiny4: the content hash is another one"
+"$CARAT" tokenize "$tiny4" -f "$CARAT_SOURCE/NUMERICS.md" >wanted
+"$CARAT" tokenize same4.gguf -f "$CARAT_SOURCE/NUMERICS.md" >out
+same wanted out
+expect 0 run "$tiny4" 'What color is the horse?' --temp 0 --no-cache
+cp out wanted
+expect 0 convert same4.gguf small4.gguf --type q8_0
+expect 0 run small4.gguf 'What color is the horse?' --temp 0 --no-cache
+same wanted out
+
+for type in f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 q2_k q3_k q4_k q5_k q6_k iq4_nl iq4_xs mxfp4; do
+    expect 0 convert "$tiny" $type.gguf --type $type -t 1
+    expect 0 convert "$tiny" other.gguf --type $type -t 3
+    same $type.gguf other.gguf
+    expect 0 run $type.gguf 'What color is the horse?' -n 8 --temp 0 --no-cache
+    out_is 'The horse is white.'$'\n'
+    expect 0 convert $type.gguf other.gguf
+    same $type.gguf other.gguf
+done
+
+# SFP, which GGUF does not have, and rows that are no multiple of 256 would be the vectors': tests of src/.
+# What exists gives way only to a whole file; what fails leaves nothing.
+echo old >kept.gguf
+refuse 1 convert "$tiny" nowhere/x.gguf
+refuse 3 convert missing x.gguf
+refuse 2 convert "$tiny" x.gguf --type q9
+refuse 2 convert "$tiny"
+refuse 2 convert same.gguf same.gguf
+err_has 'same.gguf is what the model is read from: name another file'
+refuse 1 convert "$tiny" /dev/null
+expect 2 convert "$tiny" kept.gguf --type f33
+[ "$(cat kept.gguf)" = old ] || die "a failure changed what was there"
+expect 0 convert "$tiny" kept.gguf --type q8_0
+same kept.gguf q8_0.gguf
+! ls ./*carat-part* 2>/dev/null || die "a part is left"
+
+# a weight that is not finite: nothing is written
+expect 0 convert "$tiny" whole.gguf --type f32
+at=$(($(stat -c %s whole.gguf) - 4))
+cp whole.gguf nan.gguf
+printf '\0\0\300\177' | dd of=nan.gguf bs=1 seek=$at conv=notrunc status=none
+refuse 4 convert nan.gguf x.gguf --type q8_0
+err_has 'nan.gguf: tensor [a-z_.]* has -\{0,1\}nan in row [0-9]*, column [0-9]*; expected a finite number'
+[ ! -e x.gguf ] || die "a file was written though a weight is not finite"
