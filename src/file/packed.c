@@ -220,20 +220,22 @@ static void walk_section(struct walk *w, const char *name, struct ct_section *s,
         w->end = s->at + s->size;
 }
 
-/* Whether the name of a file beside the origin, perhaps in a folder there, leads to elsewhere. */
+/* Whether the name of a file beside the origin leads to elsewhere; in a folder there are those of a module
+ * alone (file/modules.c). */
 static bool leads_out(struct ct_str name)
 {
     size_t from = 0;
+    struct ct_str part = {"", 0};
 
     for (size_t i = 0; i <= name.n && name.n; i++) {
         if (i < name.n && name.s[i] != '/')
             continue;
-        const struct ct_str part = {name.s + from, i - from};
+        part = (struct ct_str){name.s + from, i - from};
         if (part.n == 0 || ct_str_is(part, ".") || ct_str_is(part, ".."))
             return true;
         from = i + 1;
     }
-    return false;
+    return part.n < name.n && !ct_str_is(part, "config.json") && !ct_str_is(part, "model.safetensors");
 }
 
 static void walk_source(struct walk *w, void *element)
