@@ -3,8 +3,8 @@
 # test_one_table.sh: a level of kernels or a type of K and V is spelled in its table alone (kernel/level.c,
 # quant/kv_type.c); others ask carat_isa_name and carat_kv_name. Strings are looked at, not comments. Words
 # that other tables have too (ref, types of weights) count only as a choice of several, as in "bf16|f16", or
-# compared with; "ref|test" are the sides of a comparison. What metrics are measured with and what encodes is no
-# level: check/score.c and convert/convert.c ask the processor.
+# compared with; "ref|test" are the sides of a comparison. What metrics are measured with and what encodes is
+# no level: check/score.c and convert/convert.c ask the processor.
 set -uo pipefail
 cd "${1:-${CARAT_SOURCE:?}}" || exit 2
 . tools/rooms.sh
