@@ -117,7 +117,7 @@ static const struct foreign table[] = {
     {" -bf --binary-file ", A_VALUE, "-f FILE with --raw reads any bytes", NULL},
     {" -sp --special ", NOTHING, "carat run prints no control tokens", NULL},
     {" --check-tensors ", NOTHING, "carat checks the layout of a file, not every number in it", NULL},
-    {" --embedding --embeddings ", NOTHING, "carat makes no embeddings", NULL},
+    {" --embedding --embeddings ", NOTHING, "carat embed MODEL TEXT gives vectors of texts", NULL},
 };
 /* clang-format on */
 

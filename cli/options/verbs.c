@@ -39,7 +39,7 @@ static const struct {
     {" benchmark ", "carat bench MODEL measures speed"},
     {" quantize quantise create ",
      "carat convert MODEL OUT.gguf --type TYPE writes a model with other types"},
-    {" embed embedding embeddings ", "carat makes no embeddings"},
+    {" embedding embeddings ", "carat embed MODEL TEXT gives vectors of texts"},
 };
 
 int unknown_verb(const char *name)

@@ -28,6 +28,8 @@ refuse 3 run gemma-2-2b hi
 get google/gemma-2-2b-it
 refuse 3 run functiongemma hi
 get google/functiongemma-270m-it
+refuse 3 embed embeddinggemma hi
+get google/embeddinggemma-300m
 refuse 3 run unsloth/gemma-3-4b-it-GGUF hi
 get unsloth/gemma-3-4b-it-GGUF
 refuse 3 run hf.co/unsloth/gemma-3-4b-it-GGUF:Q4_K_M hi
@@ -35,7 +37,7 @@ err_has "'hf download unsloth/gemma-3-4b-it-GGUF --include '\*Q4_K_M\*' --local-
 refuse 3 run 'https://huggingface.co/a/b/resolve/main/c-q4.gguf?download=true' hi
 get a/b c-q4.gguf
 err_has 'then give b/c-q4.gguf instead'
-for name in embeddinggemma google/embeddinggemma paligemma:latest; do
+for name in recurrentgemma google/t5gemma paligemma:latest; do
     refuse 3 run $name hi
     err_has 'is the name of a model that carat does not run; it runs Gemma 1, 2, 3, 3n and 4'
 done
