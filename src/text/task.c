@@ -55,7 +55,7 @@ carat_status ct_task_encode(const struct ct_tokenizer *t, carat_task task, const
 {
     struct ct_listener nobody = {0};
     const int held = out->n;
-    const int32_t bos = ct_tokenizer_bos(t), eos = ct_tokenizer_id(t, "<eos>");
+    const int32_t bos = ct_tokenizer_bos(t), eos = ct_tokenizer_control(t, CT_CONTROL_EOS);
 
     if (!is_task(task) || (title && !tasks[task].behind_title))
         return ct_fail(err, CARAT_E_ARGUMENT,
@@ -64,7 +64,8 @@ carat_status ct_task_encode(const struct ct_tokenizer *t, carat_task task, const
     if (n == 0)
         return ct_fail(err, CARAT_E_ARGUMENT, "the text has no tokens, expected at least 1");
     if (bos < 0 || eos < 0)
-        return ct_fail(err, CARAT_E_NOT_FOUND, "the tokenizer has no <bos> or no <eos>, expected both");
+        return ct_fail(err, CARAT_E_NOT_FOUND, "the tokenizer has no %s or no %s, expected both",
+                       ct_controls[CT_CONTROL_BOS].text, ct_controls[CT_CONTROL_EOS].text);
     char *whole = whole_text(task, title, text, &n);
     if (!whole)
         return ct_no_memory(err, "a text");
