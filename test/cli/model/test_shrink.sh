@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_shrink.sh: a model file that is cut short while it is mapped ends the command with one line and code 1,
-# not with a bus error. The prompt is held back until the file is mapped, so that the cut always falls between
-# the two.
+# not with a bus error. The prompt is held back until the file is mapped and the command sleeps, waiting for
+# it, so that the cut always falls between the two.
 . "$CARAT_SOURCE/test/cli/common.bash"
 [ -r /proc/self/maps ] || exit 77
 [ "$(df --output=fstype . | tail -1)" != 9p ] || exit 77 # keeps mapped pages of a file that has shrunk
@@ -20,6 +20,13 @@ shrink() {
     until grep -q -F "$file" /proc/$pid/maps 2>/dev/null; do
         tries=$((tries + 1))
         [ $tries -lt 3000 ] || die "$* has not mapped $file"
+        kill -0 $pid 2>/dev/null || die "$* ended by itself"
+        sleep 0.01
+    done
+    tries=0
+    while [ $tries -lt 5 ]; do # in five looks on end: it has opened the model, and knows what to call it
+        tries=$((tries + 1))
+        grep -q '^State:.S' /proc/$pid/status 2>/dev/null || tries=0
         kill -0 $pid 2>/dev/null || die "$* ended by itself"
         sleep 0.01
     done
