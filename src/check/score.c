@@ -12,10 +12,7 @@ extern const struct ct_score ct_score_avx2;
 const struct ct_score *ct_score(void)
 {
 #if defined(__x86_64__)
-    struct ct_cpu cpu;
-
-    ct_cpu_detect(&cpu);
-    if (ct_cpu_usable(&cpu, "avx2+fma+f16c"))
+    if (ct_cpu_has_avx2())
         return &ct_score_avx2;
 #endif
     return &ct_score_ref;

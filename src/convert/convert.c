@@ -41,8 +41,6 @@ static const struct renamed {
     {"ffn_gate_exps.", "ffn_gate_up_exps.weight", true},
     {"ffn_up_exps.", "ffn_gate_up_exps.weight", true},
     {"ffn_down_exps.", "ffn_down_exps.weight", true},
-    {"altup_proj.", "altup_proj.weight", true},
-    {"altup_unembd_proj.", "altup_unembd_proj.weight", true},
     {"ffn_gate_inp_scale", "ffn_gate_inp.scale", false},
     {"ffn_down_exps_scale", "ffn_down_exps.scale", false},
 };
@@ -95,12 +93,7 @@ static bool type_named(const char *name, enum ct_type *type)
 /* What llama.cpp's quantiser leaves in the source's type. */
 static bool is_left_alone(const char *slot)
 {
-    static const char *const names[] = {"altup", "laurel", "per_layer_model_proj"};
-    bool alone = false;
-
-    for (size_t i = 0; i < CT_COUNT(names); i++)
-        alone = alone || strstr(slot, names[i]);
-    return alone;
+    return strcmp(slot, "per_layer_model_proj") == 0;
 }
 
 /* The type for rows that are no multiple of a block of 256. */
@@ -525,14 +518,12 @@ carat_status ct_convert(const struct carat_model *m, const char *path, const car
                         carat_error *err)
 {
     struct conversion v = {.m = m, .o = o, .path = path, .err = err, .any_type = !o->type};
-    struct ct_cpu cpu;
 
     if (!m->has_weights)
         return ct_fail(err, CARAT_E_ARGUMENT, "the model has no weights");
     if (o->type && (!type_named(o->type, &v.type) || !ct_encodes_rows(v.type)))
         return ct_fail(err, CARAT_E_ARGUMENT, "type is \"%s\", which carat does not write", o->type);
-    ct_cpu_detect(&cpu);
-    v.avx2 = ct_cpu_usable(&cpu, "avx2+fma+f16c");
+    v.avx2 = ct_cpu_has_avx2();
     carat_status status = plan(&v, err);
     if (!status)
         status = make_file(&v, err);

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "model/family.h"
 #include "text/chat/chat.h"
 #include "text/tokenizer/vocab_write.h"
 

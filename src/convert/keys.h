@@ -7,8 +7,7 @@
 #include "file/write.h"
 
 /* Metadata of the model, its vocabulary and its chat template, as llama.cpp's converter writes them.
- * file_type: llama.cpp's number for most of its tensors. E_UNSUPPORTED (a fact that GGUF has no key for),
- * E_FORMAT, E_MEMORY. */
+ * file_type: llama.cpp's number for most of its tensors. E_FORMAT, E_MEMORY. */
 carat_status ct_put_keys(struct ct_new_head *h, const struct carat_model *m, uint32_t file_type,
                          carat_error *err);
 

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 /* Numbers of value types. */
 enum { GGUF_U32 = 4, GGUF_I32 = 5, GGUF_F32 = 6, GGUF_BOOL = 7, GGUF_STRING = 8, GGUF_ARRAY = 9 };
 enum { ALIGNMENT = 32, MOST_NAME = 63 };
@@ -17,15 +19,9 @@ static void put(struct ct_new_head *h, const void *data, size_t n)
         h->failed = true;
         return;
     }
-    if (need > h->capacity) {
-        const size_t capacity = CT_MAX(need + need / 2, (size_t)4096);
-        uint8_t *p = realloc(h->data, capacity);
-        h->failed = !p;
-        if (!p)
-            return;
-        h->data = p;
-        h->capacity = capacity;
-    }
+    h->failed = !ct_array_grow(&h->data, &h->capacity, need, 1);
+    if (h->failed)
+        return;
     if (n)
         memcpy(h->data + h->n, data, n);
     h->n = need;

@@ -15,6 +15,14 @@ bool ct_cpu_usable(const struct ct_cpu *cpu, const char *level)
     return false;
 }
 
+bool ct_cpu_has_avx2(void)
+{
+    struct ct_cpu cpu;
+
+    ct_cpu_detect(&cpu);
+    return ct_cpu_usable(&cpu, "avx2+fma+f16c");
+}
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 

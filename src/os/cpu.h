@@ -25,6 +25,8 @@ bool ct_cpu_usable(const struct ct_cpu *cpu, const char *level);
 
 /* Whether AVX-512's permutations of bytes (VBMI) are usable: no level, but a way to do what levels do. */
 bool ct_cpu_has_vbmi(void);
+/* AVX2 with FMA and F16C, for what is compiled for the baseline and once more for these. */
+bool ct_cpu_has_avx2(void);
 
 /* Asks that this process may use AMX tiles, as Linux demands; once granted it stays so. False where that is
  * not known. */

@@ -3,8 +3,7 @@
 # test_one_table.sh: a level of kernels or a type of K and V is spelled in its table alone (kernel/level.c,
 # quant/kv_type.c); others ask carat_isa_name and carat_kv_name. Strings are looked at, not comments. Words
 # that other tables have too (ref, types of weights) count only as a choice of several, as in "bf16|f16", or
-# compared with; "ref|test" are the sides of a comparison. What metrics are measured with and what encodes is
-# no level: check/score.c and convert/convert.c ask the processor.
+# compared with; "ref|test" are the sides of a comparison.
 set -uo pipefail
 cd "${1:-${CARAT_SOURCE:?}}" || exit 2
 . tools/rooms.sh
@@ -18,8 +17,7 @@ if [ "$(wc -w <<<"$levels")" -lt 9 ] || [ "$(wc -w <<<"$types")" -lt 4 ]; then
     exit 1
 fi
 # What a processor is called is os/cpu.c's.
-find "${programs[@]}" -name '*.[ch]' -not -path src/kernel/level.c -not -path src/quant/kv_type.c -not -path src/os/cpu.c \
-    -not -path src/check/score.c -not -path src/convert/convert.c -print0 |
+find "${programs[@]}" -name '*.[ch]' -not -path src/kernel/level.c -not -path src/quant/kv_type.c -not -path src/os/cpu.c -print0 |
     WORDS="${levels//$'\n'/ } ${types//$'\n'/ }" xargs -0 perl -0777 -ne '
         BEGIN { %shared = map { $_ => 1 } qw(ref bf16 f16 f32); @words = split / /, $ENV{WORDS}; }
         while (/(strcmp\([^"()]*)?"((?:[^"\\]|\\.)*)"|\x27(?:[^\x27\\]|\\.)+\x27|\/\*.*?\*\//gs) {

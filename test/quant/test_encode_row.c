@@ -35,13 +35,6 @@ static size_t row_values(float *x, const char *name)
     return (size - head) / sizeof *x;
 }
 
-static bool has_avx2(void)
-{
-    struct ct_cpu cpu;
-    ct_cpu_detect(&cpu);
-    return ct_cpu_usable(&cpu, "avx2+fma+f16c");
-}
-
 static float x[MOST / 4], importance[COLS];
 
 /* Both halves of a type's file, a row at a time. */
@@ -74,7 +67,7 @@ static void rows_are_those_of_ggml(void **state)
     (void)state;
     for (enum ct_type type = CT_Q8_0; type <= CT_MXFP4; type++) {
         rows_of(type, false);
-        if (has_avx2())
+        if (ct_cpu_has_avx2())
             rows_of(type, true);
     }
 }
@@ -89,9 +82,9 @@ static void blocks_stand_alone(void **state)
     for (enum ct_type type = CT_Q8_0; type <= CT_MXFP4; type++) {
         const struct ct_type_info *t = ct_type_info(type);
         const size_t block = (size_t)t->block, n = 12 * COLS;
-        ct_encode_row(type, whole, x, n, NULL, has_avx2());
+        ct_encode_row(type, whole, x, n, NULL, ct_cpu_has_avx2());
         for (size_t at = 0; at < n; at += block)
-            ct_encode_row(type, part + at / block * (size_t)t->bytes, x + at, block, NULL, has_avx2());
+            ct_encode_row(type, part + at / block * (size_t)t->bytes, x + at, block, NULL, ct_cpu_has_avx2());
         assert_memory_equal(whole, part, n / block * (size_t)t->bytes);
     }
 }
