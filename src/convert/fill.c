@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fill.c: see fill.h. A thread fills some rows at a time and gives the pages of both files back, so that a
+ * model of any size needs little memory. */
+#include "convert/fill.h"
+
+#include <math.h>
+#include <stdatomic.h>
+
+#include "layout/panel.h"
+#include "os/cgroup.h"
+#include "os/cpu.h"
+#include "os/memory.h"
+#include "os/pool.h"
+#include "quant/encode.h"
+
+enum { TURNS = 8 }; /* chunks of a thread between two questions whether to go on */
+
+/* The first weight that is not finite, in the order of the file. */
+struct fault {
+    int at, row, col; /* at: -1: there is none */
+    float value;
+};
+
+struct filling {
+    struct ct_conversion *plan;
+    const carat_convert_options *o;
+    uint8_t *base;
+    bool avx2;
+    struct scratch {
+        float *x;        /* a row */
+        uint8_t *stored; /* of a packed source */
+        struct fault fault;
+    } * scratch; /* [threads] */
+    int first;   /* chunk of the job under way */
+    atomic_size_t done;
+};
+
+static const uint8_t *stored_row(const struct filling *v, const struct ct_weight *w, int row, int thread)
+{
+    if (w->layout != CT_LAYOUT_PANELS)
+        return (const uint8_t *)w->data + (size_t)row * w->row_bytes;
+    ct_unpack(v->scratch[thread].stored, w, row);
+    return v->scratch[thread].stored;
+}
+
+/* Keeps the first value that is not finite. */
+static bool check_row(struct filling *v, int at, int row, int thread)
+{
+    struct scratch *s = &v->scratch[thread];
+    const int n = v->plan->c[at].w.cols;
+    float sum = 0;
+
+    for (int i = 0; i < n; i++)
+        sum += s->x[i] - s->x[i]; /* 0 for what is finite, else NaN */
+    if (sum == 0)
+        return true;
+    for (int i = 0; i < n; i++)
+        if (!isfinite(s->x[i]) &&
+            (s->fault.at < 0 || at < s->fault.at || (at == s->fault.at && row < s->fault.row))) {
+            s->fault = (struct fault){at, row, i, s->x[i]};
+            break;
+        }
+    return false;
+}
+
+static void convert_row(struct filling *v, int at, int row, uint8_t *to, int thread)
+{
+    const struct ct_converted *c = &v->plan->c[at];
+    const uint8_t *from = stored_row(v, &c->w, row, thread);
+    float *x = v->scratch[thread].x;
+
+    ct_dequantize(c->w.type, x, from, (size_t)c->w.cols);
+    if (!check_row(v, at, row, thread))
+        return;
+    if (c->w.type == v->plan->tensor[c->tensor].type) {
+        memcpy(to, from, c->row_bytes);
+        return;
+    }
+    for (int i = 0; c->w.scale != 1 && i < c->w.cols; i++)
+        x[i] *= c->w.scale;
+    ct_encode_row(v->plan->tensor[c->tensor].type, to, x, (size_t)c->w.cols, NULL, v->avx2);
+}
+
+static int weight_of(const struct filling *v, int chunk)
+{
+    int low = 0, high = v->plan->n;
+
+    while (high - low > 1) {
+        const int mid = (low + high) / 2;
+        if (v->plan->c[mid].chunks <= chunk)
+            low = mid;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static void fill_chunk(void *conversion, int item, int thread)
+{
+    struct filling *v = conversion;
+    const int at = weight_of(v, v->first + item);
+    const struct ct_converted *c = &v->plan->c[at];
+    const int r0 = (v->first + item - c->chunks) * c->rows, r1 = CT_MIN(r0 + c->rows, c->w.rows);
+    uint8_t *to = v->base + v->plan->tensor[c->tensor].at + (size_t)(c->first + r0) * c->row_bytes;
+
+    for (int r = r0; r < r1; r++)
+        convert_row(v, at, r, to + (size_t)(r - r0) * c->row_bytes, thread);
+    if (c->w.layout != CT_LAYOUT_PANELS)
+        ct_file_forget(v->plan->m->file, (const uint8_t *)c->w.data + (size_t)r0 * c->w.row_bytes,
+                       (size_t)(r1 - r0) * c->w.row_bytes);
+    ct_os_discard(to, (size_t)(r1 - r0) * c->row_bytes);
+    atomic_fetch_add_explicit(&v->done, (size_t)(r1 - r0) * c->row_bytes, memory_order_relaxed);
+}
+
+static int ask_progress(void *conversion)
+{
+    const struct filling *v = conversion;
+    const size_t done = v->plan->head.n + atomic_load_explicit(&v->done, memory_order_relaxed);
+
+    return v->o->progress(v->o->user, CT_MIN(done, (size_t)v->plan->size) >> 10, (size_t)v->plan->size >> 10);
+}
+
+static carat_status say_fault(const struct filling *v, int threads, carat_error *err)
+{
+    struct fault first = {.at = -1};
+
+    for (int i = 0; i < threads; i++) {
+        const struct fault *f = &v->scratch[i].fault;
+        if (f->at >= 0 && (first.at < 0 || f->at < first.at || (f->at == first.at && f->row < first.row)))
+            first = *f;
+    }
+    if (first.at < 0)
+        return CARAT_OK;
+    return ct_fail(
+        err, CARAT_E_NUMERIC,
+        "%s: tensor %s has %g in row %d, column %d; expected a finite number: nothing is converted",
+        ct_file_path(v->plan->m->file), v->plan->c[first.at].source, (double)first.value, first.row,
+        first.col);
+}
+
+static carat_status run_chunks(struct filling *v, int threads, carat_error *err)
+{
+    struct ct_pool *pool;
+    carat_status status = CARAT_OK;
+
+    CT_TRY(ct_pool_create(&pool, threads, err));
+    ct_pool_watch(pool, v->o->progress ? ask_progress : NULL, v);
+    for (v->first = 0; v->first < v->plan->n_chunk && !status; v->first += TURNS * threads) {
+        ct_pool_run(pool, CT_MIN(TURNS * threads, v->plan->n_chunk - v->first), fill_chunk, v);
+        status = ct_pool_goes_on(pool, 0)
+                     ? say_fault(v, threads, err)
+                     : ct_fail(err, CARAT_E_CANCELLED, "writing %s was cancelled; nothing is left of it",
+                               v->plan->path);
+    }
+    ct_pool_destroy(pool);
+    return status;
+}
+
+static carat_status scratch_rows(struct filling *v, int threads, carat_error *err)
+{
+    size_t most = 1, stored = 1;
+
+    for (int i = 0; i < v->plan->n; i++) {
+        size_t bytes;
+        ct_type_row_bytes(v->plan->c[i].w.type, (size_t)v->plan->c[i].w.cols, &bytes);
+        most = CT_MAX(most, (size_t)v->plan->c[i].w.cols);
+        stored = CT_MAX(stored, bytes);
+    }
+    v->scratch = ct_arena_push(&v->plan->arena, (size_t)threads, sizeof *v->scratch);
+    for (int i = 0; v->scratch && i < threads; i++) {
+        struct scratch *s = &v->scratch[i];
+        *s = (struct scratch){.x = ct_arena_push(&v->plan->arena, most, sizeof *s->x),
+                              .stored = ct_arena_push(&v->plan->arena, stored, 1),
+                              .fault.at = -1};
+        if (!s->x || !s->stored)
+            return ct_no_memory(err, "converting");
+    }
+    return v->scratch ? CARAT_OK : ct_no_memory(err, "converting");
+}
+
+carat_status ct_fill(struct ct_conversion *plan, uint8_t *base, const carat_convert_options *o,
+                     carat_error *err)
+{
+    const int threads = o->threads > 0 ? o->threads : ct_os_cpus();
+    struct filling v = {.plan = plan, .o = o, .base = base, .avx2 = ct_cpu_has_avx2()};
+
+    CT_TRY(scratch_rows(&v, threads, err));
+    return run_chunks(&v, threads, err);
+}
