@@ -40,21 +40,20 @@ static carat_status read_back(struct ct_conversion *v, const char *part, carat_e
     };
     for (size_t i = 0; i < CT_COUNT(facts); i++)
         if (facts[i].is != facts[i].read)
-            return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: the model has %s of %.9g, but GGUF would say %.9g",
-                           v->path, facts[i].what, facts[i].is, facts[i].read);
+            return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: the model has %s of %.9g, but %s would say %.9g",
+                           v->path, facts[i].what, facts[i].is, v->container->name, facts[i].read);
     for (int i = 0; i < c->n_layer; i++) {
         const struct ct_layer_config *a = &c->layer[i], *b = &got->layer[i];
         if (a->attn_scale != b->attn_scale || a->attn_cap != b->attn_cap)
-            return ct_fail(
-                err, CARAT_E_UNSUPPORTED,
-                "%s: layer %d scales scores by %.9g and caps them at %.9g, but GGUF would say %.9g "
-                "and %.9g",
-                v->path, i, (double)a->attn_scale, (double)a->attn_cap, (double)b->attn_scale,
-                (double)b->attn_cap);
+            return ct_fail(err, CARAT_E_UNSUPPORTED,
+                           "%s: layer %d scales scores by %.9g and caps them at %.9g, but %s would say %.9g "
+                           "and %.9g",
+                           v->path, i, (double)a->attn_scale, (double)a->attn_cap, v->container->name,
+                           (double)b->attn_scale, (double)b->attn_cap);
         if (a->attn_type != b->attn_type || a->n_head != b->n_head || a->n_kv_head != b->n_kv_head ||
             a->head_dim != b->head_dim || a->ffn != b->ffn)
-            return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: GGUF would say another shape of layer %d", v->path,
-                           i);
+            return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: %s would say another shape of layer %d", v->path,
+                           v->container->name, i);
     }
     return CARAT_OK;
 }
@@ -102,7 +101,7 @@ static carat_status make_file(struct ct_conversion *v, const carat_convert_optio
 carat_status ct_convert(const struct carat_model *m, const char *path, const carat_convert_options *o,
                         carat_error *err)
 {
-    struct ct_conversion v = {.m = m, .path = path, .err = err};
+    struct ct_conversion v = {.m = m, .container = &ct_new_gguf, .path = path, .err = err};
 
     if (!m->has_weights)
         return ct_fail(err, CARAT_E_ARGUMENT, "the model has no weights");

@@ -72,12 +72,14 @@ static void convert_row(struct filling *v, int at, int row, uint8_t *to, int thr
     ct_dequantize(c->w.type, x, from, (size_t)c->w.cols);
     if (!check_row(v, at, row, thread))
         return;
-    if (c->w.type == v->plan->tensor[c->tensor].type) {
+    if (c->w.type == v->plan->tensor[c->tensor].type && c->less == 0) {
         memcpy(to, from, c->row_bytes);
         return;
     }
     for (int i = 0; c->w.scale != 1 && i < c->w.cols; i++)
         x[i] *= c->w.scale;
+    for (int i = 0; c->less != 0 && i < c->w.cols; i++)
+        x[i] -= c->less;
     ct_encode_row(v->plan->tensor[c->tensor].type, to, x, (size_t)c->w.cols, NULL, v->avx2);
 }
 

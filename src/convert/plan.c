@@ -30,21 +30,20 @@ static carat_status count_weight(void *user, const char *slot, const char *tenso
     return CARAT_OK;
 }
 
-/* What the tensor of a slot is called. Returns how many matrices it has so far, this one included; 0: it is
- * this weight alone. */
-static int name_of(char name[96], const char *slot)
+static int gguf_name(char name[CT_NEW_NAME], const struct ct_conversion *v, const char *slot)
 {
     const char *own = strncmp(slot, "blk.", 4) == 0 ? strchr(slot + 4, '.') + 1 : slot;
 
+    (void)v;
     for (size_t i = 0; i < CT_COUNT(renamed); i++) {
         const struct renamed *r = &renamed[i];
         const size_t n = strlen(r->slot);
         if (strncmp(own, r->slot, n) != 0)
             continue;
-        snprintf(name, 96, "%.*s%s", (int)(own - slot), slot, r->tensor);
+        snprintf(name, CT_NEW_NAME, "%.*s%s", (int)(own - slot), slot, r->tensor);
         return r->several ? atoi(own + n) + 1 : 0;
     }
-    snprintf(name, 96, "%s.weight", slot);
+    snprintf(name, CT_NEW_NAME, "%s.weight", slot);
     return 0;
 }
 
@@ -77,27 +76,36 @@ static bool as_stored(struct ct_weight *w, const struct ct_conversion *v, const 
     return true;
 }
 
+static carat_status gguf_take(struct ct_converted *c, enum ct_type *type, const struct ct_conversion *v,
+                              const char *slot, const struct ct_weight *w, carat_error *err)
+{
+    c->w = *w;
+    if (!as_stored(&c->w, v, slot, c->source))
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s: %s is not kept here as it was: convert the file that this one was made from",
+                       ct_file_path(v->m->file), c->source);
+    *type = ct_recipe_type(&v->recipe, slot, &c->w);
+    return CARAT_OK;
+}
+
 static carat_status add_weight(void *user, const char *slot, const char *source, const struct ct_weight *w)
 {
     struct ct_conversion *v = user;
     struct ct_converted *c = &v->c[v->n++];
-    char name[96];
-    const int several = name_of(name, slot), at = tensor_named(v, name);
+    char name[CT_NEW_NAME];
+    const int several = v->container->tensor(name, v, slot), at = tensor_named(v, name);
     struct ct_new_tensor *t = &v->tensor[at];
-    struct ct_weight stored = *w;
+    enum ct_type type;
 
-    if (!t->name || !(source = ct_arena_str(&v->arena, source, strlen(source))))
+    *c = (struct ct_converted){
+        .source = ct_arena_str(&v->arena, source, strlen(source)), .tensor = at, .chunks = v->n_chunk};
+    if (!t->name || !c->source)
         return ct_no_memory(v->err, "the list of weights");
-    if (!as_stored(&stored, v, slot, source))
-        return ct_fail(v->err, CARAT_E_UNSUPPORTED,
-                       "%s: %s is not kept here as it was: convert the file that this "
-                       "one was made from",
-                       ct_file_path(v->m->file), source);
-    w = &stored;
-    *c = (struct ct_converted){.w = *w, .source = source, .tensor = at, .chunks = v->n_chunk};
+    CT_TRY(v->container->take(c, &type, v, slot, w, v->err));
+    w = &c->w;
     if (t->type == CT_TYPE_COUNT)
-        t->type = ct_recipe_type(&v->recipe, slot, w);
-    ct_type_row_bytes(t->type, (size_t)w->cols, &c->row_bytes); /* ct_recipe_type has seen to it */
+        t->type = type;
+    ct_type_row_bytes(t->type, (size_t)w->cols, &c->row_bytes); /* the container has seen to it */
     c->first = (int)(t->size / c->row_bytes);
     t->size += (size_t)w->rows * c->row_bytes;
     t->n_dim = several ? 3 : w->rows == 1 ? 1 : 2;
@@ -156,6 +164,13 @@ static enum ct_type most_of(const struct ct_conversion *v)
     return most;
 }
 
+static carat_status gguf_end(struct ct_conversion *v, carat_error *err)
+{
+    ct_gguf_begin(&v->head);
+    CT_TRY(ct_put_keys(&v->head, v->m, file_type(most_of(v)), err));
+    return ct_gguf_end(&v->head, v->tensor, v->n_tensor, &v->size, v->path, err);
+}
+
 carat_status ct_plan_file(struct ct_conversion *v, carat_error *err)
 {
     const struct carat_model *m = v->m;
@@ -170,9 +185,11 @@ carat_status ct_plan_file(struct ct_conversion *v, carat_error *err)
     v->n = 0;
     if (!v->c || !v->tensor)
         return ct_no_memory(err, "the list of weights");
-    CT_TRY(add_rope_freqs(v));
+    if (v->container == &ct_new_gguf)
+        CT_TRY(add_rope_freqs(v));
     CT_TRY(ct_weights_walk(&m->weights, &m->config, m->file, add_weight, v));
-    ct_gguf_begin(&v->head);
-    CT_TRY(ct_put_keys(&v->head, m, file_type(most_of(v)), err));
-    return ct_gguf_end(&v->head, v->tensor, v->n_tensor, &v->size, v->path, err);
+    return v->container->end(v, err);
 }
+
+const struct ct_new_container ct_new_gguf = {
+    .name = "GGUF", .tensor = gguf_name, .take = gguf_take, .end = gguf_end};

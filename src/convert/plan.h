@@ -7,17 +7,38 @@
 #include "convert/recipe.h"
 #include "file/write.h"
 
+struct ct_conversion;
+
+enum { CT_NEW_NAME = 256 };
+
 /* A weight, and the rows of a tensor that it becomes. */
 struct ct_converted {
-    struct ct_weight w;
+    struct ct_weight w; /* as the container stores it, but for its type */
+    float less;         /* what is taken from each value first: Gemma's 1, where norms lack it there */
     const char *source; /* the tensor that it is from, for messages */
     size_t row_bytes;   /* of the new one */
     int tensor, first;  /* and the first of its rows there */
     int rows, chunks;   /* of a chunk; chunks before its first one */
 };
 
+/* What the tensors of a container depend on. */
+struct ct_new_container {
+    const char *name; /* for messages */
+    /* What the tensor of a slot is called. Returns how many matrices it has so far, this one included; 0: it
+     * is this weight alone. */
+    int (*tensor)(char name[CT_NEW_NAME], const struct ct_conversion *v, const char *slot);
+    /* Fills c->w and c->less for a weight of the model, whose tensor is c->source, and says its new type.
+     * E_UNSUPPORTED: the model does not have it as it was stored. */
+    carat_status (*take)(struct ct_converted *c, enum ct_type *type, const struct ct_conversion *v,
+                         const char *slot, const struct ct_weight *w, carat_error *err);
+    /* When all are known: the bytes before them, where each lies, and the size of all. */
+    carat_status (*end)(struct ct_conversion *v, carat_error *err);
+};
+extern const struct ct_new_container ct_new_gguf;
+
 struct ct_conversion {
     const struct carat_model *m;
+    const struct ct_new_container *container;
     const char *path; /* of the new file */
     carat_error *err;
     struct ct_recipe recipe;
