@@ -31,11 +31,12 @@ static void put_float(struct keys *k, const char *name, double v)
     ct_gguf_put_float(k->h, named(k, name), (float)v);
 }
 
-/* A member of ct_layer_config: one number where all layers have the same, else one for each. */
-static void put_counts(struct keys *k, const char *name, size_t at)
+/* A member of ct_layer_config: one number where all layers have the same, unless each is to be told, else
+ * one for each. */
+static void put_counts(struct keys *k, const char *name, size_t at, bool each)
 {
     uint32_t v[CT_MAX_LAYERS];
-    bool same = true;
+    bool same = !each;
 
     for (int i = 0; i < k->c->n_layer; i++) {
         v[i] = (uint32_t) * (const int *)((const uint8_t *)&k->c->layer[i] + at);
@@ -54,13 +55,26 @@ static void put_widths(struct keys *k, const char *kind, const struct ct_attn *a
                                         "rope.dimension_count"};
     char name[64];
 
-    for (int i = 0; i < (k->c->v_norms ? 3 : 2); i++) {
+    for (int i = 0; i < (k->c->out_scales ? 3 : 2); i++) {
         snprintf(name, sizeof name, "%s%s", names[i], kind);
         put_uint(k, name, a->head_dim);
     }
 }
 
-/* What Gemma 4 has beside attention. */
+/* What Gemma 3n alone has. */
+static void put_altup(struct keys *k)
+{
+    const struct ct_config *c = k->c;
+    float deviations[CT_MAX_LAYERS];
+
+    for (int i = 0; i < c->n_layer; i++)
+        deviations[i] = c->layer[i].cutoff > 0 ? c->layer[i].cutoff : -INFINITY;
+    put_uint(k, "altup.active_idx", 0);
+    put_uint(k, "altup.num_inputs", CT_STREAMS);
+    ct_gguf_put_floats(k->h, named(k, "activation_sparsity_scale"), deviations, (size_t)c->n_layer);
+}
+
+/* What Gemma 3n and 4 have beside attention. */
 static void put_newer(struct keys *k)
 {
     const struct ct_config *c = k->c;
@@ -83,8 +97,8 @@ static void put_attention(struct keys *k)
     const struct ct_attn *local = &c->attn[CT_LOCAL], *global = &c->attn[CT_GLOBAL];
     bool pattern[CT_MAX_LAYERS], any_local = false;
 
-    put_counts(k, "attention.head_count", offsetof(struct ct_layer_config, n_head));
-    put_counts(k, "attention.head_count_kv", offsetof(struct ct_layer_config, n_kv_head));
+    put_counts(k, "attention.head_count", offsetof(struct ct_layer_config, n_head), false);
+    put_counts(k, "attention.head_count_kv", offsetof(struct ct_layer_config, n_kv_head), false);
     put_float(k, "attention.layer_norm_rms_epsilon", (double)c->norm_eps);
     put_widths(k, "", global);
     for (int i = 0; i < c->n_layer; i++) {
@@ -92,7 +106,7 @@ static void put_attention(struct keys *k)
         any_local = any_local || pattern[i];
     }
     put_float(k, "rope.freq_base", global->rope_base);
-    if (any_local && c->v_norms)
+    if (any_local && c->out_scales)
         put_widths(k, "_swa", local);
     if (any_local) {
         put_uint(k, "attention.sliding_window", local->window);
@@ -143,12 +157,16 @@ carat_status ct_put_keys(struct ct_new_head *h, const struct carat_model *m, uin
     put_uint(&k, "context_length", c->max_context);
     put_uint(&k, "embedding_length", c->hidden);
     put_uint(&k, "block_count", c->n_layer);
-    put_counts(&k, "feed_forward_length", offsetof(struct ct_layer_config, ffn));
+    put_counts(&k, "feed_forward_length", offsetof(struct ct_layer_config, ffn), c->altup);
     put_attention(&k);
     if (c->v_norms)
         put_newer(&k);
+    if (c->altup)
+        put_altup(&k);
     put_embedding_scale(&k);
-    put_sampling(h, &m->sampling);
+    if (ct_file_side(m->file, "generation_config.json").data ||
+        ct_file_meta(m->file, "general.sampling.temp"))
+        put_sampling(h, &m->sampling);
     ct_gguf_put_uint(h, "general.file_type", file_type);
     ct_gguf_put_uint(h, "general.quantization_version", 2);
     if (m->tokenizer)

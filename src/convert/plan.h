@@ -31,6 +31,8 @@ struct ct_new_container {
      * E_UNSUPPORTED: the model does not have it as it was stored. */
     carat_status (*take)(struct ct_converted *c, enum ct_type *type, const struct ct_conversion *v,
                          const char *slot, const struct ct_weight *w, carat_error *err);
+    /* Plans all weights, by ct_weights_walk with ct_plan_weight. */
+    carat_status (*list)(struct ct_conversion *v);
     /* When all are known: the bytes before them, where each lies, and the size of all. */
     carat_status (*end)(struct ct_conversion *v, carat_error *err);
 };
@@ -52,5 +54,10 @@ struct ct_conversion {
 
 /* Fills the members behind arena, whose owner frees it and head. E_UNSUPPORTED, E_FORMAT, E_MEMORY. */
 carat_status ct_plan_file(struct ct_conversion *v, carat_error *err);
+
+/* For containers: plans a weight, as ct_weights_walk gives it, and rows of zeros behind the last one. */
+carat_status ct_plan_weight(void *conversion, const char *slot, const char *source,
+                            const struct ct_weight *w);
+carat_status ct_plan_zeros(struct ct_conversion *v, int rows);
 
 #endif

@@ -4,6 +4,8 @@
  * ct_container (weights_container.h), which is chosen once, in ct_weights_bind. */
 #include "model/weights_container.h"
 
+#include <stdlib.h>
+
 enum { MOST_NAMED = 5 }; /* missing tensors in one message */
 
 /* A slot of a layer. */
@@ -657,4 +659,29 @@ carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config 
     CT_TRY(visit(user, "output_norm", name, &w->final_norm));
     origin->name(name, w, c, "output", -1);
     return w->tied ? CARAT_OK : visit(user, "output", name, &w->head);
+}
+
+/* ---- where a GGUF file has them ---- */
+
+/* A number at the end of a slot says which matrix of a tensor it is. */
+void ct_gguf_place(struct ct_gguf_place *p, const struct ct_config *c, const char *slot)
+{
+    const struct ct_weights named_plainly = {0};
+    const int layer = strncmp(slot, "blk.", 4) == 0 ? atoi(slot + 4) : -1;
+    char own[64], name[CT_TENSOR_NAME];
+
+    snprintf(own, sizeof own, "%s", layer < 0 ? slot : strchr(slot + 4, '.') + 1);
+    char *const end = strrchr(own, '.');
+    const bool numbered = end && end[1] >= '0' && end[1] <= '9';
+    *p = (struct ct_gguf_place){.at = numbered ? atoi(end + 1) : -1, .rows = 1};
+    if (numbered)
+        *end = 0;
+    for (size_t i = 0; numbered && i < CT_COUNT(parts); i++)
+        if (strcmp(own, parts[i].slot.name) == 0)
+            snprintf(own, sizeof own, "%s", parts[i].whole);
+    for (const struct slot *s = NULL; (s = next_slot(s, c, layer));)
+        if (!s->matrix && strcmp(own, s->name) == 0)
+            p->rows = dim_of(c, &c->layer[CT_MAX(layer, 0)], s->rows);
+    ct_container_gguf.name(name, &named_plainly, c, own, layer);
+    snprintf(p->name, sizeof p->name, "%.*s", (int)sizeof p->name - 1, name);
 }

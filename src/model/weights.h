@@ -60,6 +60,14 @@ typedef carat_status ct_weight_visit(void *user, const char *slot, const char *t
 carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config *c, const struct ct_file *f,
                              ct_weight_visit *visit, void *user);
 
+/* Where GGUF has the weight of a slot of ct_weights_walk. */
+struct ct_gguf_place {
+    char name[96]; /* of the tensor, as llama.cpp's converter calls it */
+    int at;        /* which of its matrices it is; -1: it has no others */
+    int rows;      /* of a small matrix, which is bound as a vector; of all others 1 */
+};
+void ct_gguf_place(struct ct_gguf_place *p, const struct ct_config *c, const char *slot);
+
 /* The same weights as the backend packs them; layer[c->n_layer] becomes to->layer, and expert, as many as
  * all layers have, theirs. head_aside: neither the head nor an embedding that is one with it is packed. */
 void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const struct ct_config *c,
