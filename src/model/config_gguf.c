@@ -317,13 +317,21 @@ static int gguf_table_rows(struct reader *r, const struct ct_tensor *t)
     return (int)rows;
 }
 
+/* Its first extent is how many tokens there are. */
+static const struct ct_tensor *gguf_embedding(const struct reader *r)
+{
+    const struct ct_tensor *t = ct_file_find(r->f, "token_embd.weight");
+
+    return t ? t : ct_file_find(r->f, "token_embd.index"); /* of a palette */
+}
+
 /* The input of each layer. A table says how many rows it has, and the key alone how wide they are. */
 static void gguf_layer_inputs(struct reader *r, struct ct_config *c)
 {
     const char *const name = "embedding_length_per_layer_input";
     const bool needed = r->arch->altup;
     const struct ct_tensor *table = ct_file_find(r->f, "per_layer_token_embd.weight"),
-                           *embed = ct_file_find(r->f, "token_embd.weight");
+                           *embed = gguf_embedding(r);
     const int64_t least = embed && !needed ? embed->dim[0] : 1;
 
     if (!r->arch->v_norms)
@@ -458,17 +466,16 @@ static void gguf_kinds(struct reader *r, struct ct_config *c)
 static void gguf_vocabulary(struct reader *r, struct ct_config *c)
 {
     const struct ct_meta *tokens = ct_file_meta(r->f, "tokenizer.ggml.tokens");
-    const struct ct_tensor *embed = ct_file_find(r->f, "token_embd.weight");
+    const struct ct_tensor *embed = gguf_embedding(r);
 
     if (!tokens || tokens->type != CT_META_ARRAY)
         return;
     if (!r->status && embed && tokens->count > (uint64_t)embed->dim[0])
-        r->status = ct_fail(
-            r->err, CARAT_E_FORMAT,
-            "%s: tensor token_embd.weight at byte %llu has %lld rows, expected at least %llu, one for "
-            "each entry of metadata key \"tokenizer.ggml.tokens\"",
-            ct_file_path(r->f), (unsigned long long)embed->offset, (long long)embed->dim[0],
-            (unsigned long long)tokens->count);
+        r->status = ct_fail(r->err, CARAT_E_FORMAT,
+                            "%s: tensor %s at byte %llu has %lld rows, expected at least %llu, one for "
+                            "each entry of metadata key \"tokenizer.ggml.tokens\"",
+                            ct_file_path(r->f), embed->name, (unsigned long long)embed->offset,
+                            (long long)embed->dim[0], (unsigned long long)tokens->count);
     if (tokens->count < 1 << 24)
         c->n_text_vocab = (int)tokens->count;
     if (r->arch->n_text_vocab) /* older files of 4B and up keep 64 rows of padding */

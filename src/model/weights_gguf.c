@@ -125,8 +125,14 @@ static void take_table(struct ct_tensor *t, struct ct_binding *b, const char *sl
 
 static carat_status make_tensor(struct ct_tensor *t, struct ct_binding *b, const char *slot, int layer)
 {
+    char name[CT_TENSOR_NAME];
+
     CT_TRY(ct_make_ordered(t, b, slot));
     if (t->name || b->c->backbone)
+        return CARAT_OK;
+    gguf_tensor_name(name, b->w, b->c, slot, layer);
+    CT_TRY(ct_make_palette(t, b, name));
+    if (t->name)
         return CARAT_OK;
     if (strchr(slot, '.'))
         return take_slice(t, b, slot);

@@ -18,20 +18,17 @@ size_t ct_palette_row_bytes(int bits, int n)
     return ((size_t)bits * (size_t)n + 7) / 8;
 }
 
-void ct_palette_row(float *x, const uint8_t *indices, const uint16_t *palette, int bits, int n)
+void ct_palette_row(uint16_t *value, const uint8_t *indices, const uint16_t *palette, int bits, int n)
 {
-    float entry[CT_PALETTE_MOST];
     uint32_t left = 0;
     int have = 0;
 
-    for (int i = 0; i < 1 << bits; i++)
-        entry[i] = ct_f16_to_f32(palette[i]);
     for (int i = 0; i < n; i++) {
         if (have < bits) {
             left |= (uint32_t)*indices++ << have;
             have += 8;
         }
-        x[i] = entry[left & ((1u << bits) - 1)];
+        value[i] = palette[left & ((1u << bits) - 1)];
         left >>= bits;
         have -= bits;
     }

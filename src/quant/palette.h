@@ -6,14 +6,29 @@
 
 #include "base/base.h"
 
+/* The metadata key of GGUF files that have such; its value is 1. */
+#define CT_PALETTE_KEY "carat.palette"
+
 enum { CT_PALETTE_MOST = 256 }; /* entries */
 
 /* 2, 3, 4, 6 or 8. */
 bool ct_palette_bits(int bits);
 /* Bytes of a row of n indices: the low bits of a byte first; rows begin at bytes. */
 size_t ct_palette_row_bytes(int bits, int n);
-/* The values of a row. */
-void ct_palette_row(float *x, const uint8_t *indices, const uint16_t *palette, int bits, int n);
+/* The values of a row, in f16. */
+void ct_palette_row(uint16_t *value, const uint8_t *indices, const uint16_t *palette, int bits, int n);
+
+/* Palettes of a matrix where so many rows share one, the last perhaps fewer; and rows that share one of so
+ * many palettes. What is written is the first of what the second gives back, so neither needs a place in a
+ * file. */
+static inline int64_t ct_palette_groups(int64_t rows, int64_t shared)
+{
+    return (rows + shared - 1) / shared;
+}
+static inline int64_t ct_palette_rows(int64_t rows, int64_t groups)
+{
+    return (rows + groups - 1) / groups;
+}
 
 /* A palette while it is made: values are counted, then clustered, then looked up. */
 struct ct_palette_maker {

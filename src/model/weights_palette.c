@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weights_palette.c: a matrix that a GGUF file of carat holds as palettes and indices (MODEL.md) becomes rows
+ * of F16 in the model's arena, value by value what it stands for. */
+#include "model/weights_container.h"
+
+#include "quant/palette.h"
+
+#define PALETTE ".palette"
+#define INDEX   ".index"
+
+/* The tensors that stand for one. */
+struct palette {
+    const struct ct_tensor *entries, *index;
+    int bits;
+    int64_t rows, cols, groups;
+};
+
+static carat_status refuse_part(const struct ct_binding *b, const struct ct_tensor *t, const char *expected)
+{
+    char shape[96];
+
+    return ct_fail(b->err, CARAT_E_FORMAT,
+                   "%s: tensor %s at byte %llu has shape [%s] and type %s, expected %s", t->file, t->name,
+                   (unsigned long long)t->offset, ct_shape_text(t, shape), t->type_name, expected);
+}
+
+/* What the indices hold follows from the number of entries; how many rows share a palette, from the number of
+ * palettes. */
+static carat_status take_shape(struct palette *p, const struct ct_binding *b)
+{
+    const struct ct_tensor *e = p->entries, *x = p->index;
+
+    for (int bits = 2; bits <= 8; bits++)
+        if (ct_palette_bits(bits) && e->n_dim == 2 && e->dim[1] == 1 << bits)
+            p->bits = bits;
+    if (e->type != CT_F16 || !p->bits)
+        return refuse_part(b, e, "palettes of 4, 8, 16, 64 or 256 F16 entries");
+    if (strcmp(x->type_name, "I8") != 0 || x->n_dim != 2 || x->dim[0] > INT32_MAX ||
+        x->dim[1] > INT32_MAX / 8)
+        return refuse_part(b, x, "rows of I8");
+    p->groups = e->dim[0];
+    p->rows = x->dim[0];
+    p->cols = x->dim[1] * 8 / p->bits;
+    if (ct_palette_groups(p->rows, ct_palette_rows(p->rows, p->groups)) == p->groups)
+        return CARAT_OK;
+    return ct_fail(b->err, CARAT_E_FORMAT,
+                   "%s: tensor %s at byte %llu has %lld palettes, which cannot be shared evenly by the %lld "
+                   "rows of %s",
+                   e->file, e->name, (unsigned long long)e->offset, (long long)p->groups, (long long)p->rows,
+                   x->name);
+}
+
+static carat_status check_entries(const struct palette *p, const struct ct_binding *b)
+{
+    const struct ct_tensor *e = p->entries;
+
+    for (int64_t i = 0; i < p->groups << p->bits; i++)
+        if ((ct_le16(e->data + 2 * i) & 0x7c00) == 0x7c00)
+            return ct_fail(b->err, CARAT_E_FORMAT,
+                           "%s: tensor %s has %g at byte %llu, expected a finite entry of palette %lld",
+                           e->file, e->name, (double)ct_f16_to_f32(ct_le16(e->data + 2 * i)),
+                           (unsigned long long)e->offset + 2 * (unsigned long long)i,
+                           (long long)(i >> p->bits));
+    return CARAT_OK;
+}
+
+static void fill_rows(uint16_t *to, const struct palette *p)
+{
+    const size_t row_bytes = ct_palette_row_bytes(p->bits, (int)p->cols);
+    const int64_t shared = ct_palette_rows(p->rows, p->groups);
+    uint16_t entry[CT_PALETTE_MOST];
+
+    for (int64_t r = 0; r < p->rows; r++, to += p->cols) {
+        if (r % shared == 0)
+            memcpy(entry, p->entries->data + ((size_t)(r / shared) << p->bits) * sizeof *entry,
+                   sizeof *entry << p->bits);
+        ct_palette_row(to, p->index->data + (size_t)r * row_bytes, entry, p->bits, (int)p->cols);
+    }
+}
+
+carat_status ct_make_palette(struct ct_tensor *t, struct ct_binding *b, const char *name)
+{
+    const int stem = (int)(strlen(name) - strlen(".weight"));
+    char part[CT_TENSOR_NAME];
+    struct palette p = {0};
+    int64_t version;
+
+    if (!ct_file_meta(b->f, CT_PALETTE_KEY))
+        return CARAT_OK;
+    CT_TRY(ct_file_meta_int(b->f, CT_PALETTE_KEY, 1, 1, &version, b->err));
+    snprintf(part, sizeof part, "%.*s" PALETTE, stem, name);
+    p.entries = ct_binding_take(b, part);
+    snprintf(part, sizeof part, "%.*s" INDEX, stem, name);
+    p.index = ct_binding_take(b, part);
+    if (!p.entries && !p.index)
+        return CARAT_OK;
+    const struct ct_tensor *there = p.entries ? p.entries : p.index;
+    if (!p.entries || !p.index)
+        return ct_fail(b->err, CARAT_E_FORMAT, "%s: tensor %.*s%s is missing beside %s", ct_file_path(b->f),
+                       stem, name, p.entries ? INDEX : PALETTE, there->name);
+    if (ct_file_find(b->f, name))
+        return ct_fail(b->err, CARAT_E_FORMAT,
+                       "%s: tensors %s and %s at byte %llu stand for the same matrix, expected one of them",
+                       there->file, name, there->name, (unsigned long long)there->offset);
+    CT_TRY(take_shape(&p, b));
+    CT_TRY(check_entries(&p, b));
+    uint16_t *rows = ct_arena_push(b->arena, (size_t)p.rows * (size_t)p.cols, sizeof *rows);
+    if (!rows)
+        return ct_no_memory(b->err, there->file);
+    fill_rows(rows, &p);
+    ct_file_forget(b->f, p.index->data, p.index->size);
+    *t = *p.index;
+    t->type = CT_F16;
+    t->type_name = ct_type_info(CT_F16)->name;
+    t->dim[1] = p.cols;
+    t->data = (const uint8_t *)rows;
+    t->size = (size_t)p.rows * (size_t)p.cols * sizeof *rows;
+    return CARAT_OK;
+}
