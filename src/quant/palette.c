@@ -91,7 +91,7 @@ static int palette_collect(struct ct_palette_maker *p, float *x, uint32_t *count
     return n;
 }
 
-/* Entries ascend, and values do: the one nearest to the last value, or one above it, is nearest to the next. */
+/* Entries ascend, and values do: the next value's nearest is the last one's, or one above it. */
 static void palette_assign(struct ct_palette_maker *p, const uint16_t *palette, int entries)
 {
     int at = 0;
