@@ -9,7 +9,7 @@ struct embed_options {
     const char *ids, *jsonl, *task, *title, *out;
     int dim; /* 0: all */
     int rounds;
-    bool no_prompt, no_dense, truncate, similarity, stats;
+    bool no_prompt, no_dense, truncate, similarity, stats, progress;
 };
 
 #endif

@@ -7,13 +7,18 @@
 #include <string.h>
 
 #include "embed/embed_print.h"
+#include "io/input.h"
 #include "model/engine.h"
 #include "model/model.h"
 #include "model/phases.h"
 #include "term/clock.h"
 #include "term/interrupt.h"
 #include "term/message.h"
+#include "term/output.h"
 #include "term/progress.h"
+
+/* Texts of a call: many passes, and few vectors that wait to be printed. */
+enum { CALL = 1024 };
 
 struct job {
     const struct options *o;
@@ -23,8 +28,15 @@ struct job {
     struct embed_inputs in;
     carat_embed_input *input; /* [n_input] those that have ids */
     int *text, n_input;       /* which texts they are */
-    float *vector;            /* [in.n][dim] */
+    float *vector;            /* [CALL][dim] */
     int dim;
+    size_t tokens, before; /* in all; of rounds and calls that are through */
+    bool prints;           /* in the last round */
+    int printed;           /* inputs */
+    size_t told;           /* tokens of the call under way whose vectors are printed */
+    int code;              /* of printing */
+    double printing;       /* seconds that it took */
+    struct embed_printer printer;
     struct progress bar;
 };
 
@@ -66,78 +78,167 @@ static int make_engine(struct job *j)
 
 static int list_inputs(struct job *j)
 {
-    const size_t n = (size_t)j->in.n, values = n * (size_t)j->dim;
+    const size_t n = (size_t)j->in.n, dim = (size_t)j->dim;
 
     j->input = calloc(n + 1, sizeof *j->input);
     j->text = calloc(n + 1, sizeof *j->text);
-    j->vector = malloc((values + 1) * sizeof *j->vector);
+    j->vector = malloc((n < CALL ? n + 1 : CALL) * dim * sizeof *j->vector);
     if (!j->input || !j->text || !j->vector)
         return fail_memory();
-    for (size_t i = 0; i < values; i++)
-        j->vector[i] = NAN;
     for (int i = 0; i < j->in.n; i++) {
         const struct embed_text *t = &j->in.text[i];
         if (t->n == 0)
             continue;
         j->text[j->n_input] = i;
-        j->input[j->n_input++] = (carat_embed_input){
-            .tokens = j->in.ids.ids + t->at, .n = t->n, .vector = j->vector + (size_t)i * (size_t)j->dim};
+        j->tokens += (size_t)t->n;
+        j->input[j->n_input] = (carat_embed_input){.tokens = j->in.ids.ids + t->at,
+                                                   .n = t->n,
+                                                   .vector = j->vector + (size_t)(j->n_input % CALL) * dim};
+        j->n_input++;
     }
     return DONE;
 }
 
-/* What became of each text; the message of the first that failed is err's. */
-static void name_failures(struct job *j, const carat_error *err)
-{
-    bool first = true;
+/* ---- vectors as they come ---- */
 
-    for (int i = 0; i < j->n_input; i++) {
-        const carat_embed_input *in = &j->input[i];
-        if (in->status == CARAT_OK)
-            continue;
-        const struct embed_text *t = &j->in.text[j->text[i]];
-        for (int k = 0; k < j->dim; k++)
-            in->vector[k] = NAN;
-        j->in.failed++;
-        if (t->line)
-            fail_as(BAD_MODEL, in->status, "line %ld: %s", t->line,
-                    first ? err->message : "its vector is not finite either");
-        else
-            fail_as(BAD_MODEL, in->status, "%s", first ? err->message : "a vector is not finite either");
-        first = false;
+/* Texts up to this one, of which those that are not printed yet have no vector. */
+static void print_up_to(struct job *j, int text)
+{
+    while (j->code == DONE && j->printer.next < text)
+        j->code = embed_print_next(&j->printer, NULL);
+}
+
+/* Prints what is through of the inputs before `end`, in their order: `done` tokens of the call, in which
+ * those that it refused do not count. */
+static void print_done(struct job *j, int end, size_t done)
+{
+    const double start = seconds();
+
+    for (; j->code == DONE && j->printed < end; j->printed++) {
+        const carat_embed_input *in = &j->input[j->printed];
+        const bool counts = in->status == CARAT_OK || in->status == CARAT_E_NUMERIC;
+        if (counts && j->told + (size_t)in->n > done)
+            break;
+        j->told += counts ? (size_t)in->n : 0;
+        print_up_to(j, j->text[j->printed]);
+        if (j->code == DONE)
+            j->code = embed_print_next(&j->printer, in->status == CARAT_OK ? in->vector : NULL);
     }
+    if (j->code == DONE && !out_flush())
+        j->code = FAILED;
+    j->printing += seconds() - start;
+}
+
+static int watch_pass(void *user, size_t done, size_t total)
+{
+    struct job *j = user;
+
+    (void)total;
+    return progress_update(&j->bar, j->before + done, j->tokens * (size_t)j->o->embed->rounds);
+}
+
+static int end_pass(void *user, size_t done, size_t total)
+{
+    struct job *j = user;
+
+    if (j->prints && j->in.n > 1) /* one that fails alone prints nothing */
+        print_done(j, j->n_input, done);
+    return watch_pass(j, done, total) || j->code != DONE;
+}
+
+/* Vectors of n inputs. A message does without the number of its text: the library counts those of a call. */
+static carat_status call_library(struct job *j, carat_embed_input *input, int n,
+                                 const carat_embed_options *options, carat_error *err)
+{
+    const carat_status status = carat_embed(j->engine, input, sizeof *input, n, options, err);
+    int number = 0;
+
+    if (status != CARAT_OK && sscanf(err->message, "text %*d: %n", &number) == 0 && number > 0)
+        memmove(err->message, err->message + number, strlen(err->message + number) + 1);
+    return status;
+}
+
+/* A text that failed is named. Why the first of a call did is known; the others say it once more. */
+static void name_failure(struct job *j, carat_embed_input *in, int text)
+{
+    const struct embed_text *t = &j->in.text[text];
+    carat_embed_options options;
+    carat_error err;
+    char where[300] = "";
+
+    carat_embed_options_default(&options);
+    options.dim = j->dim;
+    options.raw = j->o->embed->no_dense;
+    if (call_library(j, in, 1, &options, &err) == CARAT_OK)
+        return;
+    if (t->line)
+        snprintf(where, sizeof where, "%.200s: line %ld: ", input_name(j->o->embed->jsonl), t->line);
+    else if (j->in.n > 1)
+        snprintf(where, sizeof where, "text %d: ", text + 1);
+    fail_as(BAD_MODEL, err.code, "%s%s", where, err.message);
+    j->in.failed++;
+}
+
+/* Inputs from `first` on in one call. */
+static int embed_some(struct job *j, int first, int n, const carat_embed_options *options)
+{
+    carat_error err;
+
+    j->told = 0;
+    const carat_status status = call_library(j, &j->input[first], n, options, &err);
+    if (j->code != DONE)
+        return j->code;
+    if (status != CARAT_OK && (j->in.n == 1 || status == CARAT_E_CANCELLED || status == CARAT_E_MEMORY))
+        return fail_status(&err);
+    for (int i = first; i < first + n && j->prints; i++)
+        if (j->input[i].status != CARAT_OK)
+            name_failure(j, &j->input[i], j->text[i]);
+    for (int i = first; i < first + n; i++)
+        j->before += (size_t)j->input[i].n;
+    if (j->prints)
+        print_done(j, first + n, j->tokens);
+    return j->code;
 }
 
 /* Makes the vectors, once or for the clock more often. An exit code. */
 static int embed_rounds(struct job *j, double *fastest)
 {
+    const int rounds = j->o->embed->rounds;
     carat_embed_options options;
-    carat_error err;
-    carat_status status = CARAT_OK;
 
     carat_embed_options_default(&options);
     options.dim = j->dim;
     options.raw = j->o->embed->no_dense;
-    options.watch = progress_update;
-    options.user = &j->bar;
+    options.watch = watch_pass;
+    options.progress = end_pass;
+    options.user = j;
     *fastest = INFINITY;
-    progress_begin(&j->bar, "embedding", "tok");
-    for (int i = 0; i < j->o->embed->rounds && status == CARAT_OK && j->n_input; i++) {
+    for (int i = 0; i < rounds; i++) {
         const double start = seconds();
-        status = carat_embed(j->engine, j->input, sizeof *j->input, j->n_input, &options, &err);
-        *fastest = fmin(*fastest, seconds() - start);
+        j->prints = i + 1 == rounds;
+        for (int k = 0; k < j->n_input; k += CALL)
+            TRY(embed_some(j, k, j->n_input - k < CALL ? j->n_input - k : CALL, &options));
+        *fastest = fmin(*fastest, seconds() - start - j->printing);
     }
+    print_up_to(j, j->in.n);
+    return j->code;
+}
+
+static int print_vectors(struct job *j)
+{
+    double fastest;
+
+    TRY(embed_print_begin(&j->printer, j->o, &j->in, j->dim));
+    progress_begin(&j->bar, "embedding", "tok");
+    if (j->o->embed->progress)
+        progress_always(&j->bar);
+    const int code = embed_rounds(j, &fastest);
     progress_end(&j->bar);
-    if (status == CARAT_E_NUMERIC)
-        name_failures(j, &err);
-    else if (status != CARAT_OK)
-        return fail_status(&err);
-    return status == CARAT_E_NUMERIC && j->in.n == 1 ? BAD_MODEL : DONE;
+    return code == DONE ? embed_print_end(&j->printer, j->tokens, fastest) : code;
 }
 
 static int embed_texts(struct job *j)
 {
-    struct embed_result r = {.o = j->o, .in = &j->in};
     carat_error err;
 
     TRY(open_packed(&j->model, j->o));
@@ -153,12 +254,7 @@ static int embed_texts(struct job *j)
     TRY(embed_inputs_read(&j->in, j->o, j->model, &j->about));
     TRY(list_inputs(j));
     TRY(make_engine(j));
-    TRY(embed_rounds(j, &r.seconds));
-    r.vector = j->vector;
-    r.dim = j->dim;
-    for (int i = 0; i < j->n_input; i++)
-        r.tokens += (size_t)j->input[i].n;
-    TRY(embed_print(&r));
+    TRY(print_vectors(j));
     return j->in.failed ? FAILED : DONE;
 }
 
@@ -172,11 +268,12 @@ int verb_embed(const struct options *o)
                     o->json ? "--json" : "--similarity");
     interrupt_install();
     const int code = embed_texts(&j);
+    embed_print_free(&j.printer);
     free(j.input);
     free(j.text);
     free(j.vector);
     embed_inputs_free(&j.in);
     carat_engine_close(j.engine);
     carat_model_close(j.model);
-    return code;
+    return code == FAILED && !out_flush() ? DONE : code; /* a write error is out_finish's to report */
 }

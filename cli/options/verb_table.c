@@ -103,8 +103,9 @@ const struct verb verbs[] = {
                 "What is looked for and what is looked through have sentences of their own: give documents "
                 "--task document, and a title if they have one; queries are the default. The other tasks are "
                 "for texts that are compared with their like.\n"
-                "Many texts go through the model together; each gets the bits that it gets alone. A line of "
-                "--jsonl that is wrong is named, gives null, and the others go on; the exit code is then 1.\n"
+                "Many texts go through the model together; each gets the bits that it gets alone. Vectors are "
+                "printed as they come, in the order of the texts. A line of --jsonl that is wrong is named, "
+                "gives null, and the others go on; the exit code is then 1.\n"
                 "With --json: dim, tokens (a number for each text), and vectors, or with --similarity "
                 "similarity; with --stats also stats. A GGUF file without its dense heads is refused, unless "
                 "--no-dense asks for what it has.\n",

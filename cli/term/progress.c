@@ -56,6 +56,12 @@ void progress_begin(struct progress *p, const char *label, const char *unit)
                            .dumb = term && strcmp(term, "dumb") == 0};
 }
 
+void progress_always(struct progress *p)
+{
+    p->dumb |= !p->terminal;
+    p->terminal = p->always = true;
+}
+
 static void write_left(char *out, size_t capacity, double left)
 {
     if (left < 100)
@@ -77,7 +83,8 @@ static void lay_out(char *line, const struct progress *p, double spent, int colu
     if (!p->unmeasured && p->share > 0) {
         if (p->unit)
             snprintf(rate, sizeof rate, "  %.*f %s/s", pace < 100, pace, p->unit);
-        write_left(left, sizeof left, spent / p->share - spent);
+        if (p->share < 1)
+            write_left(left, sizeof left, spent / p->share - spent);
     }
     for (;;) {
         room = columns - (int)(strlen(p->label) + strlen(share) + strlen(rate) + strlen(left));
@@ -147,6 +154,8 @@ int progress_opening(void *user, size_t done, size_t total)
 
 void progress_end(struct progress *p)
 {
+    if (p->always && p->dumb && p->done > 0)
+        draw(p, seconds() - p->start);
     progress_hide();
     p->terminal = false;
 }

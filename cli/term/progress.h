@@ -15,12 +15,15 @@ struct progress {
     const char *unit;                 /* "tok", "MB", or NULL: no rate */
     double scale;                     /* of that unit in one of done; 1 unless set after progress_begin */
     double start, drawn, share, done; /* share and done are the highest so far */
-    bool terminal, dumb,
-        unmeasured; /* unmeasured: how much there is to do is not known, the label stands alone */
+    bool terminal, dumb;
+    bool unmeasured; /* how much there is to do is not known, the label stands alone */
+    bool always;     /* progress_always */
 };
 
 /* Begins one, or the next one in the same place. */
 void progress_begin(struct progress *p, const char *label, const char *unit);
+/* Behind progress_begin: also where stderr is no terminal, a line now and then and one at the end. */
+void progress_always(struct progress *p);
 /* A carat_progress; user is the struct progress. Nonzero after Ctrl-C. After progress_end that is all it
  * does. */
 int progress_update(void *user, size_t done, size_t total);
