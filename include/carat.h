@@ -168,20 +168,20 @@ typedef struct carat_model_options {
     int cache_read_only;     /* 1: use what the cache has, write nothing */
     int needs_tokenizer;     /* 1: a model without a tokenizer is CARAT_E_NOT_FOUND */
     const char *drafter;     /* path of what drafts for it; "self": its own GGUF file has it; NULL: nothing */
+    struct carat_model *opened; /* in its place, a model that is open; with success the new one owns it */
 } carat_model_options;
 CARAT_DEFAULT(carat_model_options)
 
 /* Opens a checkpoint: an HF directory, a GGUF file, a gemma.cpp file or a packed file. The content decides,
  * not the name. The folder of a model in a hub cache opens the snapshot of refs/main; a directory without
  * safetensors opens its only GGUF file. Weights are mapped, not read.
- * Cache: the first opening of a model writes a packed copy, later ones map it, so that nothing is parsed or
- * copied again. The table of layer inputs stays in the origin. A copy is used while the origin's files have
- * the same identity, size, times and headers. One that was touched is read and checked first. The copies used
- * longest ago are removed when the cache exceeds cache_bytes or less than a fifth of the disk, as df counts
- * it, is free. The directory must belong to the caller's user alone. When the cache cannot be used, the model
- * opens without it and the log gets one line. No copy is made without weights or with another tokenizer. What
- * the head of an engine makes (carat_generate.h) is added to the copy by carat_engine_create, whose progress
- * counts the KiB of that copy behind those of the weights.
+ * Cache: the first opening of a model writes a packed copy, later ones map it. The table of layer inputs
+ * stays in the origin. A copy is used while the origin's files have the same identity, size, times and
+ * headers. One that was touched is read and checked first. The copies used longest ago are removed when the
+ * cache exceeds cache_bytes or less than a fifth of the disk is free. The directory belongs to the caller's
+ * user alone. When the cache cannot be used, the model opens without it and the log gets one line. No copy is
+ * made without weights or with another tokenizer. What the head of an engine makes is added to the copy by
+ * carat_engine_create, whose progress counts the KiB of that copy behind those of the weights.
  * Progress: before the first step and after each of container, tokenizer, configuration, weights, sampling;
  * in KiB while a copy is written or checked; 0 of 1 while another process writes it. A mapped file that is
  * cut short later raises SIGBUS in the thread that computes. The library handles no signals. Any thread.

@@ -70,6 +70,35 @@ static bool has_ids(const struct options *o)
     return false;
 }
 
+/* The embedded model as a drafter. */
+static carat_status open_embedded_drafter(carat_model_options *options, carat_error *err)
+{
+    carat_model_options own;
+
+    if (!options->drafter || strcmp(options->drafter, "tiny") != 0)
+        return CARAT_OK;
+    carat_model_options_default(&own);
+    options->drafter = NULL;
+    return open_embedded(&options->opened, &own, err);
+}
+
+static carat_status open_named(carat_model **model, const struct options *o, carat_model_options *options,
+                               carat_error *err)
+{
+    carat_status status = open_embedded_drafter(options, err);
+
+    if (status != CARAT_OK)
+        return status;
+    if (strcmp(o->model, "tiny") == 0)
+        return open_embedded(model, options, err);
+    if (strcmp(o->model, "-") == 0) {
+        interrupt_on_fault("standard input");
+        return open_stdin(model, options, err);
+    }
+    interrupt_on_fault(o->model);
+    return carat_model_open(model, o->model, options, err);
+}
+
 static int open_with(carat_model **model, const struct options *o, bool tokenizer_only, bool packs)
 {
     carat_model_options options;
@@ -77,7 +106,6 @@ static int open_with(carat_model **model, const struct options *o, bool tokenize
     struct cache_place cache;
     struct progress bar;
     carat_error err;
-    carat_status status;
 
     TRY(check_named_files(o));
     if (strcmp(o->model, "tiny") != 0 && strcmp(o->model, "-") != 0)
@@ -97,18 +125,12 @@ static int open_with(carat_model **model, const struct options *o, bool tokenize
         options.cache_bytes = o->open->cache_size;
         options.cache_read_only = !packs;
     }
-    if (strcmp(o->model, "tiny") == 0) {
-        status = open_embedded(model, &options, &err);
-    } else if (strcmp(o->model, "-") == 0) {
-        interrupt_on_fault("standard input");
-        status = open_stdin(model, &options, &err);
-    } else {
-        interrupt_on_fault(o->model);
-        status = carat_model_open(model, o->model, &options, &err);
-    }
+    const carat_status status = open_named(model, o, &options, &err);
     progress_end(&bar);
-    if (status != CARAT_OK)
+    if (status != CARAT_OK) {
+        carat_model_close(options.opened);
         return fail_open(&err);
+    }
     name_mapped(*model);
     if (packs)
         note_cache_size(*model);

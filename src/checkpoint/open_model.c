@@ -285,8 +285,13 @@ static carat_status open_drafter(carat_model *m, const char *path, const carat_m
 {
     carat_model_options drafters = *o;
 
-    if (!o->drafter || !m->has_weights)
+    if (!m->has_weights || !(o->opened || o->drafter))
         return CARAT_OK;
+    if (o->opened) {
+        CT_TRY(ct_drafter_suits(&o->opened->config, &m->config, ct_file_path(o->opened->file), err));
+        m->drafter = o->opened;
+        return CARAT_OK;
+    }
     drafters.tokenizer = NULL;
     const bool self = strcmp(o->drafter, "self") == 0;
     if (self && !path)

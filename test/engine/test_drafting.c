@@ -410,6 +410,31 @@ static void a_smaller_model_drafts(void **unused)
     carat_model_close(m);
 }
 
+/* A model that is open drafts as one by its path does, and is closed with the model that it drafts for. */
+static void an_open_model_drafts(void **unused)
+{
+    (void)unused;
+    static const char tiny[] = CT_TEST_DATA "/../../models/tiny";
+    carat_model_options mo, plain;
+    carat_model_options_default(&mo);
+    carat_model_options_default(&plain);
+    carat_model *m = NULL;
+    static const char other[] = CT_TEST_DATA "/vectors/models/gemma3-bf16";
+    OK(carat_model_open(&mo.opened, tiny, &plain, err));
+    FAILS_WITH(carat_model_open(&m, other, &mo, err), CARAT_E_UNSUPPORTED,
+               "the drafter has a vocabulary of ");
+    OK(carat_model_open(&m, tiny, &mo, err)); /* it was left to the caller */
+    carat_engine_options o = engine_of(1);
+    struct rig r = rig_open(m, &o);
+    struct ids ids = scattered_ids(24, 300, 5);
+    int32_t draft[CARAT_MOST_DRAFT];
+    OK(carat_sync(r.session[0], ids.id, ids.n - 1, NULL, err));
+    assert_int_equal(ct_draft_propose(r.session[0], ids.id, ids.n, draft, 3), 3);
+    free(ids.id);
+    rig_close(&r);
+    carat_model_close(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,6 +445,7 @@ int main(void)
         cmocka_unit_test(drafts_begin_again),
         cmocka_unit_test(the_window_of_a_step_is_kept),
         cmocka_unit_test(a_smaller_model_drafts),
+        cmocka_unit_test(an_open_model_drafts),
     };
     return cmocka_run_group_tests_name("engine: drafting", tests, prepare, clean_up);
 }

@@ -73,6 +73,7 @@ static void remark_turn(const struct chat *c, int n)
     remark(&r, "generation in %.2f s", w->generation_s);
     remark_thoughts(&r, w);
     remark(&r, "stopped: %s", w->stop);
+    remark_drafts(&r, &w->generation);
     if (converse_draws(&w->sampling))
         remark(&r, "seed %llu", (unsigned long long)w->sampling.seed);
     remarks_flush(&r);

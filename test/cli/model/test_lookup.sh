@@ -77,6 +77,17 @@ out_has '"draft_model_n":[1-9][0-9]*,"draft_model_n_accepted":[1-9]'
 out_has '"drafter":{"drafted":[1-9]'
 expect 0 decode "$tiny4" --ids 2,105,529 --steps 12 --json -md "$tiny4-assistant" --spec-type draft-mtp
 out_has '"draft_model_n":[1-9]'
+# the embedded model, by its name
+for model in tiny "$CARAT_SOURCE/models/tiny"; do
+    expect 0 run "$model" 'Turn on the kitchen lights' --temp 0 -md tiny --spec-type draft-simple --json
+    out_has '"draft_model_n":[1-9]'
+    sed 's/,"timings":.*//' out >"ids of ${model##*/}"
+done
+expect 0 run tiny 'Turn on the kitchen lights' --temp 0 --json
+sed 's/,"timings":.*//' out >plain
+same plain 'ids of tiny'
+expect 4 run "$CARAT_SOURCE/test/data/vectors/models/gemma3-bf16" --ids 2,5 -md tiny
+err_has 'config.json: the drafter has a vocabulary of '
 for wrong in '--spec-type draft-mtp' "-md $tiny4-assistant --spec-type draft-mtp --naive" "-md $tiny4-assistant --max-layers 2"; do
     # shellcheck disable=SC2086  # words of a command line
     refuse 2 run "$tiny4" Hi $wrong
