@@ -17,6 +17,11 @@
 #define SINGLE_NAME "model.safetensors"
 enum { MAX_FILE_NAME = 255 };
 
+static const char *what_is_open(const struct ct_file *f)
+{
+    return f->dir ? "directory" : "set of buffers";
+}
+
 /* ---- the index of a sharded checkpoint ---- */
 
 struct mapped {
@@ -149,6 +154,21 @@ static carat_status read_shards(struct ct_file *f, struct map *map, const char *
     return CARAT_OK;
 }
 
+/* Weights in one file beside an index that knows nothing of them are another model's. */
+static carat_status refuse_second(struct ct_file *f, const struct map *map, const char *index_path,
+                                  carat_error *err)
+{
+    if (!ct_file_has(f, SINGLE_NAME))
+        return CARAT_OK;
+    for (int i = 0; i < map->n; i++)
+        if (strcmp(map->entry[i].file, SINGLE_NAME) == 0)
+            return CARAT_OK;
+    return ct_bad_file(err, index_path,
+                       "found " SINGLE_NAME " beside it, which it does not name, expected "
+                       "the weights of one model in the %s",
+                       what_is_open(f));
+}
+
 static carat_status read_sharded(struct ct_file *f, struct ct_bytes bytes, const char *path, carat_error *err)
 {
     struct ct_json j;
@@ -162,17 +182,14 @@ static carat_status read_sharded(struct ct_file *f, struct ct_bytes bytes, const
         *err = j.error;
     ct_json_free(&j);
     if (status == CARAT_OK)
+        status = refuse_second(f, &map, path, err);
+    if (status == CARAT_OK)
         status = read_shards(f, &map, path, err);
     free(map.entry);
     return status;
 }
 
 /* ---- the directory ---- */
-
-static const char *what_is_open(const struct ct_file *f)
-{
-    return f->dir ? "directory" : "set of buffers";
-}
 
 #define PICKLE  "a Python pickle: pickle is never loaded; convert the model to safetensors"
 #define CONVERT "which carat does not read; convert the model to safetensors or GGUF"

@@ -109,9 +109,12 @@ static carat_status read_module(struct ct_file *f, struct ct_modules *m, const s
             "expected Transformer, Pooling, Dense for each matrix, and Normalize, in this order");
     *last = kind;
     m->normalizes = kind == NORMALIZE;
+    snprintf(key, sizeof key, "[%d].path", i);
+    if (kind == TRANSFORMER && ct_json_str(folder).n > 0)
+        return ct_json_refuse(err, CARAT_E_UNSUPPORTED, path, text, folder, key,
+                              "expected \"\": the model beside modules.json");
     if (kind != POOLING && kind != DENSE)
         return CARAT_OK;
-    snprintf(key, sizeof key, "[%d].path", i);
     if (!plain_folder(ct_json_str(folder)))
         return ct_json_refuse(err, CARAT_E_FORMAT, path, text, folder, key,
                               "expected the name of a folder beside modules.json");

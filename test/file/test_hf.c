@@ -99,9 +99,8 @@ static void sharded_directory(void **state)
     write_text(dir, "config.json", "{}");
     write_shard(dir, SHARD1, "{" ENTRY("a", "4", "8") "," ENTRY("b", "0", "4") "}", 8);
     write_shard(dir, SHARD2, "{" ENTRY("c", "0", "4") "," ENTRY("extra", "4", "8") "}", 8);
-    write_shard(dir, "model.safetensors", "{" ENTRY("single", "0", "4") "}", 4);
 
-    /* the index wins over a single file; what it does not name is left out */
+    /* what the index does not name is left out */
     write_map(dir, "\"c\":\"" SHARD2 "\",\"a\":\"" SHARD1 "\",\"b\":\"" SHARD1 "\"");
     struct ct_file *f = accept_path(dir, false);
     assert_int_equal(ct_file_tensor_count(f), 3);
@@ -111,8 +110,16 @@ static void sharded_directory(void **state)
     assert_int_equal(ct_file_find(f, "a")->data[0], 4);
     assert_string_equal(ct_file_find(f, "c")->file, path_in(dir, SHARD2));
     assert_null(ct_file_find(f, "extra"));
-    assert_null(ct_file_find(f, "single"));
     ct_file_close(f);
+
+    /* two models: a whole file that the index does not name; one that it does name is a shard */
+    write_shard(dir, "model.safetensors", "{" ENTRY("single", "0", "4") "}", 4);
+    refuse_path(dir, false, CARAT_E_FORMAT, "found model.safetensors beside it, which it does not name");
+    write_map(dir, "\"c\":\"" SHARD2 "\",\"single\":\"model.safetensors\"");
+    f = accept_path(dir, false);
+    assert_int_equal(ct_file_tensor_count(f), 2);
+    ct_file_close(f);
+    unlink(path_in(dir, "model.safetensors"));
 
     write_map(dir, "\"a\":\"" SHARD1 "\",\"b\":\"" SHARD1 "\",\"c\":\"" SHARD1 "\"");
     refuse_path(dir, false, CARAT_E_FORMAT, "puts tensor \"c\" into");

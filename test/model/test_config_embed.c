@@ -135,6 +135,10 @@ static void other_ways_are_refused(void **state)
         {{.modules = "[" CLASS("", "Transformer") "," CLASS("1_Pooling", "Pooling") "]"},
          CARAT_E_UNSUPPORTED,
          "modules.json: there is no module Pooling, or no Normalize at the end"},
+        {{.modules = "[" CLASS("0_Other", "Transformer") "," CLASS("1_Pooling", "Pooling") "," CLASS(
+              "2_Normalize", "Normalize") "]"},
+         CARAT_E_UNSUPPORTED,
+         "modules.json: [0].path at byte 9 is \"0_Other\", expected \"\": the model beside modules.json"},
         {{.modules = "[" CLASS("", "Transformer") "," CLASS("../x", "Pooling") "]"},
          CARAT_E_FORMAT,
          "[1].path"},

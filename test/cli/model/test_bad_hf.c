@@ -289,6 +289,12 @@ static void with_pipe(struct bad_place *p, const void *with)
 }
 #define NORM_IN(file) "\"model.norm.weight\":\"" file "\""
 
+static void two_models(struct bad_place *p, const void *with)
+{
+    whole(p, with);
+    sharded(p, with);
+}
+
 static const struct bad_case shards[] = {
     {"S9",
      "a shard is missing",
@@ -323,6 +329,12 @@ static const struct bad_case shards[] = {
     {"S9", "100 000 shards", many_shards, &(const int){100000}, 4, {INDEX " names 100000 files", "1024"}},
     {"S9", "1 000 000 tensors", many_shards, &(const int){1000000}, 4, {INDEX, "more than 262144 tensors"}},
     {"S9", "a pipe", with_pipe, NULL, 3, {SECOND, "is a pipe, expected a regular file"}},
+    {"S9",
+     "two models: whole weights beside the index",
+     two_models,
+     NULL,
+     4,
+     {INDEX, "found " WHOLE " beside it", "expected the weights of one model in the directory"}},
     {"S9", "an empty index", sharded, D({INDEX, NULL, "{}"}), 4, {INDEX, "has no weight_map"}},
     {"S9", "an index cut short", MAP("}}", ""), {INDEX, "at byte ", "found the end of the text"}},
     {"S9", "an index of a list", sharded, D({INDEX, NULL, "[]"}), 4, {INDEX, "must be a JSON object"}},
