@@ -224,10 +224,8 @@ static int run_tests(struct bench *b)
 {
     const char *format = format_of(b);
     bool people = strcmp(format, "md") == 0;
-    int code = bench_open(b);
+    int code = DONE;
 
-    if (code != DONE)
-        return code;
     if (people)
         bench_print_head(b);
     else
@@ -294,9 +292,11 @@ static int bench_tests(const struct options *o)
         note("-fa changes nothing: attention is the same kernel with 0 and 1");
     if (code == DONE) {
         interrupt_install();
-        code = run_tests(b);
+        code = bench_open(b);
     }
-    if (code == DONE)
+    if (code == DONE && b->info.kind == CARAT_EMBEDDER)
+        code = bench_embed(o, b->model);
+    else if (code == DONE && (code = run_tests(b)) == DONE)
         code = tell(b, &plot);
     save_abandon(&plot);
     free_all(b);

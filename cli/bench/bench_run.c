@@ -112,13 +112,13 @@ int bench_open(struct bench *b)
     double start = seconds();
     carat_error err;
 
-    TRY(open_packed(&b->model, b->o));
+    TRY(open_either(&b->model, b->o));
     b->open_seconds = seconds() - start;
     if (carat_get_host(&b->host, &err) != CARAT_OK ||
         carat_model_get_info(b->model, &b->info, &err) != CARAT_OK ||
         carat_model_get_load_times(b->model, &b->setup, &err) != CARAT_OK)
         return fail_status(&err);
-    for (int i = 0; i < b->n_setting; i++) {
+    for (int i = 0; i < b->n_setting && b->info.kind != CARAT_EMBEDDER; i++) {
         struct setting *s = &b->setting[i];
         TRY(set_options(b, s, &options));
         if (carat_plan_engine(b->model, &options, &s->plan, &err) != CARAT_OK)

@@ -163,8 +163,13 @@ static int check_kind(const struct options *o, const carat_model *model)
         o->model, info.architecture, o->verb->name, o->model);
 }
 
+int open_either(carat_model **model, const struct options *o)
+{
+    return open_with(model, o, false, true);
+}
+
 int open_packed(carat_model **model, const struct options *o)
 {
-    TRY(open_with(model, o, false, true));
+    TRY(open_either(model, o));
     return check_kind(o, *model);
 }

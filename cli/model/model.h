@@ -19,6 +19,8 @@ struct open_options {
 int open_model(carat_model **model, const struct options *o, bool tokenizer_only);
 /* The same; what is not in the cache is put there. For verbs that compute. */
 int open_packed(carat_model **model, const struct options *o);
+/* The same, for one that measures either kind of models. */
+int open_either(carat_model **model, const struct options *o);
 const char *model_name(const char *path); /* its last component, for tables */
 
 #endif

@@ -136,6 +136,8 @@ const struct verb verbs[] = {
                 "--draft-right A times -npl generations of -n ids (default " DRAFT_ANSWER ") after a prompt of -p "
                 "(default " DRAFT_PROMPT "): without drafts, with drafts whose ids are right with probability A, "
                 "and with a loop of carat_step and carat_sample.\n"
+                "Of an embedding model it times vectors: 64 texts of 16 tokens, 8 of 512, and one of 8, "
+                "with -r, -t and -ub.\n"
                 "bench lm-head MODEL compares strategies of the head, capacities (all, half, 32, 8 "
                 "tiles), shortlists (0, 8, 16, 24, 32) and weights of tiles, as far as the model has "
                 "enough tiles; --lm-head and its options choose some. Every strategy is given the "

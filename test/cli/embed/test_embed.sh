@@ -137,9 +137,9 @@ echo 'some words' >notes.txt
 only_vectors run hello
 only_vectors logits --ids 2,5
 only_vectors decode --ids 2,5
-only_vectors bench
 only_vectors perplexity notes.txt
 only_vectors compare tiny --ids 2,5
+only_vectors bench --draft-right 0.5
 refuse 4 embed E ''
 err_has 'the text has no tokens'
 refuse 2 embed E --dim 37 x
@@ -184,6 +184,20 @@ out_has '"vectors":{"width":36,"raw_width":36,"n_dense":2,"max_tokens":2048,"cut
 expect 0 verify E
 expect 0 show "$data/gguf/embed2.gguf"
 out_has '^  gives  *64 values for a text of up to 8192 tokens$'
+
+# ---- its speed ----
+
+expect 0 bench E -r 2 -t 1
+out_has '^E: vectors of 36 values; 2 runs$'
+for row in '64 texts of 16 tokens' '8 texts of 512 tokens' '1 text of 8 tokens'; do out_has "^| $row  *|  *[0-9]"; done
+expect 0 bench "$data/models/embed2" -r 1 -o json
+out_has '"vectors":\[{"texts":64,"tokens":16,"median_ts":[0-9]'
+expect 0 bench body -r 1 --json
+for wrong in '-p 16' '-n 4' '-d 8' '-npl 2' '-t 1,2' '-o csv' '-pg 8,8' '--profile'; do
+    # shellcheck disable=SC2086  # words of a command line
+    refuse 2 bench E $wrong
+done
+err_has 'bench: an embedding model is timed by its vectors, without --profile'
 
 # ---- the example ----
 
