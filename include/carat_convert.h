@@ -12,14 +12,23 @@ extern "C" {
 
 typedef struct carat_convert_options {
     size_t size;
-    /* The type of matrices as GGUF spells it, in any case: "q8_0", "Q4_K", "bf16". Vectors, routers and what
-     * llama.cpp's quantiser leaves alone become F32 or stay as they are. A row that is no multiple of a
-     * type's block takes the type that llama.cpp falls back to. NULL: the type that each matrix has. */
+    /* The type of the file, as llama-quantize calls it, in any case: "q8_0", "Q4_K_M", "bf16", and "mxfp4"
+     * for all matrices. Each matrix gets the type that it has in such a file, and a row that is no multiple
+     * of a type's block the one that llama.cpp falls back to. Vectors and routers become F32; what the
+     * quantiser leaves alone stays as it is. NULL: the type that each matrix has. */
     const char *type;
     int threads; /* 0: all processors. The bytes do not depend on it */
     /* Hears KiB of the new file that are filled and its size in KiB, and can end the call; NULL: nobody. */
     carat_progress progress;
     void *user;
+    /* Matrices that get other types, or NULL: entries WHO=TYPE between commas, of which the last about a
+     * matrix counts. WHO: all, embed, ple (the table of layer inputs), head, attn, ffn, experts, a part
+     * (attn_q to ffn_down, ffn_gate_up_exps, ffn_down_exps, inp_gate, proj) or the name of a tensor with *
+     * for any characters; behind it layers may stand, as in ffn_down[0-2,25]. TYPE: f32 to mxfp4, or keep.
+     * A head that is the embedding becomes a tensor of its own where an entry for it says another type. */
+    const char *recipe;
+    int pure;             /* 1: type is that of every matrix, whatever such a file has elsewhere */
+    int allow_requantize; /* 1: also what is quantised is quantised; else CARAT_E_UNSUPPORTED */
 } carat_convert_options;
 CARAT_DEFAULT(carat_convert_options)
 

@@ -24,6 +24,9 @@ int verb_convert(const struct options *o)
     bar.scale = KIB_IN_MB;
     carat_convert_options_default(&how);
     how.type = o->writing->type;
+    how.recipe = o->writing->recipe;
+    how.pure = o->writing->pure;
+    how.allow_requantize = o->writing->again;
     how.threads = o->engine->threads;
     how.progress = progress_update;
     how.user = &bar;

@@ -6,7 +6,8 @@
 #include "options/options.h"
 
 struct writing_options {
-    const char *type;
+    const char *type, *recipe;
+    bool pure, again;
 };
 
 #endif

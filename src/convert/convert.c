@@ -103,6 +103,7 @@ carat_status ct_convert(const struct carat_model *m, const char *path, const car
 {
     struct ct_conversion v = {.m = m, .container = &ct_new_gguf, .path = path, .err = err};
 
+    v.recipe = (struct ct_recipe){.words = o->recipe, .pure = o->pure, .again = o->allow_requantize};
     if (!m->has_weights)
         return ct_fail(err, CARAT_E_ARGUMENT, "the model has no weights");
     CT_TRY(ct_recipe_read(&v.recipe, o->type, err));

@@ -39,7 +39,7 @@ static carat_status gguf_take(struct ct_converted *c, enum ct_type *type, const 
         return ct_fail(err, CARAT_E_UNSUPPORTED,
                        "%s: %s is not kept here as it was: convert the file that this one was made from",
                        ct_file_path(v->m->file), c->source);
-    *type = ct_recipe_type(&v->recipe, slot, &c->w);
+    *type = ct_recipe_type(&v->recipe, &v->m->config, slot);
     ct_gguf_place(&place, &v->m->config, slot);
     c->w.rows *= place.rows;
     c->w.cols /= place.rows;
@@ -70,33 +70,27 @@ static carat_status add_rope_freqs(struct ct_conversion *v)
                    : ct_no_memory(v->err, "the list of weights");
 }
 
-/* llama.cpp's number for a file whose matrices are mostly of that type. */
-static uint32_t file_type(enum ct_type type)
+/* How the file was made, or how the one that it is made from was, where nothing is changed. */
+static carat_status put_recipe(struct ct_conversion *v, carat_error *err)
 {
-    static const uint8_t number[CT_TYPE_COUNT] = {
-        [CT_F16] = 1,   [CT_Q4_0] = 2,    [CT_Q4_1] = 3,  [CT_Q8_0] = 7,    [CT_Q5_0] = 8,
-        [CT_Q5_1] = 9,  [CT_Q2_K] = 10,   [CT_Q3_K] = 12, [CT_Q4_K] = 15,   [CT_Q5_K] = 17,
-        [CT_Q6_K] = 18, [CT_IQ4_NL] = 25, [CT_BF16] = 32, [CT_IQ4_XS] = 30, [CT_MXFP4] = 38,
-    };
-    return number[type];
-}
+    static const char key[] = "carat.recipe";
+    const struct ct_meta *old = ct_file_meta(v->m->file, key);
+    const char *made = ct_recipe_text(&v->recipe, &v->arena);
 
-static enum ct_type most_of(const struct ct_conversion *v)
-{
-    size_t bytes[CT_TYPE_COUNT] = {0};
-    enum ct_type most = CT_F32;
-
-    for (int i = 0; i < v->n_tensor; i++)
-        bytes[v->tensor[i].type] += v->tensor[i].size;
-    for (int t = 0; t < CT_TYPE_COUNT; t++)
-        most = bytes[t] > bytes[most] ? (enum ct_type)t : most;
-    return most;
+    if (!made)
+        return ct_no_memory(err, "a recipe");
+    if (*made)
+        ct_gguf_put_string(&v->head, key, ct_str_of(made));
+    else if (old && old->type == CT_META_STRING)
+        ct_gguf_put_string(&v->head, key, old->s);
+    return CARAT_OK;
 }
 
 static carat_status gguf_end(struct ct_conversion *v, carat_error *err)
 {
     ct_gguf_begin(&v->head);
-    CT_TRY(ct_put_keys(&v->head, v->m, file_type(most_of(v)), err));
+    CT_TRY(ct_put_keys(&v->head, v->m, ct_recipe_file_type(&v->recipe), err));
+    CT_TRY(put_recipe(v, err));
     return ct_gguf_end(&v->head, v->tensor, v->n_tensor, &v->size, v->path, err);
 }
 

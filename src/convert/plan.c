@@ -5,7 +5,7 @@
 #include "convert/plan.h"
 
 enum { CHUNK = 1 << 20 }; /* bytes of a tensor that a thread fills at once, but for long rows */
-enum { OWN = 2 };         /* what a container adds to the weights of a model, at most */
+enum { OWN = 3 };         /* what a container adds to the weights of a model, at most, and the head apart */
 
 static carat_status count_weight(void *user, const char *slot, const char *tensor, const struct ct_weight *w)
 {
@@ -61,6 +61,8 @@ carat_status ct_plan_weight(void *user, const char *slot, const char *source, co
     CT_TRY(v->container->take(c, &type, v, slot, w, v->err));
     if (t->type == CT_TYPE_COUNT)
         t->type = type;
+    if (strcmp(slot, "token_embd") == 0)
+        v->embed = v->n - 1;
     add_rows(v, c, several);
     return CARAT_OK;
 }
@@ -93,6 +95,7 @@ carat_status ct_plan_file(struct ct_conversion *v, carat_error *err)
         return ct_fail(err, CARAT_E_UNSUPPORTED,
                        "%s: it is a %s model, which carat runs, but does not convert yet",
                        ct_file_path(m->file), m->config.architecture);
+    CT_TRY(ct_recipe_choose(&v->recipe, &m->weights, &m->config, m->file, &v->arena, err));
     ct_weights_walk(&m->weights, &m->config, m->file, count_weight, v);
     v->c = ct_arena_push(&v->arena, (size_t)v->n + OWN, sizeof *v->c);
     v->tensor = ct_arena_push(&v->arena, (size_t)v->n + OWN, sizeof *v->tensor);
@@ -100,5 +103,7 @@ carat_status ct_plan_file(struct ct_conversion *v, carat_error *err)
     if (!v->c || !v->tensor)
         return ct_no_memory(err, "the list of weights");
     CT_TRY(v->container->list(v));
+    if (v->recipe.head_apart)
+        CT_TRY(ct_plan_weight(v, "output", v->c[v->embed].source, &m->weights.embed));
     return v->container->end(v, err);
 }

@@ -48,6 +48,7 @@ struct ct_conversion {
     struct ct_converted *c;       /* [n] */
     struct ct_new_tensor *tensor; /* [n_tensor] */
     int n, n_tensor, n_chunk;
+    int embed; /* which of c is the embedding */
     struct ct_new_head head;
     uint64_t size;
 };

@@ -1,58 +1,203 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recipe.c: see recipe.h. The rules are those of llama.cpp's quantiser. */
+/* recipe.c: see recipe.h. Here the tensors are listed, and each gets its type; what the words of a recipe
+ * mean: recipe_words.c, what a mix gives: mixes.c. */
 #include "convert/recipe.h"
 
-#include "quant/encode.h"
+#include <stdlib.h>
 
-static bool type_named(const char *name, enum ct_type *type)
+#include "convert/recipe_words.h"
+
+/* What llama.cpp's quantiser leaves in the source's type, beside vectors. */
+static bool is_left_alone(const char *name)
 {
-    for (int i = 0; i < CT_TYPE_COUNT; i++) {
-        const char *a = ct_type_info((enum ct_type)i)->name, *b = name;
-        while (*a && (*a | 32) == (*b | 32))
-            a++, b++;
-        *type = (enum ct_type)i;
-        if (!*a && !*b)
+    static const char *const parts[] = {"_norm.", "ffn_gate_inp.", "altup", "laurel", "per_layer_model_proj"};
+    const size_t n = strlen(name);
+
+    for (size_t i = 0; i < CT_COUNT(parts); i++)
+        if (strstr(name, parts[i]))
             return true;
-    }
-    return false;
+    return n < 7 || strcmp(name + n - 7, ".weight") != 0;
 }
 
-/* What llama.cpp's quantiser leaves in the source's type. */
-static bool is_left_alone(const char *slot)
+struct listing {
+    struct ct_recipe *r;
+    const struct ct_config *c;
+    struct ct_arena *arena;
+};
+
+static carat_status count_weight(void *user, const char *slot, const char *tensor, const struct ct_weight *w)
 {
-    return strcmp(slot, "per_layer_model_proj") == 0;
+    (void)slot, (void)tensor, (void)w;
+    ((struct ct_recipe *)user)->n++;
+    return CARAT_OK;
 }
 
-/* The type for rows that are no multiple of a block of 256. */
-static enum ct_type fallback(enum ct_type type)
+/* What GGUF holds of it: it has no place for a factor, and knows none of gemma.cpp's types. */
+static enum ct_type stored_type(const struct ct_weight *w)
 {
-    static const enum ct_type instead[CT_TYPE_COUNT] = {
-        [CT_Q4_K] = CT_Q5_0,     [CT_Q5_K] = CT_Q5_1, [CT_Q6_K] = CT_Q8_0,
-        [CT_IQ4_XS] = CT_IQ4_NL, [CT_Q2_K] = CT_Q4_0, [CT_Q3_K] = CT_Q4_0,
-    };
-    return instead[type] ? instead[type] : CT_F16;
-}
-
-enum ct_type ct_recipe_type(const struct ct_recipe *r, const char *slot, const struct ct_weight *w)
-{
-    const bool quantises = !r->any_type && ct_type_info(r->type)->block > 1;
-    enum ct_type type = r->any_type || (quantises && is_left_alone(slot)) ? w->type : r->type;
-
-    if (w->rows == 1 || (!r->any_type && strstr(slot, "ffn_gate_inp"))) /* a router's scores decide */
+    if (w->scale != 1 || w->rows == 1)
         return CT_F32;
-    if (ct_type_info(type)->ggml < 0) /* gemma.cpp's, whose values BF16 holds */
-        type = CT_BF16;
-    if (w->scale != 1 && r->any_type) /* GGUF has no place for it */
-        return CT_F32;
-    for (int i = 0; i < 2 && w->cols % ct_type_info(type)->block != 0; i++)
-        type = i == 0 ? fallback(type) : CT_F16;
-    return type;
+    return ct_type_info(w->type)->ggml < 0 ? CT_BF16 : w->type;
+}
+
+static carat_status list_weight(void *user, const char *slot, const char *tensor, const struct ct_weight *w)
+{
+    struct listing *l = user;
+    struct ct_recipe *r = l->r;
+    struct ct_gguf_place place;
+
+    (void)tensor;
+    ct_gguf_place(&place, l->c, slot);
+    for (int i = r->n - 1; i >= 0 && i >= r->n - 2; i--)
+        if (strcmp(r->tensor[i].name, place.name) == 0) {
+            r->tensor[i].n++;
+            return CARAT_OK;
+        }
+    r->tensor[r->n] = (struct ct_chosen){.name = ct_arena_str(l->arena, place.name, strlen(place.name)),
+                                         .layer = strncmp(slot, "blk.", 4) == 0 ? atoi(slot + 4) : -1,
+                                         .rows = w->rows,
+                                         .cols = w->cols,
+                                         .n = 1,
+                                         .stored = stored_type(w),
+                                         .matrix = w->rows > 1 && !is_left_alone(place.name)};
+    return r->tensor[r->n++].name ? CARAT_OK : CARAT_E_MEMORY;
+}
+
+static enum ct_type by_mix(const struct ct_recipe *r, struct ct_mixing *m, const struct ct_chosen *t)
+{
+    if (!r->mix)
+        return t->stored;
+    if (t->matrix)
+        return r->pure ? r->mix->type : ct_mix_type(m, t->name, t->cols, t->n > 1);
+    if (strstr(t->name, "ffn_gate_inp."))
+        return CT_F32; /* a router's scores decide */
+    return t->rows > 1 && ct_type_info(r->mix->type)->block == 1 ? r->mix->type : t->stored;
+}
+
+/* The type of a tensor, by the last word about it. */
+static carat_status choose(struct ct_recipe *r, struct ct_mixing *m, struct ct_words *words,
+                           struct ct_chosen *t, const char *path, carat_error *err)
+{
+    const struct ct_word *word = t->matrix ? ct_words_last(words, t->name, t->layer, false) : NULL;
+    enum ct_type type = t->stored;
+
+    if (!word)
+        type = by_mix(r, m, t);
+    else if (word->type < CT_TYPE_COUNT)
+        type = word->type;
+    t->type = ct_fitting_type(type, t->cols);
+    if (r->again || t->type == t->stored || ct_type_info(t->stored)->block == 1 ||
+        ct_type_info(t->type)->block == 1)
+        return CARAT_OK;
+    return ct_fail(
+        err, CARAT_E_UNSUPPORTED,
+        "%s: %s is %s already, and %s of that would be worse than of the original: convert that, or "
+        "allow it",
+        path, t->name, ct_type_info(t->stored)->name, ct_type_info(t->type)->name);
+}
+
+/* A head that is the embedding becomes a tensor of its own where it is asked to be another. */
+static void choose_head(struct ct_recipe *r, struct ct_words *words)
+{
+    const struct ct_chosen *embed = &r->tensor[0];
+    struct ct_chosen *head = &r->tensor[r->n];
+    const struct ct_word *word = ct_words_last(words, "output.weight", -1, true);
+
+    while (strcmp(embed->name, "token_embd.weight") != 0)
+        embed++;
+    *head = *embed;
+    head->name = "output.weight";
+    if (word)
+        head->type = ct_fitting_type(word->type < CT_TYPE_COUNT ? word->type : head->stored, head->cols);
+    r->head_apart = head->type != embed->type;
+}
+
+carat_status ct_recipe_choose(struct ct_recipe *r, const struct ct_weights *w, const struct ct_config *c,
+                              const struct ct_file *f, struct ct_arena *arena, carat_error *err)
+{
+    const struct ct_layer_config *first = &c->layer[0];
+    struct listing listing = {r, c, arena};
+    struct ct_words words;
+    struct ct_mixing m = {.mix = r->mix,
+                          .n_layer = c->n_layer,
+                          .n_expert = first->n_expert,
+                          .gqa = first->n_kv_head > 0 ? first->n_head / first->n_kv_head : 0,
+                          .weighted = r->weighted,
+                          .tied = w->tied};
+
+    CT_TRY(ct_words_read(&words, r->words, c->n_layer, arena, err));
+    r->n = 1;
+    ct_weights_walk(w, c, f, count_weight, r);
+    r->tensor = ct_arena_push(arena, (size_t)r->n, sizeof *r->tensor);
+    r->n = 0;
+    if (!r->tensor || ct_weights_walk(w, c, f, list_weight, &listing) != CARAT_OK)
+        return ct_no_memory(err, "the list of weights");
+    for (int i = 0; i < r->n; i++)
+        m.n_v += strstr(r->tensor[i].name, "attn_v.weight") != NULL;
+    for (int i = 0; i < r->n; i++)
+        CT_TRY(choose(r, &m, &words, &r->tensor[i], ct_file_path(f), err));
+    if (w->tied)
+        choose_head(r, &words);
+    return ct_words_used(&words, err);
+}
+
+const struct ct_chosen *ct_recipe_tensor(const struct ct_recipe *r, const struct ct_config *c,
+                                         const char *slot)
+{
+    struct ct_gguf_place place;
+    int i = 0;
+
+    ct_gguf_place(&place, c, slot);
+    while (i < r->n + r->head_apart && strcmp(r->tensor[i].name, place.name) != 0)
+        i++;
+    return i < r->n + r->head_apart ? &r->tensor[i] : NULL;
+}
+
+enum ct_type ct_recipe_type(const struct ct_recipe *r, const struct ct_config *c, const char *slot)
+{
+    const struct ct_chosen *t = ct_recipe_tensor(r, c, slot);
+
+    return t ? t->type : CT_F32;
 }
 
 carat_status ct_recipe_read(struct ct_recipe *r, const char *type, carat_error *err)
 {
-    *r = (struct ct_recipe){.any_type = !type};
-    if (type && (!type_named(type, &r->type) || !ct_encodes_rows(r->type)))
+    r->mix = type ? ct_mix_named(ct_str_of(type)) : NULL;
+    if (type && !r->mix)
         return ct_fail(err, CARAT_E_ARGUMENT, "type is \"%s\", which carat does not write", type);
+    if (r->mix && r->mix->weighted && !r->weighted)
+        return ct_fail(err, CARAT_E_ARGUMENT, "type %s needs importance, which an imatrix file has", type);
     return CARAT_OK;
+}
+
+const char *ct_recipe_text(const struct ct_recipe *r, struct ct_arena *arena)
+{
+    const char *const part[] = {r->mix ? r->mix->name : NULL, r->mix && r->pure ? "pure" : NULL, r->words};
+    size_t n = 1;
+    char *text;
+
+    for (size_t i = 0; i < CT_COUNT(part); i++)
+        n += part[i] ? 1 + strlen(part[i]) : 0;
+    text = ct_arena_push(arena, n, 1);
+    for (size_t i = 0; text && i < CT_COUNT(part); i++)
+        if (part[i])
+            strcat(strcat(text, *text ? "," : ""), part[i]);
+    return text;
+}
+
+uint32_t ct_recipe_file_type(const struct ct_recipe *r)
+{
+    uint64_t values[CT_TYPE_COUNT] = {0};
+    enum ct_type most = CT_F32;
+    const struct ct_mix *m = ct_mixes;
+
+    if (r->mix)
+        return r->mix->file_type;
+    for (const struct ct_chosen *t = r->tensor; t < r->tensor + r->n; t++)
+        values[t->type] += (uint64_t)t->rows * (uint64_t)t->cols * (uint64_t)t->n;
+    for (enum ct_type t = CT_F32; t < CT_TYPE_COUNT; t++)
+        most = values[t] > values[most] ? t : most;
+    while (m < ct_mixes + CT_MIX_COUNT && m->type != most)
+        m++;
+    return m < ct_mixes + CT_MIX_COUNT ? m->file_type : 0;
 }
