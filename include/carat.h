@@ -317,11 +317,11 @@ typedef struct carat_engine_options {
     size_t snapshot_bytes;           /* of snapshots (carat_generate.h), beside kv_bytes; 0: none are taken */
     const struct carat_costs *costs; /* of passes, from another engine (carat_generate.h); NULL: not known */
     /* of passes that decode (carat_generate.h says which); 0 and NULL: as the others */
-    int decode_threads;
-    int decode_chunk; /* at most chunk */
+    int decode_threads, decode_chunk; /* the latter at most chunk */
     const char *decode_isa;
     const struct carat_head_options *head; /* which logits are computed (carat_generate.h); NULL: all */
-    int ple_resident; /* 1: the table of layer inputs (Gemma 3n and 4) is in memory; 0: it stays on disk */
+    int ple_resident;    /* 1: the table of layer inputs (Gemma 3n and 4) is in memory; 0: it stays on disk */
+    int activations_f16; /* 1: results of operations are rounded to f16 (NUMERICS.md section 14) */
 } carat_engine_options;
 CARAT_DEFAULT(carat_engine_options)
 

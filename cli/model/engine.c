@@ -19,6 +19,7 @@ void engine_options(carat_engine_options *e, const struct options *o)
     e->snapshot_bytes = o->engine->snapshots;
     e->exact = o->engine->exact;
     e->isa = o->engine->isa;
+    e->activations_f16 = strcmp(o->engine->activations, "f16") == 0;
     e->ple_resident = strcmp(o->engine->ple, "resident") == 0;
     e->head = head_asked(o);
     /* the option table allows names of types only */

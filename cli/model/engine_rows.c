@@ -42,6 +42,8 @@ static const struct option rows[] = {
     {ABOUT_COMPUTING + 270, {"--memory"}, SIZE, AT(memory), EVALUATES, "SIZE", NULL,
      "choose the largest context, and if needed a smaller KV type, that fit into SIZE with the weights, "
      "as in 2G", 1, 0x1p60},
+    {ABOUT_COMPUTING + 205, {"--activations"}, CHOICE, AT(activations), "logits / run " SCORES " compare", "f32|f16", "f32",
+     "what operations make: f32, or rounded to f16, to see what fp16 hardware would do", 0, 0},
     {ABOUT_COMPUTING + 275, {"--ple"}, CHOICE, AT(ple), "/ " EVALUATES " show compare", "auto|disk|resident", "auto",
      "where the per-layer inputs of Gemma 3n and 4 are: on the disk, or resident in memory, for slow disks; "
      "auto: on the disk, unless --memory has room for them beside the largest context (default {default})", 0, 0},

@@ -315,6 +315,7 @@ struct ct_trace {
     void *user;
     struct ct_trace *next;
     bool reads; /* it reads or changes the matrices that verbs made */
+    bool first; /* it is called before all others */
 };
 
 struct ct_backend {

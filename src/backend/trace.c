@@ -20,8 +20,12 @@ void ct_trace_stop(struct ct_backend *b, double start, struct ct_event event)
 
 void ct_trace_begin(struct ct_backend *b, struct ct_trace *trace)
 {
-    trace->next = b->trace;
-    b->trace = trace;
+    struct ct_trace **at = &b->trace;
+
+    while (!trace->first && *at && (*at)->first)
+        at = &(*at)->next;
+    trace->next = *at;
+    *at = trace;
 }
 
 bool ct_trace_reads(const struct ct_backend *b)

@@ -423,6 +423,7 @@ void ct_engine_close(carat_engine *e)
         return;
     if (e->tap)
         ct_tap_end(e);
+    ct_f16_end(e);
     ct_engine_close(e->beside);
     ct_ple_close(&e->pass.ple);
     plan_end(e);
@@ -619,6 +620,8 @@ carat_status ct_engine_create(carat_engine **engine, const carat_model *model,
         status = keep_made(e, &full.o, err);
     if (!status)
         status = create_beside(e, &full.o, err);
+    if (!status && full.o.activations_f16)
+        status = ct_f16_begin(e, err);
     if (!status && e->drafting)
         measure_reader(e);
     if (status)

@@ -48,6 +48,7 @@ struct carat_engine {
     struct ct_trace profiler, tapper; /* of the backend while the engine is profiled, or tapped */
     carat_profile profile;
     struct ct_tap *tap;                   /* NULL: none */
+    struct ct_f16 *f16;                   /* NULL: results stay as they are */
     int32_t *token, *position, *sequence; /* [chunk] rows of the pass under way */
     struct ct_seen *seen[CT_ATTN_TYPES];
     bool *wanted;
@@ -133,6 +134,13 @@ carat_status ct_engine_costs(carat_engine *engine, carat_costs *costs, carat_err
 carat_status ct_explain(const carat_engine *engine, carat_explain_line line, void *user, carat_error *err);
 carat_status ct_tap_begin(carat_engine *engine, carat_tap_callback callback, void *user, carat_error *err);
 void ct_tap_end(carat_engine *engine);
+/* Columns of the widest matrix that a verb makes. */
+int ct_widest_output(const carat_engine *engine);
+/* From now on, and until the engine is closed, results of verbs are rounded to f16. E_MEMORY. */
+carat_status ct_f16_begin(carat_engine *engine, carat_error *err);
+void ct_f16_end(carat_engine *engine);
+/* Whether that made the last pass infinite; then *why says where. */
+bool ct_f16_explains(const carat_engine *engine, carat_error *why);
 int ct_tap_name(const carat_engine *engine, int i, char name[32]);
 void ct_profile_begin(carat_engine *engine);
 carat_status ct_profile_end(carat_engine *engine, carat_profile *profile, carat_error *err);

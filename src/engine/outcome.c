@@ -75,6 +75,8 @@ static bool serves(const struct ct_outcome *o, const struct ct_reading *r)
 
 carat_status ct_fail_not_finite(carat_engine *e, carat_error *err)
 {
+    if (ct_f16_explains(e, err))
+        return CARAT_E_NUMERIC;
     if (err && !e->not_finite.code)
         (void)ct_fail_damaged(e->model, e->plan.threads, &e->not_finite);
     return ct_fail(err, CARAT_E_NUMERIC, "%s", e->not_finite.message);

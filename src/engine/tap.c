@@ -140,12 +140,17 @@ static void drop_tap(carat_engine *e)
     e->tap = NULL;
 }
 
-carat_status ct_tap_begin(carat_engine *e, carat_tap_callback callback, void *user, carat_error *err)
+int ct_widest_output(const carat_engine *e)
 {
     const struct ct_pass *p = &e->pass;
-    size_t chunk = (size_t)e->plan.chunk;
-    size_t widest = (size_t)CT_MAX(CT_MAX(CT_MAX(p->x.cols, p->q.cols), CT_MAX(p->k.cols, p->ffn.cols)),
-                                   CT_MAX(p->fit.cols, p->inputs.cols));
+
+    return CT_MAX(CT_MAX(CT_MAX(p->x.cols, p->q.cols), CT_MAX(p->k.cols, p->ffn.cols)),
+                  CT_MAX(p->fit.cols, p->inputs.cols));
+}
+
+carat_status ct_tap_begin(carat_engine *e, carat_tap_callback callback, void *user, carat_error *err)
+{
+    const size_t chunk = (size_t)e->plan.chunk, widest = (size_t)ct_widest_output(e);
     struct ct_tap *t = calloc(1, sizeof *t + chunk * (widest * sizeof *t->values + sizeof *t->position));
 
     if (!t)
@@ -155,7 +160,7 @@ carat_status ct_tap_begin(carat_engine *e, carat_tap_callback callback, void *us
     ct_lock_enter(&e->lock);
     drop_tap(e);
     e->tap = t;
-    e->tapper = (struct ct_trace){hear, t, NULL, true};
+    e->tapper = (struct ct_trace){hear, t, NULL, true, false};
     ct_trace_begin(e->backend, &e->tapper);
     ct_lock_leave(&e->lock);
     return CARAT_OK;

@@ -16,7 +16,7 @@ static const struct option rows[] = {
      "continue after the id that ends an answer; what follows is reported apart", 0, 0},
     {ABOUT_COMPARISON + 10, {"--ref"}, TEXT, AT(ref_mode), "compare", "WORDS", NULL,
      "the mode of REF, separated by commas: exact, kv=TYPE, isa=LEVEL, chunk=N, threads=N, layers=N, "
-     "head=STRATEGY", 0, 0},
+     "head=STRATEGY, activations=f16", 0, 0},
     {ABOUT_COMPARISON + 20, {"--test"}, TEXT, AT(test_mode), "compare", "WORDS", NULL,
      "the mode of TEST, in the same words", 0, 0},
     {ABOUT_COMPARISON + 30, {"--hf-reference"}, MODEL, AT(hf_reference), "/ compare", "MODEL", NULL,

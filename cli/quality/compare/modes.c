@@ -14,9 +14,10 @@
 static const struct {
     const char *word, *option;
 } words[] = {
-    {"exact", "--exact"},  {"kv", "--kv"},           {"isa", "--isa"},
-    {"chunk", "--chunk"},  {"threads", "--threads"}, {"layers", "--max-layers"},
-    {"head", "--lm-head"},
+    {"exact", "--exact"},     {"kv", "--kv"},
+    {"isa", "--isa"},         {"chunk", "--chunk"},
+    {"threads", "--threads"}, {"layers", "--max-layers"},
+    {"head", "--lm-head"},    {"activations", "--activations"},
 };
 enum { N_WORDS = sizeof words / sizeof words[0] };
 
@@ -32,8 +33,8 @@ static int take_word(struct side *s, const char *what, const char *word, size_t 
     if (i == N_WORDS)
         return fail(
             USAGE,
-            "%s: '%.*s' is not a mode; they are exact, kv=TYPE, isa=LEVEL, chunk=N, threads=N, layers=N "
-            "and head=STRATEGY",
+            "%s: '%.*s' is not a mode; they are exact, kv=TYPE, isa=LEVEL, chunk=N, threads=N, layers=N, "
+            "head=STRATEGY and activations=f16",
             what, (int)(n < 40 ? n : 40), word);
     const struct option_row *row = option_named(s->o.verb, words[i].option);
     const struct option *option = row->option;
@@ -56,10 +57,12 @@ static void write_mode(struct side *s)
 
     if (o->engine->max_layers > 0)
         snprintf(layers, sizeof layers, "layers=%d", o->engine->max_layers);
-    const char *const parts[][2] = {{o->engine->exact ? "exact" : NULL, ""},
-                                    {o->engine->kv ? "kv=" : NULL, o->engine->kv},
-                                    {*layers ? layers : NULL, ""},
-                                    {given(o, &o->head->lm_head) ? "head=" : NULL, o->head->lm_head}};
+    const char *const parts[][2] = {
+        {o->engine->exact ? "exact" : NULL, ""},
+        {o->engine->kv ? "kv=" : NULL, o->engine->kv},
+        {*layers ? layers : NULL, ""},
+        {given(o, &o->head->lm_head) ? "head=" : NULL, o->head->lm_head},
+        {strcmp(o->engine->activations, "f32") ? "activations=" : NULL, o->engine->activations}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (parts[i][0] && n < sizeof s->mode)
             n += (size_t)snprintf(s->mode + n, sizeof s->mode - n, "%s%s%s", n ? "," : "", parts[i][0],
