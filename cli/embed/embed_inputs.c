@@ -111,17 +111,26 @@ static bool string_member(const json_t *line, const char *key, const char **valu
     return !v || json_is_null(v) || (*value && strlen(*value) == json_string_length(v));
 }
 
+static int add_ids(struct source *s, const json_t *line)
+{
+    char where[sizeof s->where];
+
+    TRY(begin_text(s));
+    snprintf(where, sizeof where, "%.*s", (int)strlen(s->where) - 2, s->where); /* without ": " */
+    if (ids_of_json(line, where, &s->in->ids) == DONE)
+        return end_text(s);
+    s->in->ids.n = s->in->text[s->in->n - 1].at; /* it was named */
+    s->in->failed++;
+    return DONE;
+}
+
 static int add_json_line(struct source *s, const json_t *line)
 {
     const json_t *text = json_object_get(line, "text");
     const char *task, *title;
 
-    if (json_object_get(line, "ids")) {
-        TRY(begin_text(s));
-        return ids_of_json(line, s->where, &s->in->ids) == DONE
-                   ? end_text(s)
-                   : (s->in->ids.n = s->in->text[s->in->n - 1].at, s->in->failed++, DONE);
-    }
+    if (json_object_get(line, "ids"))
+        return add_ids(s, line);
     if (!json_is_string(text) || !string_member(line, "task", &task) ||
         !string_member(line, "title", &title)) {
         TRY(begin_text(s));

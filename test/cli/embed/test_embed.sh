@@ -95,21 +95,23 @@ no JSON
 {"text": "red apples", "title": "Fruit", "task": "document"}
 {"text": "red apples", "task": "cooking"}
 {"text": 5}
+{"ids": [2, -1]}
 END
 expect 1 embed E --jsonl lines.jsonl
-[ "$(wc -l <out)" = 7 ] || die 'not a line for each'
-[ "$(grep -c '"vector":null' out)" = 4 ] || die 'not four without a vector'
+[ "$(wc -l <out)" = 8 ] || die 'not a line for each'
+[ "$(grep -c '"vector":null' out)" = 5 ] || die 'not five without a vector'
 err_has 'E_ARGUMENT: lines.jsonl: line 2: the text has no tokens, expected at least 1'
 err_has 'lines.jsonl: line 4, byte 2: this is not JSON'
 err_has 'lines.jsonl: line 6: "task" is no task'
 err_has 'lines.jsonl: line 7: expected an object with a string "text"'
-[ "$(grep -c '^error' err)" = 4 ] || die 'not four messages'
+err_has 'lines.jsonl: line 8: ids\[1\] is not a token id'
+[ "$(grep -c '^error' err)" = 5 ] || die 'not five messages'
 for line in 1:query 3:vector 5:titled; do
     sed -n "${line%:*}p" out | sed 's/.*\[//; s/\].*//' | tr , ' ' >got
     same got "${line#*:}"
 done
 expect 1 embed E --jsonl lines.jsonl --out l.npy
-head -c 128 l.npy | grep -aq "'shape': (7, 36)" || die 'wrong shape of lines'
+head -c 128 l.npy | grep -aq "'shape': (8, 36)" || die 'wrong shape of lines'
 sed -n 1p lines.jsonl | "$CARAT" embed E --jsonl - >out 2>err
 out_has '^{"line":1,"tokens":[0-9]*,"vector":\['
 
