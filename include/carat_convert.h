@@ -29,14 +29,20 @@ typedef struct carat_convert_options {
     const char *recipe;
     int pure;             /* 1: type is that of every matrix, whatever such a file has elsewhere */
     int allow_requantize; /* 1: also what is quantised is quantised; else CARAT_E_UNSUPPORTED */
+    /* "gguf", or "safetensors", which makes a Hugging Face directory: there type is F32, F16 or BF16, and
+     * where it is NULL what is quantised becomes BF16. NULL: GGUF where path ends in ".gguf". */
+    const char *container;
+    uint64_t shard_bytes; /* the most bytes of tensors in a safetensors file, but for one; 0: 5 GB */
 } carat_convert_options;
 CARAT_DEFAULT(carat_convert_options)
 
-/* Writes the model to a GGUF file at path, which appears under its name when it is complete, and replaces an
- * older one: on every failure nothing has changed. Any thread; the model is only read.
+/* Writes the model to a GGUF file at path, which replaces an older one, or to a directory, which must be new
+ * or empty. It appears under its name when it is complete: on every failure nothing has changed. Any thread;
+ * the model is only read.
  * CARAT_E_ARGUMENT (also when the model was read from path, and for a type that carat does not write),
- * CARAT_E_UNSUPPORTED (a fact of the model that the container cannot say), CARAT_E_NUMERIC (a weight is not
- * finite; the message names it), CARAT_E_IO, CARAT_E_NOT_FOUND (the new file was removed while it was
+ * CARAT_E_UNSUPPORTED (a fact of the model that the container cannot say, or a packed model, whose origin
+ * alone has what a directory needs), CARAT_E_NUMERIC (a weight is not finite; the message names it),
+ * CARAT_E_IO, CARAT_E_NOT_FOUND (what is new was removed while it was
  * written), CARAT_E_FORMAT (a side file is damaged), CARAT_E_MEMORY, CARAT_E_BUSY (another process writes the
  * file), CARAT_E_CANCELLED. */
 CARAT_API carat_status carat_convert(const carat_model *model, const char *path,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* convert.c: `carat convert`: writes a model into another file, with other types. The library writes. */
+/* convert.c: `carat convert`: writes a model into another file or directory. The library writes. */
 #include "carat_convert.h"
 #include "convert/writing.h"
 #include "model/engine.h"
@@ -17,7 +17,7 @@ int verb_convert(const struct options *o)
     carat_error err;
 
     interrupt_install();
-    int code = open_model(&model, o, false);
+    int code = open_source(&model, o);
     if (code != DONE)
         return code;
     progress_begin(&bar, "writing", "MB");
@@ -27,6 +27,8 @@ int verb_convert(const struct options *o)
     how.recipe = o->writing->recipe;
     how.pure = o->writing->pure;
     how.allow_requantize = o->writing->again;
+    how.container = o->writing->to;
+    how.shard_bytes = o->writing->shard;
     how.threads = o->engine->threads;
     how.progress = progress_update;
     how.user = &bar;

@@ -6,8 +6,9 @@
 #include "options/options.h"
 
 struct writing_options {
-    const char *type, *recipe;
+    const char *type, *recipe, *to;
     bool pure, again;
+    uint64_t shard;
 };
 
 #endif

@@ -10,13 +10,18 @@ static const struct option rows[] = {
     {ABOUT_OUTPUT + 35, {"--type"}, TEXT, AT(type), "convert", "TYPE", NULL,
      "the type of the new file, as llama-quantize calls it: f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, "
      "q2_k_s, q3_k_s, q3_k_m, q3_k_l, q4_k_s, q4_k_m, q5_k_s, q5_k_m, q6_k, iq4_nl, iq4_xs or mxfp4_moe; and mxfp4 "
-     "(default: what each matrix has)", 0, 0},
+     "(default: what each matrix has); in a directory f32, f16 or bf16, which is also what quantised matrices become there "
+     "by default", 0, 0},
     {ABOUT_OUTPUT + 36, {"--recipe"}, TEXT, AT(recipe), "convert", "RECIPE", NULL,
      "types of some matrices, WHO=TYPE between commas; the last about a matrix counts", 0, 0},
     {ABOUT_OUTPUT + 37, {"--pure"}, FLAG, AT(pure), "convert", NULL, NULL,
      "the type of --type for every matrix", 0, 0},
     {ABOUT_OUTPUT + 38, {"--allow-requantize"}, FLAG, AT(again), "convert", NULL, NULL,
      "quantise also what is quantised, though the original would give better", 0, 0},
+    {ABOUT_OUTPUT + 39, {"--to"}, CHOICE, AT(to), "convert", "gguf|safetensors", NULL,
+     "a GGUF file, or a Hugging Face directory (default: by the ending of OUT)", 0, 0},
+    {ABOUT_OUTPUT + 40, {"--shard-size"}, SIZE, AT(shard), "convert", "SIZE", NULL,
+     "the most bytes of tensors in one file of a directory (default: 5 GB)", 1, 0x1p60},
 };
 /* clang-format on */
 

@@ -99,8 +99,12 @@ static carat_status open_named(carat_model **model, const struct options *o, car
     return carat_model_open(model, o->model, options, err);
 }
 
-static int open_with(carat_model **model, const struct options *o, bool tokenizer_only, bool packs)
+/* What opening is for. */
+enum purpose { TOKENIZE, LOOK, COMPUTE, WRITE };
+
+static int open_with(carat_model **model, const struct options *o, enum purpose purpose)
 {
+    const bool packs = purpose == COMPUTE;
     carat_model_options options;
     carat_model_options_default(&options);
     struct cache_place cache;
@@ -114,12 +118,12 @@ static int open_with(carat_model **model, const struct options *o, bool tokenize
     options.log = note_line;
     options.progress = progress_opening;
     options.user = &bar;
-    options.tokenizer_only = tokenizer_only;
+    options.tokenizer_only = purpose == TOKENIZE;
     options.tokenizer = o->open->tokenizer;
-    options.drafter = tokenizer_only ? NULL : o->open->drafter;
+    options.drafter = purpose == TOKENIZE || purpose == WRITE ? NULL : o->open->drafter;
     options.needs_tokenizer =
         o->verb->tokenizer == TOKENIZER || (o->verb->tokenizer == TOKENIZER_UNLESS_IDS && !has_ids(o));
-    if (!o->open->no_cache) {
+    if (!o->open->no_cache && purpose != WRITE) {
         cache_find(&cache);
         options.cache = *cache.path ? cache.path : NULL;
         options.cache_bytes = o->open->cache_size;
@@ -139,7 +143,12 @@ static int open_with(carat_model **model, const struct options *o, bool tokenize
 
 int open_model(carat_model **model, const struct options *o, bool tokenizer_only)
 {
-    return open_with(model, o, tokenizer_only, false);
+    return open_with(model, o, tokenizer_only ? TOKENIZE : LOOK);
+}
+
+int open_source(carat_model **model, const struct options *o)
+{
+    return open_with(model, o, WRITE);
 }
 
 /* Verbs that compute are for one kind of models: text, or vectors. */
@@ -165,7 +174,7 @@ static int check_kind(const struct options *o, const carat_model *model)
 
 int open_either(carat_model **model, const struct options *o)
 {
-    return open_with(model, o, false, true);
+    return open_with(model, o, COMPUTE);
 }
 
 int open_packed(carat_model **model, const struct options *o)

@@ -21,6 +21,8 @@ int open_model(carat_model **model, const struct options *o, bool tokenizer_only
 int open_packed(carat_model **model, const struct options *o);
 /* The same, for one that measures either kind of models. */
 int open_either(carat_model **model, const struct options *o);
+/* For verbs that write it elsewhere: a drafter too, and nothing from the cache. */
+int open_source(carat_model **model, const struct options *o);
 const char *model_name(const char *path); /* its last component, for tables */
 
 #endif

@@ -240,12 +240,13 @@ const struct verb verbs[] = {
                 "machines and processors.\n",
      .examples = "carat pack MODEL -o packed.carat\n"},
     {.name = "convert", .group = FOR_FILES, .brief = "a model with other types",
-     .args = "MODEL OUT.gguf", .summary = "write a model as a GGUF file, with other types",
+     .args = "MODEL OUT", .summary = "write a model as a GGUF file or a directory, with other types",
      .min_args = 2, .max_args = 2, .opens = true,
-     .details = "Writes the model, its vocabulary and its chat template to OUT.gguf, which other programs "
-                "open, too. --type says which file of llama-quantize it becomes, byte by byte: q4_k_m has Q6_K "
+     .details = "Writes the model, its vocabulary and its chat template: to a GGUF file where OUT ends in "
+                ".gguf, else to a new Hugging Face directory of safetensors, which keeps the texts of one that it "
+                "is made from. Other programs open both. --type says which file of llama-quantize it becomes, byte by byte: q4_k_m has Q6_K "
                 "in some layers, and a row that is no multiple of a block the type that llama-quantize falls "
-                "back to. Vectors become F32. The file appears under its name when it is complete.\n"
+                "back to. Vectors become F32. OUT appears under its name when it is complete.\n"
                 "An embedding that is also the head is Q6_K in files of fewer bits, or Q8_0 where its rows do not "
                 "fit, and the table of layer inputs with it. That costs: for a model of 2 billion weights as "
                 "Q4_K_M perplexities of 9.68 so, 9.48 with Q8_0 and 9.13 with F16 are published. --recipe "
@@ -257,6 +258,7 @@ const struct verb verbs[] = {
                 "one of f32 to mxfp4, or keep. A head that is the embedding stands alone where it is asked to be "
                 "another type.\n",
      .examples = "carat convert MODEL small.gguf --type q4_k_m\n"
+                 "carat convert MODEL.gguf DIRECTORY\n"
                  "carat convert MODEL mixed.gguf --recipe all=q8_0,ffn_up[0-1]=q4_0\n"},
     {.name = "cache", .group = FOR_FILES, .brief = "packed models",
      .args = "list|prune|clear|remove [NAME]", .summary = "look after the cache of packed models",

@@ -9,5 +9,4 @@
 /* What carat_convert.h says of carat_convert; options are complete. */
 carat_status ct_convert(const struct carat_model *m, const char *path, const carat_convert_options *o,
                         carat_error *err);
-
 #endif

@@ -24,7 +24,7 @@ struct fault {
 struct filling {
     struct ct_conversion *plan;
     const carat_convert_options *o;
-    uint8_t *base;
+    uint8_t *const *base; /* by files */
     bool avx2;
     struct scratch {
         float *x;        /* a row */
@@ -103,7 +103,8 @@ static void fill_chunk(void *conversion, int item, int thread)
     const int at = weight_of(v, v->first + item);
     const struct ct_converted *c = &v->plan->c[at];
     const int r0 = (v->first + item - c->chunks) * c->rows, r1 = CT_MIN(r0 + c->rows, c->w.rows);
-    uint8_t *to = v->base + v->plan->tensor[c->tensor].at + (size_t)(c->first + r0) * c->row_bytes;
+    const struct ct_new_tensor *t = &v->plan->tensor[c->tensor];
+    uint8_t *to = v->base[t->file] + t->at + (size_t)(c->first + r0) * c->row_bytes;
 
     for (int r = r0; r < r1; r++)
         convert_row(v, at, r, to + (size_t)(r - r0) * c->row_bytes, thread);
@@ -117,7 +118,7 @@ static void fill_chunk(void *conversion, int item, int thread)
 static int ask_progress(void *conversion)
 {
     const struct filling *v = conversion;
-    const size_t done = v->plan->head.n + atomic_load_explicit(&v->done, memory_order_relaxed);
+    const size_t done = (size_t)v->plan->heads + atomic_load_explicit(&v->done, memory_order_relaxed);
 
     return v->o->progress(v->o->user, CT_MIN(done, (size_t)v->plan->size) >> 10, (size_t)v->plan->size >> 10);
 }
@@ -180,7 +181,7 @@ static carat_status scratch_rows(struct filling *v, int threads, carat_error *er
     return v->scratch ? CARAT_OK : ct_no_memory(err, "converting");
 }
 
-carat_status ct_fill(struct ct_conversion *plan, uint8_t *base, const carat_convert_options *o,
+carat_status ct_fill(struct ct_conversion *plan, uint8_t *const *base, const carat_convert_options *o,
                      carat_error *err)
 {
     const int threads = o->threads > 0 ? o->threads : ct_os_cpus();

@@ -91,7 +91,9 @@ static carat_status gguf_end(struct ct_conversion *v, carat_error *err)
     ct_gguf_begin(&v->head);
     CT_TRY(ct_put_keys(&v->head, v->m, ct_recipe_file_type(&v->recipe), err));
     CT_TRY(put_recipe(v, err));
-    return ct_gguf_end(&v->head, v->tensor, v->n_tensor, &v->size, v->path, err);
+    CT_TRY(ct_gguf_end(&v->head, v->tensor, v->n_tensor, &v->size, v->path, err));
+    v->heads = v->head.n;
+    return CARAT_OK;
 }
 
 /* The table of inputs of Gemma 3n gets a row for each of the embedding. */
@@ -116,4 +118,9 @@ static carat_status gguf_list(struct ct_conversion *v)
 }
 
 const struct ct_new_container ct_new_gguf = {
-    .name = "GGUF", .tensor = gguf_name, .take = gguf_take, .list = gguf_list, .end = gguf_end};
+    .name = "GGUF",
+    .tensor = gguf_name,
+    .take = gguf_take,
+    .list = gguf_list,
+    .end = gguf_end,
+};

@@ -36,7 +36,13 @@ struct ct_new_container {
     /* When all are known: the bytes before them, where each lies, and the size of all. */
     carat_status (*end)(struct ct_conversion *v, carat_error *err);
 };
-extern const struct ct_new_container ct_new_gguf;
+extern const struct ct_new_container ct_new_gguf, ct_new_hf; /* hf_tensors.c */
+
+/* A file of several. */
+struct ct_new_shard {
+    struct ct_new_head head;
+    uint64_t size;
+};
 
 struct ct_conversion {
     const struct carat_model *m;
@@ -48,12 +54,15 @@ struct ct_conversion {
     struct ct_converted *c;       /* [n] */
     struct ct_new_tensor *tensor; /* [n_tensor] */
     int n, n_tensor, n_chunk;
-    int embed; /* which of c is the embedding */
-    struct ct_new_head head;
-    uint64_t size;
+    int embed;                  /* which of c is the embedding */
+    struct ct_new_head head;    /* of the only file */
+    uint64_t size, heads;       /* of all files; of what stands before their tensors */
+    uint64_t shard_bytes;       /* the most tensors that a safetensors file may have */
+    struct ct_new_shard *shard; /* [n_shard] */
+    int n_shard;
 };
 
-/* Fills the members behind arena, whose owner frees it and head. E_UNSUPPORTED, E_FORMAT, E_MEMORY. */
+/* Fills the members behind arena, whose owner frees it and all heads. E_UNSUPPORTED, E_FORMAT, E_MEMORY. */
 carat_status ct_plan_file(struct ct_conversion *v, carat_error *err);
 
 /* For containers: plans a weight, as ct_weights_walk gives it, and rows of zeros behind the last one. */

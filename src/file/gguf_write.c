@@ -3,44 +3,24 @@
  * back by gguf.c. */
 #include "file/write.h"
 
-#include <stdlib.h>
-
-#include "base/array.h"
-
 /* Numbers of value types. */
 enum { GGUF_U32 = 4, GGUF_I32 = 5, GGUF_F32 = 6, GGUF_BOOL = 7, GGUF_STRING = 8, GGUF_ARRAY = 9 };
 enum { ALIGNMENT = 32, MOST_NAME = 63 };
 
-static void put(struct ct_new_head *h, const void *data, size_t n)
-{
-    size_t need;
-
-    if (h->failed || !ct_add(h->n, n, &need)) {
-        h->failed = true;
-        return;
-    }
-    h->failed = !ct_array_grow(&h->data, &h->capacity, need, 1);
-    if (h->failed)
-        return;
-    if (n)
-        memcpy(h->data + h->n, data, n);
-    h->n = need;
-}
-
 static void put_u32(struct ct_new_head *h, uint32_t v)
 {
-    put(h, &v, sizeof v);
+    ct_new_head_put(h, &v, sizeof v);
 }
 
 static void put_u64(struct ct_new_head *h, uint64_t v)
 {
-    put(h, &v, sizeof v);
+    ct_new_head_put(h, &v, sizeof v);
 }
 
 static void put_text(struct ct_new_head *h, struct ct_str s)
 {
     put_u64(h, s.n);
-    put(h, s.s, s.n);
+    ct_new_head_put(h, s.s, s.n);
 }
 
 static void put_key(struct ct_new_head *h, const char *key, uint32_t type)
@@ -60,7 +40,7 @@ static void put_array(struct ct_new_head *h, const char *key, uint32_t type, siz
 void ct_gguf_begin(struct ct_new_head *h)
 {
     *h = (struct ct_new_head){.data = NULL};
-    put(h, "GGUF", 4);
+    ct_new_head_put(h, "GGUF", 4);
     put_u32(h, 3);
     put_u64(h, 0); /* the two counts, known at the end */
     put_u64(h, 0);
@@ -75,7 +55,7 @@ void ct_gguf_put_uint(struct ct_new_head *h, const char *key, uint32_t v)
 void ct_gguf_put_float(struct ct_new_head *h, const char *key, float v)
 {
     put_key(h, key, GGUF_F32);
-    put(h, &v, sizeof v);
+    ct_new_head_put(h, &v, sizeof v);
 }
 
 void ct_gguf_put_bool(struct ct_new_head *h, const char *key, bool v)
@@ -83,7 +63,7 @@ void ct_gguf_put_bool(struct ct_new_head *h, const char *key, bool v)
     const uint8_t byte = v;
 
     put_key(h, key, GGUF_BOOL);
-    put(h, &byte, 1);
+    ct_new_head_put(h, &byte, 1);
 }
 
 void ct_gguf_put_string(struct ct_new_head *h, const char *key, struct ct_str v)
@@ -95,26 +75,26 @@ void ct_gguf_put_string(struct ct_new_head *h, const char *key, struct ct_str v)
 void ct_gguf_put_uints(struct ct_new_head *h, const char *key, const uint32_t *v, size_t n)
 {
     put_array(h, key, GGUF_U32, n);
-    put(h, v, n * sizeof *v);
+    ct_new_head_put(h, v, n * sizeof *v);
 }
 
 void ct_gguf_put_ints(struct ct_new_head *h, const char *key, const int32_t *v, size_t n)
 {
     put_array(h, key, GGUF_I32, n);
-    put(h, v, n * sizeof *v);
+    ct_new_head_put(h, v, n * sizeof *v);
 }
 
 void ct_gguf_put_floats(struct ct_new_head *h, const char *key, const float *v, size_t n)
 {
     put_array(h, key, GGUF_F32, n);
-    put(h, v, n * sizeof *v);
+    ct_new_head_put(h, v, n * sizeof *v);
 }
 
 void ct_gguf_put_bools(struct ct_new_head *h, const char *key, const bool *v, size_t n)
 {
     put_array(h, key, GGUF_BOOL, n);
     for (size_t i = 0; i < n; i++)
-        put(h, &(uint8_t){v[i]}, 1);
+        ct_new_head_put(h, &(uint8_t){v[i]}, 1);
 }
 
 void ct_gguf_put_strings(struct ct_new_head *h, const char *key, size_t n)
@@ -157,7 +137,7 @@ carat_status ct_gguf_end(struct ct_new_head *h, struct ct_new_tensor *tensor, in
         offset = ct_round_up(offset + tensor[i].size, ALIGNMENT);
     }
     while (!h->failed && h->n % ALIGNMENT != 0)
-        put(h, "", 1);
+        ct_new_head_put(h, "", 1);
     if (h->failed)
         return ct_no_memory(err, path);
     memcpy(h->data + 8, counts, sizeof counts);
@@ -165,10 +145,4 @@ carat_status ct_gguf_end(struct ct_new_head *h, struct ct_new_tensor *tensor, in
         tensor[i].at += h->n;
     *size = h->n + offset;
     return CARAT_OK;
-}
-
-void ct_new_head_free(struct ct_new_head *h)
-{
-    free(h->data);
-    *h = (struct ct_new_head){.data = NULL};
 }

@@ -13,7 +13,8 @@ struct ct_new_tensor {
     int n_dim;
     int64_t dim[4]; /* as in struct ct_tensor: the outermost first */
     size_t size;    /* of its data */
-    uint64_t at;    /* of it in the file, once that is laid out */
+    int file;       /* which of the new files has it */
+    uint64_t at;    /* of it in that, once it is laid out */
 };
 
 /* The bytes of a header while they are put together. The first lack of memory is remembered; everything
@@ -24,6 +25,19 @@ struct ct_new_head {
     uint64_t entries; /* of metadata */
     bool failed;
 };
+
+/* Appends n bytes; text as printf has it; s as a string of JSON, or, where it is no UTF-8, as one with U+FFFD
+ * instead. */
+void ct_new_head_put(struct ct_new_head *h, const void *data, size_t n);
+void ct_new_head_text(struct ct_new_head *h, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+void ct_new_head_json(struct ct_new_head *h, struct ct_str s);
+void ct_new_head_free(struct ct_new_head *h);
+
+/* ---- GGUF ---- */
 
 /* Begins a GGUF file of version 3. The keys are given one after another, in any order; strings are copied. */
 void ct_gguf_begin(struct ct_new_head *h);
@@ -43,6 +57,20 @@ void ct_gguf_add_string(struct ct_new_head *h, struct ct_str s);
  * the whole file. E_MEMORY, E_UNSUPPORTED (a name that GGUF cannot hold, or a size beyond 63 bits). */
 carat_status ct_gguf_end(struct ct_new_head *h, struct ct_new_tensor *tensor, int n, uint64_t *size,
                          const char *path, carat_error *err);
-void ct_new_head_free(struct ct_new_head *h);
+
+/* ---- safetensors ---- */
+
+enum { CT_SHARD_NAME = 48, CT_MOST_SHARDS = 512 };
+/* Spreads tensors over files, in their order, each with at most that many bytes of them, but for a tensor
+ * that has more alone. Returns how many files there are. */
+int ct_safetensors_spread(struct ct_new_tensor *tensor, int n, uint64_t most);
+/* "model.safetensors", or "model-00001-of-00002.safetensors" for file 0. */
+void ct_safetensors_name(char name[CT_SHARD_NAME], int file, int files);
+/* Lays the tensors of a file out, the widest type first, and describes them in front. *size: of the whole
+ * file. E_MEMORY, E_UNSUPPORTED (a type or size that safetensors cannot hold). */
+carat_status ct_safetensors_head(struct ct_new_head *h, struct ct_new_tensor *tensor, int n, int file,
+                                 uint64_t *size, const char *path, carat_error *err);
+/* The index of several files, a text of JSON. */
+void ct_safetensors_index(struct ct_new_head *h, const struct ct_new_tensor *tensor, int n, int files);
 
 #endif

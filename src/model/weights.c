@@ -661,18 +661,19 @@ carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config 
     return w->tied ? CARAT_OK : visit(user, "output", name, &w->head);
 }
 
-/* ---- where a GGUF file has them ---- */
+/* ---- where containers have them ---- */
 
-/* A number at the end of a slot says which matrix of a tensor it is. */
-void ct_gguf_place(struct ct_gguf_place *p, const struct ct_config *c, const char *slot)
+/* A number at the end of a slot says which matrix of a tensor it is, unless a directory has those apart. */
+static void find_place(struct ct_gguf_place *p, enum ct_file_kind kind, const struct ct_weights *w,
+                       const struct ct_config *c, const char *slot)
 {
-    const struct ct_weights named_plainly = {0};
     const int layer = strncmp(slot, "blk.", 4) == 0 ? atoi(slot + 4) : -1;
-    char own[64], name[CT_TENSOR_NAME];
+    char own[64];
 
     snprintf(own, sizeof own, "%s", layer < 0 ? slot : strchr(slot + 4, '.') + 1);
     char *const end = strrchr(own, '.');
-    const bool numbered = end && end[1] >= '0' && end[1] <= '9';
+    const bool numbered =
+        end && end[1] >= '0' && end[1] <= '9' && (kind == CT_FILE_GGUF || strstr(own, "_exps."));
     *p = (struct ct_gguf_place){.at = numbered ? atoi(end + 1) : -1, .rows = 1};
     if (numbered)
         *end = 0;
@@ -682,6 +683,16 @@ void ct_gguf_place(struct ct_gguf_place *p, const struct ct_config *c, const cha
     for (const struct slot *s = NULL; (s = next_slot(s, c, layer));)
         if (!s->matrix && strcmp(own, s->name) == 0)
             p->rows = dim_of(c, &c->layer[CT_MAX(layer, 0)], s->rows);
-    ct_container_gguf.name(name, &named_plainly, c, own, layer);
-    snprintf(p->name, sizeof p->name, "%.*s", (int)sizeof p->name - 1, name);
+    containers[kind]->name(p->name, w, c, own, layer);
+}
+
+void ct_gguf_place(struct ct_gguf_place *p, const struct ct_config *c, const char *slot)
+{
+    find_place(p, CT_FILE_GGUF, &(struct ct_weights){0}, c, slot);
+}
+
+void ct_hf_place(struct ct_gguf_place *p, const struct ct_weights *w, const struct ct_config *c,
+                 const char *slot)
+{
+    find_place(p, CT_FILE_HF, w, c, slot);
 }

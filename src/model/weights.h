@@ -62,11 +62,17 @@ carat_status ct_weights_walk(const struct ct_weights *w, const struct ct_config 
 
 /* Where GGUF has the weight of a slot of ct_weights_walk. */
 struct ct_gguf_place {
-    char name[96]; /* of the tensor, as llama.cpp's converter calls it */
-    int at;        /* which of its matrices it is; -1: it has no others */
-    int rows;      /* of a small matrix, which is bound as a vector; of all others 1 */
+    char name[256]; /* of the tensor, as llama.cpp's converter calls it */
+    int at;         /* which of its matrices it is; -1: it has no others */
+    int rows;       /* of a small matrix, which is bound as a vector; of all others 1 */
 };
 void ct_gguf_place(struct ct_gguf_place *p, const struct ct_config *c, const char *slot);
+/* The same for a directory, where w says how names begin. */
+void ct_hf_place(struct ct_gguf_place *p, const struct ct_weights *w, const struct ct_config *c,
+                 const char *slot);
+/* What a model in a directory multiplies its embedding by, of the root of its width and the type that it is
+ * stored in. */
+float ct_hf_embed_scale(float root, enum ct_type stored);
 
 /* The same weights as the backend packs them; layer[c->n_layer] becomes to->layer, and expert, as many as
  * all layers have, theirs. head_aside: neither the head nor an embedding that is one with it is packed. */

@@ -136,7 +136,7 @@ static carat_status hf_make(struct ct_tensor *t, struct ct_binding *b, const cha
     return t->name ? CARAT_OK : ct_make_compressed(t, b, slot, layer);
 }
 
-static float hf_embed_scale(float root, enum ct_type stored)
+float ct_hf_embed_scale(float root, enum ct_type stored)
 {
     return stored == CT_BF16  ? ct_embed_scale_bf16(root, stored)
            : stored == CT_F16 ? ct_f16_to_f32(ct_f32_to_f16(root))
@@ -155,5 +155,5 @@ const struct ct_container ct_container_hf = {
     .layers = "num_hidden_layers",
     .says_tied = true,
     .types = "F32, F16 and BF16",
-    .embed_scale = hf_embed_scale,
+    .embed_scale = ct_hf_embed_scale,
 };

@@ -10,6 +10,11 @@
 #define NO_SCORE (-1000.0f) /* of control tokens and bytes, as that converter has it */
 #define SPACE    "\xe2\x96\x81"
 
+bool ct_tokenizer_merges_pairs(const struct ct_tokenizer *t)
+{
+    return !ct_tokenizer_by_text(t);
+}
+
 static bool is_gemma4(const struct ct_tokenizer *t)
 {
     return ct_tokenizer_control(t, CT_CONTROL_TURN) >= 0;
@@ -38,7 +43,10 @@ static void put_pieces(const struct ct_tokenizer *t, struct ct_new_head *h, int3
     ct_gguf_put_strings(h, "tokenizer.ggml.tokens", (size_t)t->n);
     for (int32_t id = 0; id < t->n; id++) {
         ct_gguf_add_string(h, spelled(t, id, text));
-        kind[id] = t->piece[id].kind == CT_PIECE_ABSENT ? CT_PIECE_UNUSED : (int32_t)t->piece[id].kind;
+        kind[id] = t->piece[id].kind == CT_PIECE_ABSENT ? CT_PIECE_UNUSED
+                   : id == t->unknown && !is_gemma4(t)
+                       ? CT_PIECE_UNKNOWN /* a control token in a list of merges */
+                       : (int32_t)t->piece[id].kind;
     }
     ct_gguf_put_ints(h, "tokenizer.ggml.token_type", kind, (size_t)t->n);
 }
@@ -51,7 +59,7 @@ static bool can_be_made(const struct ct_tokenizer *t, int32_t id)
 /* Scores count down from 0: pieces of one rank share one. Where only merges say which comes first, a piece
  * counts as its first one; behind them come ordinary pieces that no merge makes, and then the others, so that
  * the scores of a file that was written so come out as they went in. level: [n_rank] */
-static void put_scores(const struct ct_tokenizer *t, struct ct_new_head *h, float *score, uint64_t *level)
+void ct_tokenizer_stored_scores(const struct ct_tokenizer *t, float *score, uint64_t *level)
 {
     const bool by_text = ct_tokenizer_by_text(t);
     const float unset = 1;
@@ -75,10 +83,9 @@ static void put_scores(const struct ct_tokenizer *t, struct ct_new_head *h, floa
     for (int32_t id = 0; id < t->n; id++)
         if (score[id] == unset)
             score[id] = -(float)n;
-    ct_gguf_put_floats(h, "tokenizer.ggml.scores", score, (size_t)t->n);
 }
 
-static void put_merges(const struct ct_tokenizer *t, struct ct_new_head *h, uint64_t *by_rank)
+size_t ct_tokenizer_stored_merges(const struct ct_tokenizer *t, uint64_t *by_rank)
 {
     size_t n = 0;
 
@@ -88,6 +95,13 @@ static void put_merges(const struct ct_tokenizer *t, struct ct_new_head *h, uint
             by_rank[t->merge[i] & (CT_NO_RANK - 1)] = t->merge[i] >> CT_RANK_BITS;
     for (uint32_t r = 0; r < t->n_rank; r++)
         n += by_rank[r] != CT_NO_MERGE;
+    return n;
+}
+
+static void put_merges(const struct ct_tokenizer *t, struct ct_new_head *h, uint64_t *by_rank)
+{
+    const size_t n = ct_tokenizer_stored_merges(t, by_rank);
+
     ct_gguf_put_strings(h, "tokenizer.ggml.merges", n);
     for (uint32_t r = 0; r < t->n_rank; r++) {
         char both[2 * CT_PIECE_MAX + 1];
@@ -119,7 +133,8 @@ carat_status ct_tokenizer_put_gguf(const struct ct_tokenizer *t, struct ct_new_h
         ct_gguf_put_string(h, "tokenizer.ggml.model", ct_str_of(gemma4 ? "gemma4" : "llama"));
         ct_gguf_put_string(h, "tokenizer.ggml.pre", ct_str_of(gemma4 ? "gemma4" : "default"));
         put_pieces(t, h, kind);
-        put_scores(t, h, score, by_rank);
+        ct_tokenizer_stored_scores(t, score, by_rank);
+        ct_gguf_put_floats(h, "tokenizer.ggml.scores", score, (size_t)t->n);
         if (gemma4)
             put_merges(t, h, by_rank);
         put_id(h, "tokenizer.ggml.bos_token_id", ct_tokenizer_bos(t));

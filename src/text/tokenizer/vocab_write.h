@@ -9,5 +9,18 @@
 /* The keys tokenizer.ggml.* of a GGUF file: pieces, kinds and scores as SentencePiece has them; of Gemma 4
  * merges instead. Scores are ranks of merges, so that the ids of a text stay the same. E_MEMORY. */
 carat_status ct_tokenizer_put_gguf(const struct ct_tokenizer *t, struct ct_new_head *h, carat_error *err);
+/* Whether the merge rule is a list of pairs, as in tokenizer.json; else a score for each piece. */
+bool ct_tokenizer_merges_pairs(const struct ct_tokenizer *t);
+/* vocab_write_model.c: tokenizer.model, for a tokenizer that has scores; vocab_write_json.c: tokenizer.json,
+ * for one that has merges. path, of the tokenizer's file, is for messages. E_UNSUPPORTED: the form cannot
+ * hold it; E_MEMORY. */
+carat_status ct_tokenizer_put_model(const struct ct_tokenizer *t, struct ct_new_head *h, const char *path,
+                                    carat_error *err);
+carat_status ct_tokenizer_put_json(const struct ct_tokenizer *t, struct ct_new_head *h, const char *path,
+                                   carat_error *err);
+/* score [t->n] of each piece, counted down from 0; level: room for t->n_rank + 1. */
+void ct_tokenizer_stored_scores(const struct ct_tokenizer *t, float *score, uint64_t *level);
+/* Fills by_rank, of t->n_rank, with the pair of ids that each rank joins, or CT_NO_MERGE; their number. */
+size_t ct_tokenizer_stored_merges(const struct ct_tokenizer *t, uint64_t *by_rank);
 
 #endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hf_write.c: a Hugging Face directory: made beside the place that it is for, and renamed as a whole. Tensors
+ * are hf_tensors.c's, texts about the model hf_config.c's; the vocabulary is src/text's. */
+#include "convert/hf.h"
+
+#include <stdlib.h>
+
+#include "convert/fill.h"
+#include "convert/read_back.h"
+#include "os/new_dir.h"
+#include "os/new_file.h"
+#include "text/tokenizer/vocab_write.h"
+
+/* The directory under way. */
+struct making {
+    struct ct_conversion *v;
+    struct ct_os_new_dir dir;
+    char *path; /* room for a name in it, which begins at end */
+    size_t end;
+    carat_error *err;
+};
+enum { MOST_NAME = 300 };
+
+static const char *path_of(const struct making *g, const char *name)
+{
+    snprintf(g->path + g->end, MOST_NAME, "/%s", name);
+    return g->path;
+}
+
+static carat_status put_bytes(struct making *g, const char *name, const void *data, size_t n)
+{
+    const char *path = path_of(g, name);
+    struct ct_os_new file;
+    struct ct_os_id id;
+
+    CT_TRY(ct_os_new_begin(&file, path, 0666, g->err));
+    carat_status status = n ? ct_os_new_size(&file, n, g->err) : CARAT_OK;
+    if (!status && n)
+        memcpy(file.base, data, n);
+    if (!status)
+        status = ct_os_new_finish(&file, path, &id, g->err);
+    if (status)
+        ct_os_new_abandon(&file);
+    return status;
+}
+
+/* A text, whose buffer is freed. */
+static carat_status put_text(struct making *g, const char *name, struct ct_new_head *h, carat_status status)
+{
+    if (!status && h->failed)
+        status = ct_no_memory(g->err, name);
+    if (!status)
+        status = put_bytes(g, name, h->data, h->n);
+    ct_new_head_free(h);
+    return status;
+}
+
+/* ---- beside the weights ---- */
+
+/* What the source has of that name, byte for byte; *there: whether it has. */
+static carat_status copy_side(struct making *g, const struct ct_file *from, const char *name, bool *there)
+{
+    const struct ct_bytes bytes = ct_file_side(from, name);
+
+    *there = bytes.data != NULL;
+    return bytes.data ? put_bytes(g, name, bytes.data, bytes.size) : CARAT_OK;
+}
+
+static carat_status put_config(struct making *g)
+{
+    struct ct_new_head h = {.data = NULL};
+
+    return put_text(g, "config.json", &h, ct_hf_put_config(&h, g->v, g->err));
+}
+
+static carat_status put_generation(struct making *g)
+{
+    struct ct_new_head h = {.data = NULL};
+    bool there;
+
+    CT_TRY(copy_side(g, g->v->m->file, "generation_config.json", &there));
+    if (there || ct_file_kind(g->v->m->file) == CT_FILE_HF)
+        return CARAT_OK;
+    return put_text(g, "generation_config.json", &h, ct_hf_put_generation(&h, g->v, g->err));
+}
+
+static carat_status put_tokenizer(struct making *g)
+{
+    static const char *const kept[] = {"tokenizer.json",      "tokenizer.model",    "tokenizer_config.json",
+                                       "chat_template.jinja", "chat_template.json", "special_tokens_map.json",
+                                       "added_tokens.json"};
+    const struct carat_model *m = g->v->m;
+    const struct ct_file *from = m->tokenizer_file ? m->tokenizer_file : m->file;
+    struct ct_new_head h = {.data = NULL};
+    bool there, any = false, config = false;
+
+    for (size_t i = 0; i < CT_COUNT(kept); i++) {
+        CT_TRY(copy_side(g, from, kept[i], &there));
+        any = any || (there && i < 2);
+        config = config || (there && i == 2);
+    }
+    if (!m->tokenizer)
+        return CARAT_OK;
+    if (!any) {
+        const bool merges = ct_tokenizer_merges_pairs(m->tokenizer);
+        CT_TRY(put_text(g, merges ? "tokenizer.json" : "tokenizer.model", &h,
+                        merges ? ct_tokenizer_put_json(m->tokenizer, &h, ct_file_path(from), g->err)
+                               : ct_tokenizer_put_model(m->tokenizer, &h, ct_file_path(from), g->err)));
+    }
+    if (config || ct_file_kind(from) == CT_FILE_HF)
+        return CARAT_OK;
+    return put_text(g, "tokenizer_config.json", &h, ct_hf_put_tokenizer_config(&h, g->v, g->err));
+}
+
+/* ---- the weights ---- */
+
+static carat_status put_index(struct making *g)
+{
+    const struct ct_conversion *v = g->v;
+    struct ct_new_head h = {.data = NULL};
+
+    if (v->n_shard == 1)
+        return CARAT_OK;
+    ct_safetensors_index(&h, v->tensor, v->n_tensor, v->n_shard);
+    return put_text(g, "model.safetensors.index.json", &h, CARAT_OK);
+}
+
+/* The files, whose room is taken before one is filled. */
+static carat_status begin_shards(struct making *g, struct ct_os_new *file, uint8_t **base, const char **path)
+{
+    const struct ct_conversion *v = g->v;
+    char name[CT_SHARD_NAME];
+
+    for (int i = 0; i < v->n_shard; i++) {
+        const struct ct_new_shard *s = &v->shard[i];
+        ct_safetensors_name(name, i, v->n_shard);
+        path_of(g, name);
+        path[i] = ct_arena_str(&g->v->arena, g->path, strlen(g->path));
+        if (!path[i])
+            return ct_no_memory(g->err, v->path);
+        CT_TRY(ct_os_new_begin(&file[i], path[i], 0666, g->err));
+        CT_TRY(ct_os_new_size(&file[i], (size_t)s->size, g->err));
+        memcpy(file[i].base, s->head.data, s->head.n);
+        base[i] = file[i].base;
+    }
+    return CARAT_OK;
+}
+
+static carat_status put_shards(struct making *g, const carat_convert_options *o)
+{
+    struct ct_conversion *v = g->v;
+    struct ct_os_new *file = ct_arena_push(&v->arena, (size_t)v->n_shard, sizeof *file);
+    uint8_t **base = ct_arena_push(&v->arena, (size_t)v->n_shard, sizeof(uint8_t *));
+    const char **path = ct_arena_push(&v->arena, (size_t)v->n_shard, sizeof(const char *));
+    struct ct_os_id id;
+
+    if (!file || !base || !path)
+        return ct_no_memory(g->err, v->path);
+    for (int i = 0; i < v->n_shard; i++)
+        file[i].fd = -1;
+    carat_status status = begin_shards(g, file, base, path);
+    if (!status)
+        status = ct_fill(v, base, o, g->err);
+    for (int i = 0; i < v->n_shard; i++)
+        if (!status)
+            status = ct_os_new_finish(&file[i], path[i], &id, g->err);
+        else
+            ct_os_new_abandon(&file[i]);
+    return status;
+}
+
+static carat_status put_all(struct making *g, const carat_convert_options *o)
+{
+    CT_TRY(put_config(g));
+    CT_TRY(put_generation(g));
+    CT_TRY(put_tokenizer(g));
+    CT_TRY(put_index(g));
+    CT_TRY(put_shards(g, o));
+    g->path[g->end] = 0;
+    return ct_read_back(g->v, g->path, g->err);
+}
+
+carat_status ct_hf_write(struct ct_conversion *v, const carat_convert_options *o, carat_error *err)
+{
+    size_t n = strlen(v->path);
+    const size_t room = n + sizeof CT_CONVERT_PART + 1;
+    char *path = ct_arena_push(&v->arena, room, 1), *part = ct_arena_push(&v->arena, room + MOST_NAME, 1);
+    struct making g = {.v = v, .path = part, .err = err};
+    const char *why;
+
+    if (!path || !part)
+        return ct_no_memory(err, v->path);
+    while (n > 1 && v->path[n - 1] == '/')
+        n--;
+    memcpy(path, v->path, n);
+    if (!ct_os_takes_dir(path, &why))
+        return ct_fail(err, CARAT_E_IO, "%s %s: name a new directory, or an empty one", path, why);
+    snprintf(part, room, "%s" CT_CONVERT_PART, path);
+    g.end = strlen(part);
+    CT_TRY(ct_os_new_dir_begin(&g.dir, ct_arena_str(&v->arena, part, g.end), err));
+    carat_status status = put_all(&g, o);
+    if (!status)
+        status = ct_os_new_dir_finish(&g.dir, path, err);
+    else
+        ct_os_new_dir_abandon(&g.dir);
+    return status;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* new_dir.h: a new directory that appears whole, as new_file.h has it for files. */
+#ifndef CT_NEW_DIR_H
+#define CT_NEW_DIR_H
+
+#include "base/base.h"
+
+/* Gets its name only when it is whole. Only one process makes it at a time. */
+struct ct_os_new_dir {
+    int fd;
+    const char *path; /* borrowed */
+};
+/* Whether nothing is at path, or a directory without files; else *why is the end of a sentence. */
+bool ct_os_takes_dir(const char *path, const char **why);
+/* What a killed process left there is removed: files, and folders of files. E_BUSY: another process makes it;
+ * E_IO. */
+carat_status ct_os_new_dir_begin(struct ct_os_new_dir *d, const char *path, carat_error *err);
+/* A folder in it. E_IO. */
+carat_status ct_os_new_dir_folder(const struct ct_os_new_dir *d, const char *name, carat_error *err);
+/* Brings its names to the disk and gives it its own, which nothing has, or a directory without files. E_IO:
+ * then it is abandoned. */
+carat_status ct_os_new_dir_finish(struct ct_os_new_dir *d, const char *name, carat_error *err);
+/* Removes it with what is in it. */
+void ct_os_new_dir_abandon(struct ct_os_new_dir *d);
+
+#endif
