@@ -10,6 +10,26 @@
 extern "C" {
 #endif
 
+/* A tensor of the new file. Strings live until the call returns. */
+typedef struct carat_converted {
+    size_t size;
+    const char *name;      /* as the new file has it */
+    const char *from, *to; /* its types */
+    int n_dim;
+    int64_t dim[4]; /* [n_dim], outermost first */
+    uint64_t bytes_from, bytes;
+    int matrix;     /* 1: a recipe may name it; 0: a vector, a router or what else keeps its type */
+    int measured;   /* 1: it is written, and what follows is known */
+    double seconds; /* of all threads together */
+    double largest; /* |w| before */
+    double least_scale, most_scale; /* of blocks; of a type without them 0 */
+    double snr;                     /* in dB; infinity: every value is what it was */
+    double correlation;             /* of values before and after */
+    double mean_error, rms_error;   /* of what is after minus what was before */
+} carat_converted;
+CARAT_DEFAULT(carat_converted)
+typedef void (*carat_converted_visit)(void *user, const carat_converted *tensor);
+
 typedef struct carat_convert_options {
     size_t size;
     /* The type of the file, as llama-quantize calls it, in any case: "q8_0", "Q4_K_M", "bf16", and "mxfp4"
@@ -33,6 +53,11 @@ typedef struct carat_convert_options {
      * where it is NULL what is quantised becomes BF16. NULL: GGUF where path ends in ".gguf". */
     const char *container;
     uint64_t shard_bytes; /* the most bytes of tensors in a safetensors file, but for one; 0: 5 GB */
+    /* A file of importance in one of llama.cpp's forms, or NULL: columns that matter more are kept better.
+     * What it does not have is quantised without. CARAT_E_FORMAT: it is damaged, or another model's. */
+    const char *importance;
+    carat_converted_visit tensor; /* hears of every tensor, in the thread that calls; NULL: nobody */
+    int dry_run;                  /* 1: nothing is written, and path may be NULL; tensors are told of */
 } carat_convert_options;
 CARAT_DEFAULT(carat_convert_options)
 

@@ -7,7 +7,8 @@ usage: make_mixes.py CARAT LIBLLAMA.so
 
 A line of types: layers, heads, KV heads, experts, 1 with importance, the mix; then for each part a letter for
 the type of each layer's tensor (a is F32, in the order of enum ct_type), with a count before it. A line of
-bytes: the model, the mix, the CRC-32 of all tensors in the order of their names."""
+bytes: the model, the mix, the CRC-32 of all tensors in the order of their names; weighted: with the
+importance of tiny-imatrix.gguf, which is written here, too, and once more in the older form."""
 import os
 import sys
 import tempfile
@@ -18,6 +19,7 @@ import numpy as np
 
 import check_peers as peers
 
+DATA = "test/data/convert"
 ORDER = ("F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL IQ4_XS MXFP4").split()
 PARTS = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_down")
 SHAPES = ((18, 4, 1, 0), (26, 8, 4, 0), (34, 8, 2, 0), (62, 32, 16, 0), (30, 16, 8, 4), (10, 16, 2, 8))
@@ -79,6 +81,20 @@ def types_line(out, shape, mix, weighted):
     return "types %d %d %d %d %d %s %s" % (*shape, weighted, mix, " ".join(words))
 
 
+def bytes_lines(lib, model, out, name, importance):
+    lines = []
+    for mix in peers.NUMBERS:
+        if mix == "q2_k_s" and not importance:
+            continue
+        if not peers.quantize(lib, model, out, mix, importance):
+            sys.exit("llama.cpp does not make %s of %s" % (mix, name))
+        crc = 0
+        for _, (_, data) in sorted(peers.tensors_of(out).items()):
+            crc = zlib.crc32(data.tobytes(), crc)
+        lines.append("%s %s %s %08x" % ("weighted" if importance else "bytes", name, mix, crc))
+    return lines
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -99,16 +115,13 @@ def main():
                     lines.append(types_line(out, shape, mix, weighted))
         for name in ("models/tiny", "test/fixtures/tiny4"):
             peers.convert(carat, os.path.join(root, name), model, "--type", "bf16")
-            for mix in peers.NUMBERS:
-                if mix == "q2_k_s":
-                    continue
-                if not peers.quantize(lib, model, out, mix):
-                    sys.exit("llama.cpp does not make %s of %s" % (mix, name))
-                crc = 0
-                for _, (_, data) in sorted(peers.tensors_of(out).items()):
-                    crc = zlib.crc32(data.tobytes(), crc)
-                lines.append("bytes %s %s %08x" % (name, mix, crc))
-    with open(os.path.join(root, "test/data/convert/mixes.txt"), "w") as f:
+            lines += bytes_lines(lib, model, out, name, None)
+            if name == "models/tiny":
+                peers.write_imatrix(os.path.join(root, DATA, "tiny-imatrix.gguf"), peers.made_up_sums(model))
+                peers.write_old_imatrix(os.path.join(root, DATA, "tiny-imatrix.dat"),
+                                        peers.made_up_importance(model))
+                lines += bytes_lines(lib, model, out, name, peers.made_up_importance(model))
+    with open(os.path.join(root, DATA, "mixes.txt"), "w") as f:
         f.write("\n".join(lines) + "\n")
 
 

@@ -22,6 +22,7 @@
     DO(verify)                                                                                               \
     DO(pack)                                                                                                 \
     DO(convert)                                                                                              \
+    DO(quantize)                                                                                             \
     DO(cache)                                                                                                \
     DO(doctor)                                                                                               \
     DO(completion)                                                                                           \

@@ -251,8 +251,8 @@ const struct verb verbs[] = {
                 "fit, and the table of layer inputs with it. That costs: for a model of 2 billion weights as "
                 "Q4_K_M perplexities of 9.68 so, 9.48 with Q8_0 and 9.13 with F16 are published. --recipe "
                 "embed=q8_0 changes it.\n"
-                "--recipe names matrices and their types: \"all=q4_k,head=q6_k,ffn_down[0-2,25]=q5_k,"
-                "blk.7.*=bf16\". Of a model that is all, embed, ple (layer inputs), head, attn, ffn, experts; "
+                "--recipe names matrices and their types: \"all=q4_k,ffn_down[0-2,5]=q5_k\". Of a "
+                "model that is all, embed, ple (layer inputs), head, attn, ffn, experts; "
                 "attn_q, attn_k, attn_v, attn_output, ffn_gate, ffn_up, ffn_down, ffn_gate_up_exps, "
                 "ffn_down_exps, inp_gate, proj; or the name of a tensor in GGUF, * for any characters. A type is "
                 "one of f32 to mxfp4, or keep. A head that is the embedding stands alone where it is asked to be "
@@ -260,6 +260,14 @@ const struct verb verbs[] = {
      .examples = "carat convert MODEL small.gguf --type q4_k_m\n"
                  "carat convert MODEL.gguf DIRECTORY\n"
                  "carat convert MODEL mixed.gguf --recipe all=q8_0,ffn_up[0-1]=q4_0\n"},
+    {.name = "quantize", .group = FOR_FILES, .brief = "convert, typed otherwise",
+     .args = "IN OUT.gguf TYPE [THREADS]",
+     .summary = "write a model with other types, typed as llama-quantize is",
+     .min_args = 3, .max_args = 4, .opens = true, .needs = "IN, OUT and TYPE",
+     .details = "The same as carat convert IN OUT.gguf --type TYPE, with llama-quantize's arguments and "
+                "options. IN may be every model that carat opens, not GGUF alone.\n",
+     .examples = "carat quantize MODEL small.gguf Q4_K_M\n"
+                 "carat quantize --pure --tensor-type 'attn_[qk]=q8_0' MODEL small.gguf Q4_0 2\n"},
     {.name = "cache", .group = FOR_FILES, .brief = "packed models",
      .args = "list|prune|clear|remove [NAME]", .summary = "look after the cache of packed models",
      .min_args = 1, .max_args = 2, .needs = "to be told what to do",

@@ -37,8 +37,8 @@ static const struct {
     {" info inspect config ", "carat show MODEL describes a model"},
     {" encode ", "carat tokenize MODEL TEXT gives ids"},
     {" benchmark ", "carat bench MODEL measures speed"},
-    {" quantize quantise create ",
-     "carat convert MODEL OUT.gguf --type TYPE writes a model with other types"},
+    {" quantise ", "carat quantize IN OUT.gguf TYPE writes a model with other types"},
+    {" create ", "carat convert MODEL OUT.gguf and carat quantize IN OUT.gguf TYPE write models"},
     {" embedding embeddings ", "carat embed MODEL TEXT gives vectors of texts"},
 };
 

@@ -5,6 +5,8 @@
 
 #include "model/engine.h"
 #include "model/model.h"
+#include "model/writing.h"
+#include "model/new_tensors.h"
 #include "model/phases.h"
 #include "model/sampling.h"
 #include "model/stored.h"
@@ -252,6 +254,28 @@ static int print_json(const struct subject *s)
     return out_json(all);
 }
 
+/* What convert would make of it. */
+static int show_conversion(const carat_model *model, const struct options *o)
+{
+    struct written written = {0};
+    carat_convert_options how;
+    carat_error err;
+    int code = DONE;
+
+    writing_options(&how, o);
+    how.dry_run = 1;
+    how.tensor = written_add;
+    how.user = &written;
+    if (carat_convert(model, NULL, &how, &err) != CARAT_OK)
+        code = fail_status(&err);
+    else if (o->json)
+        code = out_json(written_json(&written));
+    else
+        written_print(&written);
+    written_free(&written);
+    return code;
+}
+
 int verb_show(const struct options *o)
 {
     struct subject s = {.o = o, .info.size = sizeof s.info, .plan.size = sizeof s.plan};
@@ -259,6 +283,11 @@ int verb_show(const struct options *o)
     carat_error err;
     int code = open_model(&s.model, o, false);
 
+    if (code == DONE && (o->writing->type || o->writing->recipe || o->writing->importance)) {
+        code = show_conversion(s.model, o);
+        carat_model_close(s.model);
+        return code;
+    }
     if (code == DONE)
         code = phases_engine(&phases, &s.engine, o);
     if (code == DONE)

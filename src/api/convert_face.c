@@ -9,8 +9,9 @@ carat_status carat_convert(const carat_model *model, const char *path, const car
     carat_convert_options o = {.size = sizeof o};
 
     CT_GIVEN(model, err);
-    CT_GIVEN(path, err);
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_convert_options", err));
+    if (!o.dry_run)
+        CT_GIVEN(path, err);
     CT_TRY(ct_check_range("threads", o.threads, 0, 1024, err));
     return ct_convert(model, path, &o, err);
 }

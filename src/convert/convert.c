@@ -64,23 +64,36 @@ static bool is_named_gguf(const char *path)
     return n >= 5 && memcmp(path + n - 5, ".gguf", 5) == 0;
 }
 
+static carat_status convert(struct ct_conversion *v, const carat_convert_options *o, carat_error *err)
+{
+    if (o->container)
+        CT_TRY(container_named(&v->container, o->container, err));
+    else if (*v->path && !is_named_gguf(v->path))
+        v->container = &ct_new_hf;
+    v->shard_bytes = o->shard_bytes ? o->shard_bytes : USUAL_SHARD;
+    if (o->importance) {
+        CT_TRY(ct_importance_read(&v->importance, o->importance, &v->arena, err));
+        v->recipe.importance = &v->importance;
+        v->importance_path = o->importance;
+    }
+    CT_TRY(ct_recipe_read(&v->recipe, o->type, err));
+    CT_TRY(ct_plan_file(v, err));
+    for (int i = 0; o->dry_run && o->tensor && i < v->n_tensor; i++)
+        ct_plan_tell(v, i, NULL, o);
+    if (o->dry_run)
+        return CARAT_OK;
+    return v->container == &ct_new_hf ? ct_hf_write(v, o, err) : write_gguf(v, o, err);
+}
+
 carat_status ct_convert(const struct carat_model *m, const char *path, const carat_convert_options *o,
                         carat_error *err)
 {
-    struct ct_conversion v = {.m = m, .container = &ct_new_gguf, .path = path, .err = err};
+    struct ct_conversion v = {.m = m, .container = &ct_new_gguf, .path = path ? path : "", .err = err};
 
     v.recipe = (struct ct_recipe){.words = o->recipe, .pure = o->pure, .again = o->allow_requantize};
     if (!m->has_weights)
         return ct_fail(err, CARAT_E_ARGUMENT, "the model has no weights");
-    if (o->container)
-        CT_TRY(container_named(&v.container, o->container, err));
-    else if (!is_named_gguf(path))
-        v.container = &ct_new_hf;
-    v.shard_bytes = o->shard_bytes ? o->shard_bytes : USUAL_SHARD;
-    CT_TRY(ct_recipe_read(&v.recipe, o->type, err));
-    carat_status status = ct_plan_file(&v, err);
-    if (!status)
-        status = v.container == &ct_new_hf ? ct_hf_write(&v, o, err) : write_gguf(&v, o, err);
+    carat_status status = convert(&v, o, err);
     ct_new_head_free(&v.head);
     for (int i = 0; i < v.n_shard; i++)
         ct_new_head_free(&v.shard[i].head);

@@ -6,8 +6,10 @@
 #include <math.h>
 #include <stdatomic.h>
 
+#include "convert/figures.h"
 #include "layout/panel.h"
 #include "os/cgroup.h"
+#include "os/clock.h"
 #include "os/cpu.h"
 #include "os/memory.h"
 #include "os/pool.h"
@@ -28,10 +30,12 @@ struct filling {
     bool avx2;
     struct scratch {
         float *x;        /* a row */
+        float *decoded;  /* one of the new file */
         uint8_t *stored; /* of a packed source */
         struct fault fault;
-    } * scratch; /* [threads] */
-    int first;   /* chunk of the job under way */
+    } * scratch;                     /* [threads] */
+    int first;                       /* chunk of the job under way */
+    struct ct_figures *part, *whole; /* of its chunks, of the tensors; NULL: nobody asks */
     atomic_size_t done;
 };
 
@@ -63,24 +67,26 @@ static bool check_row(struct filling *v, int at, int row, int thread)
     return false;
 }
 
-static void convert_row(struct filling *v, int at, int row, uint8_t *to, int thread)
+static void convert_row(struct filling *v, int at, int row, uint8_t *to, int thread, struct ct_figures *f)
 {
     const struct ct_converted *c = &v->plan->c[at];
+    const enum ct_type type = v->plan->tensor[c->tensor].type;
     const uint8_t *from = stored_row(v, &c->w, row, thread);
     float *x = v->scratch[thread].x;
 
     ct_dequantize(c->w.type, x, from, (size_t)c->w.cols);
     if (!check_row(v, at, row, thread))
         return;
-    if (c->w.type == v->plan->tensor[c->tensor].type && c->less == 0) {
-        memcpy(to, from, c->row_bytes);
-        return;
-    }
     for (int i = 0; c->w.scale != 1 && i < c->w.cols; i++)
         x[i] *= c->w.scale;
     for (int i = 0; c->less != 0 && i < c->w.cols; i++)
         x[i] -= c->less;
-    ct_encode_row(v->plan->tensor[c->tensor].type, to, x, (size_t)c->w.cols, NULL, v->avx2);
+    if (c->w.type == type && c->less == 0)
+        memcpy(to, from, c->row_bytes);
+    else
+        ct_encode_row(type, to, x, (size_t)c->w.cols, c->importance, v->avx2);
+    if (f)
+        ct_figures_row(f, x, c->w.cols, type, to, v->scratch[thread].decoded);
 }
 
 static int weight_of(const struct filling *v, int chunk)
@@ -105,9 +111,15 @@ static void fill_chunk(void *conversion, int item, int thread)
     const int r0 = (v->first + item - c->chunks) * c->rows, r1 = CT_MIN(r0 + c->rows, c->w.rows);
     const struct ct_new_tensor *t = &v->plan->tensor[c->tensor];
     uint8_t *to = v->base[t->file] + t->at + (size_t)(c->first + r0) * c->row_bytes;
+    struct ct_figures *f = v->part ? &v->part[item] : NULL;
+    const double start = f ? ct_os_seconds() : 0;
 
+    if (f)
+        ct_figures_begin(f);
     for (int r = r0; r < r1; r++)
-        convert_row(v, at, r, to + (size_t)(r - r0) * c->row_bytes, thread);
+        convert_row(v, at, r, to + (size_t)(r - r0) * c->row_bytes, thread, f);
+    if (f)
+        f->seconds = ct_os_seconds() - start;
     if (c->w.layout != CT_LAYOUT_PANELS)
         ct_file_forget(v->plan->m->file, (const uint8_t *)c->w.data + (size_t)r0 * c->w.row_bytes,
                        (size_t)(r1 - r0) * c->w.row_bytes);
@@ -141,6 +153,19 @@ static carat_status say_fault(const struct filling *v, int threads, carat_error 
         first.col);
 }
 
+/* Adds what the chunks of a job measured, and tells of the tensors that are whole now. */
+static void tell_tensors(struct filling *v, int n)
+{
+    for (int i = 0; v->part && i < n; i++) {
+        const int tensor = v->plan->c[weight_of(v, v->first + i)].tensor;
+        const struct ct_new_tensor *t = &v->plan->tensor[tensor];
+        const struct ct_converted *c = &v->plan->c[weight_of(v, v->first + i)];
+        ct_figures_add(&v->whole[tensor], &v->part[i]);
+        if ((size_t)v->whole[tensor].rows * c->row_bytes == t->size)
+            ct_plan_tell(v->plan, tensor, &v->whole[tensor], v->o);
+    }
+}
+
 static carat_status run_chunks(struct filling *v, int threads, carat_error *err)
 {
     struct ct_pool *pool;
@@ -149,11 +174,14 @@ static carat_status run_chunks(struct filling *v, int threads, carat_error *err)
     CT_TRY(ct_pool_create(&pool, threads, err));
     ct_pool_watch(pool, v->o->progress ? ask_progress : NULL, v);
     for (v->first = 0; v->first < v->plan->n_chunk && !status; v->first += TURNS * threads) {
-        ct_pool_run(pool, CT_MIN(TURNS * threads, v->plan->n_chunk - v->first), fill_chunk, v);
+        const int n = CT_MIN(TURNS * threads, v->plan->n_chunk - v->first);
+        ct_pool_run(pool, n, fill_chunk, v);
         status = ct_pool_goes_on(pool, 0)
                      ? say_fault(v, threads, err)
                      : ct_fail(err, CARAT_E_CANCELLED, "writing %s was cancelled; nothing is left of it",
                                v->plan->path);
+        if (!status)
+            tell_tensors(v, n);
     }
     ct_pool_destroy(pool);
     return status;
@@ -173,9 +201,18 @@ static carat_status scratch_rows(struct filling *v, int threads, carat_error *er
     for (int i = 0; v->scratch && i < threads; i++) {
         struct scratch *s = &v->scratch[i];
         *s = (struct scratch){.x = ct_arena_push(&v->plan->arena, most, sizeof *s->x),
+                              .decoded = ct_arena_push(&v->plan->arena, most, sizeof *s->x),
                               .stored = ct_arena_push(&v->plan->arena, stored, 1),
                               .fault.at = -1};
-        if (!s->x || !s->stored)
+        if (!s->x || !s->decoded || !s->stored)
+            return ct_no_memory(err, "converting");
+    }
+    if (v->o->tensor) {
+        v->part = ct_arena_push(&v->plan->arena, (size_t)threads * TURNS, sizeof *v->part);
+        v->whole = ct_arena_push(&v->plan->arena, (size_t)v->plan->n_tensor, sizeof *v->whole);
+        for (int i = 0; v->whole && i < v->plan->n_tensor; i++)
+            ct_figures_begin(&v->whole[i]);
+        if (!v->part || !v->whole)
             return ct_no_memory(err, "converting");
     }
     return v->scratch ? CARAT_OK : ct_no_memory(err, "converting");

@@ -86,11 +86,30 @@ static carat_status put_recipe(struct ct_conversion *v, carat_error *err)
     return CARAT_OK;
 }
 
+/* As llama-quantize says it; of the path only the name, so that it does not matter where the file lay. */
+static void put_importance(struct ct_conversion *v)
+{
+    const struct ct_importance *i = &v->importance;
+    const char *name = v->importance_path;
+
+    if (!v->recipe.importance)
+        return;
+    for (const char *at = name; *at; at++)
+        name = *at == '/' ? at + 1 : name;
+    ct_gguf_put_string(&v->head, "quantize.imatrix.file", ct_str_of(name));
+    if (i->dataset)
+        ct_gguf_put_string(&v->head, "quantize.imatrix.dataset", ct_str_of(i->dataset));
+    ct_gguf_put_uint(&v->head, "quantize.imatrix.entries_count", (uint32_t)i->n);
+    if (i->chunks)
+        ct_gguf_put_uint(&v->head, "quantize.imatrix.chunks_count", i->chunks);
+}
+
 static carat_status gguf_end(struct ct_conversion *v, carat_error *err)
 {
     ct_gguf_begin(&v->head);
     CT_TRY(ct_put_keys(&v->head, v->m, ct_recipe_file_type(&v->recipe), err));
     CT_TRY(put_recipe(v, err));
+    put_importance(v);
     CT_TRY(ct_gguf_end(&v->head, v->tensor, v->n_tensor, &v->size, v->path, err));
     v->heads = v->head.n;
     return CARAT_OK;

@@ -87,6 +87,17 @@ carat_status ct_plan_zeros(struct ct_conversion *v, int rows)
     return CARAT_OK;
 }
 
+/* Of a stack each matrix has its own. */
+static void weigh(const struct ct_conversion *v, struct ct_converted *c)
+{
+    const struct ct_new_tensor *t = &v->tensor[c->tensor];
+    const struct ct_importance_of *of = ct_importance_find(&v->importance, t->name);
+    const size_t at = t->n_dim == 3 ? (size_t)(c->first / t->dim[1]) : 0;
+
+    if (of && (at + 1) * (size_t)c->w.cols <= of->n)
+        c->importance = of->value + at * (size_t)c->w.cols;
+}
+
 carat_status ct_plan_file(struct ct_conversion *v, carat_error *err)
 {
     const struct carat_model *m = v->m;
@@ -105,5 +116,35 @@ carat_status ct_plan_file(struct ct_conversion *v, carat_error *err)
     CT_TRY(v->container->list(v));
     if (v->recipe.head_apart)
         CT_TRY(ct_plan_weight(v, "output", v->c[v->embed].source, &m->weights.embed));
+    for (int i = 0; i < v->n; i++)
+        weigh(v, &v->c[i]);
     return v->container->end(v, err);
+}
+
+void ct_plan_tell(const struct ct_conversion *v, int tensor, const struct ct_figures *f,
+                  const carat_convert_options *o)
+{
+    const struct ct_new_tensor *t = &v->tensor[tensor];
+    const struct ct_converted *c = v->c;
+    carat_converted told = {.size = sizeof told,
+                            .name = t->name,
+                            .to = ct_type_info(t->type)->name,
+                            .n_dim = t->n_dim,
+                            .bytes = t->size};
+
+    for (int i = 0; i < v->recipe.n + v->recipe.head_apart; i++)
+        if (strcmp(v->recipe.tensor[i].name, t->name) == 0)
+            told.matrix = v->recipe.tensor[i].matrix;
+    while (c->tensor != tensor)
+        c++;
+    told.from = ct_type_info(c->w.type)->name;
+    memcpy(told.dim, t->dim, sizeof told.dim);
+    for (; c < v->c + v->n; c++)
+        if (c->tensor == tensor)
+            told.bytes_from += (uint64_t)c->w.rows * (uint64_t)c->w.cols /
+                               (uint64_t)ct_type_info(c->w.type)->block *
+                               (uint64_t)ct_type_info(c->w.type)->bytes;
+    if (f)
+        ct_figures_tell(f, &told);
+    o->tensor(o->user, &told);
 }

@@ -4,6 +4,7 @@
 #define CT_CONVERT_PLAN_H
 
 #include "checkpoint/checkpoint.h"
+#include "convert/figures.h"
 #include "convert/recipe.h"
 #include "file/write.h"
 
@@ -13,12 +14,13 @@ enum { CT_NEW_NAME = 256 };
 
 /* A weight, and the rows of a tensor that it becomes. */
 struct ct_converted {
-    struct ct_weight w; /* as the container stores it, but for its type */
-    float less;         /* what is taken from each value first: Gemma's 1, where norms lack it there */
-    const char *source; /* the tensor that it is from, for messages */
-    size_t row_bytes;   /* of the new one */
-    int tensor, first;  /* and the first of its rows there */
-    int rows, chunks;   /* of a chunk; chunks before its first one */
+    struct ct_weight w;      /* as the container stores it, but for its type */
+    float less;              /* what is taken from each value first: Gemma's 1, where norms lack it there */
+    const char *source;      /* the tensor that it is from, for messages */
+    const float *importance; /* of its columns, or NULL */
+    size_t row_bytes;        /* of the new one */
+    int tensor, first;       /* and the first of its rows there */
+    int rows, chunks;        /* of a chunk; chunks before its first one */
 };
 
 /* What the tensors of a container depend on. */
@@ -50,6 +52,8 @@ struct ct_conversion {
     const char *path; /* of the new file */
     carat_error *err;
     struct ct_recipe recipe;
+    struct ct_importance importance; /* of which recipe has the address where there is some */
+    const char *importance_path;
     struct ct_arena arena;
     struct ct_converted *c;       /* [n] */
     struct ct_new_tensor *tensor; /* [n_tensor] */
@@ -64,6 +68,9 @@ struct ct_conversion {
 
 /* Fills the members behind arena, whose owner frees it and all heads. E_UNSUPPORTED, E_FORMAT, E_MEMORY. */
 carat_status ct_plan_file(struct ct_conversion *v, carat_error *err);
+/* Tells who asks of a tensor, with what was measured, or NULL. */
+void ct_plan_tell(const struct ct_conversion *v, int tensor, const struct ct_figures *f,
+                  const carat_convert_options *o);
 
 /* For containers: plans a weight, as ct_weights_walk gives it, and rows of zeros behind the last one. */
 carat_status ct_plan_weight(void *conversion, const char *slot, const char *source,

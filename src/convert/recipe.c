@@ -50,7 +50,8 @@ static carat_status list_weight(void *user, const char *slot, const char *tensor
     ct_gguf_place(&place, l->c, slot);
     for (int i = r->n - 1; i >= 0 && i >= r->n - 2; i--)
         if (strcmp(r->tensor[i].name, place.name) == 0) {
-            r->tensor[i].n++;
+            r->tensor[i].rows += w->rows;
+            r->tensor[i].n = place.at + 1;
             return CARAT_OK;
         }
     r->tensor[r->n] = (struct ct_chosen){.name = ct_arena_str(l->arena, place.name, strlen(place.name)),
@@ -112,6 +113,27 @@ static void choose_head(struct ct_recipe *r, struct ct_words *words)
     r->head_apart = head->type != embed->type;
 }
 
+/* Each entry has a value for every column of its matrices; what is made with importance alone has some. */
+static carat_status check_importance(const struct ct_recipe *r, const char *path, carat_error *err)
+{
+    for (int i = 0; r->importance && i < r->importance->n; i++) {
+        const struct ct_importance_of *of = &r->importance->of[i];
+        const struct ct_chosen *t = r->tensor, *end = t + r->n + r->head_apart;
+        while (t < end && strcmp(t->name, of->name) != 0)
+            t++;
+        if (t == end || of->n != (size_t)t->cols * (size_t)t->n)
+            return ct_fail(err, CARAT_E_FORMAT,
+                           "the importance is of another model: it has %zu columns of %s, but %s has %zu",
+                           of->n, of->name, path, t == end ? 0 : (size_t)t->cols * (size_t)t->n);
+    }
+    for (const struct ct_chosen *t = r->tensor; r->mix && r->mix->weighted && t < r->tensor + r->n; t++)
+        if (t->type == CT_Q2_K && !strstr(t->name, "token_embd") &&
+            !ct_importance_find(r->importance, t->name))
+            return ct_fail(err, CARAT_E_FORMAT, "the importance has nothing of %s, which %s needs", t->name,
+                           r->mix->name);
+    return CARAT_OK;
+}
+
 carat_status ct_recipe_choose(struct ct_recipe *r, const struct ct_weights *w, const struct ct_config *c,
                               const struct ct_file *f, struct ct_arena *arena, carat_error *err)
 {
@@ -122,7 +144,7 @@ carat_status ct_recipe_choose(struct ct_recipe *r, const struct ct_weights *w, c
                           .n_layer = c->n_layer,
                           .n_expert = first->n_expert,
                           .gqa = first->n_kv_head > 0 ? first->n_head / first->n_kv_head : 0,
-                          .weighted = r->weighted,
+                          .weighted = r->importance != NULL,
                           .tied = w->tied};
 
     CT_TRY(ct_words_read(&words, r->words, c->n_layer, arena, err));
@@ -138,6 +160,7 @@ carat_status ct_recipe_choose(struct ct_recipe *r, const struct ct_weights *w, c
         CT_TRY(choose(r, &m, &words, &r->tensor[i], ct_file_path(f), err));
     if (w->tied)
         choose_head(r, &words);
+    CT_TRY(check_importance(r, ct_file_path(f), err));
     return ct_words_used(&words, err);
 }
 
@@ -165,14 +188,15 @@ carat_status ct_recipe_read(struct ct_recipe *r, const char *type, carat_error *
     r->mix = type ? ct_mix_named(ct_str_of(type)) : NULL;
     if (type && !r->mix)
         return ct_fail(err, CARAT_E_ARGUMENT, "type is \"%s\", which carat does not write", type);
-    if (r->mix && r->mix->weighted && !r->weighted)
+    if (r->mix && r->mix->weighted && !r->importance)
         return ct_fail(err, CARAT_E_ARGUMENT, "type %s needs importance, which an imatrix file has", type);
     return CARAT_OK;
 }
 
 const char *ct_recipe_text(const struct ct_recipe *r, struct ct_arena *arena)
 {
-    const char *const part[] = {r->mix ? r->mix->name : NULL, r->mix && r->pure ? "pure" : NULL, r->words};
+    const char *const part[] = {r->mix ? r->mix->name : NULL, r->mix && r->pure ? "pure" : NULL,
+                                r->importance ? "imatrix" : NULL, r->words};
     size_t n = 1;
     char *text;
 
@@ -194,7 +218,7 @@ uint32_t ct_recipe_file_type(const struct ct_recipe *r)
     if (r->mix)
         return r->mix->file_type;
     for (const struct ct_chosen *t = r->tensor; t < r->tensor + r->n; t++)
-        values[t->type] += (uint64_t)t->rows * (uint64_t)t->cols * (uint64_t)t->n;
+        values[t->type] += (uint64_t)t->rows * (uint64_t)t->cols;
     for (enum ct_type t = CT_F32; t < CT_TYPE_COUNT; t++)
         most = values[t] > values[most] ? t : most;
     while (m < ct_mixes + CT_MIX_COUNT && m->type != most)

@@ -4,6 +4,7 @@
 #define CT_RECIPE_H
 
 #include "base/arena.h"
+#include "convert/importance.h"
 #include "convert/mixes.h"
 #include "model/weights.h"
 
@@ -11,17 +12,17 @@
 struct ct_chosen {
     const char *name;
     int layer;                 /* -1: it is none's */
-    int rows, cols, n;         /* of one of its n matrices */
+    int rows, cols, n;         /* of all its n matrices; 1: it is no stack of them */
     enum ct_type stored, type; /* what it has, as GGUF can hold it; what it gets */
     bool matrix;               /* and no vector, router or other thing that quantisers leave alone */
 };
 
 struct ct_recipe {
-    const struct ct_mix *mix; /* NULL: none is asked for */
-    const char *words;        /* as in struct carat_convert_options, or NULL */
-    bool pure;                /* the mix's one type, whatever its rules are */
-    bool weighted;            /* there is importance */
-    bool again;               /* also what is quantised is quantised */
+    const struct ct_mix *mix;               /* NULL: none is asked for */
+    const char *words;                      /* as in struct carat_convert_options, or NULL */
+    bool pure;                              /* the mix's one type, whatever its rules are */
+    bool again;                             /* also what is quantised is quantised */
+    const struct ct_importance *importance; /* or NULL */
     struct ct_chosen *tensor; /* [n], and behind them the head, where it is the embedding so far */
     int n;
     bool head_apart; /* it gets a tensor of its own */
@@ -30,7 +31,7 @@ struct ct_recipe {
 /* type: as in struct carat_convert_options. E_ARGUMENT: carat does not write it. */
 carat_status ct_recipe_read(struct ct_recipe *r, const char *type, carat_error *err);
 /* Chooses for all weights of a model. E_ARGUMENT: the words are wrong, or name nothing that there is;
- * E_UNSUPPORTED: something is quantised already; E_MEMORY. */
+ * E_FORMAT: the importance is another model's; E_UNSUPPORTED: something is quantised already; E_MEMORY. */
 carat_status ct_recipe_choose(struct ct_recipe *r, const struct ct_weights *w, const struct ct_config *c,
                               const struct ct_file *f, struct ct_arena *arena, carat_error *err);
 /* The tensor that the weight of a slot of ct_weights_walk belongs to; NULL: it is no weight of the model. */

@@ -21,6 +21,9 @@ bool ct_encodes_rows(enum ct_type type);
 void ct_encode_row(enum ct_type type, void *blocks, const float *x, size_t n, const float *importance,
                    bool avx2);
 
+/* The factor of all values of a block of a type of blocks that is written. */
+float ct_block_scale(enum ct_type type, const uint8_t *block);
+
 /* The largest |x| of n values; NaN when one is. */
 float ct_largest(const float *x, size_t n);
 /* n values, a multiple of 32, as Q8_0 blocks of one scale: that of Q8_0 for values whose largest |x| is

@@ -40,3 +40,12 @@ void ct_encode_row(enum ct_type type, void *blocks, const float *x, size_t n, co
     if (!written)
         ct_encode(type, blocks, x, n);
 }
+
+float ct_block_scale(enum ct_type type, const uint8_t *block)
+{
+    static const uint8_t place[CT_TYPE_COUNT] = {[CT_Q2_K] = 80, [CT_Q3_K] = 108, [CT_Q6_K] = 208};
+
+    if (type == CT_MXFP4) /* half of 2^(e - 127), since the table of values is doubled */
+        return ct_f32_from_bits(*block < 2 ? 0x200000u << *block : (uint32_t)(*block - 1) << 23);
+    return ct_f16_to_f32(ct_le16(block + place[type]));
+}

@@ -78,8 +78,8 @@ out_is ''
 refuse 2 run tiny hi -cnv
 err_has 'run: -cnv is a conversation, whose messages come from standard input'
 # verbs of other programs
-for words in 'serve no.server' 'pull hf.download' 'list carat.cache.list' 'generate carat.run' 'quantize carat.convert' \
-    'tiny carat.run.tiny.PROMPT'; do
+for words in 'serve no.server' 'pull hf.download' 'list carat.cache.list' 'generate carat.run' \
+    'quantise carat.quantize' 'create carat.convert' 'tiny carat.run.tiny.PROMPT'; do
     set -- $words
     refuse 2 "$1"
     err_has "$2"

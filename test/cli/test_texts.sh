@@ -66,7 +66,8 @@ while IFS= read -r line; do
     esac
     [ $code != 0 ] || ! grep -q '^error' err || die "$line: an error, and exit code 0"
     [ -s out ] || [[ $line == *'>'* || $line == source* || $line == *' -o '* || $line == *--out* || $line == *--plot* ||
-        $line == *'cache list'* || $line == 'carat convert '* || $line == 'carat chat MODEL' ]] ||
+        $line == *'cache list'* || $line == 'carat convert '* || $line == 'carat quantize '* ||
+        $line == 'carat chat MODEL' ]] ||
         die "$line: prints nothing"
 done <commands
 # what is printed as tiny's answer is right

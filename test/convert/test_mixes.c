@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_mixes.c: files of llama-quantize's names have its types in every layer, and its bytes
- * (test/data/convert/mixes.txt, made by tools/make_mixes.py). What the words of a recipe change is
- * test_recipe.c's. */
+/* test_mixes.c: files of llama-quantize's names have its types in every layer, and its bytes, also with
+ * importance (test/data/convert/mixes.txt, made by tools/make_mixes.py). What the words of a recipe change is
+ * test/cli/convert/test_recipe.sh's. */
 #include "file/file_build.h"
 
 #include "carat_convert.h"
@@ -42,10 +42,10 @@ static uint32_t crc_of_file(const char *path)
     return crc;
 }
 
-static void check_bytes(const char *model, const char *mix, uint32_t want)
+static void check_bytes(const char *model, const char *mix, const char *importance, uint32_t want)
 {
     char *dir = temp_dir(), path[512];
-    carat_convert_options o = {.size = sizeof o, .type = mix, .threads = 2};
+    carat_convert_options o = {.size = sizeof o, .type = mix, .threads = 2, .importance = importance};
     carat_error err = {CARAT_OK, ""};
     carat_model *m = NULL;
 
@@ -57,7 +57,8 @@ static void check_bytes(const char *model, const char *mix, uint32_t want)
     carat_model_close(m);
     const uint32_t got = crc_of_file(path);
     if (got != want)
-        fail_msg("%s as %s: CRC %08x, expected %08x", model, mix, got, want);
+        fail_msg("%s as %s, %s: CRC %08x, expected %08x", model, mix, importance ? importance : "plain", got,
+                 want);
     remove(path);
     rmdir(dir);
     free(dir);
@@ -109,15 +110,22 @@ static void mixes_are_those_of_llama_cpp(void **state)
 {
     char line[4096], model[64], mix[32], *part[MOST_PARTS];
     FILE *f = fopen(CT_TEST_DATA "/convert/mixes.txt", "r");
-    int shape[5], at, types = 0, bytes = 0;
+    int shape[5], at, types = 0, bytes = 0, weighted = 0;
     uint32_t crc;
 
     (void)state;
     assert_non_null(f);
     while (fgets(line, sizeof line, f)) {
         if (sscanf(line, "bytes %63s %31s %x", model, mix, &crc) == 3) {
-            check_bytes(model, mix, crc);
+            check_bytes(model, mix, NULL, crc);
             bytes++;
+            continue;
+        }
+        if (sscanf(line, "weighted %63s %31s %x", model, mix, &crc) == 3) {
+            check_bytes(model, mix, CT_TEST_DATA "/convert/tiny-imatrix.gguf", crc);
+            if (strcmp(mix, "q4_k_m") == 0)
+                check_bytes(model, mix, CT_TEST_DATA "/convert/tiny-imatrix.dat", crc);
+            weighted++;
             continue;
         }
         assert_int_equal(sscanf(line, "types %d %d %d %d %d %31s %n", &shape[0], &shape[1], &shape[2],
@@ -132,7 +140,7 @@ static void mixes_are_those_of_llama_cpp(void **state)
         types++;
     }
     fclose(f);
-    assert_true(types > 200 && bytes > 30);
+    assert_true(types > 200 && bytes > 30 && weighted > 15);
 }
 
 /* Rows that are no multiple of a block. */

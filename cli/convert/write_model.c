@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* write_model.c: see write_model.h. The library writes. */
+#include "convert/write_model.h"
+
+#include <string.h>
+
+#include "carat_tools.h"
+#include "io/save.h"
+#include "model/new_tensors.h"
+#include "term/exit.h"
+#include "term/message.h"
+#include "term/out_json.h"
+#include "term/progress.h"
+
+struct writing {
+    struct progress bar; /* first: the library gives its address to both */
+    struct written written;
+};
+
+static void add(void *user, const carat_converted *tensor)
+{
+    written_add(&((struct writing *)user)->written, tensor);
+}
+
+static int report(const struct written *w, struct save *file)
+{
+    json_t *list = written_json(w);
+
+    if (!list)
+        return fail_memory();
+    const bool written = json_dumpf(list, file->file, JSON_INDENT(1)) == 0 && fputc('\n', file->file) != EOF;
+    json_decref(list);
+    return written ? save_close(file) : save_failed(file);
+}
+
+static int check_report(const carat_model *model, const char *path, struct save *file)
+{
+    if (strcmp(path, "-") != 0 && carat_model_reads(model, path))
+        return fail(USAGE, "--report: %s is what the model is read from", path);
+    return save_open(file, path);
+}
+
+int write_model(const carat_model *model, const char *path, carat_convert_options *how,
+                const struct options *o)
+{
+    const char *report_path = o->writing->report;
+    struct writing v = {.written = {0}};
+    struct save file = {0};
+    carat_error err;
+    int code = report_path ? check_report(model, report_path, &file) : DONE;
+
+    if (code != DONE)
+        return code;
+    progress_begin(&v.bar, "writing", "MB");
+    v.bar.scale = KIB_IN_MB;
+    how->progress = progress_update;
+    how->user = &v;
+    how->dry_run = o->writing->dry_run;
+    how->tensor = report_path || how->dry_run ? add : NULL;
+    if (carat_convert(model, path, how, &err) != CARAT_OK)
+        code = fail_status(&err);
+    progress_end(&v.bar);
+    if (code == DONE && report_path)
+        code = report(&v.written, &file);
+    if (code == DONE && how->dry_run && o->json)
+        code = out_json(written_json(&v.written));
+    else if (code == DONE && how->dry_run)
+        written_print(&v.written);
+    save_abandon(&file);
+    written_free(&v.written);
+    return code;
+}

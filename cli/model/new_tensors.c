@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* new_tensors.c: see new_tensors.h. */
+#include "model/new_tensors.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "term/out_json.h"
+#include "term/output.h"
+#include "term/size.h"
+
+void written_add(void *user, const carat_converted *tensor)
+{
+    struct written *w = user;
+
+    if (w->n == w->capacity) {
+        const int more = w->capacity ? 2 * w->capacity : 256;
+        carat_converted *grown = realloc(w->tensor, (size_t)more * sizeof *grown);
+        if (!grown) {
+            w->failed = true;
+            return;
+        }
+        w->tensor = grown;
+        w->capacity = more;
+    }
+    carat_converted *t = &w->tensor[w->n];
+    *t = *tensor;
+    char *name = malloc(strlen(tensor->name) + 1); /* types are words of the library */
+    t->name = name ? strcpy(name, tensor->name) : NULL;
+    w->failed = w->failed || !name;
+    w->n += name != NULL;
+}
+
+void written_free(struct written *w)
+{
+    for (int i = 0; i < w->n; i++)
+        free((char *)(uintptr_t)w->tensor[i].name);
+    free(w->tensor);
+}
+
+static void shape(const carat_converted *t, char text[64])
+{
+    int at = 0;
+
+    *text = 0;
+    for (int i = 0; i < t->n_dim && at < 60; i++)
+        at += snprintf(text + at, 64 - (size_t)at, "%s%" PRId64, i ? " x " : "", t->dim[i]);
+}
+
+static double values_of(const carat_converted *t)
+{
+    double n = 1;
+
+    for (int i = 0; i < t->n_dim; i++)
+        n *= (double)t->dim[i];
+    return n;
+}
+
+void written_print(const struct written *w)
+{
+    uint64_t before = 0, after = 0;
+    double values = 0;
+    char text[64];
+
+    for (int i = 0; i < w->n; i++) {
+        const carat_converted *t = &w->tensor[i];
+        shape(t, text);
+        out_print("%-36s %-22s %-7s -> %-7s %14" PRIu64 "\n", t->name, text, t->from, t->to, t->bytes);
+        before += t->bytes_from;
+        after += t->bytes;
+        values += values_of(t);
+    }
+    out_print("%d tensors, %" PRIu64 " bytes -> %" PRIu64 " bytes, %.2f bits per weight\n", w->n, before,
+              after, values > 0 ? 8 * (double)after / values : 0);
+}
+
+static json_t *tensor_json(const carat_converted *t)
+{
+    json_t *dims = json_array();
+    json_t *all =
+        json_pack("{s:s, s:s, s:s, s:o, s:I, s:I, s:o}", "name", t->name, "from", t->from, "to", t->to,
+                  "shape", dims, "bytes_from", (json_int_t)t->bytes_from, "bytes", (json_int_t)t->bytes,
+                  "bits_per_weight", json_number(8 * (double)t->bytes / values_of(t)));
+    const struct {
+        const char *name;
+        double value;
+    } measured[] = {{"largest", t->largest},         {"least_scale", t->least_scale},
+                    {"most_scale", t->most_scale},   {"snr_db", t->snr},
+                    {"correlation", t->correlation}, {"mean_error", t->mean_error},
+                    {"rms_error", t->rms_error},     {"seconds", t->seconds}};
+
+    for (int i = 0; all && i < t->n_dim; i++)
+        if (json_array_append_new(dims, json_integer(t->dim[i])) != 0) {
+            json_decref(all);
+            return NULL;
+        }
+    for (size_t i = 0; all && t->measured && i < sizeof measured / sizeof *measured; i++)
+        if (json_object_set_new(all, measured[i].name, json_number(measured[i].value)) != 0) {
+            json_decref(all);
+            return NULL;
+        }
+    return all;
+}
+
+json_t *written_json(const struct written *w)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; list && i < w->n; i++)
+        if (json_array_append_new(list, tensor_json(&w->tensor[i])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return w->failed ? (json_decref(list), NULL) : list;
+}

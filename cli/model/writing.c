@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* writing.c: see writing.h. */
+#include "model/writing.h"
+
+void writing_options(carat_convert_options *how, const struct options *o)
+{
+    const struct writing_options *w = o->writing;
+
+    carat_convert_options_default(how);
+    how->type = w->type;
+    how->recipe = w->recipe;
+    how->importance = w->importance;
+    how->pure = w->pure;
+    how->allow_requantize = w->again;
+    how->container = w->to;
+    how->shard_bytes = w->shard;
+}

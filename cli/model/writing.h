@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* writing.h: options of the verbs that write models, and what the library is told of them. */
+#ifndef MODEL_WRITING_H
+#define MODEL_WRITING_H
+
+#include "carat_convert.h"
+#include "options/options.h"
+
+struct writing_options {
+    const char *type, *recipe, *importance, *report, *to;
+    const char *output_type, *embedding_type;
+    struct texts tensor_types;
+    bool pure, again, dry_run, leave_output;
+    uint64_t shard;
+};
+
+/* Types, recipe and importance; nothing about threads and progress. */
+void writing_options(carat_convert_options *how, const struct options *o);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* writing_rows.c: the options about written models. */
+#include "model/writing.h"
+#include "options/option.h"
+
+#define AT(field) offsetof(struct writing_options, field)
+
+/* clang-format off */
+static const struct option rows[] = {
+    {ABOUT_OUTPUT + 35, {"--type"}, TEXT, AT(type), "convert show", "TYPE", NULL,
+     "the type of the new file, as llama-quantize calls it: f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, "
+     "q2_k_s, q3_k_s, q3_k_m, q3_k_l, q4_k_s, q4_k_m, q5_k_s, q5_k_m, q6_k, iq4_nl, iq4_xs or mxfp4_moe; and mxfp4 "
+     "(default: what each matrix has); in a directory f32, f16 or bf16, which is also what quantised matrices become there "
+     "by default", 0, 0},
+    {ABOUT_OUTPUT + 36, {"--recipe"}, TEXT, AT(recipe), "convert show", "RECIPE", NULL,
+     "types of some matrices, WHO=TYPE between commas; the last about a matrix counts", 0, 0},
+    {ABOUT_OUTPUT + 37, {"--pure"}, FLAG, AT(pure), "convert quantize show", NULL, NULL,
+     "the type of --type for every matrix", 0, 0},
+    {ABOUT_OUTPUT + 38, {"--allow-requantize"}, FLAG, AT(again), "convert quantize show", NULL, NULL,
+     "quantise also what is quantised, though the original would give better", 0, 0},
+    {ABOUT_OUTPUT + 39, {"--imatrix"}, PATH, AT(importance), "convert quantize show", "FILE", NULL,
+     "how much each column matters, measured before: columns that matter more are kept better", 0, 0},
+    {ABOUT_OUTPUT + 40, {"--dry-run"}, FLAG, AT(dry_run), "convert quantize", NULL, NULL,
+     "write nothing, print what each tensor would become", 0, 0},
+    {ABOUT_OUTPUT + 41, {"--report"}, WRITES, AT(report), "convert quantize", "FILE", NULL,
+     "write what was measured of each tensor as JSON: errors, scales, times", 0, 0},
+    {ABOUT_OUTPUT + 42, {"--output-tensor-type"}, TEXT, AT(output_type), "quantize", "TYPE", NULL,
+     "the type of the head, also where it is the embedding", 0, 0},
+    {ABOUT_OUTPUT + 43, {"--token-embedding-type"}, TEXT, AT(embedding_type), "quantize", "TYPE", NULL,
+     "the type of the embedding and of the table of layer inputs", 0, 0},
+    {ABOUT_OUTPUT + 44, {"--tensor-type"}, TEXTS, AT(tensor_types), "quantize", "NAME=TYPE", NULL,
+     "the type of tensors whose names a regular expression finds; may be given again, the first counts", 0,
+     MOST_TEXTS},
+    {ABOUT_OUTPUT + 45, {"--leave-output-tensor"}, FLAG, AT(leave_output), "quantize", NULL, NULL,
+     "leave a head that is a tensor of its own as it is", 0, 0},
+    {ABOUT_OUTPUT + 46, {"--to"}, CHOICE, AT(to), "convert", "gguf|safetensors", NULL,
+     "a GGUF file, or a Hugging Face directory (default: by the ending of OUT)", 0, 0},
+    {ABOUT_OUTPUT + 47, {"--shard-size"}, SIZE, AT(shard), "convert", "SIZE", NULL,
+     "the most bytes of tensors in one file of a directory (default: 5 GB)", 1, 0x1p60},
+};
+/* clang-format on */
+
+const struct option_group writing_group = OPTION_GROUP(rows, struct writing_options, NULL);

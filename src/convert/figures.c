@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* figures.c: see figures.h. */
+#include "convert/figures.h"
+
+#include <math.h>
+
+#include "quant/encode.h"
+
+void ct_figures_begin(struct ct_figures *f)
+{
+    *f = (struct ct_figures){.least_scale = -1};
+}
+
+static void see_scale(struct ct_figures *f, float scale)
+{
+    const float d = fabsf(scale);
+
+    f->most_scale = CT_MAX(f->most_scale, d);
+    f->least_scale = f->least_scale < 0 ? d : CT_MIN(f->least_scale, d);
+}
+
+void ct_figures_row(struct ct_figures *f, const float *w, int n, enum ct_type type, const void *blocks,
+                    float *decoded)
+{
+    const struct ct_type_info *t = ct_type_info(type);
+
+    ct_dequantize(type, decoded, blocks, (size_t)n);
+    for (int i = 0; i < n; i++) {
+        const double from = (double)w[i], to = (double)decoded[i], off = to - from;
+        f->w += from;
+        f->v += to;
+        f->w2 += from * from;
+        f->v2 += to * to;
+        f->wv += from * to;
+        f->e += off;
+        f->e2 += off * off;
+        f->largest = CT_MAX(f->largest, fabsf(w[i]));
+    }
+    for (int i = 0; t->block > 1 && ct_encodes_rows(type) && i < n / t->block; i++)
+        see_scale(f, ct_block_scale(type, (const uint8_t *)blocks + (size_t)i * (size_t)t->bytes));
+    f->n += n;
+    f->rows++;
+}
+
+void ct_figures_add(struct ct_figures *to, const struct ct_figures *part)
+{
+    to->n += part->n;
+    to->w += part->w;
+    to->v += part->v;
+    to->w2 += part->w2;
+    to->v2 += part->v2;
+    to->wv += part->wv;
+    to->e += part->e;
+    to->e2 += part->e2;
+    to->seconds += part->seconds;
+    to->largest = CT_MAX(to->largest, part->largest);
+    if (part->least_scale >= 0) {
+        see_scale(to, part->least_scale);
+        see_scale(to, part->most_scale);
+    }
+    to->rows += part->rows;
+}
+
+void ct_figures_tell(const struct ct_figures *f, carat_converted *c)
+{
+    const double n = f->n > 0 ? f->n : 1, spread = (f->w2 - f->w * f->w / n) * (f->v2 - f->v * f->v / n);
+
+    c->measured = 1;
+    c->seconds = f->seconds;
+    c->largest = (double)f->largest;
+    c->least_scale = f->least_scale < 0 ? 0 : (double)f->least_scale;
+    c->most_scale = (double)f->most_scale;
+    c->mean_error = f->e / n;
+    c->rms_error = sqrt(f->e2 / n);
+    c->snr = f->e2 > 0 ? 10 * log10(f->w2 / f->e2) : INFINITY;
+    c->correlation = spread > 0 ? (f->wv - f->w * f->v / n) / sqrt(spread) : f->e2 > 0 ? 0 : 1;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* figures.h: how far the values of a new tensor are from those that it was made from. */
+#ifndef CT_FIGURES_H
+#define CT_FIGURES_H
+
+#include "carat_convert.h"
+#include "quant/quant.h"
+
+/* Sums over values; sums of parts are added in the order of the file, so that threads change no bit. */
+struct ct_figures {
+    double n, w, v, w2, v2, wv, e, e2; /* w: values that were, v: that are, e: v - w */
+    double seconds;
+    float largest, least_scale, most_scale; /* least_scale < 0: there is no scale so far */
+    int rows;
+};
+
+void ct_figures_begin(struct ct_figures *f);
+/* A row: n values, and what they became; decoded[n] is overwritten. */
+void ct_figures_row(struct ct_figures *f, const float *w, int n, enum ct_type type, const void *blocks,
+                    float *decoded);
+void ct_figures_add(struct ct_figures *to, const struct ct_figures *part);
+/* Fills what was measured. */
+void ct_figures_tell(const struct ct_figures *f, carat_converted *c);
+
+#endif

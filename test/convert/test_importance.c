@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_importance.c: importance is read from both of llama.cpp's forms to the bit, and every lie in a file is
+ * refused by name. What it changes in a model is test_mixes.c's. */
+#include "file/file_build.h"
+
+#include <math.h>
+
+#include "convert/importance.h"
+
+static const char *const both[] = {CT_TEST_DATA "/convert/tiny-imatrix.gguf",
+                                   CT_TEST_DATA "/convert/tiny-imatrix.dat"};
+
+static void both_forms_say_the_same(void **state)
+{
+    struct ct_arena arena = {0};
+    struct ct_importance i[2];
+    carat_error err;
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        if (ct_importance_read(&i[k], both[k], &arena, &err) != CARAT_OK)
+            fail_msg("%s", err.message);
+        assert_int_equal(i[k].n, 42);
+        assert_int_equal(i[k].chunks, 3);
+        assert_string_equal(i[k].dataset, "words.txt");
+    }
+    for (int k = 0; k < i[0].n; k++) {
+        const struct ct_importance_of *a = &i[0].of[k], *b = ct_importance_find(&i[1], a->name);
+        assert_non_null(b);
+        assert_int_equal(a->n, 256);
+        assert_int_equal(b->n, 256);
+        assert_memory_equal(a->value, b->value, a->n * sizeof *a->value);
+    }
+    assert_null(ct_importance_find(&i[0], "blk.9.attn_q.weight"));
+    ct_arena_free(&arena);
+}
+
+static void refuse(const void *data, size_t n, const char *text)
+{
+    struct ct_arena arena = {0};
+    struct ct_importance i;
+    carat_error err = {CARAT_OK, ""};
+    uint8_t *copy = malloc(n ? n : 1); /* so that sanitizers see its end */
+
+    assert_non_null(copy);
+    memcpy(copy, data, n);
+    const carat_status status = ct_importance_parse(&i, "x.dat", (struct ct_bytes){copy, n}, &arena, &err);
+    if (status != CARAT_E_FORMAT || !strstr(err.message, text))
+        fail_msg("status %d, \"%s\"; expected \"%s\"", status, err.message, text);
+    assert_non_null(strstr(err.message, "x.dat"));
+    free(copy);
+    ct_arena_free(&arena);
+}
+
+/* One entry of two values: [0] n, [4] length, [8] "w", [9] calls, [13] n, [17] values, [25] chunks, [29]
+ * length, [33] "d". */
+static void older_form_lies(void **state)
+{
+    static const struct {
+        size_t at;
+        int32_t v;
+        const char *text;
+    } lies[] = {
+        {0, 0, "a number of entries at byte 0 is 0"},
+        {0, -1, "a number of entries at byte 0 is -1"},
+        {0, 3, "a number of entries at byte 0 is 3; expected 1 to 2"},
+        {0, INT32_MAX, "a number of entries"},
+        {4, 0, "the length of a name at byte 4 is 0"},
+        {4, -5, "the length of a name at byte 4 is -5"},
+        {4, 255, "has 255 bytes, but the file ends"},
+        {9, 0, "a number of calls at byte 9 is 0; expected 1"},
+        {9, -1, "a number of calls at byte 9 is -1"},
+        {13, 0, "a number of values at byte 13 is 0"},
+        {13, INT32_MAX, "w has 2147483647 values at byte 17, but the file ends before"},
+        {17, 0x7fc00000, "column 0 of w is nan"},
+        {17, 0x7f800000, "column 0 of w is inf"},
+        {21, (int32_t)0xbf800000, "column 1 of w is -0.5"},
+        {25, -1, "a number of chunks"},
+        {29, 9, "has 9 bytes, but the file ends"},
+    };
+    struct buf b = {0};
+    struct ct_arena arena = {0};
+    struct ct_importance i;
+    carat_error err;
+
+    (void)state;
+    put_u32(&b, 1);
+    put_u32(&b, 1);
+    put(&b, "w", 1);
+    put_u32(&b, 2); /* calls */
+    put_u32(&b, 2);
+    put(&b, (const float[]){3, 5}, 8);
+    put_u32(&b, 7);
+    put_u32(&b, 1);
+    put(&b, "d", 1);
+    assert_int_equal(ct_importance_parse(&i, "x", (struct ct_bytes){b.p, b.n}, &arena, &err), CARAT_OK);
+    assert_true(i.n == 1 && i.of[0].value[0] == 1.5f && i.of[0].value[1] == 2.5f && i.chunks == 7);
+    assert_string_equal(i.dataset, "d");
+    ct_arena_free(&arena);
+    for (size_t k = 0; k < CT_COUNT(lies); k++) {
+        uint8_t copy[64];
+        memcpy(copy, b.p, b.n);
+        memcpy(copy + lies[k].at, &lies[k].v, 4);
+        refuse(copy, b.n, lies[k].text);
+    }
+    for (size_t n = 0; n < b.n; n++)
+        if (n != 25 && n != 29) /* where the oldest form ends, and one without a path */
+            refuse(b.p, n, "x.dat");
+    buf_free(&b);
+}
+
+/* A file of one matrix of two experts and three columns. type: of the sums; counts: how many there are. */
+static void newer(struct buf *b, uint32_t type, const float *count, size_t counts, const float sums[6])
+{
+    put_header(b, 3, 2, 0);
+    put_info(b, "w.in_sum2", 2, (const uint64_t[]){3, 2}, type, 0);
+    put_info(b, counts ? "w.counts" : "w.count", 1, (const uint64_t[]){counts ? counts : 1}, 0, 32);
+    put_pad(b, 32);
+    put(b, sums, 24);
+    put_pad(b, 32);
+    put(b, count, 4 * (counts ? counts : 1));
+    put_pad(b, 32);
+}
+
+static void newer_form_lies(void **state)
+{
+    static const float good[6] = {1, 2, 3, 4, 5, 6}, bad[6] = {1, 2, 3, 4, (float)NAN, 6};
+    static const struct {
+        float count[3];
+        size_t n;
+        const float *sums;
+        const char *text;
+    } lies[] = {
+        {{0, 0}, 2, good, "w has a count of 0"},  {{1, (float)NAN}, 2, good, "count 1 of w is nan"},
+        {{-1, 1}, 2, good, "count 0 of w is -1"}, {{1, (float)INFINITY}, 2, good, "count 1 of w is inf"},
+        {{1, 1}, 2, bad, "column 4 of w is nan"}, {{1, 1}, 0, good, "w has 6 sums and 0 counts"},
+    };
+    static const float values[6] = {0.5f, 1, 1.5f, 1, 1, 1};
+    struct ct_arena arena = {0};
+    struct ct_importance i;
+    struct buf b = {0};
+    carat_error err = {CARAT_OK, ""};
+
+    (void)state;
+    newer(&b, 0, (const float[]){2, 0}, 2, good); /* an expert that no row took */
+    if (ct_importance_parse(&i, "x", (struct ct_bytes){b.p, b.n}, &arena, &err) != CARAT_OK)
+        fail_msg("%s", err.message);
+    assert_true(i.n == 1 && i.of[0].n == 6);
+    assert_string_equal(i.of[0].name, "w");
+    assert_memory_equal(i.of[0].value, values, sizeof values);
+    ct_arena_free(&arena);
+    for (size_t n = 0; n < b.n - 32; n++)
+        refuse(b.p, n, "x.dat");
+    buf_free(&b);
+    for (size_t k = 0; k < CT_COUNT(lies); k++) {
+        newer(&b, 0, lies[k].count, lies[k].n, lies[k].sums);
+        refuse(b.p, b.n, lies[k].text);
+        buf_free(&b);
+    }
+    put_header(&b, 3, 0, 0);
+    put_pad(&b, 32);
+    refuse(b.p, b.n, "x.dat");
+    buf_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_forms_say_the_same),
+        cmocka_unit_test(older_form_lies),
+        cmocka_unit_test(newer_form_lies),
+    };
+    return cmocka_run_group_tests_name("convert: importance", tests, NULL, NULL);
+}
