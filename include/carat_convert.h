@@ -32,10 +32,10 @@ typedef void (*carat_converted_visit)(void *user, const carat_converted *tensor)
 
 typedef struct carat_convert_options {
     size_t size;
-    /* The type of the file, as llama-quantize calls it, in any case: "q8_0", "Q4_K_M", "bf16", and "mxfp4"
-     * for all matrices. Each matrix gets the type that it has in such a file, and a row that is no multiple
-     * of a type's block the one that llama.cpp falls back to. Vectors and routers become F32; what the
-     * quantiser leaves alone stays as it is. NULL: the type that each matrix has. */
+    /* The type of the file, as llama-quantize calls it, in any case: "q8_0", "Q4_K_M", "bf16"; or a TYPE of
+     * `recipe` below, for all matrices. Each matrix gets the type that it has in such a file, and a row that
+     * is no multiple of a type's block the one that llama.cpp falls back to. Vectors and routers become F32;
+     * what the quantiser leaves alone stays as it is. NULL: the type that each matrix has. */
     const char *type;
     int threads; /* 0: all processors. The bytes do not depend on it */
     /* Hears KiB of the new file that are filled and its size in KiB, and can end the call; NULL: nobody. */
@@ -45,7 +45,11 @@ typedef struct carat_convert_options {
      * matrix counts. WHO: all, embed, ple (the table of layer inputs), head, attn, ffn, experts, a part
      * (attn_q to ffn_down, ffn_gate_up_exps, ffn_down_exps, inp_gate, proj) or the name of a tensor with *
      * for any characters; behind it layers may stand, as in ffn_down[0-2,25]. TYPE: f32 to mxfp4, or keep.
-     * A head that is the embedding becomes a tensor of its own where an entry for it says another type. */
+     * Types that share more than a block: int8:tensor, int8:channel and int8:group=N are Q8_0 with one scale
+     * for the tensor, a row, N values of it (a multiple of 32). lut4 has a palette of 2^4 entries in F16 for
+     * the tensor, lut4g8 one for every 8 rows (2, 3, 4, 6 or 8 bits), by the best clustering there is. Only
+     * carat reads these (MODEL.md); of experts, what they stand for is written. A head that is the embedding
+     * becomes a tensor of its own where an entry for it says another type. */
     const char *recipe;
     int pure;             /* 1: type is that of every matrix, whatever such a file has elsewhere */
     int allow_requantize; /* 1: also what is quantised is quantised; else CARAT_E_UNSUPPORTED */
@@ -58,6 +62,9 @@ typedef struct carat_convert_options {
     const char *importance;
     carat_converted_visit tensor; /* hears of every tensor, in the thread that calls; NULL: nobody */
     int dry_run;                  /* 1: nothing is written, and path may be NULL; tensors are told of */
+    int expand;             /* 1: what palettes stand for is written as F16, for programs without them */
+    int qmax;               /* the largest integer of int8 schemes, 1 to 127; 0: 127 */
+    double clip_percentile; /* of |value|, above which int8 schemes clip, at most 100; 0: 100, none */
 } carat_convert_options;
 CARAT_DEFAULT(carat_convert_options)
 

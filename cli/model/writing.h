@@ -12,6 +12,10 @@ struct writing_options {
     struct texts tensor_types;
     bool pure, again, dry_run, leave_output;
     uint64_t shard;
+    const char *lut[3]; /* of the embedding, of all layers, of the head */
+    bool expand;
+    int qmax;
+    double clip;
 };
 
 /* Types, recipe and importance; nothing about threads and progress. */

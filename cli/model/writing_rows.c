@@ -9,7 +9,7 @@
 static const struct option rows[] = {
     {ABOUT_OUTPUT + 35, {"--type"}, TEXT, AT(type), "convert show", "TYPE", NULL,
      "the type of the new file, as llama-quantize calls it: f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, "
-     "q2_k_s, q3_k_s, q3_k_m, q3_k_l, q4_k_s, q4_k_m, q5_k_s, q5_k_m, q6_k, iq4_nl, iq4_xs or mxfp4_moe; and mxfp4 "
+     "q2_k_s, q3_k_s, q3_k_m, q3_k_l, q4_k_s, q4_k_m, q5_k_s, q5_k_m, q6_k, iq4_nl, iq4_xs or mxfp4_moe; and mxfp4, int8:tensor, int8:channel, int8:group=N, lut4, lut4g8 (bits, rows) "
      "(default: what each matrix has); in a directory f32, f16 or bf16, which is also what quantised matrices become there "
      "by default", 0, 0},
     {ABOUT_OUTPUT + 36, {"--recipe"}, TEXT, AT(recipe), "convert show", "RECIPE", NULL,
@@ -37,6 +37,19 @@ static const struct option rows[] = {
      "a GGUF file, or a Hugging Face directory (default: by the ending of OUT)", 0, 0},
     {ABOUT_OUTPUT + 47, {"--shard-size"}, SIZE, AT(shard), "convert", "SIZE", NULL,
      "the most bytes of tensors in one file of a directory (default: 5 GB)", 1, 0x1p60},
+    {ABOUT_OUTPUT + 48, {"--lut1"}, TEXT, AT(lut[0]), "convert", "BITS,ROWS", NULL,
+     "palettes for the embedding: 2, 3, 4, 6 or 8 bits, and how many rows share one: 8 unless said, 0 for all; or none",
+     0, 0},
+    {ABOUT_OUTPUT + 49, {"--lut2"}, TEXT, AT(lut[1]), "convert", "BITS,ROWS", NULL,
+     "palettes for all matrices of the layers", 0, 0},
+    {ABOUT_OUTPUT + 50, {"--lut3"}, TEXT, AT(lut[2]), "convert", "BITS,ROWS", NULL,
+     "palettes for the head, which becomes a tensor of its own where it is the embedding", 0, 0},
+    {ABOUT_OUTPUT + 51, {"--expand"}, FLAG, AT(expand), "convert", NULL, NULL,
+     "write what palettes stand for as F16, for other programs: the same logits", 0, 0},
+    {ABOUT_OUTPUT + 52, {"--qmax"}, INT, AT(qmax), "convert", "N", "127",
+     "the largest integer of int8 types (default {default})", 1, 127},
+    {ABOUT_OUTPUT + 53, {"--clip-percentile"}, REAL, AT(clip), "convert", "P", "100",
+     "int8 types clip above the value that P % of all do not exceed (default {default}: none is clipped)", 1e-6, 100},
 };
 /* clang-format on */
 

@@ -70,6 +70,11 @@ static carat_status convert(struct ct_conversion *v, const carat_convert_options
         CT_TRY(container_named(&v->container, o->container, err));
     else if (*v->path && !is_named_gguf(v->path))
         v->container = &ct_new_hf;
+    if (o->qmax < 0 || o->qmax > 127)
+        return ct_fail(err, CARAT_E_ARGUMENT, "qmax is %d, expected 1 to 127, or 0 for 127", o->qmax);
+    if (!(o->clip_percentile >= 0 && o->clip_percentile <= 100))
+        return ct_fail(err, CARAT_E_ARGUMENT, "clip_percentile is %g, expected 0 to 100", o->clip_percentile);
+    v->expand = o->expand;
     v->shard_bytes = o->shard_bytes ? o->shard_bytes : USUAL_SHARD;
     if (o->importance) {
         CT_TRY(ct_importance_read(&v->importance, o->importance, &v->arena, err));

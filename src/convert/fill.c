@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "convert/figures.h"
+#include "convert/shared.h"
 #include "layout/panel.h"
 #include "os/cgroup.h"
 #include "os/clock.h"
@@ -15,7 +16,8 @@
 #include "os/pool.h"
 #include "quant/encode.h"
 
-enum { TURNS = 8 }; /* chunks of a thread between two questions whether to go on */
+enum { SHARED_RUN = 2048 }; /* rows of a larger chunk after which pages are given back */
+enum { TURNS = 8 };         /* chunks of a thread between two questions whether to go on */
 
 /* The first weight that is not finite, in the order of the file. */
 struct fault {
@@ -33,6 +35,9 @@ struct filling {
         float *decoded;  /* one of the new file */
         uint8_t *stored; /* of a packed source */
         struct fault fault;
+        struct ct_palette_maker palette;
+        uint16_t *half; /* of a row, what entries stand for */
+        bool no_memory;
     } * scratch;                     /* [threads] */
     int first;                       /* chunk of the job under way */
     struct ct_figures *part, *whole; /* of its chunks, of the tensors; NULL: nobody asks */
@@ -89,6 +94,80 @@ static void convert_row(struct filling *v, int at, int row, uint8_t *to, int thr
         ct_figures_row(f, x, c->w.cols, type, to, v->scratch[thread].decoded);
 }
 
+/* Rows r0 to r1 - 1 have been read, and to has been written. */
+static void give_back(const struct filling *v, const struct ct_converted *c, int r0, int r1, uint8_t *to)
+{
+    if (c->w.layout != CT_LAYOUT_PANELS)
+        ct_file_forget(v->plan->m->file, (const uint8_t *)c->w.data + (size_t)r0 * c->w.row_bytes,
+                       (size_t)(r1 - r0) * c->w.row_bytes);
+    ct_os_discard(to, (size_t)(r1 - r0) * c->row_bytes);
+}
+
+/* Rows that share something, while they are read. */
+struct taking {
+    struct filling *v;
+    int at, thread, r0;
+    uint8_t *to; /* of r0 */
+};
+
+static const float *take_row(void *taking, int row)
+{
+    const struct taking *t = taking;
+    const struct ct_converted *c = &t->v->plan->c[t->at];
+    struct scratch *s = &t->v->scratch[t->thread];
+    const int run = c->rows < SHARED_RUN ? c->w.rows : SHARED_RUN, before = row - run;
+
+    if (before >= t->r0 && (row - t->r0) % run == 0)
+        give_back(t->v, c, before, row, t->to + (size_t)(before - t->r0) * c->row_bytes);
+    ct_dequantize(c->w.type, s->x, stored_row(t->v, &c->w, row, t->thread), (size_t)c->w.cols);
+    for (int i = 0; i < c->w.cols; i++) {
+        s->x[i] *= c->w.scale;
+        if (c->scheme.kind == CT_PALETTE && fabsf(s->x[i]) >= 65520) /* infinite in f16 */
+            s->x[i] = INFINITY;
+    }
+    return check_row(t->v, t->at, row, t->thread) ? s->x : NULL;
+}
+
+/* Rows r0 to r1 - 1, of which none shares anything with others. */
+static void convert_shared(struct filling *v, int at, int r0, int r1, uint8_t *to, int thread,
+                           struct ct_figures *f)
+{
+    const struct ct_converted *c = &v->plan->c[at];
+    const struct ct_new_tensor *palettes = c->palette >= 0 ? &v->plan->tensor[c->palette] : NULL;
+    struct taking taking = {v, at, thread, r0, to};
+    struct ct_rows_of rows = {take_row, &taking, r0, r1, c->w.cols};
+    struct scratch *s = &v->scratch[thread];
+    const struct ct_clipping clip = {v->o->qmax ? v->o->qmax : 127,
+                                     v->o->clip_percentile > 0 ? v->o->clip_percentile : 100};
+    bool fits = true;
+
+    if (c->scheme.kind == CT_ALIKE) {
+        fits = ct_write_alike(to, c->row_bytes, &rows, c->scheme.shared, &clip);
+        for (int r = r0; r < r1 && f && fits; r++)
+            ct_figures_row(f, take_row(&taking, r), c->w.cols, CT_Q8_0, to + (size_t)(r - r0) * c->row_bytes,
+                           s->decoded);
+        return;
+    }
+    const int groups = (int)ct_palette_groups(c->w.rows, c->scheme.shared ? c->scheme.shared : c->w.rows);
+    const int shared = (int)ct_palette_rows(c->w.rows, groups);
+    for (; rows.first < r1 && fits && !s->no_memory;
+         rows.first = rows.last, to += (size_t)shared * c->row_bytes) {
+        uint16_t entries[CT_PALETTE_MOST];
+        rows.last = CT_MIN(rows.first + shared, r1);
+        s->no_memory = ct_write_palette(entries, to, c->row_bytes, !palettes, &rows, c->scheme.bits,
+                                        &s->palette, &fits, NULL) != CARAT_OK;
+        if (palettes)
+            memcpy(v->base[palettes->file] + palettes->at +
+                       ((size_t)(rows.first / shared) << c->scheme.bits) * sizeof *entries,
+                   entries, sizeof *entries << c->scheme.bits);
+        for (int r = rows.first; r < rows.last && f && fits && !s->no_memory; r++) {
+            const float *x = take_row(&taking, r);
+            ct_palette_values(&s->palette, s->half, entries, x, c->w.cols);
+            ct_figures_row(f, x, c->w.cols, CT_F16, s->half, s->decoded);
+        }
+    }
+}
+
 static int weight_of(const struct filling *v, int chunk)
 {
     int low = 0, high = v->plan->n;
@@ -116,14 +195,13 @@ static void fill_chunk(void *conversion, int item, int thread)
 
     if (f)
         ct_figures_begin(f);
-    for (int r = r0; r < r1; r++)
+    if (c->scheme.kind)
+        convert_shared(v, at, r0, r1, to, thread, f);
+    for (int r = r0; r < r1 && !c->scheme.kind; r++)
         convert_row(v, at, r, to + (size_t)(r - r0) * c->row_bytes, thread, f);
     if (f)
         f->seconds = ct_os_seconds() - start;
-    if (c->w.layout != CT_LAYOUT_PANELS)
-        ct_file_forget(v->plan->m->file, (const uint8_t *)c->w.data + (size_t)r0 * c->w.row_bytes,
-                       (size_t)(r1 - r0) * c->w.row_bytes);
-    ct_os_discard(to, (size_t)(r1 - r0) * c->row_bytes);
+    give_back(v, c, r0, r1, to);
     atomic_fetch_add_explicit(&v->done, (size_t)(r1 - r0) * c->row_bytes, memory_order_relaxed);
 }
 
@@ -144,6 +222,9 @@ static carat_status say_fault(const struct filling *v, int threads, carat_error 
         if (f->at >= 0 && (first.at < 0 || f->at < first.at || (f->at == first.at && f->row < first.row)))
             first = *f;
     }
+    for (int i = 0; i < threads; i++)
+        if (v->scratch[i].no_memory)
+            return ct_no_memory(err, "a palette");
     if (first.at < 0)
         return CARAT_OK;
     return ct_fail(
@@ -202,9 +283,10 @@ static carat_status scratch_rows(struct filling *v, int threads, carat_error *er
         struct scratch *s = &v->scratch[i];
         *s = (struct scratch){.x = ct_arena_push(&v->plan->arena, most, sizeof *s->x),
                               .decoded = ct_arena_push(&v->plan->arena, most, sizeof *s->x),
+                              .half = ct_arena_push(&v->plan->arena, most, sizeof *s->half),
                               .stored = ct_arena_push(&v->plan->arena, stored, 1),
                               .fault.at = -1};
-        if (!s->x || !s->decoded || !s->stored)
+        if (!s->x || !s->decoded || !s->half || !s->stored)
             return ct_no_memory(err, "converting");
     }
     if (v->o->tensor) {
@@ -218,6 +300,17 @@ static carat_status scratch_rows(struct filling *v, int threads, carat_error *er
     return v->scratch ? CARAT_OK : ct_no_memory(err, "converting");
 }
 
+static carat_status begin_palettes(struct filling *v, int threads, carat_error *err)
+{
+    int n = 0;
+
+    for (int i = 0; i < v->plan->n; i++)
+        n += v->plan->c[i].scheme.kind == CT_PALETTE;
+    for (int i = 0; n > 0 && i < threads; i++)
+        CT_TRY(ct_palette_begin(&v->scratch[i].palette, err));
+    return CARAT_OK;
+}
+
 carat_status ct_fill(struct ct_conversion *plan, uint8_t *const *base, const carat_convert_options *o,
                      carat_error *err)
 {
@@ -225,5 +318,10 @@ carat_status ct_fill(struct ct_conversion *plan, uint8_t *const *base, const car
     struct filling v = {.plan = plan, .o = o, .base = base, .avx2 = ct_cpu_has_avx2()};
 
     CT_TRY(scratch_rows(&v, threads, err));
-    return run_chunks(&v, threads, err);
+    carat_status status = begin_palettes(&v, threads, err);
+    if (!status)
+        status = run_chunks(&v, threads, err);
+    for (int i = 0; i < threads; i++)
+        ct_palette_end(&v.scratch[i].palette);
+    return status;
 }

@@ -3,6 +3,7 @@
  * are no weights of a model. What the file says beside them: keys.c. */
 #include "convert/keys.h"
 #include "convert/plan.h"
+#include "quant/palette.h"
 
 static int gguf_name(char name[CT_NEW_NAME], const struct ct_conversion *v, const char *slot)
 {
@@ -110,6 +111,11 @@ static carat_status gguf_end(struct ct_conversion *v, carat_error *err)
     CT_TRY(ct_put_keys(&v->head, v->m, ct_recipe_file_type(&v->recipe), err));
     CT_TRY(put_recipe(v, err));
     put_importance(v);
+    for (int i = 0; i < v->n; i++)
+        if (v->c[i].palette >= 0) {
+            ct_gguf_put_uint(&v->head, CT_PALETTE_KEY, 1);
+            break;
+        }
     CT_TRY(ct_gguf_end(&v->head, v->tensor, v->n_tensor, &v->size, v->path, err));
     v->heads = v->head.n;
     return CARAT_OK;
@@ -138,6 +144,7 @@ static carat_status gguf_list(struct ct_conversion *v)
 
 const struct ct_new_container ct_new_gguf = {
     .name = "GGUF",
+    .palettes = true,
     .tensor = gguf_name,
     .take = gguf_take,
     .list = gguf_list,

@@ -4,6 +4,8 @@
  * them: keys.c. */
 #include "convert/plan.h"
 
+#include "quant/palette.h"
+
 enum { CHUNK = 1 << 20 }; /* bytes of a tensor that a thread fills at once, but for long rows */
 enum { OWN = 3 };         /* what a container adds to the weights of a model, at most, and the head apart */
 
@@ -27,6 +29,19 @@ static int tensor_named(struct ct_conversion *v, const char *name)
     return v->n_tensor++;
 }
 
+/* Rows that a thread fills together: those that share something are. */
+static int rows_at_once(const struct ct_converted *c)
+{
+    const int some = (int)CT_MAX((size_t)CHUNK / c->row_bytes, (size_t)1), rows = c->w.rows;
+
+    if (c->scheme.kind == CT_BLOCKS || (c->scheme.kind == CT_ALIKE && c->scheme.shared > 0))
+        return some;
+    if (c->scheme.shared == 0)
+        return rows;
+    const int shared = (int)ct_palette_rows(rows, ct_palette_groups(rows, c->scheme.shared));
+    return CT_MAX(some / shared, 1) * shared;
+}
+
 /* The rows of c->w, which are the next ones of its tensor. several: how many matrices that has then; 0: it is
  * no stack of them. */
 static void add_rows(struct ct_conversion *v, struct ct_converted *c, int several)
@@ -34,16 +49,43 @@ static void add_rows(struct ct_conversion *v, struct ct_converted *c, int severa
     struct ct_new_tensor *t = &v->tensor[c->tensor];
     const struct ct_weight *w = &c->w;
 
-    ct_type_row_bytes(t->type, (size_t)w->cols, &c->row_bytes); /* the container has seen to it */
+    if (t->bytes)
+        c->row_bytes = ct_palette_row_bytes(c->scheme.bits, w->cols);
+    else
+        ct_type_row_bytes(t->type, (size_t)w->cols, &c->row_bytes); /* the container has seen to it */
     c->first = (int)(t->size / c->row_bytes);
     t->size += (size_t)w->rows * c->row_bytes;
     const int rows = c->first + w->rows;
-    const int64_t dims[3][3] = {{w->cols}, {rows, w->cols}, {several, several ? rows / several : 0, w->cols}};
+    const int cols = t->bytes ? (int)c->row_bytes : w->cols;
+    const int64_t dims[3][3] = {{cols}, {rows, cols}, {several, several ? rows / several : 0, cols}};
     t->n_dim = several ? 3 : rows == 1 ? 1 : 2;
     memcpy(t->dim, dims[t->n_dim - 1], sizeof dims[0]);
-    c->rows = (int)CT_MAX((size_t)CHUNK / c->row_bytes, (size_t)1);
+    c->rows = rows_at_once(c);
     c->chunks = v->n_chunk;
     v->n_chunk += (w->rows + c->rows - 1) / c->rows;
+}
+
+/* In place of the tensor of a name: that of the palettes, and that of the indices. Returns the number of the
+ * latter. */
+static int add_palettes(struct ct_conversion *v, struct ct_converted *c, const char *name, int rows)
+{
+    const int stem = (int)(strlen(name) - strlen(".weight"));
+    const int64_t n = ct_palette_groups(rows, c->scheme.shared ? c->scheme.shared : rows);
+    const int64_t entries = (int64_t)1 << c->scheme.bits;
+    char part[CT_NEW_NAME + 16];
+
+    snprintf(part, sizeof part, "%.*s.palette", stem, name);
+    c->palette = tensor_named(v, part);
+    struct ct_new_tensor *t = &v->tensor[c->palette];
+    *t = (struct ct_new_tensor){.name = t->name,
+                                .type = CT_F16,
+                                .n_dim = 2,
+                                .dim = {n, entries},
+                                .size = (size_t)(n * entries) * sizeof(uint16_t)};
+    snprintf(part, sizeof part, "%.*s.index", stem, name);
+    const int index = tensor_named(v, part);
+    v->tensor[index].bytes = true;
+    return index;
 }
 
 carat_status ct_plan_weight(void *user, const char *slot, const char *source, const struct ct_weight *w)
@@ -51,12 +93,17 @@ carat_status ct_plan_weight(void *user, const char *slot, const char *source, co
     struct ct_conversion *v = user;
     struct ct_converted *c = &v->c[v->n++];
     char name[CT_NEW_NAME];
-    const int several = v->container->tensor(name, v, slot), at = tensor_named(v, name);
-    struct ct_new_tensor *t = &v->tensor[at];
+    const int several = v->container->tensor(name, v, slot);
+    const struct ct_chosen *chosen = ct_recipe_tensor(&v->recipe, &v->m->config, slot);
     enum ct_type type;
 
-    *c = (struct ct_converted){.source = ct_arena_str(&v->arena, source, strlen(source)), .tensor = at};
-    if (!t->name || !c->source)
+    *c = (struct ct_converted){.source = ct_arena_str(&v->arena, source, strlen(source)), .palette = -1};
+    if (chosen)
+        c->scheme = chosen->scheme;
+    const bool palettes = c->scheme.kind == CT_PALETTE && v->container->palettes && !v->expand && !several;
+    c->tensor = palettes ? add_palettes(v, c, name, w->rows) : tensor_named(v, name);
+    struct ct_new_tensor *t = &v->tensor[c->tensor];
+    if (!t->name || !c->source || (palettes && !v->tensor[c->palette].name))
         return ct_no_memory(v->err, "the list of weights");
     CT_TRY(v->container->take(c, &type, v, slot, w, v->err));
     if (t->type == CT_TYPE_COUNT)
@@ -75,6 +122,7 @@ carat_status ct_plan_zeros(struct ct_conversion *v, int rows)
 
     *c = (struct ct_converted){.source = last->source,
                                .tensor = last->tensor,
+                               .palette = -1,
                                .w = {.type = CT_F32,
                                      .layout = CT_LAYOUT_ROWS,
                                      .rows = rows,
@@ -109,7 +157,7 @@ carat_status ct_plan_file(struct ct_conversion *v, carat_error *err)
     CT_TRY(ct_recipe_choose(&v->recipe, &m->weights, &m->config, m->file, &v->arena, err));
     ct_weights_walk(&m->weights, &m->config, m->file, count_weight, v);
     v->c = ct_arena_push(&v->arena, (size_t)v->n + OWN, sizeof *v->c);
-    v->tensor = ct_arena_push(&v->arena, (size_t)v->n + OWN, sizeof *v->tensor);
+    v->tensor = ct_arena_push(&v->arena, 2 * ((size_t)v->n + OWN), sizeof *v->tensor);
     v->n = 0;
     if (!v->c || !v->tensor)
         return ct_no_memory(err, "the list of weights");
@@ -128,14 +176,14 @@ void ct_plan_tell(const struct ct_conversion *v, int tensor, const struct ct_fig
     const struct ct_converted *c = v->c;
     carat_converted told = {.size = sizeof told,
                             .name = t->name,
-                            .to = ct_type_info(t->type)->name,
+                            .to = t->bytes ? "I8" : ct_type_info(t->type)->name,
                             .n_dim = t->n_dim,
                             .bytes = t->size};
 
     for (int i = 0; i < v->recipe.n + v->recipe.head_apart; i++)
         if (strcmp(v->recipe.tensor[i].name, t->name) == 0)
             told.matrix = v->recipe.tensor[i].matrix;
-    while (c->tensor != tensor)
+    while (c->tensor != tensor && c->palette != tensor)
         c++;
     told.from = ct_type_info(c->w.type)->name;
     memcpy(told.dim, t->dim, sizeof told.dim);

@@ -20,12 +20,15 @@ struct ct_converted {
     const float *importance; /* of its columns, or NULL */
     size_t row_bytes;        /* of the new one */
     int tensor, first;       /* and the first of its rows there */
-    int rows, chunks;        /* of a chunk; chunks before its first one */
+    struct ct_scheme scheme;
+    int palette;      /* the tensor of its palettes; -1: there are only values */
+    int rows, chunks; /* of a chunk; chunks before its first one */
 };
 
 /* What the tensors of a container depend on. */
 struct ct_new_container {
     const char *name; /* for messages */
+    bool palettes;    /* it can hold palettes and indices */
     /* What the tensor of a slot is called. Returns how many matrices it has so far, this one included; 0: it
      * is this weight alone. */
     int (*tensor)(char name[CT_NEW_NAME], const struct ct_conversion *v, const char *slot);
@@ -54,6 +57,7 @@ struct ct_conversion {
     struct ct_recipe recipe;
     struct ct_importance importance; /* of which recipe has the address where there is some */
     const char *importance_path;
+    bool expand; /* what a palette stands for is written, instead of it */
     struct ct_arena arena;
     struct ct_converted *c;       /* [n] */
     struct ct_new_tensor *tensor; /* [n_tensor] */

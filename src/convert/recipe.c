@@ -75,26 +75,38 @@ static enum ct_type by_mix(const struct ct_recipe *r, struct ct_mixing *m, const
     return t->rows > 1 && ct_type_info(r->mix->type)->block == 1 ? r->mix->type : t->stored;
 }
 
+/* What a tensor becomes: that type, or the one that its rows can have; as values of a scheme only where they
+ * can have its own. */
+static void become(struct ct_chosen *t, enum ct_type type, const struct ct_scheme *s)
+{
+    const bool whole_bytes = s->kind != CT_PALETTE || (int64_t)t->cols * s->bits % 8 == 0;
+
+    t->type = ct_fitting_type(type, t->cols);
+    t->scheme = t->type == type && whole_bytes ? *s : (struct ct_scheme){.kind = CT_BLOCKS};
+}
+
 /* The type of a tensor, by the last word about it. */
 static carat_status choose(struct ct_recipe *r, struct ct_mixing *m, struct ct_words *words,
                            struct ct_chosen *t, const char *path, carat_error *err)
 {
     const struct ct_word *word = t->matrix ? ct_words_last(words, t->name, t->layer, false) : NULL;
-    enum ct_type type = t->stored;
+    const struct ct_scheme none = {.kind = CT_BLOCKS};
 
-    if (!word)
-        type = by_mix(r, m, t);
-    else if (word->type < CT_TYPE_COUNT)
-        type = word->type;
-    t->type = ct_fitting_type(type, t->cols);
-    if (r->again || t->type == t->stored || ct_type_info(t->stored)->block == 1 ||
-        ct_type_info(t->type)->block == 1)
+    if (word)
+        become(t, word->type < CT_TYPE_COUNT ? word->type : t->stored, &word->scheme);
+    else if (r->scheme.kind && t->matrix)
+        become(t, ct_scheme_type(&r->scheme), &r->scheme);
+    else
+        become(t, by_mix(r, m, t), &none);
+    if (r->again || ct_type_info(t->stored)->block == 1 ||
+        (!t->scheme.kind && (t->type == t->stored || ct_type_info(t->type)->block == 1)))
         return CARAT_OK;
     return ct_fail(
         err, CARAT_E_UNSUPPORTED,
         "%s: %s is %s already, and %s of that would be worse than of the original: convert that, or "
         "allow it",
-        path, t->name, ct_type_info(t->stored)->name, ct_type_info(t->type)->name);
+        path, t->name, ct_type_info(t->stored)->name,
+        t->scheme.kind == CT_PALETTE ? "a palette" : ct_type_info(t->type)->name);
 }
 
 /* A head that is the embedding becomes a tensor of its own where it is asked to be another. */
@@ -109,8 +121,9 @@ static void choose_head(struct ct_recipe *r, struct ct_words *words)
     *head = *embed;
     head->name = "output.weight";
     if (word)
-        head->type = ct_fitting_type(word->type < CT_TYPE_COUNT ? word->type : head->stored, head->cols);
-    r->head_apart = head->type != embed->type;
+        become(head, word->type < CT_TYPE_COUNT ? word->type : head->stored, &word->scheme);
+    r->head_apart = head->type != embed->type || head->scheme.kind != embed->scheme.kind ||
+                    head->scheme.bits != embed->scheme.bits || head->scheme.shared != embed->scheme.shared;
 }
 
 /* Each entry has a value for every column of its matrices; what is made with importance alone has some. */
@@ -186,7 +199,8 @@ enum ct_type ct_recipe_type(const struct ct_recipe *r, const struct ct_config *c
 carat_status ct_recipe_read(struct ct_recipe *r, const char *type, carat_error *err)
 {
     r->mix = type ? ct_mix_named(ct_str_of(type)) : NULL;
-    if (type && !r->mix)
+    r->type = type;
+    if (type && !r->mix && !ct_scheme_named(ct_str_of(type), &r->scheme))
         return ct_fail(err, CARAT_E_ARGUMENT, "type is \"%s\", which carat does not write", type);
     if (r->mix && r->mix->weighted && !r->importance)
         return ct_fail(err, CARAT_E_ARGUMENT, "type %s needs importance, which an imatrix file has", type);
@@ -195,7 +209,7 @@ carat_status ct_recipe_read(struct ct_recipe *r, const char *type, carat_error *
 
 const char *ct_recipe_text(const struct ct_recipe *r, struct ct_arena *arena)
 {
-    const char *const part[] = {r->mix ? r->mix->name : NULL, r->mix && r->pure ? "pure" : NULL,
+    const char *const part[] = {r->mix ? r->mix->name : r->type, r->mix && r->pure ? "pure" : NULL,
                                 r->importance ? "imatrix" : NULL, r->words};
     size_t n = 1;
     char *text;

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "convert/importance.h"
 #include "convert/mixes.h"
+#include "convert/scheme.h"
 #include "model/weights.h"
 
 /* A tensor of the new file as GGUF names it, its layer, and the type that was chosen for it. */
@@ -14,11 +15,14 @@ struct ct_chosen {
     int layer;                 /* -1: it is none's */
     int rows, cols, n;         /* of all its n matrices; 1: it is no stack of them */
     enum ct_type stored, type; /* what it has, as GGUF can hold it; what it gets */
+    struct ct_scheme scheme;   /* and how values share it */
     bool matrix;               /* and no vector, router or other thing that quantisers leave alone */
 };
 
 struct ct_recipe {
-    const struct ct_mix *mix;               /* NULL: none is asked for */
+    const struct ct_mix *mix; /* NULL: none is asked for */
+    struct ct_scheme scheme;  /* nor this, for all matrices, unless `type` names it */
+    const char *type;
     const char *words;                      /* as in struct carat_convert_options, or NULL */
     bool pure;                              /* the mix's one type, whatever its rules are */
     bool again;                             /* also what is quantised is quantised */

@@ -116,9 +116,12 @@ static carat_status read_word(struct ct_words *w, const char **at, int n_layer, 
     const struct ct_str type = {text + 1, strcspn(text + 1, ",")};
     *at = text + 1 + type.n;
     e->type = CT_TYPE_COUNT;
-    return ct_str_is(type, "keep") || ct_type_written(type, &e->type)
-               ? CARAT_OK
-               : wrong(w, type.s, type, "is no type that carat writes, and not keep", err);
+    if (ct_str_is(type, "keep") || ct_type_written(type, &e->type))
+        return CARAT_OK;
+    if (!ct_scheme_named(type, &e->scheme))
+        return wrong(w, type.s, type, "is no type that carat writes, and not keep", err);
+    e->type = ct_scheme_type(&e->scheme);
+    return CARAT_OK;
 }
 
 carat_status ct_words_read(struct ct_words *w, const char *text, int n_layer, struct ct_arena *arena,

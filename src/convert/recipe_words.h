@@ -5,13 +5,15 @@
 #define CT_RECIPE_WORDS_H
 
 #include "base/arena.h"
+#include "convert/scheme.h"
 #include "quant/quant.h"
 
 /* An entry: "attn[0-2,5]=q8_0". */
 struct ct_word {
     struct ct_str who, layers; /* layers.s NULL: of all */
     enum ct_type type;         /* CT_TYPE_COUNT: keep */
-    bool used;                 /* it meant a tensor */
+    struct ct_scheme scheme;
+    bool used; /* it meant a tensor */
 };
 struct ct_words {
     const char *text; /* borrowed */

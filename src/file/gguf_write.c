@@ -5,6 +5,7 @@
 
 /* Numbers of value types. */
 enum { GGUF_U32 = 4, GGUF_I32 = 5, GGUF_F32 = 6, GGUF_BOOL = 7, GGUF_STRING = 8, GGUF_ARRAY = 9 };
+enum { GGML_I8 = 24 }; /* of types of tensors, beside those of quant.h */
 enum { ALIGNMENT = 32, MOST_NAME = 63 };
 
 static void put_u32(struct ct_new_head *h, uint32_t v)
@@ -107,13 +108,19 @@ void ct_gguf_add_string(struct ct_new_head *h, struct ct_str s)
     put_text(h, s);
 }
 
+/* Below 0: GGUF does not have it. */
+static int type_number(const struct ct_new_tensor *t)
+{
+    return t->bytes ? GGML_I8 : ct_type_info(t->type)->ggml;
+}
+
 static void put_info(struct ct_new_head *h, const struct ct_new_tensor *t, uint64_t offset)
 {
     put_text(h, ct_str_of(t->name));
     put_u32(h, (uint32_t)t->n_dim);
     for (int k = t->n_dim - 1; k >= 0; k--) /* the contiguous dimension comes first */
         put_u64(h, (uint64_t)t->dim[k]);
-    put_u32(h, (uint32_t)ct_type_info(t->type)->ggml);
+    put_u32(h, (uint32_t)type_number(t));
     put_u64(h, offset);
 }
 
@@ -124,7 +131,7 @@ carat_status ct_gguf_end(struct ct_new_head *h, struct ct_new_tensor *tensor, in
     uint64_t offset = 0;
 
     for (int i = 0; i < n; i++) {
-        if (strlen(tensor[i].name) > MOST_NAME || ct_type_info(tensor[i].type)->ggml < 0)
+        if (strlen(tensor[i].name) > MOST_NAME || type_number(&tensor[i]) < 0)
             return ct_fail(err, CARAT_E_UNSUPPORTED,
                            "%s: tensor %s of type %s cannot be written: GGUF holds names of at most %d bytes "
                            "and types of its own",

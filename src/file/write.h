@@ -10,6 +10,7 @@
 struct ct_new_tensor {
     const char *name; /* borrowed */
     enum ct_type type;
+    bool bytes; /* it has GGUF's I8 instead */
     int n_dim;
     int64_t dim[4]; /* as in struct ct_tensor: the outermost first */
     size_t size;    /* of its data */

@@ -164,7 +164,7 @@ static void encode_row(void *user, int row, const float *values, void *blocks)
         ct_encode(CT_Q8_0, blocks, values, n);
     else
         ct_encode_alike(blocks, values, n,
-                        t->quant == CARAT_QUANT_TENSOR ? t->largest : ct_largest(values, n));
+                        t->quant == CARAT_QUANT_TENSOR ? t->largest : ct_largest(values, n), 127);
 }
 
 struct scan {

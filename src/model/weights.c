@@ -426,8 +426,8 @@ static carat_status bind_embedding(struct ct_binding *b)
 static carat_status bind_head(struct ct_binding *b)
 {
     struct ct_config *c = b->c;
+    struct ct_tensor made = {.name = NULL};
     char name[CT_TENSOR_NAME];
-
     b->w->tied = c->tied || c->embeds;
     b->w->head = b->w->embed;
     if (c->embeds) /* it has none */
@@ -436,6 +436,8 @@ static carat_status bind_head(struct ct_binding *b)
     const struct ct_tensor *t = find_named(b, name);
     if (!t && b->container->other_head)
         t = find_named(b, b->container->other_head);
+    CT_TRY(ct_make_palette(&made, b, name));
+    t = made.name ? &made : t;
     if (t && !(c->tied && b->container->says_tied)) {
         b->w->tied = false;
         return ct_bind_matrix(b, &b->w->head, t, c->n_vocab, c->hidden);

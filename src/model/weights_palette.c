@@ -85,7 +85,7 @@ carat_status ct_make_palette(struct ct_tensor *t, struct ct_binding *b, const ch
     struct palette p = {0};
     int64_t version;
 
-    if (!ct_file_meta(b->f, CT_PALETTE_KEY))
+    if (b->container->prepared || !ct_file_meta(b->f, CT_PALETTE_KEY))
         return CARAT_OK;
     CT_TRY(ct_file_meta_int(b->f, CT_PALETTE_KEY, 1, 1, &version, b->err));
     snprintf(part, sizeof part, "%.*s" PALETTE, stem, name);

@@ -58,14 +58,18 @@ static inline void encode_q8_0(struct ct_block_q8_0 *restrict b, const float x[r
     memcpy(b->q, q, sizeof q);
 }
 
-void ct_encode_alike(void *blocks, const float *x, size_t n, float largest)
+void ct_encode_alike(void *blocks, const float *x, size_t n, float most, int qmax)
 {
-    const float d = largest / 127, inverse = encode_inverse(d);
+    const float d = most / (float)qmax, inverse = encode_inverse(d);
     struct ct_block_q8_0 *b = blocks;
 
     assert(n % VALUES == 0);
-    for (size_t at = 0; at < n; at += VALUES)
-        encode_q8_0(b++, x + at, d, inverse);
+    for (size_t at = 0; at < n; at += VALUES) {
+        float v[VALUES];
+        for (int i = 0; i < VALUES; i++) /* not so a NaN */
+            v[i] = x[at + (size_t)i] > most ? most : x[at + (size_t)i] < -most ? -most : x[at + (size_t)i];
+        encode_q8_0(b++, v, d, inverse);
+    }
 }
 
 /* The first of those with the largest magnitude, with its sign; of zeros 0. */

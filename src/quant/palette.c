@@ -150,6 +150,13 @@ carat_status ct_palette_cluster(struct ct_palette_maker *p, uint16_t *palette, i
     return CARAT_OK;
 }
 
+void ct_palette_values(const struct ct_palette_maker *p, void *to, const uint16_t *palette, const float *x,
+                       int n)
+{
+    for (int i = 0; i < n; i++)
+        memcpy((uint8_t *)to + 2 * i, &palette[p->index[palette_place(x[i])]], 2);
+}
+
 void ct_palette_indices(const struct ct_palette_maker *p, uint8_t *indices, int bits, const float *x, int n)
 {
     uint32_t held = 0;

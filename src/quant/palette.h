@@ -48,7 +48,10 @@ void ct_palette_join(struct ct_palette_maker *p, const struct ct_palette_maker *
 /* The entries for what was counted, ascending: means of the best clusters, rounded to f16; those that are
  * left over, where there are fewer values, are 0. Forgets the counts. E_MEMORY. */
 carat_status ct_palette_cluster(struct ct_palette_maker *p, uint16_t *palette, int bits, carat_error *err);
-/* A row of indices: each value's nearest entry, the lower one of two. The values were counted. */
+/* A row of entries, in f16: each value's nearest, the lower one of two. The values were counted. */
+void ct_palette_values(const struct ct_palette_maker *p, void *to, const uint16_t *palette, const float *x,
+                       int n);
+/* The same as a row of indices. */
 void ct_palette_indices(const struct ct_palette_maker *p, uint8_t *indices, int bits, const float *x, int n);
 
 #endif

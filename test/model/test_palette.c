@@ -113,6 +113,7 @@ static struct buf file_build(bool palettes, struct fault fault)
 
     file_matrix(&f, "token_embd", I4_VOCAB, I4_HIDDEN, 6, 7);
     file_norm(&f, "output_norm.weight", I4_HIDDEN);
+    file_matrix(&f, "output", I4_VOCAB, I4_HIDDEN, 4, 16);
     for (int l = 0; l < I4_LAYERS; l++)
         for (size_t i = 0; i < CT_COUNT(i4_of_layer); i++) {
             const struct i4_tensor *t = &i4_of_layer[i];
@@ -201,7 +202,7 @@ static void test_values_are_those_of_f16(void **state)
         fail_msg("%s", err.message);
     ct_weights_walk(&plain.w, &plain.c, plain.f, note_weight, &a);
     ct_weights_walk(&palettes.w, &palettes.c, palettes.f, note_weight, &b);
-    assert_int_equal(a.n, 2 + I4_LAYERS * (int)CT_COUNT(i4_of_layer));
+    assert_int_equal(a.n, 3 + I4_LAYERS * (int)CT_COUNT(i4_of_layer));
     assert_int_equal(a.n, b.n);
     for (int i = 0; i < a.n; i++) {
         assert_int_equal(a.w[i].type, b.w[i].type);

@@ -114,7 +114,7 @@ static void one_scale_for_many_blocks(void **state)
     (void)state;
     ct_encode(CT_Q8_0, own, x, n);
     for (size_t at = 0; at < n; at += 32) {
-        ct_encode_alike(blocks, x + at, 32, ct_largest(x + at, 32));
+        ct_encode_alike(blocks, x + at, 32, ct_largest(x + at, 32), 127);
         assert_memory_equal(blocks, own + at / 32 * 34, 34);
     }
     for (size_t at = 0; at < 64; at++)
@@ -122,16 +122,16 @@ static void one_scale_for_many_blocks(void **state)
     assert_true(ct_largest(x, 64) == 42.5f);
     for (float largest = 42.5f; largest < 1000; largest *= 1.7f) {
         const float d = largest / 127, inverse = 1 / d;
-        ct_encode_alike(blocks, x, 64, largest);
+        ct_encode_alike(blocks, x, 64, largest, 127);
         for (size_t at = 0; at < 64; at++) {
             assert_int_equal(ct_le16(blocks + at / 32 * 34), ct_f32_to_f16(d));
             assert_int_equal((int8_t)blocks[at / 32 * 34 + 2 + at % 32], (int)roundf(x[at] * inverse));
         }
     }
-    ct_encode_alike(blocks, x, 64, NAN); /* a NaN elsewhere */
+    ct_encode_alike(blocks, x, 64, NAN, 127); /* a NaN elsewhere */
     assert_int_equal(ct_le16(blocks), 0x7e00);
     assert_int_equal(ct_le16(blocks + 34), 0x7e00);
-    ct_encode_alike(blocks, x, 64, INFINITY);
+    ct_encode_alike(blocks, x, 64, INFINITY, 127);
     assert_int_equal(ct_le16(blocks + 34), 0x7c00);
 }
 

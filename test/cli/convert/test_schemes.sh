@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# test_schemes.sh: int8 schemes and palettes of `carat convert`: the same bytes for any number of threads; a
+# file of palettes gives the content hash and the bits of its --expand, also out of the cache; what is wrong
+# is refused. The numbers are test/convert/test_shared.c's.
+. "$CARAT_SOURCE/test/cli/common.bash"
+
+XDG_CACHE_HOME=$PWD/cache
+export XDG_CACHE_HOME
+
+# twice OPTIONS...: one.gguf, by one thread; three make the same
+twice() {
+    rm -f one.gguf three.gguf
+    expect 0 convert "$tiny" one.gguf "$@" -t 1
+    expect 0 convert "$tiny" three.gguf "$@" -t 3
+    same one.gguf three.gguf
+}
+content() {
+    expect 0 verify "$1" --no-cache
+    sed -n 's/.*XXH3-128 \([0-9a-f]*\).*/\1/p' out
+}
+logits() {
+    expect 0 logits "$1" -p 'Is the crow black?' -o "$2" "${@:3}"
+}
+
+# palettes, and what they stand for
+palettes() {
+    local types=$1
+    shift
+    twice "$@"
+    mv one.gguf indices.gguf
+    twice "$@" --expand
+    expect 0 show indices.gguf --tensors
+    grep -q '^ *blk.0.attn_q.index .*I8' out || die "$*: no indices"
+    grep -q "^ *$types" out || die "$*: no $types"
+    expect 0 show one.gguf --tensors
+    ! grep -q 'index\|palette' out || die "$*: --expand left palettes"
+    [ "$(content indices.gguf)" = "$(content one.gguf)" ] || die "$*: the content hash differs"
+    logits one.gguf wanted.npy --exact
+    logits indices.gguf got.npy --exact
+    same wanted.npy got.npy
+    logits one.gguf wanted.npy
+    logits indices.gguf got.npy # makes a packed copy
+    same wanted.npy got.npy
+    logits indices.gguf got.npy # comes out of it
+    same wanted.npy got.npy
+    ! grep -q 'no part of the model' err || die "$*: $(cat err)"
+}
+palettes 'blk.5.ffn_up.palette  *F16  *192  *6 x 16' --type lut4g48
+palettes 'output.palette  *F16  *32768  *256 x 64' --lut2 4,8 --lut3 6,4
+palettes 'token_embd.palette  *F16  *32  *1 x 16' --lut1 4,0 --lut2 3
+
+# palettes of the same number of bits: the more rows share one, the smaller the file
+sizes=()
+for rows in 4 8 0; do
+    twice --lut2 "4,$rows" --lut3 none
+    sizes+=("$(stat -c %s one.gguf)")
+done
+((sizes[0] > sizes[1] && sizes[1] > sizes[2])) || die "sizes ${sizes[*]}"
+
+# int8: blocks of Q8_0 with one scale
+for scheme in tensor channel group=64; do
+    twice --type "int8:$scheme"
+    expect 0 show one.gguf --tensors
+    grep -q '^ *blk.0.ffn_up.weight .*Q8_0' out || die "int8:$scheme is not Q8_0"
+    logits one.gguf got.npy
+done
+twice --type int8:tensor --qmax 32 --clip-percentile 99.9
+expect 0 convert one.gguf two.gguf
+same one.gguf two.gguf
+
+# mistakes
+wrong() {
+    refuse 2 convert "$tiny" x.gguf "${@:2}"
+    err_has "$1"
+    [ ! -e x.gguf ] || die "$*: a file was written"
+}
+wrong 'qmax' --type int8:tensor --qmax 0
+wrong 'qmax' --type int8:tensor --qmax 128
+wrong 'clip-percentile' --type int8:tensor --clip-percentile 0
+wrong 'clip-percentile' --type int8:tensor --clip-percentile 100.5
+wrong 'type is "int8:group=20"' --type int8:group=20
+wrong 'type is "int8:"' --type int8:
+wrong 'type is "lut5"' --type lut5
+wrong 'type is "lut4g0"' --type lut4g0
+wrong 'type is "lut4g8x"' --type lut4g8x
+wrong 'recipe, character 7: "lut7g8"' --recipe embed=lut7g8
+for text in 5,8 4,x '4,' ',8' 44 -4 4,-1 4,9999999; do
+    wrong "--lut2: '$text' is not BITS,ROWS" --lut2 "$text"
+done
+twice --type int8:tensor
+refuse 4 convert one.gguf x.gguf --type lut4g8
+err_has 'is Q8_0 already, and a palette of that'
+expect 0 convert one.gguf x.gguf --type lut4g8 --allow-requantize
