@@ -250,7 +250,9 @@ static void print_costs(const struct report *r)
 
     for (; doctor_costs(r, i, name, text); i++)
         line(name, "%s", text);
-    if (i == 0)
+    if (i == 0 && r->embeds)
+        line("costs", "none are kept of an embedding model: carat bench %s times its vectors", r->model);
+    else if (i == 0)
         line("costs", "none are known: %s",
              r->has_costs ? "no run has measured any" : "the model is not in the cache");
 }

@@ -37,6 +37,7 @@ struct report {
     const char *model;     /* whose costs are asked for; NULL: none */
     struct costs costs;
     bool has_costs; /* they have a place */
+    bool embeds;    /* the model does, and keeps none */
     struct advice advice[MOST_ADVICE];
     int n_advice;
 };

@@ -14,10 +14,12 @@ static const int depth_begins[CARAT_COST_DEPTHS] = {0, 1024, 4096, 16384};
 
 int doctor_find_costs(struct report *r, const struct options *o)
 {
+    carat_model_info info = {.size = sizeof info};
     carat_model *model;
 
     TRY(open_model(&model, o, false));
     r->model = o->model;
+    r->embeds = carat_model_get_info(model, &info, NULL) == CARAT_OK && info.kind == CARAT_EMBEDDER;
     r->has_costs = costs_place(&r->costs, model, NULL, o);
     carat_model_close(model);
     return DONE;

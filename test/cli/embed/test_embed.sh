@@ -189,6 +189,9 @@ out_has '^  gives  *64 values for a text of up to 8192 tokens$'
 
 # ---- its speed ----
 
+expect 0 doctor E
+out_has '^costs  *none are kept of an embedding model: carat bench E times its vectors$'
+
 expect 0 bench E -r 2 -t 1
 out_has '^E: vectors of 36 values; 2 runs$'
 for row in '64 texts of 16 tokens' '8 texts of 512 tokens' '1 text of 8 tokens'; do out_has "^| $row  *|  *[0-9]"; done
