@@ -34,7 +34,7 @@ static const struct option rows[] = {
      "make the vectors N times, for --stats, which tells the fastest (default {default})", 1, 1000},
     {ABOUT_MEASURING + 87, {"--stats"}, FLAG, AT(stats), "embed", NULL, NULL,
      "say how long it took", 0, 0},
-    {ABOUT_COMPUTING + 205, {"--no-dense"}, FLAG, AT(no_dense), "embed", NULL, NULL,
+    {ABOUT_COMPUTING + 207, {"--no-dense"}, FLAG, AT(no_dense), "embed", NULL, NULL,
      "the mean at length 1, without the matrices behind it", 0, 0},
 };
 /* clang-format on */
