@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include "kernel/kernel.h"
 #include "os/cpu.h"
 #include "quant/grids.h"
 
@@ -26,7 +27,14 @@ static struct {
     struct change eighth[256]; /* the lowest bit, clear: 1 more, set: 1 less */
 } table;
 
-static ct_look_up look_up, *wide_look_up = look_up;
+static const struct ct_book books[CT_TYPE_COUNT] = {
+    [CT_IQ2_XXS] = {table.iq2_xxs[0], 8, 0.125f, false}, [CT_IQ2_XS] = {table.iq2_xs[0], 8, 0.125f, false},
+    [CT_IQ2_S] = {table.iq2_s[0], 8, 0.125f, false},     [CT_IQ3_XXS] = {table.iq3_xxs[0], 4, 0.25f, false},
+    [CT_IQ3_S] = {table.iq3_s[0], 4, 1, false},          [CT_IQ1_S] = {table.iq1[0], 8, 0.125f, true},
+    [CT_IQ1_M] = {table.iq1[0], 8, 0.125f, true},        [CT_TQ1_0] = {NULL, 0, 1, false},
+};
+
+static ct_look_up look_up, *way_of[CT_BOOK_WAYS] = {look_up, look_up, look_up};
 
 /* Runs once: small, and not fast. */
 #define ONCE __attribute__((cold))
@@ -58,9 +66,13 @@ static ONCE void begin(void)
         table.eighth[i] = (struct change){0, i % 2 ? 0 - ones : ones};
     }
 #if defined(__x86_64__)
+    if (ct_cpu_has_avx2()) {
+        ct_book_init_avx2(books);
+        way_of[CT_BOOK_256] = way_of[CT_BOOK_512] = ct_look_up_avx2;
+    }
     if (ct_cpu_has_vbmi()) {
         ct_book_init_vbmi();
-        wide_look_up = ct_look_up_vbmi;
+        way_of[CT_BOOK_512] = ct_look_up_vbmi;
     }
 #endif
 }
@@ -192,30 +204,23 @@ static void read_iq1_m(struct rows *to, int8_t (*scale)[2], const uint8_t *chunk
     }
 }
 
-static const struct book {
-    void (*read)(struct rows *to, int8_t (*scale)[2], const uint8_t *chunk, int g);
-    int size; /* weights of an entry */
-    float unit;
-    const uint8_t *entries;
-    const struct change *change;
-} books[CT_TYPE_COUNT] = {
-    [CT_IQ2_XXS] = {read_iq2_xxs, 8, 0.125f, table.iq2_xxs[0], table.sign},
-    [CT_IQ2_XS] = {read_iq2_xs, 8, 0.125f, table.iq2_xs[0], table.sign},
-    [CT_IQ2_S] = {read_iq2_s, 8, 0.125f, table.iq2_s[0], table.sign},
-    [CT_IQ3_XXS] = {read_iq3_xxs, 4, 0.25f, table.iq3_xxs[0], table.sign},
-    [CT_IQ3_S] = {read_iq3_s, 4, 1, table.iq3_s[0], table.sign},
-    [CT_IQ1_S] = {read_iq1_s, 8, 0.125f, table.iq1[0], table.eighth},
-    [CT_IQ1_M] = {read_iq1_m, 8, 0.125f, table.iq1[0], table.eighth},
-    [CT_TQ1_0] = {NULL, 0, 1, NULL, NULL},
+typedef void read_rows(struct rows *to, int8_t (*scale)[2], const uint8_t *chunk, int g);
+
+static read_rows *const readers[CT_TYPE_COUNT] = {
+    [CT_IQ2_XXS] = read_iq2_xxs, [CT_IQ2_XS] = read_iq2_xs, [CT_IQ2_S] = read_iq2_s,
+    [CT_IQ3_XXS] = read_iq3_xxs, [CT_IQ3_S] = read_iq3_s,   [CT_IQ1_S] = read_iq1_s,
+    [CT_IQ1_M] = read_iq1_m,
 };
 
 /* ---- entries ---- */
 
-static void write_eights(uint8_t (*to)[ROWS][4], const struct rows *rows, const struct book *b)
+static void write_eights(uint8_t (*to)[ROWS][4], const struct rows *rows, const struct ct_book *b)
 {
+    const struct change *changes = b->eighth ? table.eighth : table.sign;
+
     for (int e = 0; e < MOST / 2; e++)
         for (int r = 0; r < ROWS; r++) {
-            const struct change *c = &b->change[rows->change[r] >> 8 * e & 255];
+            const struct change *c = &changes[rows->change[r] >> 8 * e & 255];
             uint64_t v;
             memcpy(&v, b->entries + 8 * (size_t)rows->number[e][r], 8);
             v = (v ^ c->flip) + c->add;
@@ -225,11 +230,11 @@ static void write_eights(uint8_t (*to)[ROWS][4], const struct rows *rows, const 
         }
 }
 
-static void write_fours(uint8_t (*to)[ROWS][4], const struct rows *rows, const struct book *b)
+static void write_fours(uint8_t (*to)[ROWS][4], const struct rows *rows, const struct ct_book *b)
 {
     for (int e = 0; e < MOST; e++)
         for (int r = 0; r < ROWS; r++) {
-            const struct change *c = &b->change[rows->change[r] >> 4 * e & 15];
+            const struct change *c = &table.sign[rows->change[r] >> 4 * e & 15];
             uint32_t v;
             memcpy(&v, b->entries + 4 * (size_t)rows->number[e][r], 4);
             v = (v ^ (uint32_t)c->flip) + (uint32_t)c->add;
@@ -279,7 +284,7 @@ static void look_up_digits(struct ct_looked_up *to, const uint8_t *chunk)
 
 static void look_up(struct ct_looked_up *to, enum ct_type type, const uint8_t *chunk)
 {
-    const struct book *b = &books[type];
+    const struct ct_book *b = &books[type];
     struct rows rows;
 
     for (int r = 0; r < ROWS; r++) {
@@ -294,7 +299,7 @@ static void look_up(struct ct_looked_up *to, enum ct_type type, const uint8_t *c
         return;
     }
     for (int g = 0; g < CT_BOOK_GROUPS; g++) {
-        b->read(&rows, to->scale[g], chunk, g);
+        readers[type](&rows, to->scale[g], chunk, g);
         if (b->size == 8)
             write_eights(to->word[g], &rows, b);
         else
@@ -302,10 +307,23 @@ static void look_up(struct ct_looked_up *to, enum ct_type type, const uint8_t *c
     }
 }
 
-ct_look_up *ct_book_reader(bool wide)
+ct_look_up *ct_book_reader(enum ct_book_way way)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, begin);
-    return wide ? wide_look_up : look_up;
+    return way_of[way];
+}
+
+_Static_assert(sizeof(struct ct_looked_up) <= 8 * CT_BOOK_K * sizeof(float),
+               "CT_SCRATCH has room for a panel");
+
+const uint8_t *ct_look_up_panel(struct ct_looked_up *to, enum ct_book_way way, enum ct_type type,
+                                const uint8_t *panel, int groups)
+{
+    ct_look_up *read = ct_book_reader(way);
+
+    for (int i = 0; i * CT_BOOK_GROUPS < groups; i++)
+        read(&to[i], type, panel + (size_t)i * (size_t)ct_panel_of(type)->bytes);
+    return (const uint8_t *)to;
 }

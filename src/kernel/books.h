@@ -26,11 +26,28 @@ static inline bool ct_is_book(enum ct_type type)
     return ct_panel_of(type)->lines == CT_LINES_NUMBERS;
 }
 
-/* The way to look up: in plain C, or with `wide` for levels with vectors of 512 bits, the best that the
- * processor has. Bytes are the same. Any thread, any number of times. */
-ct_look_up *ct_book_reader(bool wide);
+/* The way to look up: plain C, with vectors of 256 bits, or for levels with those of 512 bits; of these the
+ * best that the processor has. Bytes are the same. Any thread, any number of times. */
+enum ct_book_way { CT_BOOK_PLAIN, CT_BOOK_256, CT_BOOK_512, CT_BOOK_WAYS };
+ct_look_up *ct_book_reader(enum ct_book_way way);
 
-/* The way with permutations of bytes (AVX-512 VBMI), for a processor that has them; `init` comes before. */
+/* Looks the first groups of a panel up, so many, in whole chunks that lie at `to`, which is what it gives.
+ * CT_SCRATCH has room for a panel. */
+const uint8_t *ct_look_up_panel(struct ct_looked_up *to, enum ct_book_way way, enum ct_type type,
+                                const uint8_t *panel, int groups);
+
+/* Entries of a type, for plain C and for AVX2. */
+struct ct_book {
+    const uint8_t *entries; /* bytes, + 128 */
+    int size;               /* weights of an entry */
+    float unit;             /* of a weight, in d */
+    bool eighth;            /* what a weight has is no sign, but an eighth more or less */
+};
+
+/* The ways with AVX2, and with permutations of bytes (AVX-512 VBMI), for a processor that has them; `init`
+ * comes before, with what all types have. */
+void ct_book_init_avx2(const struct ct_book *books);
+ct_look_up ct_look_up_avx2;
 void ct_book_init_vbmi(void);
 ct_look_up ct_look_up_vbmi;
 

@@ -18,6 +18,9 @@
 /* Hides where a pointer comes from, so that the compiler loads through it again instead of keeping
  * registers. */
 #define ANEW(p) __asm__("" : "+r"(p))
+/* sum += dots of bytes of a vector of AVX-512 and the same four bytes of memory, which GCC loads apart. */
+#define DOT_BROADCAST(sum, u, p)                                                                             \
+    __asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(u), "m"(*(const int8_t(*)[4])(p)))
 /* Delays loads through p until v is known: compilers load early, and registers run out. */
 #define AFTER(p, v) __asm__("" : "+r"(p) : "v"(v))
 

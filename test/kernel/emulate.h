@@ -12,10 +12,12 @@
 #undef UNROLL
 #undef PIN
 #undef AFTER
+#undef DOT_BROADCAST
 #define INLINE static __attribute__((unused))
 #define UNROLL
-#define PIN(v)      (void)(v)
-#define AFTER(p, v) (void)(v)
+#define PIN(v)                   (void)(v)
+#define AFTER(p, v)              (void)(v)
+#define DOT_BROADCAST(sum, u, p) (sum = DOT_BYTES(sum, u, same(p)))
 
 #define SIMDE_ENABLE_NATIVE_ALIASES
 #include <simde/x86/avx512.h>

@@ -84,10 +84,10 @@ static void every_entry_is_that_of_the_decoder(void **unused)
             for (size_t i = 0; i < CT_PANEL_ROWS * bytes; i++)
                 rows[i] = random_byte();
             ct_pack(chunk, &w, 0);
-            for (int wide = 0; wide < 2; wide++) {
+            for (int way = 0; way < CT_BOOK_WAYS; way++) {
                 struct ct_looked_up looked;
                 memset(&looked, 0xa5, sizeof looked);
-                ct_book_reader(wide)(&looked, b->type, chunk);
+                ct_book_reader((enum ct_book_way)way)(&looked, b->type, chunk);
                 for (int r = 0; r < CT_PANEL_ROWS; r++)
                     check_row(&looked, r, b, rows + (size_t)r * bytes, entry + n + r * CT_BOOK_K / b->size);
             }

@@ -277,44 +277,39 @@ INLINE void panel_group_neon(float32x4_t *acc, const struct kind kind, const uin
 }
 
 /* One panel and T tokens, of which `tokens` are there. */
-INLINE void panel_tile_neon(float *out, size_t ldo, const struct kind kind, enum ct_type type,
-                            const uint8_t *chunk, int rows, const struct tokens *x, int groups,
-                            const int lanes, const int T, int tokens, float scale)
+INLINE void panel_tile_neon(float *out, size_t ldo, const struct kind kind, const uint8_t *chunk, int rows,
+                            const struct tokens *x, int groups, const int lanes, const int T, int tokens,
+                            float scale)
 {
     const int8x16_t table = kind.table ? vld1q_s8(kind.table) : vdupq_n_s8(0);
-    struct ct_looked_up looked;
     float32x4_t acc[PARTS][TOKENS];
 
     for (int i = 0; i < PARTS; i++)
         UNROLL for (int t = 0; t < T; t++) acc[i][t] = vdupq_n_f32(0);
-    for (int g0 = 0; g0 < groups; g0 += kind.groups, chunk += stored_bytes(kind, type)) {
-        const uint8_t *read = chunk;
-        if (kind.factor == ODD) {
-            ct_book_reader(false)(&looked, type, chunk);
-            read = (const uint8_t *)&looked;
-        }
+    for (int g0 = 0; g0 < groups; g0 += kind.groups, chunk += chunk_bytes(kind))
         for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++)
             for (int i = 0; i < PARTS; i++)
-                panel_group_neon(acc[i], kind, read, g, VEC * i, x, g0 + g, lanes, T, table);
-    }
+                panel_group_neon(acc[i], kind, chunk, g, VEC * i, x, g0 + g, lanes, T, table);
     store_tokens(out, ldo, acc, rows, tokens, scale);
 }
 
 INLINE void panel_project_neon(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w,
-                               int r0, int r1, const struct ct_prepared *p)
+                               int r0, int r1, const struct ct_prepared *p, float *scratch)
 {
     const int groups = p->cols / CT_GROUP;
 
     for (; r0 < r1; r0 += CT_PANEL_ROWS) {
         const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
+        if (kind.factor == ODD) /* once for all tokens */
+            panel = ct_look_up_panel((struct ct_looked_up *)(void *)scratch, CT_BOOK_PLAIN, w->type, panel,
+                                     groups);
         int rows = CT_MIN(CT_PANEL_ROWS, r1 - r0);
         for (int t = 0; t < p->n; t += TOKENS) {
             const size_t at = (size_t)t * (size_t)groups;
             const struct tokens x = {p->q + at * CT_GROUP, p->scale + at, p->sum + 2 * at, NULL};
             float *to = out + (size_t)t * ldo + r0;
             int tokens = CT_MIN(TOKENS, p->n - t);
-#define TILE(lanes, T)                                                                                       \
-    panel_tile_neon(to, ldo, kind, w->type, panel, rows, &x, groups, lanes, T, tokens, w->scale)
+#define TILE(lanes, T) panel_tile_neon(to, ldo, kind, panel, rows, &x, groups, lanes, T, tokens, w->scale)
             if (p->n == 1)
                 TILE(1, 1);
             else if (tokens <= 4)
@@ -336,12 +331,11 @@ static void project_panels(float *out, size_t ldo, const struct ct_weight *w, in
 {
     ct_assert_project(out, ldo, w, r0, r1, x, form);
     (void)form;
-    (void)scratch;
     (void)next;
     switch (w->type) {
 #define KIND(type, ...)                                                                                      \
     case type:                                                                                               \
-        panel_project_neon(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x);                              \
+        panel_project_neon(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x, scratch);                     \
         break;
         CT_KINDS_OF_LINES(KIND)
         CT_KINDS_OF_PLANES(KIND)
@@ -353,7 +347,7 @@ static void project_panels(float *out, size_t ldo, const struct ct_weight *w, in
         ct_project_floats_neon(out, ldo, w, r0, r1, x);
         break;
     default:
-        panel_project_neon(out, ldo, (struct kind)CT_KIND_OF_BOOKS, w, r0, r1, x);
+        panel_project_neon(out, ldo, (struct kind)CT_KIND_OF_BOOKS, w, r0, r1, x, scratch);
     }
 }
 

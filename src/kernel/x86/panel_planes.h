@@ -12,6 +12,8 @@
 #include "kernel/sizes.h"
 #include "kernel/x86/plane_groups.h"
 
+#define BOOK_WAY (VEC == 16 ? CT_BOOK_512 : CT_BOOK_256)
+
 enum {
     BLOCKS = 4, /* blocks of tokens that share decoded weights */
     TOKENS = BLOCKS * CT_LANES,
@@ -142,10 +144,34 @@ INLINE void planes_dot(ivec (*sum)[PARTS], const struct kind kind, const struct 
         UNROLL for (int p = 0; p < PARTS; p++) w[p] = word_of(kind, of, i, p);
         UNROLL for (int t = 0; t < T; t++)
         {
-            ivec x = same(q + 4 * (i * lanes + t));
+            const int8_t *at = q + 4 * (i * lanes + t);
+            if (PARTS == 1 && T > 1) {
+                DOT_BROADCAST(sum[t][0], w[0], at);
+                continue;
+            }
+            ivec x = same(at);
             UNROLL for (int p = 0; p < PARTS; p++) sum[t][p] = DOT_BYTES(sum[t][p], w[p], x);
         }
     }
+}
+
+/* What sums of T tokens begin with, for words [from, to): what the zeros of codes give too much. Of several
+ * tokens it is made in a vector, from the sums of both halves, and read back where it is broadcast. */
+INLINE void begin(ivec (*sum)[PARTS], const int zero, const int32_t *xsum, const int32_t *pair, const int T,
+                  const int from, const int to)
+{
+    const int low = from ? 0 : -zero & 0xffff, high = to == 8 ? -zero : 0;
+    int32_t first[TILE];
+    const int32_t *at = first;
+
+    if (T == 1) {
+        first[0] = -zero * sum_of_words(xsum[0], pair[0], from, to);
+    } else {
+        store_half(first,
+                   HALF(madd_epi16)(load_half(pair), HALF(set1_epi32)((int)((uint32_t)high << 16) | low)));
+        ANEW(at);
+    }
+    UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) sum[t][p] = same(at + t);
 }
 
 /* value[t][part] = what the scales of the halves, if there are any, make of products of words [from, to) of a
@@ -154,21 +180,17 @@ INLINE void total(fvec (*value)[PARTS], const struct kind kind, const struct gro
                   const int32_t *xsum, const int32_t *pair, const int lanes, const int T, const int from,
                   const int to)
 {
-    const int zero = zero_of(kind);
     ivec sum[TILE][PARTS];
 
-    UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) sum[t][p] =
-        V(set1_epi32)(-zero * sum_of_words(xsum[t], pair[t], from, by_halves(kind.factor) ? 4 : to));
+    begin(sum, zero_of(kind), xsum, pair, T, from, by_halves(kind.factor) ? 4 : to);
     planes_dot(sum, kind, of, q, lanes, T, from, by_halves(kind.factor) ? 4 : to);
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) value[t][p] =
         V(cvtepi32_ps)(sum[t][p]);
     if (!by_halves(kind.factor))
         return;
-    UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++)
-    {
-        value[t][p] = V(mul_ps)(value[t][p], of->factors[p].weight[0]);
-        sum[t][p] = V(set1_epi32)(-zero * (pair[t] >> 16));
-    }
+    UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) value[t][p] =
+        V(mul_ps)(value[t][p], of->factors[p].weight[0]);
+    begin(sum, zero_of(kind), xsum, pair, T, 4, 8);
     planes_dot(sum, kind, of, q, lanes, T, 4, 8);
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) value[t][p] =
         V(fmadd_ps)(V(cvtepi32_ps)(sum[t][p]), of->factors[p].weight[1], value[t][p]);
@@ -256,9 +278,17 @@ INLINE void planes_group(fvec (*acc)[PARTS], const struct kind kind, const struc
     }
     total(value, kind, of, q, sum, pair, lanes, T, kind.factor == APART ? 4 : 0, 8);
     AFTER(scale, value[T - 1][PARTS - 1]);
+    float sums[TILE] = {0}; /* of tokens, scaled; read back as in begin() */
+    const float *at_sums = sums;
+    if (T == 1) {
+        sums[0] = scale[0] * (float)sum[0];
+    } else if (kind.factor == OWN_PAIR || kind.factor == PAIR || kind.factor == BLOCK) {
+        HALF(storeu_ps)(sums, HALF(mul_ps)(HALF(loadu_ps)(scale), HALF(cvtepi32_ps)(load_half(sum))));
+        ANEW(at_sums);
+    }
     UNROLL for (int t = 0; t < T; t++)
     {
-        const fvec s = V(set1_ps)(scale[t]), xsum = V(set1_ps)(scale[t] * (float)sum[t]);
+        const fvec s = V(set1_ps)(scale[t]), xsum = V(set1_ps)(at_sums[t]);
         UNROLL for (int p = 0; p < PARTS; p++)
         {
             const struct group_factors *f = &of->factors[p].f;
@@ -291,7 +321,7 @@ INLINE const uint8_t *chunk_to_read(struct ct_looked_up *looked, const struct ki
 {
     if (kind.factor != ODD)
         return chunk;
-    ct_book_reader(VEC == 16)(looked, type, chunk);
+    ct_book_reader(BOOK_WAY)(looked, type, chunk);
     return (const uint8_t *)looked;
 }
 
@@ -340,22 +370,30 @@ INLINE bool is_rare(const struct kind kind)
     return kind.factor == WHOLE && kind.groups < 8;
 }
 
-/* One panel and n tokens, CT_LANES to a block; lanes that no token has may be computed, and are dropped. */
-INLINE void planes_tile(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
-                        int rows, const struct tokens *x, int groups, int n, bool ahead)
+/* A panel as tiles of tokens read it: where it lies, or looked up, once for all of them, into scratch. */
+INLINE const uint8_t *panel_to_read(float *scratch, const struct kind kind, const struct ct_weight *w, int r0,
+                                    int groups)
 {
-    const uint8_t *chunk = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
+    const uint8_t *panel = (const uint8_t *)w->data + (size_t)(r0 / CT_PANEL_ROWS) * w->row_bytes;
+
+    if (kind.factor != ODD)
+        return panel;
+    return ct_look_up_panel((struct ct_looked_up *)(void *)scratch, BOOK_WAY, w->type, panel, groups);
+}
+
+/* One panel and n tokens, CT_LANES to a block; lanes that no token has may be computed, and are dropped. */
+INLINE void planes_tile(float *out, size_t ldo, const struct kind kind, const uint8_t *chunk, int rows,
+                        const struct tokens *x, int groups, int n, bool ahead, float scale)
+{
     struct words words;
     struct group of = {.words = &words, .table = table_of(kind)};
-    struct ct_looked_up looked;
     fvec acc[TOKENS][PARTS];
 
     for (int t = 0; t < TOKENS; t++)
         UNROLL for (int p = 0; p < PARTS; p++) acc[t][p] = V(setzero_ps)();
-    for (int g0 = 0; g0 < groups; g0 += kind.groups, chunk += stored_bytes(kind, w->type)) {
-        const uint8_t *read = chunk_to_read(&looked, kind, w->type, chunk);
+    for (int g0 = 0; g0 < groups; g0 += kind.groups, chunk += chunk_bytes(kind))
         for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++) {
-            read_group(&of, kind, read, g, ahead && kind.factor != ODD ? AHEAD : 0);
+            read_group(&of, kind, chunk, g, ahead && kind.factor != ODD ? AHEAD : 0);
             planes_decode(&words, kind, of.lines, of.table);
             for (int t = 0; t < n; t += CT_LANES) {
                 const size_t first = (size_t)t * (size_t)groups + (size_t)(g0 + g) * CT_LANES;
@@ -372,9 +410,8 @@ INLINE void planes_tile(float *out, size_t ldo, const struct kind kind, const st
                 }
             }
         }
-    }
     for (int t = 0; t < n; t++)
-        store_rows(out + (size_t)t * ldo + r0, acc[t], rows, w->scale);
+        store_rows(out + (size_t)t * ldo, acc[t], rows, scale);
 }
 
 /* Panels of one token in flight: the level's number, but all that fit where decoding costs little. */
@@ -389,7 +426,7 @@ INLINE int panels_at_once(const struct kind kind)
 }
 
 INLINE void planes_project(float *out, size_t ldo, const struct kind kind, const struct ct_weight *w, int r0,
-                           int r1, const struct ct_prepared *p)
+                           int r1, const struct ct_prepared *p, float *scratch)
 {
     const int groups = p->cols / CT_GROUP, at_once = panels_at_once(kind);
     const int32_t *pair = p->sum + (p->n == 1 ? 1 : ct_round_up((size_t)p->n, CT_LANES)) * (size_t)groups;
@@ -404,29 +441,31 @@ INLINE void planes_project(float *out, size_t ldo, const struct kind kind, const
                    r0 + CT_PANEL_ROWS >= r1);
         return;
     }
-    for (; r0 < r1; r0 += CT_PANEL_ROWS)
+    for (; r0 < r1; r0 += CT_PANEL_ROWS) {
+        const uint8_t *panel = panel_to_read(scratch, kind, w, r0, groups);
         for (int t = 0; t < p->n; t += TOKENS) {
             size_t g = (size_t)t * (size_t)groups;
             const struct tokens x = {p->q + g * CT_GROUP, p->scale + g, p->sum + g, pair + g};
-            planes_tile(out + (size_t)t * ldo, ldo, kind, w, r0, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x, groups,
-                        CT_MIN(TOKENS, p->n - t), t == 0);
+            planes_tile(out + (size_t)t * ldo + r0, ldo, kind, panel, CT_MIN(CT_PANEL_ROWS, r1 - r0), &x,
+                        groups, CT_MIN(TOKENS, p->n - t), t == 0, w->scale);
         }
+    }
 }
 
 void CT_NAME(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                                const struct ct_prepared *x);
+                                const struct ct_prepared *x, float *scratch);
 void CT_NAME(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                                const struct ct_prepared *x)
+                                const struct ct_prepared *x, float *scratch)
 {
     switch (w->type) {
 #define KIND(type, ...)                                                                                      \
     case type:                                                                                               \
-        planes_project(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x);                                  \
+        planes_project(out, ldo, (struct kind){__VA_ARGS__}, w, r0, r1, x, scratch);                         \
         break;
         CT_KINDS_OF_PLANES(KIND)
 #undef KIND
     default: /* no other type has panels of integers */
-        planes_project(out, ldo, (struct kind)CT_KIND_OF_BOOKS, w, r0, r1, x);
+        planes_project(out, ldo, (struct kind)CT_KIND_OF_BOOKS, w, r0, r1, x, scratch);
     }
 }
 

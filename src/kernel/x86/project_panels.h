@@ -35,7 +35,7 @@ INLINE void CT_NAME(integers)(float *out, size_t ldo, const struct kind kind, co
 
 /* In files of their own, with inputs as panel_avx2.c and ref prepare them. */
 void CT_NAME(ct_project_planes)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
-                                const struct ct_prepared *x);
+                                const struct ct_prepared *x, float *scratch);
 void FLOATS(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1, const struct ct_prepared *x);
 
 /* The entries of a level's table, and what levels above it use. */
@@ -64,7 +64,7 @@ void CT_NAME(ct_panels_project)(float *out, size_t ldo, const struct ct_weight *
         FLOATS(out, ldo, w, r0, r1, x);
         break;
     default:
-        CT_NAME(ct_project_planes)(out, ldo, w, r0, r1, x);
+        CT_NAME(ct_project_planes)(out, ldo, w, r0, r1, x, scratch);
     }
 }
 

@@ -79,7 +79,7 @@ INLINE const uint8_t *unpack(int8_t *to, struct ct_looked_up *looked, const stru
 
     for (int g = 0; g < groups; chunk += stored_bytes(kind, type)) {
         if (kind.factor == ODD)
-            ct_book_reader(true)(looked, type, chunk);
+            ct_book_reader(CT_BOOK_512)(looked, type, chunk);
         const uint8_t *read = kind.factor == ODD ? (const uint8_t *)looked++ : chunk;
         for (int of = 0; of < kind.groups && g < groups; of++, g++) {
             const uint8_t *lines = read + kind.header + group_bytes(kind) * of;

@@ -18,11 +18,17 @@ typedef __m256 fvec;
 
 #define V(operation)    _mm256_##operation
 #define BITS(operation) _mm256_##operation##_si256
+#define HALF(operation) _mm_##operation /* of a vector half as wide */
 
 /* Half as many bytes as a vector has, and a quarter. */
 INLINE __m128i load_half(const void *p)
 {
     return _mm_loadu_si128(p);
+}
+
+INLINE void store_half(void *p, __m128i v)
+{
+    _mm_storeu_si128(p, v);
 }
 
 INLINE __m128i load_quarter(const void *p)

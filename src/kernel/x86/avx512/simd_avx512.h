@@ -17,10 +17,16 @@ typedef __m512 fvec;
 
 #define V(operation)    _mm512_##operation
 #define BITS(operation) _mm512_##operation##_si512
+#define HALF(operation) _mm256_##operation
 
 INLINE __m256i load_half(const void *p)
 {
     return _mm256_loadu_si256(p);
+}
+
+INLINE void store_half(void *p, __m256i v)
+{
+    _mm256_storeu_si256(p, v);
 }
 
 INLINE __m128i load_quarter(const void *p)
