@@ -19,10 +19,12 @@
 enum { SHARED_RUN = 2048 }; /* rows of a larger chunk after which pages are given back */
 enum { TURNS = 8 };         /* chunks of a thread between two questions whether to go on */
 
-/* The first weight that is not finite, in the order of the file. */
+/* The first weight that is not finite or whose block no encoder makes, in the order of the file. */
 struct fault {
     int at, row, col; /* at: -1: there is none */
     float value;
+    const char *expected; /* of a byte; NULL: the value is not finite */
+    uint8_t byte;
 };
 
 struct filling {
@@ -52,24 +54,34 @@ static const uint8_t *stored_row(const struct filling *v, const struct ct_weight
     return v->scratch[thread].stored;
 }
 
-/* Keeps the first value that is not finite. */
-static bool check_row(struct filling *v, int at, int row, int thread)
+static bool keep_fault(struct filling *v, int thread, struct fault f)
 {
-    struct scratch *s = &v->scratch[thread];
+    struct fault *first = &v->scratch[thread].fault;
+
+    if (first->at < 0 || f.at < first->at || (f.at == first->at && f.row < first->row))
+        *first = f;
+    return false;
+}
+
+/* Keeps the first fault; false where the row has one. */
+static bool check_row(struct filling *v, int at, int row, const uint8_t *from, int thread)
+{
+    const struct ct_type_info *type = ct_type_info(v->plan->c[at].w.type);
+    const float *x = v->scratch[thread].x;
     const int n = v->plan->c[at].w.cols;
     float sum = 0;
 
     for (int i = 0; i < n; i++)
-        sum += s->x[i] - s->x[i]; /* 0 for what is finite, else NaN */
-    if (sum == 0)
-        return true;
-    for (int i = 0; i < n; i++)
-        if (!isfinite(s->x[i]) &&
-            (s->fault.at < 0 || at < s->fault.at || (at == s->fault.at && row < s->fault.row))) {
-            s->fault = (struct fault){at, row, i, s->x[i]};
-            break;
-        }
-    return false;
+        sum += x[i] - x[i]; /* 0 for what is finite, else NaN */
+    for (int i = 0; i < n && sum != 0; i++)
+        if (!isfinite(x[i]))
+            return keep_fault(v, thread, (struct fault){at, row, i, x[i], NULL, 0});
+    for (int i = 0, byte; type->block > 1 && i < n; i += type->block, from += type->bytes) {
+        const char *expected = ct_odd_byte(v->plan->c[at].w.type, from, &byte);
+        if (expected)
+            return keep_fault(v, thread, (struct fault){at, row, i, 0, expected, from[byte]});
+    }
+    return true;
 }
 
 static void convert_row(struct filling *v, int at, int row, uint8_t *to, int thread, struct ct_figures *f)
@@ -80,7 +92,7 @@ static void convert_row(struct filling *v, int at, int row, uint8_t *to, int thr
     float *x = v->scratch[thread].x;
 
     ct_dequantize(c->w.type, x, from, (size_t)c->w.cols);
-    if (!check_row(v, at, row, thread))
+    if (!check_row(v, at, row, from, thread))
         return;
     for (int i = 0; c->w.scale != 1 && i < c->w.cols; i++)
         x[i] *= c->w.scale;
@@ -227,6 +239,12 @@ static carat_status say_fault(const struct filling *v, int threads, carat_error 
             return ct_no_memory(err, "a palette");
     if (first.at < 0)
         return CARAT_OK;
+    if (first.expected)
+        return ct_fail(err, CARAT_E_NUMERIC,
+                       "%s: tensor %s has a block with a byte of 0x%02x in row %d, column %d; expected %s: "
+                       "nothing is converted",
+                       ct_file_path(v->plan->m->file), v->plan->c[first.at].source, first.byte, first.row,
+                       first.col, first.expected);
     return ct_fail(
         err, CARAT_E_NUMERIC,
         "%s: tensor %s has %g in row %d, column %d; expected a finite number: nothing is converted",

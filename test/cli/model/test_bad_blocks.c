@@ -2,9 +2,9 @@
 /* test_bad_blocks.c: damaged blocks of the types of few bits, given to the command. A file opens without
  * reading its weights; a factor that is not finite ends run and logits with exit code 4, and one line that
  * names file, tensor, row, column and byte, once logits are not finite. A byte that no encoder makes has a
- * value, the reference's: run and logits go on with it, verify names it. Verify ends both with 7, the code of
- * checks that failed. Rows that end inside a block do not open. The library's side is
- * test/check/test_verify_blocks.c's. */
+ * value, the reference's: run and logits go on with it, verify names it, and convert, which would hide it,
+ * refuses it with 4. Verify ends both with 7, the code of checks that failed. Rows that end inside a block do
+ * not open. The library's side is test/check/test_verify_blocks.c's. */
 #define GGUF_WIDTH 256
 #include "cli/model/bad_gguf.h"
 
@@ -126,8 +126,10 @@ static void bytes_that_no_encoder_makes(void **state)
         {T_TQ1_0, -1, 48, 0x02, "of TQ1_0 makes"}, {T_NVFP4, -1, 0, 0x7f, "of NVFP4 makes"},
         {T_NVFP4, -1, 3, 0xff, "of NVFP4 makes"},
     };
-    char *dir = temp_dir();
+    char *dir = temp_dir(), path[1024];
+    const char *const convert[8] = {"convert", "@", path, "--type", "q8_0"};
     (void)state;
+    snprintf(path, sizeof path, "%s/converted.gguf", dir);
     for (size_t i = 0; i < CT_COUNT(odd); i++) {
         const struct damage *d = &odd[i];
         char text[256];
@@ -144,6 +146,14 @@ static void bytes_that_no_encoder_makes(void **state)
         says(d->what, text, a.out);
         snprintf(text, sizeof text, ": a byte is 0x%02x, expected ", d->byte);
         says(d->what, text, a.out);
+        a = command(dir, convert);
+        assert_int_equal(a.exit, 4);
+        snprintf(text, sizeof text,
+                 "/model.gguf: tensor " NAME " has a block with a byte of 0x%02x in row %d, "
+                 "column 0; expected ",
+                 d->byte, ROW);
+        says(d->what, text, a.err);
+        assert_int_equal(access(path, F_OK), -1);
     }
     /* a scale of NVFP4 that is none counts as 0 */
     struct bad_run none, zero;
@@ -158,7 +168,8 @@ static void bytes_that_no_encoder_makes(void **state)
     assert_string_not_equal(none.out, zero.out); /* it is looked at */
     struct bad_run sound = command(dir, verify); /* which says of the vocabulary what it likes */
     says("NVFP4", "values      ok", sound.out);
-    remove_dir(dir, (const char *const[]){"model.gguf", "stdout", "stderr", NULL});
+    assert_int_equal(command(dir, convert).exit, 0);
+    remove_dir(dir, (const char *const[]){"model.gguf", "converted.gguf", "stdout", "stderr", NULL});
 }
 
 static void rows_end_with_a_block(void **state)
