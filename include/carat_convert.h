@@ -65,6 +65,7 @@ typedef struct carat_convert_options {
     int expand;             /* 1: what palettes stand for is written as F16, for programs without them */
     int qmax;               /* the largest integer of int8 schemes, 1 to 127; 0: 127 */
     double clip_percentile; /* of |value|, above which int8 schemes clip, at most 100; 0: 100, none */
+    carat_log log; /* gets what the new form cannot keep, with user as progress has it; may be NULL */
 } carat_convert_options;
 CARAT_DEFAULT(carat_convert_options)
 

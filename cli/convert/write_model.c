@@ -53,6 +53,7 @@ int write_model(const carat_model *model, const char *path, carat_convert_option
         return code;
     progress_begin(&v.bar, "writing", "MB");
     v.bar.scale = KIB_IN_MB;
+    how->log = note_line;
     how->progress = progress_update;
     how->user = &v;
     how->dry_run = o->writing->dry_run;

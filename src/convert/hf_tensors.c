@@ -92,6 +92,10 @@ static carat_status hf_list(struct ct_conversion *v)
 {
     const struct carat_model *m = v->m;
 
+    if (m->config.embeds || m->config.backbone)
+        return ct_fail(v->err, CARAT_E_UNSUPPORTED,
+                       "%s: it is a %s, of which carat writes no directory: name a .gguf file",
+                       ct_file_path(m->file), m->config.embeds ? "model of vectors" : "drafter");
     return ct_weights_walk(&m->weights, &m->config, m->file, ct_plan_weight, v);
 }
 

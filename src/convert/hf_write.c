@@ -3,7 +3,7 @@
  * are hf_tensors.c's, texts about the model hf_config.c's; the vocabulary is src/text's. */
 #include "convert/hf.h"
 
-#include <stdlib.h>
+#include <math.h>
 
 #include "convert/fill.h"
 #include "convert/read_back.h"
@@ -180,6 +180,33 @@ static carat_status put_all(struct making *g, const carat_convert_options *o)
     return ct_read_back(g->v, g->path, g->err);
 }
 
+/* What the directory will not be like. */
+static void tell_changes(const struct ct_conversion *v, const carat_convert_options *o)
+{
+    const struct ct_config *c = &v->m->config;
+    const enum ct_type type = ct_hf_embedding(v);
+    const float scale = ct_hf_embed_scale(sqrtf((float)c->hidden), type);
+    char line[512];
+
+    if (!o->log)
+        return;
+    if (v->m->weights.n_unused) {
+        snprintf(line, sizeof line,
+                 "%d tensors are left out, the first of them %s: carat keeps the text alone",
+                 v->m->weights.n_unused, v->m->weights.unused);
+        o->log(o->user, line);
+    }
+    if (scale != c->embed_scale) {
+        snprintf(
+            line, sizeof line,
+            "the embedding is multiplied by %.7g in a directory where it is %s, and by %.7g in the model: "
+            "%+.2g %%",
+            (double)scale, ct_type_info(type)->name, (double)c->embed_scale,
+            100 * ((double)scale / (double)c->embed_scale - 1));
+        o->log(o->user, line);
+    }
+}
+
 carat_status ct_hf_write(struct ct_conversion *v, const carat_convert_options *o, carat_error *err)
 {
     size_t n = strlen(v->path);
@@ -197,6 +224,7 @@ carat_status ct_hf_write(struct ct_conversion *v, const carat_convert_options *o
         return ct_fail(err, CARAT_E_IO, "%s %s: name a new directory, or an empty one", path, why);
     snprintf(part, room, "%s" CT_CONVERT_PART, path);
     g.end = strlen(part);
+    tell_changes(v, o);
     CT_TRY(ct_os_new_dir_begin(&g.dir, ct_arena_str(&v->arena, part, g.end), err));
     carat_status status = put_all(&g, o);
     if (!status)

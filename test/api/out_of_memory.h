@@ -647,7 +647,7 @@ static int use_each(struct act *a)
     return breaches;
 }
 
-static void refuse_all(const struct subject *subjects, size_t n)
+__attribute__((unused)) static void refuse_all(const struct subject *subjects, size_t n)
 {
     int breaches = 0;
     for (size_t i = 0; i < n; i++) {

@@ -114,5 +114,31 @@ refuse 4 convert whole.gguf x
 err_has 'expected a finite number'
 # no room
 (ulimit -f 100 && expect 1 convert my-tiny.gguf x)
+# what follows the type of the embedding is said
+expect 0 convert my-tiny4.gguf scaled --type f32
+err_has 'the embedding is multiplied by 11.31371 in a directory where it is F32, and by 11.3125 in the model: +0.011 %'
+expect 0 convert my-tiny4.gguf unscaled
+out_is ''
+! grep -q multiplied err || die "a scale that stays is told of"
+# stopped, and two at once: one makes it, and nothing else is left
+expect 0 convert "$tiny" big.gguf --type f32
+for _ in 1 2 3; do
+    "$CARAT" convert big.gguf both 2>/dev/null &
+    first=$!
+    "$CARAT" convert big.gguf both 2>/dev/null &
+    second=$!
+    "$CARAT" convert big.gguf stopped 2>/dev/null &
+    third=$!
+    while [ ! -d stopped.carat-part ] && kill -0 $third 2>/dev/null; do :; done
+    kill -INT $third 2>/dev/null || true
+    ok=0
+    wait $first && ok=$((ok + 1))
+    wait $second && ok=$((ok + 1))
+    [ $ok = 1 ] || die "$ok of two made one directory"
+    wait $third || true
+    [ ! -d stopped ] || [ -f stopped/model.safetensors ] || die "half a directory"
+    [ -f both/model.safetensors ] || die "nobody made it"
+    rm -rf both stopped
+done
 [ ! -e x ] || die "there is a directory, though what it should hold failed"
 ! ls -d ./*carat-part* 2>/dev/null || die "a part is left"

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Opens the directories that `carat convert` writes with transformers, and their vocabularies with sentencepiece and
+tokenizers. Needs torch, transformers, sentencepiece and numpy.
+
+usage: check_peers_hf.py CARAT SHARED [MODEL ...]
+
+Each MODEL, tiny and tiny4 by default, is written as GGUF and from that as directories. transformers' logits in float32
+must lie within 1e-4 of the largest of `carat logits --exact`, of the directory in F32 and of one in the model's type,
+which is loaded so that its embedding scale follows that. So must those of the members in SHARED/family, of which the
+expected numbers are known. Vocabularies must give carat's ids. Ends with "N passed, M failed"; the exit code is 1 when
+something failed."""
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+import numpy as np
+import sentencepiece
+import tokenizers
+import torch
+from transformers import AutoModelForCausalLM
+
+PROMPT = "Is the crow black?\n\n<b>Yes</b>,  it   is: \u00e9\u4e2d\U0001f600 \t100%"
+passed = failed = 0
+
+
+def check(what, good, found=""):
+    global passed, failed
+    passed += bool(good)
+    failed += not good
+    if not good:
+        print(f"FAILED: {what} {found}", flush=True)
+
+
+def run(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+
+
+def of_carat(carat, model, ids, out):
+    run(carat, "logits", model, "--ids", ",".join(map(str, ids)), "--all", "--exact", "--no-cache", "-o", out)
+    return np.load(out)
+
+
+def of_transformers(directory, ids, dtype, what):
+    model, info = AutoModelForCausalLM.from_pretrained(directory, dtype=dtype, attn_implementation="eager",
+                                                       output_loading_info=True)
+    left = {k: sorted(v) for k, v in info.items() if v}
+    check(f"{what}: transformers finds what it looks for", not left, left)
+    with torch.no_grad():
+        return model.float()(torch.tensor([ids])).logits[0].numpy()
+
+
+def near(what, found, expected):
+    distance = np.abs(found - expected).max() / np.abs(expected).max()
+    check(what, found.shape == expected.shape and distance <= 1e-4, f"{distance:.2g} of the largest")
+
+
+def vocabulary(carat, directory, what):
+    texts = [PROMPT, *open(os.path.join(os.path.dirname(__file__), "..", "NUMERICS.md"), encoding="utf-8")]
+    if os.path.exists(directory + "/tokenizer.model"):
+        peer = sentencepiece.SentencePieceProcessor(model_file=directory + "/tokenizer.model")
+        encode, name = peer.encode, "sentencepiece"
+    else:
+        peer = tokenizers.Tokenizer.from_file(directory + "/tokenizer.json")
+        encode, name = (lambda text: peer.encode(text, add_special_tokens=False).ids), "tokenizers"
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as lines:
+        lines.writelines(json.dumps({"text": t}) + "\n" for t in texts)
+        lines.flush()
+        special = ["--special"] if name == "tokenizers" else []
+        ours = run(carat, "tokenize", directory, "--jsonl", lines.name, "--no-bos", *special).splitlines()
+    other = [t for t, line in zip(texts, ours) if encode(t) != json.loads(line)["ids"]]
+    check(f"{what}: {name} gives the ids of {len(texts)} texts", not other and len(ours) == len(texts), other[:1])
+
+
+def written(carat, source, directory, kind=None):
+    run(carat, "convert", source, directory, *(["--type", kind] if kind else []))
+    return directory
+
+
+def one_model(carat, model, work):
+    name = os.path.basename(model.rstrip("/"))
+    gguf, out = os.path.join(work, name + ".gguf"), os.path.join(work, "logits.npy")
+    run(carat, "convert", model, gguf)
+    ids = json.loads(run(carat, "tokenize", model, "-p", PROMPT, "--json"))["ids"]
+    for kind in (None, "f32", "f16"):
+        d = written(carat, gguf, os.path.join(work, f"{name}-{kind}"), kind)
+        what = f"{name}, {kind or 'its type'}"
+        dtype = {"f32": torch.float32, "f16": torch.float16}.get(kind, torch.bfloat16)
+        near(f"{what}: logits", of_transformers(d, ids, dtype, what), of_carat(carat, d, ids, out))
+    vocabulary(carat, d, name)
+
+
+def member(carat, family, name, work):
+    gguf = os.path.join(work, name + ".gguf")
+    run(carat, "convert", f"{family}/models/{name}", gguf)
+    stored = written(carat, gguf, os.path.join(work, name))
+    wide = written(carat, gguf, os.path.join(work, name + ".wide"), "f32")
+    for path in sorted(glob.glob(f"{family}/expect/{name}/*.json")):
+        if not os.path.exists(path[:-4] + "npy"):
+            continue
+        ids, expected = json.load(open(path, encoding="utf-8"))["ids"], np.load(path[:-4] + "npy")
+        what = f"{name}, {os.path.basename(path)[:-5]}"
+        config = json.load(open(stored + "/config.json", encoding="utf-8"))
+        dtype = getattr(torch, config["torch_dtype"])
+        near(f"{what}: transformers, as expected", of_transformers(stored, ids, dtype, what), expected)
+        out = os.path.join(work, "logits.npy")
+        near(f"{what}: carat, as expected", of_carat(carat, stored, ids, out), expected)
+        near(f"{what}: in F32", of_transformers(wide, ids, torch.float32, what), of_carat(carat, wide, ids, out))
+
+
+def main():
+    carat, shared, *models = sys.argv[1:]
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+    with tempfile.TemporaryDirectory() as work:
+        for model in models or [root + "/models/tiny", root + "/test/fixtures/tiny4"]:
+            one_model(carat, model, work)
+        for name in ("g4-dense", "g4-e", "g4-e-f32", "g4-moe", "g4-unified", "g3n"):
+            member(carat, shared + "/family", name, work)
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+sys.exit(main())
