@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* books_avx2.c: looking up with vectors of 256 bits, 8 rows at once: a lane is a row. Entries are loads that
- * are blended into vectors, for gathers are ten times as slow on processors that guard them. The tables are
- * those of books.c, and so are the bytes written. */
+ * are blended into vectors, for gathers take several times as long on some processors. The tables are those
+ * of books.c, and so are the bytes written. */
 #include "kernel/books.h"
 #include "kernel/x86/avx2/simd_avx2.h"
 
