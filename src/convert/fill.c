@@ -128,16 +128,17 @@ static const float *take_row(void *taking, int row)
     const struct ct_converted *c = &t->v->plan->c[t->at];
     struct scratch *s = &t->v->scratch[t->thread];
     const int run = c->rows < SHARED_RUN ? c->w.rows : SHARED_RUN, before = row - run;
+    const uint8_t *from = stored_row(t->v, &c->w, row, t->thread);
 
     if (before >= t->r0 && (row - t->r0) % run == 0)
         give_back(t->v, c, before, row, t->to + (size_t)(before - t->r0) * c->row_bytes);
-    ct_dequantize(c->w.type, s->x, stored_row(t->v, &c->w, row, t->thread), (size_t)c->w.cols);
+    ct_dequantize(c->w.type, s->x, from, (size_t)c->w.cols);
     for (int i = 0; i < c->w.cols; i++) {
         s->x[i] *= c->w.scale;
         if (c->scheme.kind == CT_PALETTE && fabsf(s->x[i]) >= 65520) /* infinite in f16 */
             s->x[i] = INFINITY;
     }
-    return check_row(t->v, t->at, row, t->thread) ? s->x : NULL;
+    return check_row(t->v, t->at, row, from, t->thread) ? s->x : NULL;
 }
 
 /* Rows r0 to r1 - 1, of which none shares anything with others. */
