@@ -81,6 +81,23 @@ CARAT_DEFAULT(carat_convert_options)
 CARAT_API carat_status carat_convert(const carat_model *model, const char *path,
                                      const carat_convert_options *options, carat_error *err);
 
+/* How much the columns of matrices matter, as an engine meets them: sums of squares of what each is
+ * multiplied by. */
+typedef struct carat_importance carat_importance;
+/* From now on every pass of the engine is measured, and goes through all layers with all rows; logits stay
+ * what they are. One measuring at a time; any thread. CARAT_E_ARGUMENT, CARAT_E_UNSUPPORTED (Gemma 3n, a
+ * model with experts, an embedder), CARAT_E_MEMORY. */
+CARAT_API carat_status carat_importance_begin(carat_importance **importance, carat_engine *engine,
+                                              carat_error *err);
+/* Writes what was measured so far in llama.cpp's form, for carat_convert_options.importance. The file appears
+ * under its name when it is complete. dataset: what it was measured on, for those who read the file, or NULL;
+ * chunk: tokens of a part of it. Not while the engine computes. CARAT_E_ARGUMENT (also when nothing was
+ * evaluated), CARAT_E_IO, CARAT_E_MEMORY, CARAT_E_BUSY, CARAT_E_FORMAT, CARAT_E_UNSUPPORTED. */
+CARAT_API carat_status carat_importance_write(const carat_importance *importance, const char *path,
+                                              const char *dataset, int chunk, carat_error *err);
+/* Before the engine is closed; NULL is allowed. */
+CARAT_API void carat_importance_end(carat_importance *importance);
+
 #ifdef __cplusplus
 }
 #endif

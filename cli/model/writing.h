@@ -7,7 +7,7 @@
 #include "options/options.h"
 
 struct writing_options {
-    const char *type, *recipe, *importance, *report, *to;
+    const char *type, *recipe, *importance, *report, *to, *out;
     const char *output_type, *embedding_type;
     struct texts tensor_types;
     bool pure, again, dry_run, leave_output;

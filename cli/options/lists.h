@@ -23,6 +23,7 @@
     DO(pack)                                                                                                 \
     DO(convert)                                                                                              \
     DO(quantize)                                                                                             \
+    DO(imatrix)                                                                                              \
     DO(cache)                                                                                                \
     DO(doctor)                                                                                               \
     DO(completion)                                                                                           \

@@ -10,7 +10,7 @@
 static const struct option rows[] = {
     {ABOUT_INPUT + 10, {"-p", "--prompt"}, TEXT, AT(prompt), GENERATES " logits tokenize compare", "TEXT", NULL,
      "the prompt, the first message, or the text", 0, 0},
-    {ABOUT_INPUT + 20, {"-f", "--file"}, READS, AT(file), "run logits tokenize compare perplexity", "FILE", NULL,
+    {ABOUT_INPUT + 20, {"-f", "--file"}, READS, AT(file), "run logits tokenize compare perplexity imatrix", "FILE", NULL,
      "read the prompt from FILE", 0, 0},
     {ABOUT_INPUT + 30, {"-sys", "--system-prompt"}, TEXT, AT(system), GENERATES " / logits compare", "TEXT", NULL,
      "a system message before the prompt", 0, 0},
@@ -22,7 +22,7 @@ static const struct option rows[] = {
      "do not use the chat template", 0, 0},
     {ABOUT_INPUT + 70, {"--messages"}, READS, AT(messages), "run logits render compare", "FILE", NULL,
      "the conversation, a JSON array in OpenAI's form", 0, 0},
-    {ABOUT_INPUT + 80, {"--messages"}, READS, AT(messages), "perplexity", "FILE", NULL,
+    {ABOUT_INPUT + 80, {"--messages"}, READS, AT(messages), "perplexity imatrix", "FILE", NULL,
      "score the model's turns of conversations: each line is a JSON array of messages, or an object with "
      "messages and optionally tools", 0, 0},
     {ABOUT_INPUT + 90, {"--tools"}, READS, AT(tools), GENERATES " render / logits compare", "FILE", NULL,
@@ -44,7 +44,7 @@ static const struct option rows[] = {
      "recognise control tokens in the text", 0, 0},
     {ABOUT_INPUT + 180, {"--special"}, FLAG, AT(special), "detokenize", NULL, NULL,
      "print control tokens", 0, 0},
-    {ABOUT_INPUT + 190, {"--lossy"}, FLAG, AT(lossy), "tokenize / " GENERATES " logits compare perplexity", NULL, NULL,
+    {ABOUT_INPUT + 190, {"--lossy"}, FLAG, AT(lossy), "tokenize / " GENERATES " logits compare perplexity imatrix", NULL, NULL,
      "replace invalid UTF-8 by U+FFFD instead of refusing it", 0, 0},
 };
 /* clang-format on */
