@@ -262,28 +262,34 @@ static void super_of_32(struct super *s, struct stored_scales *to, const float *
     super_recode_stored(s, to, plain->most);
 }
 
-static void encode_q4_k(struct super *s, void *to, const float *x, const float *importance)
+/* Of Q5_K what it has in common with Q4_K: all but the fifth bits of codes, which stay in s. */
+static void encode_low_bits(struct super *s, struct ct_block_q4_k *b, const float *x, const float *importance,
+                            const struct encode_search *search)
 {
-    struct ct_block_q4_k *b = to;
     struct stored_scales scales;
 
-    super_of_32(s, &scales, x, importance, &found_4);
+    super_of_32(s, &scales, x, importance, search);
     b->d = scales.d;
     b->dmin = scales.dmin;
     pack_6bit(b->scale, scales.scale, scales.min);
     pack_nibbles(b->q, s->code);
 }
 
+static void encode_q4_k(struct super *s, void *to, const float *x, const float *importance)
+{
+    encode_low_bits(s, to, x, importance, &found_4);
+}
+
 static void encode_q5_k(struct super *s, void *to, const float *x, const float *importance)
 {
     struct ct_block_q5_k *b = to;
-    struct stored_scales scales;
+    struct ct_block_q4_k low;
 
-    super_of_32(s, &scales, x, importance, &found_5);
-    b->d = scales.d;
-    b->dmin = scales.dmin;
-    pack_6bit(b->scale, scales.scale, scales.min);
-    pack_nibbles(b->q, s->code);
+    encode_low_bits(s, &low, x, importance, &found_5);
+    b->d = low.d;
+    b->dmin = low.dmin;
+    memcpy(b->scale, low.scale, sizeof b->scale);
+    memcpy(b->q, low.q, sizeof b->q);
     memset(b->high, 0, sizeof b->high);
     for (int i = 0; i < SUPER; i++)
         b->high[i % 32] |= (uint8_t)(s->code[i] >> 4 << i / 32);
