@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pack_model.c: a model written as a packed file (file/packed.h): where everything lies in it, and weights
  * packed by threads straight into the mapped file. The cache of such files is packed_cache.c's. */
+#include "checkpoint/new_model.h"
 #include "checkpoint/pack_file.h"
-
-#include <stdlib.h>
-
 #include "layout/pack_weight.h"
-#include "os/files.h"
 
 /* ---- where everything lies ---- */
 
@@ -256,46 +253,31 @@ carat_status ct_pack_begin(struct ct_pack **out, const struct carat_model *m, en
 
 /* ---- a file of its own ---- */
 
-bool ct_model_reads(const struct carat_model *m, const char *path)
-{
-    return ct_file_reads(m->file, path) || (m->tokenizer_file && ct_file_reads(m->tokenizer_file, path));
-}
+struct packing_alone {
+    struct ct_pack *pack;
+    struct ct_listening l;
+};
 
-/* The ending of a packed file while it is written. */
-#define PART ".carat-part"
+static carat_status write_alone(void *packing, struct ct_os_new *file, carat_error *err)
+{
+    const struct packing_alone *p = packing;
+
+    return ct_pack_write(p->pack, file, &p->l, err);
+}
 
 carat_status ct_model_pack(const carat_model *model, const char *path, carat_progress progress, void *user,
                            carat_error *err)
 {
-    const struct ct_listening l = {progress, user};
-    struct ct_os_new file = {.fd = -1};
-    struct ct_os_id id;
-    struct ct_pack *pack = NULL;
+    struct packing_alone p = {.l = {progress, user}};
 
     if (!model || !model->has_weights || !path)
         return ct_fail(err, CARAT_E_ARGUMENT, "%s",
                        !model  ? "model is NULL"
                        : !path ? "path is NULL"
                                : "the model has no weights");
-    char *part = malloc(strlen(path) + sizeof PART);
-    if (!part)
-        return ct_no_memory(err, path);
-    strcat(strcpy(part, path), PART);
-    carat_status status =
-        ct_os_replaceable(path)
-            ? ct_pack_begin(&pack, model, CT_PACK_ALONE, err)
-            : ct_fail(err, CARAT_E_IO, "%s is not a regular file, so it cannot be replaced", path);
-    if (!status && ct_model_reads(model, path)) /* it would be overwritten */
-        status = ct_fail(err, CARAT_E_ARGUMENT, "%s is what the model is read from: name another file", path);
+    carat_status status = ct_pack_begin(&p.pack, model, CT_PACK_ALONE, err);
     if (!status)
-        status = ct_os_new_begin(&file, part, 0666, err);
-    if (!status)
-        status = ct_pack_write(pack, &file, &l, err);
-    if (!status)
-        status = ct_os_new_finish(&file, path, &id, err);
-    if (status)
-        ct_os_new_abandon(&file);
-    ct_pack_end(pack);
-    free(part);
+        status = ct_new_model(model, path, write_alone, &p, err);
+    ct_pack_end(p.pack);
     return status;
 }

@@ -3,49 +3,25 @@
  * file, under its name only when readers take from it what the model is. */
 #include "convert/convert.h"
 
-#include <stdlib.h>
-
+#include "checkpoint/new_model.h"
 #include "convert/fill.h"
 #include "convert/hf.h"
 #include "convert/read_back.h"
-#include "os/files.h"
-#include "os/new_file.h"
 
-static carat_status write_file(struct ct_conversion *v, struct ct_os_new *file,
-                               const carat_convert_options *o, carat_error *err)
+struct writing {
+    struct ct_conversion *v;
+    const carat_convert_options *o;
+};
+
+static carat_status write_gguf(void *writing, struct ct_os_new *file, carat_error *err)
 {
-    CT_TRY(ct_os_new_size(file, (size_t)v->size, err));
-    memcpy(file->base, v->head.data, v->head.n);
-    carat_status status = ct_fill(v, &file->base, o, err);
+    const struct writing *w = writing;
+
+    CT_TRY(ct_os_new_size(file, (size_t)w->v->size, err));
+    memcpy(file->base, w->v->head.data, w->v->head.n);
+    CT_TRY(ct_fill(w->v, &file->base, w->o, err));
     ct_os_new_written(file);
-    return status;
-}
-
-static carat_status write_gguf(struct ct_conversion *v, const carat_convert_options *o, carat_error *err)
-{
-    struct ct_os_new file = {.fd = -1};
-    struct ct_os_id id;
-    const size_t length = strlen(v->path);
-    char *part = ct_arena_push(&v->arena, length + sizeof CT_CONVERT_PART, 1);
-
-    if (!part)
-        return ct_no_memory(err, v->path);
-    strcat(strcpy(part, v->path), CT_CONVERT_PART);
-    if (!ct_os_replaceable(v->path))
-        return ct_fail(err, CARAT_E_IO, "%s is not a regular file, so it cannot be replaced", v->path);
-    if (ct_model_reads(v->m, v->path))
-        return ct_fail(err, CARAT_E_ARGUMENT, "%s is what the model is read from: name another file",
-                       v->path);
-    carat_status status = ct_os_new_begin(&file, part, 0666, err);
-    if (!status)
-        status = write_file(v, &file, o, err);
-    if (!status)
-        status = ct_read_back(v, part, err);
-    if (!status)
-        status = ct_os_new_finish(&file, v->path, &id, err);
-    if (status)
-        ct_os_new_abandon(&file);
-    return status;
+    return ct_read_back(w->v, file->path, err);
 }
 
 #define USUAL_SHARD 5000000000u
@@ -87,7 +63,8 @@ static carat_status convert(struct ct_conversion *v, const carat_convert_options
         ct_plan_tell(v, i, NULL, o);
     if (o->dry_run)
         return CARAT_OK;
-    return v->container == &ct_new_hf ? ct_hf_write(v, o, err) : write_gguf(v, o, err);
+    return v->container == &ct_new_hf ? ct_hf_write(v, o, err)
+                                      : ct_new_model(v->m, v->path, write_gguf, &(struct writing){v, o}, err);
 }
 
 carat_status ct_convert(const struct carat_model *m, const char *path, const carat_convert_options *o,
