@@ -169,22 +169,22 @@ typedef struct carat_model_options {
     int needs_tokenizer;     /* 1: a model without a tokenizer is CARAT_E_NOT_FOUND */
     const char *drafter;     /* path of what drafts for it; "self": its own GGUF file has it; NULL: nothing */
     struct carat_model *opened; /* in its place, a model that is open; with success the new one owns it */
+    int drafter_alone;          /* 1: path may be of a drafter, to convert it (carat_convert.h) */
 } carat_model_options;
 CARAT_DEFAULT(carat_model_options)
 
 /* Opens a checkpoint: an HF directory, a GGUF file, a gemma.cpp file or a packed file. The content decides,
  * not the name. The folder of a model in a hub cache opens the snapshot of refs/main; a directory without
- * safetensors opens its only GGUF file. Weights are mapped, not read.
- * Cache: the first opening of a model writes a packed copy, later ones map it. The table of layer inputs
- * stays in the origin. A copy is used while the origin's files have the same identity, size, times and
- * headers. One that was touched is read and checked first. The copies used longest ago are removed when the
- * cache exceeds cache_bytes or less than a fifth of the disk is free. The directory belongs to the caller's
- * user alone. When the cache cannot be used, the model opens without it and the log gets one line. No copy is
- * made without weights or with another tokenizer. What the head of an engine makes is added to the copy by
- * carat_engine_create, whose progress counts the KiB of that copy behind those of the weights.
+ * safetensors opens its only GGUF file. Weights are mapped, not read. Cache: the first opening of a model
+ * writes a packed copy, later ones map it. The table of layer inputs stays in the origin. A copy is used
+ * while the origin's files have the same identity, size, times and headers. One that was touched is read and
+ * checked first. Those used longest ago are removed when the cache exceeds cache_bytes or less than a fifth
+ * of the disk is free. The directory belongs to the caller's user alone. When the cache cannot be used, the
+ * model opens without it and the log gets one line. No copy is made without weights or with another
+ * tokenizer. carat_engine_create adds what a head makes to the copy; its progress counts those KiB last.
  * Progress: before the first step and after each of container, tokenizer, configuration, weights, sampling;
  * in KiB while a copy is written or checked; 0 of 1 while another process writes it. A mapped file that is
- * cut short later raises SIGBUS in the thread that computes. The library handles no signals. Any thread.
+ * cut short later raises SIGBUS where it is read; the library handles no signals. Any thread.
  * CARAT_E_ARGUMENT, CARAT_E_NOT_FOUND, CARAT_E_IO, CARAT_E_FORMAT, CARAT_E_UNSUPPORTED, CARAT_E_MEMORY,
  * CARAT_E_CANCELLED. */
 CARAT_API carat_status carat_model_open(carat_model **model, const char *path,

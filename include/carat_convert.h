@@ -65,7 +65,9 @@ typedef struct carat_convert_options {
     int expand;             /* 1: what palettes stand for is written as F16, for programs without them */
     int qmax;               /* the largest integer of int8 schemes, 1 to 127; 0: 127 */
     double clip_percentile; /* of |value|, above which int8 schemes clip, at most 100; 0: 100, none */
-    carat_log log; /* gets what the new form cannot keep, with user as progress has it; may be NULL */
+    carat_log log;   /* gets what the new form cannot keep, with user as progress has it; may be NULL */
+    int clamp;       /* 1: what F16 cannot hold becomes 65504 or -65504, instead of CARAT_E_NUMERIC */
+    size_t *clamped; /* NULL, or gets how many values were saturated so */
 } carat_convert_options;
 CARAT_DEFAULT(carat_convert_options)
 
@@ -74,10 +76,12 @@ CARAT_DEFAULT(carat_convert_options)
  * the model is only read.
  * CARAT_E_ARGUMENT (also when the model was read from path, and for a type that carat does not write),
  * CARAT_E_UNSUPPORTED (a fact of the model that the container cannot say, or a packed model, whose origin
- * alone has what a directory needs), CARAT_E_NUMERIC (a weight is not finite; the message names it),
- * CARAT_E_IO, CARAT_E_NOT_FOUND (what is new was removed while it was
- * written), CARAT_E_FORMAT (a side file is damaged), CARAT_E_MEMORY, CARAT_E_BUSY (another process writes the
- * file), CARAT_E_CANCELLED. */
+ * alone has what a directory needs), CARAT_E_NUMERIC (a weight is not finite, or F16 cannot hold it; the
+ * message names it), CARAT_E_IO, CARAT_E_NOT_FOUND (what is new was removed while it was written),
+ * CARAT_E_FORMAT (a side file is damaged), CARAT_E_MEMORY, CARAT_E_BUSY (another process writes the file),
+ * CARAT_E_CANCELLED.
+ * Of a GGUF file all keys and tensors stay, in their order, but for types that change and what says that it
+ * is one of several parts. A packed file has no scores of pieces: those written are ranks. */
 CARAT_API carat_status carat_convert(const carat_model *model, const char *path,
                                      const carat_convert_options *options, carat_error *err);
 

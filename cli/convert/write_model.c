@@ -6,6 +6,7 @@
 
 #include "carat_tools.h"
 #include "io/save.h"
+#include "model/model.h"
 #include "model/new_tensors.h"
 #include "term/exit.h"
 #include "term/message.h"
@@ -46,21 +47,28 @@ int write_model(const carat_model *model, const char *path, carat_convert_option
     const char *report_path = o->writing->report;
     struct writing v = {.written = {0}};
     struct save file = {0};
+    carat_load_times times = {.size = sizeof times};
+    size_t clamped = 0;
     carat_error err;
     int code = report_path ? check_report(model, report_path, &file) : DONE;
 
     if (code != DONE)
         return code;
+    if (carat_model_get_load_times(model, &times, NULL) == CARAT_OK && times.packed && !o->open->tokenizer)
+        note("a packed file has no scores of pieces: those written are ranks, which give the same ids");
     progress_begin(&v.bar, "writing", "MB");
     v.bar.scale = KIB_IN_MB;
     how->log = note_line;
     how->progress = progress_update;
     how->user = &v;
+    how->clamped = &clamped;
     how->dry_run = o->writing->dry_run;
     how->tensor = report_path || how->dry_run ? add : NULL;
     if (carat_convert(model, path, how, &err) != CARAT_OK)
         code = fail_status(&err);
     progress_end(&v.bar);
+    if (clamped)
+        note("%zu %s saturated to what F16 holds", clamped, clamped == 1 ? "value was" : "values were");
     if (code == DONE && report_path)
         code = report(&v.written, &file);
     if (code == DONE && how->dry_run && o->json)

@@ -121,6 +121,7 @@ static int open_with(carat_model **model, const struct options *o, enum purpose 
     options.tokenizer_only = purpose == TOKENIZE;
     options.tokenizer = o->open->tokenizer;
     options.drafter = purpose == TOKENIZE || purpose == WRITE ? NULL : o->open->drafter;
+    options.drafter_alone = purpose == WRITE;
     options.needs_tokenizer =
         o->verb->tokenizer == TOKENIZER || (o->verb->tokenizer == TOKENIZER_UNLESS_IDS && !has_ids(o));
     if (!o->open->no_cache && purpose != WRITE) {

@@ -11,6 +11,7 @@ void writing_options(carat_convert_options *how, const struct options *o)
     how->recipe = w->recipe;
     how->importance = w->importance;
     how->pure = w->pure;
+    how->clamp = w->clamp;
     how->allow_requantize = w->again;
     how->container = w->to;
     how->shard_bytes = w->shard;

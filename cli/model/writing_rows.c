@@ -52,6 +52,8 @@ static const struct option rows[] = {
      "the largest integer of int8 types (default {default})", 1, 127},
     {ABOUT_OUTPUT + 53, {"--clip-percentile"}, REAL, AT(clip), "convert", "P", "100",
      "int8 types clip above the value that P % of all do not exceed (default {default}: none is clipped)", 1e-6, 100},
+    {ABOUT_OUTPUT + 54, {"--clamp"}, FLAG, AT(clamp), "convert quantize", NULL, NULL,
+     "saturate what F16 cannot hold, instead of refusing it, and say how many values those are", 0, 0},
 };
 /* clang-format on */
 

@@ -54,7 +54,7 @@ static carat_status load_config(carat_model *m, const carat_model_options *o, ca
         return CARAT_OK;
     if (m->beside)
         return ct_drafter_config_beside(&m->config, &m->beside->config, m->file, err);
-    if (!m->drafts)
+    if (!m->drafts && !o->drafter_alone)
         CT_TRY(ct_drafter_refuse(m->file, err));
     CT_TRY(ct_config_read(&m->config, m->file, err));
     if (o->log && m->config.made_global)

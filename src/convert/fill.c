@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdatomic.h>
 
+#include "checkpoint/damage.h"
 #include "convert/figures.h"
 #include "convert/shared.h"
 #include "layout/panel.h"
@@ -19,12 +20,14 @@
 enum { SHARED_RUN = 2048 }; /* rows of a larger chunk after which pages are given back */
 enum { TURNS = 8 };         /* chunks of a thread between two questions whether to go on */
 
-/* The first weight that is not finite or whose block no encoder makes, in the order of the file. */
+#define MOST_F16 65504.0f
+
+/* The first weight that cannot be written, in the order of the file: a value, or a byte of a block. */
 struct fault {
     int at, row, col; /* at: -1: there is none */
     float value;
-    const char *expected; /* of a byte; NULL: the value is not finite */
-    uint8_t byte;
+    const char *expected;
+    int byte; /* -1: it is the value */
 };
 
 struct filling {
@@ -40,6 +43,7 @@ struct filling {
         struct ct_palette_maker palette;
         uint16_t *half; /* of a row, what entries stand for */
         bool no_memory;
+        size_t clamped;              /* values */
     } * scratch;                     /* [threads] */
     int first;                       /* chunk of the job under way */
     struct ct_figures *part, *whole; /* of its chunks, of the tensors; NULL: nobody asks */
@@ -54,10 +58,8 @@ static const uint8_t *stored_row(const struct filling *v, const struct ct_weight
     return v->scratch[thread].stored;
 }
 
-static bool keep_fault(struct filling *v, int thread, struct fault f)
+static bool keep_fault(struct fault *first, struct fault f)
 {
-    struct fault *first = &v->scratch[thread].fault;
-
     if (first->at < 0 || f.at < first->at || (f.at == first->at && f.row < first->row))
         *first = f;
     return false;
@@ -68,6 +70,7 @@ static bool check_row(struct filling *v, int at, int row, const uint8_t *from, i
 {
     const struct ct_type_info *type = ct_type_info(v->plan->c[at].w.type);
     const float *x = v->scratch[thread].x;
+    struct fault *first = &v->scratch[thread].fault;
     const int n = v->plan->c[at].w.cols;
     float sum = 0;
 
@@ -75,22 +78,66 @@ static bool check_row(struct filling *v, int at, int row, const uint8_t *from, i
         sum += x[i] - x[i]; /* 0 for what is finite, else NaN */
     for (int i = 0; i < n && sum != 0; i++)
         if (!isfinite(x[i]))
-            return keep_fault(v, thread, (struct fault){at, row, i, x[i], NULL, 0});
+            return keep_fault(first, (struct fault){at, row, i, x[i], "a finite number", -1});
     for (int i = 0, byte; type->block > 1 && i < n; i += type->block, from += type->bytes) {
         const char *expected = ct_odd_byte(v->plan->c[at].w.type, from, &byte);
         if (expected)
-            return keep_fault(v, thread, (struct fault){at, row, i, 0, expected, from[byte]});
+            return keep_fault(first, (struct fault){at, row, i, 0, expected, from[byte]});
     }
     return true;
+}
+
+/* The first value of a row that F16 does not hold. */
+static void refuse_range(struct filling *v, int at, int row, int thread)
+{
+    struct scratch *s = &v->scratch[thread];
+    int i = 0;
+
+    while (fabsf(s->x[i]) <= MOST_F16)
+        i++;
+    keep_fault(&s->fault,
+               (struct fault){at, row, i, s->x[i], "at most 65504, which F16 holds, or --clamp", -1});
+}
+
+static void clamp_row(struct scratch *s, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (fabsf(s->x[i]) > MOST_F16) {
+            s->x[i] = copysignf(MOST_F16, s->x[i]);
+            s->clamped++;
+        }
+}
+
+/* A row whose largest value F16 does not hold. Scales of blocks may hold it all the same. */
+static void convert_large(struct filling *v, int at, int row, enum ct_type type, uint8_t *to, int thread)
+{
+    struct scratch *s = &v->scratch[thread];
+    const int n = v->plan->c[at].w.cols;
+    float sum = 0;
+
+    if (v->o->clamp)
+        clamp_row(s, n);
+    ct_encode_row(type, to, s->x, (size_t)n, v->plan->c[at].importance, v->avx2);
+    ct_dequantize(type, s->decoded, to, (size_t)n);
+    for (int i = 0; i < n; i++)
+        sum += s->decoded[i] - s->decoded[i];
+    if (sum != 0)
+        refuse_range(v, at, row, thread);
 }
 
 static void convert_row(struct filling *v, int at, int row, uint8_t *to, int thread, struct ct_figures *f)
 {
     const struct ct_converted *c = &v->plan->c[at];
     const enum ct_type type = v->plan->tensor[c->tensor].type;
-    const uint8_t *from = stored_row(v, &c->w, row, thread);
+    const uint8_t *from = stored_row(v, &c->w, c->row ? c->row[row] : row, thread);
     float *x = v->scratch[thread].x;
 
+    if (c->w.type == CT_TYPE_COUNT) {
+        memcpy(to, from, c->row_bytes);
+        if (f)
+            f->rows++;
+        return;
+    }
     ct_dequantize(c->w.type, x, from, (size_t)c->w.cols);
     if (!check_row(v, at, row, from, thread))
         return;
@@ -100,6 +147,9 @@ static void convert_row(struct filling *v, int at, int row, uint8_t *to, int thr
         x[i] -= c->less;
     if (c->w.type == type && c->less == 0)
         memcpy(to, from, c->row_bytes);
+    else if (type != CT_F32 && type != CT_BF16 && type != CT_MXFP4 &&
+             ct_largest(x, (size_t)c->w.cols) > MOST_F16)
+        convert_large(v, at, row, type, to, thread);
     else
         ct_encode_row(type, to, x, (size_t)c->w.cols, c->importance, v->avx2);
     if (f)
@@ -226,31 +276,50 @@ static int ask_progress(void *conversion)
     return v->o->progress(v->o->user, CT_MIN(done, (size_t)v->plan->size) >> 10, (size_t)v->plan->size >> 10);
 }
 
+/* Where the value lies, as the end of a phrase; small matrices are bound as vectors. */
+static void say_place(const struct filling *v, const struct fault *f, char text[64])
+{
+    const struct ct_converted *c = &v->plan->c[f->at];
+    const bool small = c->w.type == CT_F32 && c->w.layout == CT_LAYOUT_ROWS;
+    const struct ct_weight flat = {.rows = 1, .data = c->w.data};
+    const int row = c->row ? c->row[f->row] : f->row;
+    const struct ct_content_slot slot = {
+        .tensor = c->source, .w = small ? &flat : &c->w, .row_bytes = c->w.row_bytes};
+    struct ct_value_place p = ct_value_place(v->plan->m->file, &slot, row, f->col);
+
+    if (p.tensor && small &&
+        (c->w.data < (const void *)p.tensor->data ||
+         c->w.data >= (const void *)(p.tensor->data + p.tensor->size)))
+        p = ct_value_place(v->plan->m->file, &slot, 0, row * c->w.cols + f->col);
+    text[0] = 0;
+    if (p.tensor)
+        snprintf(text, 64, ", the %s at byte %llu", p.unit, (unsigned long long)p.offset);
+}
+
 static carat_status say_fault(const struct filling *v, int threads, carat_error *err)
 {
     struct fault first = {.at = -1};
+    char place[64];
 
-    for (int i = 0; i < threads; i++) {
-        const struct fault *f = &v->scratch[i].fault;
-        if (f->at >= 0 && (first.at < 0 || f->at < first.at || (f->at == first.at && f->row < first.row)))
-            first = *f;
-    }
+    for (int i = 0; i < threads; i++)
+        if (v->scratch[i].fault.at >= 0)
+            keep_fault(&first, v->scratch[i].fault);
     for (int i = 0; i < threads; i++)
         if (v->scratch[i].no_memory)
             return ct_no_memory(err, "a palette");
     if (first.at < 0)
         return CARAT_OK;
-    if (first.expected)
+    if (first.byte >= 0)
         return ct_fail(err, CARAT_E_NUMERIC,
                        "%s: tensor %s has a block with a byte of 0x%02x in row %d, column %d; expected %s: "
                        "nothing is converted",
-                       ct_file_path(v->plan->m->file), v->plan->c[first.at].source, first.byte, first.row,
-                       first.col, first.expected);
-    return ct_fail(
-        err, CARAT_E_NUMERIC,
-        "%s: tensor %s has %g in row %d, column %d; expected a finite number: nothing is converted",
-        ct_file_path(v->plan->m->file), v->plan->c[first.at].source, (double)first.value, first.row,
-        first.col);
+                       ct_file_path(v->plan->m->file), v->plan->c[first.at].source, (unsigned)first.byte,
+                       first.row, first.col, first.expected);
+    say_place(v, &first, place);
+    return ct_fail(err, CARAT_E_NUMERIC,
+                   "%s: tensor %s has %g in row %d, column %d%s; expected %s: nothing is converted",
+                   ct_file_path(v->plan->m->file), v->plan->c[first.at].source, (double)first.value,
+                   first.row, first.col, place, first.expected);
 }
 
 /* Adds what the chunks of a job measured, and tells of the tensors that are whole now. */
@@ -292,9 +361,11 @@ static carat_status scratch_rows(struct filling *v, int threads, carat_error *er
     size_t most = 1, stored = 1;
 
     for (int i = 0; i < v->plan->n; i++) {
-        size_t bytes;
-        ct_type_row_bytes(v->plan->c[i].w.type, (size_t)v->plan->c[i].w.cols, &bytes);
-        most = CT_MAX(most, (size_t)v->plan->c[i].w.cols);
+        const struct ct_weight *w = &v->plan->c[i].w;
+        size_t bytes = 0;
+        if (w->type != CT_TYPE_COUNT)
+            ct_type_row_bytes(w->type, (size_t)w->cols, &bytes);
+        most = CT_MAX(most, (size_t)w->cols);
         stored = CT_MAX(stored, bytes);
     }
     v->scratch = ct_arena_push(&v->plan->arena, (size_t)threads, sizeof *v->scratch);
@@ -340,7 +411,12 @@ carat_status ct_fill(struct ct_conversion *plan, uint8_t *const *base, const car
     carat_status status = begin_palettes(&v, threads, err);
     if (!status)
         status = run_chunks(&v, threads, err);
-    for (int i = 0; i < threads; i++)
+    size_t clamped = 0;
+    for (int i = 0; i < threads; i++) {
         ct_palette_end(&v.scratch[i].palette);
+        clamped += v.scratch[i].clamped;
+    }
+    if (o->clamped && !status)
+        *o->clamped = clamped;
     return status;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gguf_tensors.c: the tensors of a new GGUF file: what they are called, how they are shaped, and those that
  * are no weights of a model. What the file says beside them: keys.c. */
+#include "convert/gguf_copy.h"
 #include "convert/keys.h"
 #include "convert/plan.h"
 #include "quant/palette.h"
+
+#include <math.h>
 
 static int gguf_name(char name[CT_NEW_NAME], const struct ct_conversion *v, const char *slot)
 {
@@ -14,20 +17,74 @@ static int gguf_name(char name[CT_NEW_NAME], const struct ct_conversion *v, cons
     return place.at + 1;
 }
 
-/* A router's scale is multiplied by a root where the model is opened; containers have it without. */
-static bool as_stored(struct ct_weight *w, const struct ct_conversion *v, const char *slot,
-                      const char *source)
+/* A value that times the factor gives v: a short one, as checkpoints have, or a neighbour of the quotient.
+ * NaN: there is none. */
+static float before_factor(float v, float factor)
+{
+    enum { NEAR = 4 };
+    const float quotient = v / factor, brief = ct_bf16_to_f32(ct_f32_to_bf16(quotient));
+    float x = quotient;
+
+    if (brief * factor == v)
+        return brief;
+    for (int i = 0; i < NEAR; i++)
+        x = nextafterf(x, -INFINITY);
+    for (int i = 0; i <= 2 * NEAR; i++, x = nextafterf(x, INFINITY))
+        if (x * factor == v)
+            return x;
+    return NAN;
+}
+
+/* A router's scale is multiplied by a root where the model is opened; containers have it without. *w becomes
+ * that: as the source has it, else as it must have been. E_UNSUPPORTED, E_MEMORY. */
+static carat_status without_root(struct ct_weight *w, struct ct_conversion *v, const char *source)
 {
     const struct ct_tensor *t = ct_file_find(v->m->file, source);
+    const float *from = w->data, root = (float)(1 / sqrt((double)v->m->config.hidden));
 
-    if (!strstr(slot, "ffn_gate_inp_scale"))
-        return true;
-    if (!t || !t->data || t->n_dim != 1 || t->dim[0] != w->cols || ct_type_info(t->type)->block != 1)
-        return false;
-    w->type = t->type;
-    w->data = t->data;
-    w->row_bytes = t->size;
-    return true;
+    if (t && t->data && t->n_dim == 1 && t->dim[0] == w->cols && ct_type_info(t->type)->block == 1) {
+        w->type = t->type;
+        w->data = t->data;
+        w->row_bytes = t->size;
+        return CARAT_OK;
+    }
+    float *x = ct_arena_push(&v->arena, (size_t)w->cols, sizeof *x);
+    if (!x)
+        return ct_no_memory(v->err, "the list of weights");
+    for (int i = 0; i < w->cols; i++) {
+        x[i] = before_factor(from[i], root);
+        if (x[i] != x[i])
+            return ct_fail(
+                v->err, CARAT_E_UNSUPPORTED,
+                "%s: value %d of %s is not kept here as it was: convert the file that this one was "
+                "made from",
+                ct_file_path(v->m->file), i, source);
+    }
+    w->data = x;
+    return CARAT_OK;
+}
+
+/* Groups of int4 with a scale that f16 does not hold are bound as floats: Q4_0 would lose something. */
+static carat_status check_int4(const struct ct_converted *c, enum ct_type type, const struct ct_conversion *v,
+                               carat_error *err)
+{
+    char name[CT_NEW_NAME];
+
+    if (type != CT_Q4_0 || c->w.type != CT_F32 || ct_file_is_packed(v->m->file))
+        return CARAT_OK;
+    snprintf(name, sizeof name, "%s_scale", c->source);
+    const struct ct_tensor *scale = ct_file_find(v->m->file, name);
+    if (!scale)
+        return CARAT_OK;
+    for (size_t i = 0; i + 1 < scale->size; i += 2) {
+        const float d = ct_bf16_to_f32(ct_le16(scale->data + i));
+        if (ct_f16_to_f32(ct_f32_to_f16(d)) != d)
+            return ct_fail(err, CARAT_E_UNSUPPORTED,
+                           "%s: tensor %s has the scale %g at byte %llu, which f16 does not hold, so that %s "
+                           "cannot become Q4_0 without loss",
+                           scale->file, name, (double)d, (unsigned long long)(scale->offset + i), c->source);
+    }
+    return CARAT_OK;
 }
 
 static carat_status gguf_take(struct ct_converted *c, enum ct_type *type, const struct ct_conversion *v,
@@ -36,11 +93,8 @@ static carat_status gguf_take(struct ct_converted *c, enum ct_type *type, const 
     struct ct_gguf_place place;
 
     c->w = *w;
-    if (!as_stored(&c->w, v, slot, c->source))
-        return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "%s: %s is not kept here as it was: convert the file that this one was made from",
-                       ct_file_path(v->m->file), c->source);
     *type = ct_recipe_type(&v->recipe, &v->m->config, slot);
+    CT_TRY(check_int4(c, *type, v, err));
     ct_gguf_place(&place, &v->m->config, slot);
     c->w.rows *= place.rows;
     c->w.cols /= place.rows;
@@ -82,7 +136,7 @@ static carat_status put_recipe(struct ct_conversion *v, carat_error *err)
         return ct_no_memory(err, "a recipe");
     if (*made)
         ct_gguf_put_string(&v->head, key, ct_str_of(made));
-    else if (old && old->type == CT_META_STRING)
+    else if (old && old->type == CT_META_STRING && !ct_gguf_copies(v))
         ct_gguf_put_string(&v->head, key, old->s);
     return CARAT_OK;
 }
@@ -108,7 +162,10 @@ static void put_importance(struct ct_conversion *v)
 static carat_status gguf_end(struct ct_conversion *v, carat_error *err)
 {
     ct_gguf_begin(&v->head);
-    CT_TRY(ct_put_keys(&v->head, v->m, ct_recipe_file_type(&v->recipe), err));
+    if (ct_gguf_copies(v))
+        CT_TRY(ct_gguf_copy_keys(v, err));
+    else
+        CT_TRY(ct_put_keys(&v->head, v->m, ct_recipe_file_type(&v->recipe), err));
     CT_TRY(put_recipe(v, err));
     put_importance(v);
     for (int i = 0; i < v->n; i++)
@@ -121,23 +178,60 @@ static carat_status gguf_end(struct ct_conversion *v, carat_error *err)
     return CARAT_OK;
 }
 
-/* The table of inputs of Gemma 3n gets a row for each of the embedding. */
+/* The ids of a drafter's groups, which are bound as floats, become the integers that they are in a file. */
+static carat_status store_ordering(struct ct_conversion *v)
+{
+    struct ct_converted *c = &v->c[v->n - 1];
+    struct ct_new_tensor *t = &v->tensor[c->tensor];
+    const float *from = c->w.data;
+    int32_t *id = ct_arena_push(&v->arena, (size_t)c->w.cols, sizeof *id);
+
+    for (int i = 0; id && i < c->w.cols; i++)
+        id[i] = (int32_t)from[i];
+    c->w.data = id;
+    c->w.type = t->type = CT_TYPE_COUNT;
+    t->type_name = "I32";
+    return id ? CARAT_OK : ct_no_memory(v->err, "the list of weights");
+}
+
+/* The embedding of such a drafter is bound in the order of groups, and stored in that of ids. */
+static carat_status order_by_id(struct ct_conversion *v)
+{
+    const struct ct_weight *ordering = &v->m->weights.ordering;
+    const float *id = ordering->data;
+    int32_t *row = ct_arena_push(&v->arena, (size_t)ordering->cols, sizeof *row);
+
+    for (int i = 0; row && i < ordering->cols; i++)
+        row[(int)id[i]] = i;
+    v->c[v->n - 1].row = row;
+    return row ? CARAT_OK : ct_no_memory(v->err, "the list of weights");
+}
+
+/* What is bound in another form, or with more or fewer rows, than a file has it. */
 static carat_status plan_weight(void *conversion, const char *slot, const char *source,
                                 const struct ct_weight *w)
 {
     struct ct_conversion *v = conversion;
     const struct ct_config *c = &v->m->config;
 
-    CT_TRY(ct_plan_weight(v, slot, source, w));
-    return c->altup && strcmp(slot, "per_layer_token_embd") == 0 && w->rows < c->n_vocab
-               ? ct_plan_zeros(v, c->n_vocab - w->rows)
-               : CARAT_OK;
+    struct ct_weight stored = *w;
+
+    if (strstr(slot, "ffn_gate_inp_scale"))
+        CT_TRY(without_root(&stored, v, source));
+    CT_TRY(ct_plan_weight(v, slot, source, &stored));
+    if (c->altup && strcmp(slot, "per_layer_token_embd") == 0 && w->rows < c->n_vocab)
+        return ct_plan_zeros(v, c->n_vocab - w->rows); /* a row for each of the embedding */
+    if (c->n_centroid && w == &v->m->weights.ordering)
+        return store_ordering(v);
+    return c->n_centroid && w == &v->m->weights.embed ? order_by_id(v) : CARAT_OK;
 }
 
 static carat_status gguf_list(struct ct_conversion *v)
 {
     const struct carat_model *m = v->m;
 
+    if (ct_gguf_copies(v))
+        return ct_gguf_copy_tensors(v);
     CT_TRY(add_rope_freqs(v));
     return ct_weights_walk(&m->weights, &m->config, m->file, plan_weight, v);
 }

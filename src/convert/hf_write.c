@@ -5,10 +5,10 @@
 
 #include <math.h>
 
+#include "checkpoint/new_model.h"
 #include "convert/fill.h"
 #include "convert/read_back.h"
 #include "os/new_dir.h"
-#include "os/new_file.h"
 #include "text/tokenizer/vocab_write.h"
 
 /* The directory under way. */
@@ -210,7 +210,7 @@ static void tell_changes(const struct ct_conversion *v, const carat_convert_opti
 carat_status ct_hf_write(struct ct_conversion *v, const carat_convert_options *o, carat_error *err)
 {
     size_t n = strlen(v->path);
-    const size_t room = n + sizeof CT_CONVERT_PART + 1;
+    const size_t room = n + sizeof CT_PART + 1;
     char *path = ct_arena_push(&v->arena, room, 1), *part = ct_arena_push(&v->arena, room + MOST_NAME, 1);
     struct making g = {.v = v, .path = part, .err = err};
     const char *why;
@@ -222,7 +222,7 @@ carat_status ct_hf_write(struct ct_conversion *v, const carat_convert_options *o
     memcpy(path, v->path, n);
     if (!ct_os_takes_dir(path, &why))
         return ct_fail(err, CARAT_E_IO, "%s %s: name a new directory, or an empty one", path, why);
-    snprintf(part, room, "%s" CT_CONVERT_PART, path);
+    snprintf(part, room, "%s" CT_PART, path);
     g.end = strlen(part);
     tell_changes(v, o);
     CT_TRY(ct_os_new_dir_begin(&g.dir, ct_arena_str(&v->arena, part, g.end), err));

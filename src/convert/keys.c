@@ -9,15 +9,18 @@
 #include "text/chat/chat.h"
 #include "text/tokenizer/vocab_write.h"
 
+#define DRAFTER "gemma4-assistant" /* as llama.cpp calls one */
+
 struct keys {
     struct ct_new_head *h;
     const struct ct_config *c;
+    const char *architecture;
     char key[128];
 };
 
 static const char *named(struct keys *k, const char *name)
 {
-    snprintf(k->key, sizeof k->key, "%s.%s", k->c->architecture, name);
+    snprintf(k->key, sizeof k->key, "%s.%s", k->architecture, name);
     return k->key;
 }
 
@@ -91,6 +94,37 @@ static void put_newer(struct keys *k)
     }
 }
 
+/* What an embedder has behind its layers, and that rows see those behind them. */
+static void put_embedder(struct keys *k)
+{
+    enum { MEAN = 1 };
+    const struct ct_config *c = k->c;
+    char name[32];
+
+    put_uint(k, "pooling_type", MEAN);
+    if (c->vector_inside)
+        put_uint(k, "embedding_length_out", c->dense[0]);
+    for (int i = 0; i < c->n_dense && !c->vector_inside; i++) {
+        snprintf(name, sizeof name, "dense_%d_feat_in", i + 2);
+        put_uint(k, name, i ? c->dense[i - 1] : c->hidden);
+        snprintf(name, sizeof name, "dense_%d_feat_out", i + 2);
+        put_uint(k, name, c->dense[i]);
+    }
+}
+
+/* What a drafter says of the model that it reads, and of the groups of its vocabulary. */
+static void put_drafter(struct keys *k)
+{
+    const struct ct_config *c = k->c;
+
+    put_uint(k, "embedding_length_out", c->backbone);
+    put_uint(k, "nextn_predict_layers", c->n_layer);
+    if (c->n_centroid) {
+        put_uint(k, "n_centroids", c->n_centroid);
+        put_uint(k, "centroid_top_k", c->n_near);
+    }
+}
+
 static void put_attention(struct keys *k)
 {
     const struct ct_config *c = k->c;
@@ -109,8 +143,11 @@ static void put_attention(struct keys *k)
     if (any_local && c->out_scales)
         put_widths(k, "_swa", local);
     if (any_local) {
-        put_uint(k, "attention.sliding_window", local->window);
-        ct_gguf_put_bools(k->h, named(k, "attention.sliding_window_pattern"), pattern, (size_t)c->n_layer);
+        /* of an embedder it is on both sides, and which layers have it is the family's */
+        put_uint(k, "attention.sliding_window", c->embeds ? 2 * (local->window - 1) : local->window);
+        if (!c->embeds || c->v_norms)
+            ct_gguf_put_bools(k->h, named(k, "attention.sliding_window_pattern"), pattern,
+                              (size_t)c->n_layer);
         if (local->rope_base != global->rope_base)
             put_float(k, "rope.freq_base_swa", local->rope_base);
     }
@@ -143,14 +180,26 @@ static void put_sampling(struct ct_new_head *h, const carat_sampling *s)
         ct_gguf_put_float(h, "general.sampling.min_p", s->min_p);
 }
 
+carat_status ct_put_tokenizer_keys(struct ct_new_head *h, const struct carat_model *m, carat_error *err)
+{
+    char *template;
+
+    if (m->tokenizer)
+        CT_TRY(ct_tokenizer_put_gguf(m->tokenizer, h, err));
+    CT_TRY(ct_chat_source(&template, m->tokenizer_file ? m->tokenizer_file : m->file, err));
+    if (template)
+        ct_gguf_put_string(h, "tokenizer.chat_template", ct_str_of(template));
+    free(template);
+    return CARAT_OK;
+}
+
 carat_status ct_put_keys(struct ct_new_head *h, const struct carat_model *m, uint32_t file_type,
                          carat_error *err)
 {
     const struct ct_config *c = &m->config;
-    struct keys k = {.h = h, .c = c};
-    char *template;
+    struct keys k = {.h = h, .c = c, .architecture = c->backbone ? DRAFTER : c->architecture};
 
-    ct_gguf_put_string(h, "general.architecture", ct_str_of(c->architecture));
+    ct_gguf_put_string(h, "general.architecture", ct_str_of(k.architecture));
     ct_gguf_put_string(h, "general.type", ct_str_of("model"));
     if (m->name)
         ct_gguf_put_string(h, "general.name", ct_str_of(m->name));
@@ -163,17 +212,15 @@ carat_status ct_put_keys(struct ct_new_head *h, const struct carat_model *m, uin
         put_newer(&k);
     if (c->altup)
         put_altup(&k);
+    if (c->embeds)
+        put_embedder(&k);
+    if (c->backbone)
+        put_drafter(&k);
     put_embedding_scale(&k);
     if (ct_file_side(m->file, "generation_config.json").data ||
         ct_file_meta(m->file, "general.sampling.temp"))
         put_sampling(h, &m->sampling);
     ct_gguf_put_uint(h, "general.file_type", file_type);
     ct_gguf_put_uint(h, "general.quantization_version", 2);
-    if (m->tokenizer)
-        CT_TRY(ct_tokenizer_put_gguf(m->tokenizer, h, err));
-    CT_TRY(ct_chat_source(&template, m->tokenizer_file ? m->tokenizer_file : m->file, err));
-    if (template)
-        ct_gguf_put_string(h, "tokenizer.chat_template", ct_str_of(template));
-    free(template);
-    return CARAT_OK;
+    return ct_put_tokenizer_keys(h, m, err);
 }

@@ -11,4 +11,7 @@
 carat_status ct_put_keys(struct ct_new_head *h, const struct carat_model *m, uint32_t file_type,
                          carat_error *err);
 
+/* Of these those about text: vocabulary and chat template. E_FORMAT, E_MEMORY. */
+carat_status ct_put_tokenizer_keys(struct ct_new_head *h, const struct carat_model *m, carat_error *err);
+
 #endif

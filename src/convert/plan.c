@@ -42,17 +42,16 @@ static int rows_at_once(const struct ct_converted *c)
     return CT_MAX(some / shared, 1) * shared;
 }
 
-/* The rows of c->w, which are the next ones of its tensor. several: how many matrices that has then; 0: it is
- * no stack of them. */
-static void add_rows(struct ct_conversion *v, struct ct_converted *c, int several)
+void ct_plan_rows(struct ct_conversion *v, struct ct_converted *c, int several)
 {
     struct ct_new_tensor *t = &v->tensor[c->tensor];
     const struct ct_weight *w = &c->w;
 
+    c->row_bytes = w->row_bytes;
     if (t->bytes)
         c->row_bytes = ct_palette_row_bytes(c->scheme.bits, w->cols);
-    else
-        ct_type_row_bytes(t->type, (size_t)w->cols, &c->row_bytes); /* the container has seen to it */
+    else if (t->type != CT_TYPE_COUNT) /* the container has seen to it that this is possible */
+        ct_type_row_bytes(t->type, (size_t)w->cols, &c->row_bytes);
     c->first = (int)(t->size / c->row_bytes);
     t->size += (size_t)w->rows * c->row_bytes;
     const int rows = c->first + w->rows;
@@ -110,7 +109,7 @@ carat_status ct_plan_weight(void *user, const char *slot, const char *source, co
         t->type = type;
     if (strcmp(slot, "token_embd") == 0)
         v->embed = v->n - 1;
-    add_rows(v, c, several);
+    ct_plan_rows(v, c, several);
     return CARAT_OK;
 }
 
@@ -131,7 +130,7 @@ carat_status ct_plan_zeros(struct ct_conversion *v, int rows)
                                      .scale = 1}};
     if (!c->w.data)
         return ct_no_memory(v->err, "the list of weights");
-    add_rows(v, c, 0);
+    ct_plan_rows(v, c, 0);
     return CARAT_OK;
 }
 
@@ -150,14 +149,11 @@ carat_status ct_plan_file(struct ct_conversion *v, carat_error *err)
 {
     const struct carat_model *m = v->m;
 
-    if (m->config.embeds)
-        return ct_fail(err, CARAT_E_UNSUPPORTED,
-                       "%s: it is a %s model, which carat runs, but does not convert yet",
-                       ct_file_path(m->file), m->config.architecture);
     CT_TRY(ct_recipe_choose(&v->recipe, &m->weights, &m->config, m->file, &v->arena, err));
     ct_weights_walk(&m->weights, &m->config, m->file, count_weight, v);
-    v->c = ct_arena_push(&v->arena, (size_t)v->n + OWN, sizeof *v->c);
-    v->tensor = ct_arena_push(&v->arena, 2 * ((size_t)v->n + OWN), sizeof *v->tensor);
+    const size_t most = (size_t)v->n + (size_t)ct_file_tensor_count(m->file) + OWN;
+    v->c = ct_arena_push(&v->arena, most, sizeof *v->c);
+    v->tensor = ct_arena_push(&v->arena, 2 * most, sizeof *v->tensor);
     v->n = 0;
     if (!v->c || !v->tensor)
         return ct_no_memory(err, "the list of weights");
@@ -176,7 +172,9 @@ void ct_plan_tell(const struct ct_conversion *v, int tensor, const struct ct_fig
     const struct ct_converted *c = v->c;
     carat_converted told = {.size = sizeof told,
                             .name = t->name,
-                            .to = t->bytes ? "I8" : ct_type_info(t->type)->name,
+                            .to = t->bytes                   ? "I8"
+                                  : t->type == CT_TYPE_COUNT ? t->type_name
+                                                             : ct_type_info(t->type)->name,
                             .n_dim = t->n_dim,
                             .bytes = t->size};
 
@@ -185,10 +183,12 @@ void ct_plan_tell(const struct ct_conversion *v, int tensor, const struct ct_fig
             told.matrix = v->recipe.tensor[i].matrix;
     while (c->tensor != tensor && c->palette != tensor)
         c++;
-    told.from = ct_type_info(c->w.type)->name;
+    told.from = c->w.type == CT_TYPE_COUNT ? t->type_name : ct_type_info(c->w.type)->name;
     memcpy(told.dim, t->dim, sizeof told.dim);
     for (; c < v->c + v->n; c++)
-        if (c->tensor == tensor)
+        if (c->tensor == tensor && c->w.type == CT_TYPE_COUNT)
+            told.bytes_from += t->size;
+        else if (c->tensor == tensor)
             told.bytes_from += (uint64_t)c->w.rows * (uint64_t)c->w.cols /
                                (uint64_t)ct_type_info(c->w.type)->block *
                                (uint64_t)ct_type_info(c->w.type)->bytes;

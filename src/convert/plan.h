@@ -14,10 +14,11 @@ enum { CT_NEW_NAME = 256 };
 
 /* A weight, and the rows of a tensor that it becomes. */
 struct ct_converted {
-    struct ct_weight w;      /* as the container stores it, but for its type */
-    float less;              /* what is taken from each value first: Gemma's 1, where norms lack it there */
-    const char *source;      /* the tensor that it is from, for messages */
+    struct ct_weight w; /* as the container stores it, but for its type; CT_TYPE_COUNT: bytes to be copied */
+    float less;         /* what is taken from each value first: Gemma's 1, where norms lack it there */
+    const char *source; /* the tensor that it is from, for messages */
     const float *importance; /* of its columns, or NULL */
+    const int32_t *row;      /* which of w's rows each one of it is; NULL: the same */
     size_t row_bytes;        /* of the new one */
     int tensor, first;       /* and the first of its rows there */
     struct ct_scheme scheme;
@@ -80,5 +81,8 @@ void ct_plan_tell(const struct ct_conversion *v, int tensor, const struct ct_fig
 carat_status ct_plan_weight(void *conversion, const char *slot, const char *source,
                             const struct ct_weight *w);
 carat_status ct_plan_zeros(struct ct_conversion *v, int rows);
+/* The rows of c->w, which are the next ones of its tensor. several: how many matrices that has then; 0: it is
+ * no stack of them. */
+void ct_plan_rows(struct ct_conversion *v, struct ct_converted *c, int several);
 
 #endif

@@ -5,9 +5,6 @@
 
 #include "convert/plan.h"
 
-/* The ending of what is written, while it is. */
-#define CT_CONVERT_PART ".carat-part"
-
 /* That readers take from what was written at part what the model is, also where a family's own rule stands
  * for a key that the container does not have. E_UNSUPPORTED, and what opening fails with. */
 carat_status ct_read_back(struct ct_conversion *v, const char *part, carat_error *err);

@@ -314,6 +314,9 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
     if (!model || !model->has_weights)
         return ct_fail(err, CARAT_E_ARGUMENT, "%s",
                        model ? "the model was opened as a tokenizer only" : "model is NULL");
+    if (model->config.backbone)
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s is a drafter, which runs beside its model only",
+                       ct_file_path(model->file));
     int most = model->config.max_context;
     CT_TRY(ct_check_range("threads", o->threads, 0, MAX_THREADS, err));
     CT_TRY(ct_check_range("context", o->context, 0, most, err));

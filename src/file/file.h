@@ -45,7 +45,8 @@ struct ct_meta {
     int elem_bytes;
     uint64_t count;
     struct ct_bytes raw;
-    uint64_t offset; /* of the value in the file */
+    uint64_t offset;      /* of the value in the file */
+    struct ct_bytes pair; /* key, type and value as a GGUF file has them; data NULL: read from no such file */
 };
 
 struct ct_file;
@@ -155,6 +156,8 @@ struct ct_modules {
 carat_status ct_file_modules(const struct ct_file *f, const struct ct_modules **modules, carat_error *err);
 /* GGUF metadata; NULL when absent. */
 const struct ct_meta *ct_file_meta(const struct ct_file *f, const char *key);
+/* Entry i in the order of the file; NULL behind the last one. */
+const struct ct_meta *ct_file_meta_at(const struct ct_file *f, int i);
 /* Scalars with a type check: E_FORMAT names file, key, offset, found and expected type or range; an absent
  * key leaves *out as it is. */
 carat_status ct_file_meta_int(const struct ct_file *f, const char *key, int64_t lo, int64_t hi, int64_t *out,

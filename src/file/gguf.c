@@ -182,6 +182,7 @@ static carat_status read_metas(struct ct_file *f, struct cursor *c, struct ct_me
                             ct_quote(q, m->key));
         snprintf(c->where, sizeof c->where, "metadata key %s", ct_quote(q, m->key));
         CT_TRY(gguf_value(c, m));
+        m->pair = (struct ct_bytes){c->bytes.data + at, c->at - at};
         if (c->at > MAX_META_BYTES)
             return gguf_bad(c, "the metadata is larger than the limit of %zu bytes", MAX_META_BYTES);
         ct_index_add(&metas->index, m->key, c->path, m->offset);

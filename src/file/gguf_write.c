@@ -5,7 +5,6 @@
 
 /* Numbers of value types. */
 enum { GGUF_U32 = 4, GGUF_I32 = 5, GGUF_F32 = 6, GGUF_BOOL = 7, GGUF_STRING = 8, GGUF_ARRAY = 9 };
-enum { GGML_I8 = 24 }; /* of types of tensors, beside those of quant.h */
 enum { ALIGNMENT = 32, MOST_NAME = 63 };
 
 static void put_u32(struct ct_new_head *h, uint32_t v)
@@ -98,6 +97,12 @@ void ct_gguf_put_bools(struct ct_new_head *h, const char *key, const bool *v, si
         ct_new_head_put(h, &(uint8_t){v[i]}, 1);
 }
 
+void ct_gguf_put_pair(struct ct_new_head *h, struct ct_bytes pair)
+{
+    ct_new_head_put(h, pair.data, pair.size);
+    h->entries++;
+}
+
 void ct_gguf_put_strings(struct ct_new_head *h, const char *key, size_t n)
 {
     put_array(h, key, GGUF_STRING, n);
@@ -108,19 +113,18 @@ void ct_gguf_add_string(struct ct_new_head *h, struct ct_str s)
     put_text(h, s);
 }
 
-/* Below 0: GGUF does not have it. */
-static int type_number(const struct ct_new_tensor *t)
+static const char *type_name(const struct ct_new_tensor *t)
 {
-    return t->bytes ? GGML_I8 : ct_type_info(t->type)->ggml;
+    return t->bytes ? "I8" : t->type == CT_TYPE_COUNT ? t->type_name : ct_type_info(t->type)->name;
 }
 
-static void put_info(struct ct_new_head *h, const struct ct_new_tensor *t, uint64_t offset)
+static void put_info(struct ct_new_head *h, const struct ct_new_tensor *t, uint32_t number, uint64_t offset)
 {
     put_text(h, ct_str_of(t->name));
     put_u32(h, (uint32_t)t->n_dim);
     for (int k = t->n_dim - 1; k >= 0; k--) /* the contiguous dimension comes first */
         put_u64(h, (uint64_t)t->dim[k]);
-    put_u32(h, (uint32_t)type_number(t));
+    put_u32(h, number);
     put_u64(h, offset);
 }
 
@@ -128,22 +132,24 @@ carat_status ct_gguf_end(struct ct_new_head *h, struct ct_new_tensor *tensor, in
                          const char *path, carat_error *err)
 {
     const uint64_t counts[2] = {(uint64_t)n, h->entries};
+    const uint32_t alignment = h->alignment ? h->alignment : ALIGNMENT;
     uint64_t offset = 0;
 
     for (int i = 0; i < n; i++) {
-        if (strlen(tensor[i].name) > MOST_NAME || type_number(&tensor[i]) < 0)
+        uint32_t number;
+        if (strlen(tensor[i].name) > MOST_NAME || !ct_ggml_number(type_name(&tensor[i]), &number))
             return ct_fail(err, CARAT_E_UNSUPPORTED,
                            "%s: tensor %s of type %s cannot be written: GGUF holds names of at most %d bytes "
                            "and types of its own",
-                           path, tensor[i].name, ct_type_info(tensor[i].type)->name, MOST_NAME);
-        put_info(h, &tensor[i], offset);
+                           path, tensor[i].name, type_name(&tensor[i]), MOST_NAME);
+        put_info(h, &tensor[i], number, offset);
         tensor[i].at = offset;
         if (tensor[i].size > (uint64_t)INT64_MAX / 2 - offset)
             return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: its tensors have more bytes than 62 bits count",
                            path);
-        offset = ct_round_up(offset + tensor[i].size, ALIGNMENT);
+        offset = ct_round_up(offset + tensor[i].size, alignment);
     }
-    while (!h->failed && h->n % ALIGNMENT != 0)
+    while (!h->failed && h->n % alignment != 0)
         ct_new_head_put(h, "", 1);
     if (h->failed)
         return ct_no_memory(err, path);

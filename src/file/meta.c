@@ -25,6 +25,11 @@ const struct ct_meta *ct_file_meta(const struct ct_file *f, const char *key)
     return ct_metas_find(&f->metas, key);
 }
 
+const struct ct_meta *ct_file_meta_at(const struct ct_file *f, int i)
+{
+    return i < f->metas.index.n ? &f->metas.meta[i] : NULL;
+}
+
 carat_status ct_metas_int(const struct ct_metas *metas, const char *path, const char *key, int64_t lo,
                           int64_t hi, int64_t *out, carat_error *err)
 {

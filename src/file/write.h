@@ -8,9 +8,10 @@
 
 /* A tensor of the new file. */
 struct ct_new_tensor {
-    const char *name; /* borrowed */
-    enum ct_type type;
-    bool bytes; /* it has GGUF's I8 instead */
+    const char *name;      /* borrowed */
+    enum ct_type type;     /* CT_TYPE_COUNT: one that carat does not compute with: */
+    const char *type_name; /* as GGUF calls that */
+    bool bytes;            /* it has GGUF's I8 instead */
     int n_dim;
     int64_t dim[4]; /* as in struct ct_tensor: the outermost first */
     size_t size;    /* of its data */
@@ -23,7 +24,8 @@ struct ct_new_tensor {
 struct ct_new_head {
     uint8_t *data;
     size_t n, capacity;
-    uint64_t entries; /* of metadata */
+    uint64_t entries;   /* of metadata */
+    uint32_t alignment; /* of tensors; 0: 32, where no key says another */
     bool failed;
 };
 
@@ -51,11 +53,14 @@ void ct_gguf_put_uints(struct ct_new_head *h, const char *key, const uint32_t *v
 void ct_gguf_put_ints(struct ct_new_head *h, const char *key, const int32_t *v, size_t n);
 void ct_gguf_put_floats(struct ct_new_head *h, const char *key, const float *v, size_t n);
 void ct_gguf_put_bools(struct ct_new_head *h, const char *key, const bool *v, size_t n);
+/* An entry as another file has it: key, type and value. */
+void ct_gguf_put_pair(struct ct_new_head *h, struct ct_bytes pair);
 /* Begins an array of n strings, which follow. */
 void ct_gguf_put_strings(struct ct_new_head *h, const char *key, size_t n);
 void ct_gguf_add_string(struct ct_new_head *h, struct ct_str s);
-/* Ends the header: lays the tensors out, one behind another at multiples of 32, and describes them. *size: of
- * the whole file. E_MEMORY, E_UNSUPPORTED (a name that GGUF cannot hold, or a size beyond 63 bits). */
+/* Ends the header: lays the tensors out, one behind another at multiples of the alignment, and describes
+ * them. *size: of the whole file. E_MEMORY, E_UNSUPPORTED (a name that GGUF cannot hold, or a size beyond 63
+ * bits). */
 carat_status ct_gguf_end(struct ct_new_head *h, struct ct_new_tensor *tensor, int n, uint64_t *size,
                          const char *path, carat_error *err);
 

@@ -580,6 +580,16 @@ bool ct_ggml_type(uint32_t number, struct ct_ggml_type *out)
     return false;
 }
 
+bool ct_ggml_number(const char *name, uint32_t *number)
+{
+    enum { NUMBERS = 64 };
+    struct ct_ggml_type t;
+    for (*number = 0; *number < NUMBERS; (*number)++)
+        if (ct_ggml_type(*number, &t) && strcmp(t.name, name) == 0)
+            return true;
+    return false;
+}
+
 const char *ct_ggml_removed(uint32_t number, const char **instead)
 {
     for (size_t i = 0; i < CT_COUNT(removed); i++)

@@ -98,6 +98,8 @@ struct ct_ggml_type {
     int block, bytes;
 };
 bool ct_ggml_type(uint32_t number, struct ct_ggml_type *out);
+/* The number of the type of that name; false: GGUF has none such. */
+bool ct_ggml_number(const char *name, uint32_t *number);
 /* A number that GGUF once had: its name, and in *instead the type to take for it. NULL for every other
  * number. */
 const char *ct_ggml_removed(uint32_t number, const char **instead);

@@ -107,6 +107,9 @@ static const struct member {
     {"g4-e", "gemma4", 0},
     {"g4-dense", "gemma4", 0},
     {"g4-moe", "gemma4", 0},
+    {"g4-dense-assistant", "gemma4-assistant", 0},
+    {"g4-e-assistant", "gemma4-assistant", 2}, /* its groups of ids */
+    {"embed1", "gemma-embedding", 2},          /* its modules */
 };
 
 static void members_are_the_converters(void **unused)
@@ -119,7 +122,8 @@ static void members_are_the_converters(void **unused)
         struct ct_file *theirs = NULL, *ours = NULL;
         snprintf(path, sizeof path, "%s", path_in(dir, "new.gguf"));
         const carat_convert_options o = {.size = sizeof o, .type = "f32", .threads = 2};
-        OK(carat_model_open(&m, shared_path("models", p->name, ""), NULL, err));
+        const carat_model_options open = {.size = sizeof open, .drafter_alone = 1};
+        OK(carat_model_open(&m, shared_path("models", p->name, ""), &open, err));
         OK(carat_convert(m, path, &o, err));
         OK(ct_file_open(&theirs, shared_path("gguf", p->name, "-f32.gguf"), false, err));
         OK(ct_file_open(&ours, path, false, err));

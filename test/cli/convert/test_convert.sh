@@ -70,5 +70,18 @@ at=$(($(stat -c %s whole.gguf) - 4))
 cp whole.gguf nan.gguf
 printf '\0\0\300\177' | dd of=nan.gguf bs=1 seek=$at conv=notrunc status=none
 refuse 4 convert nan.gguf x.gguf --type q8_0
-err_has 'nan.gguf: tensor [a-z_.]* has -\{0,1\}nan in row [0-9]*, column [0-9]*; expected a finite number'
+err_has "nan.gguf: tensor [a-z_.]* has -\{0,1\}nan in row [0-9]*, column [0-9]*, the value at byte $at; expected a finite number"
 [ ! -e x.gguf ] || die "a file was written though a weight is not finite"
+
+# what F16 does not hold: refused, or saturated and counted; blocks may hold it all the same
+cp whole.gguf large.gguf
+width=$(sed -n 's/.*"hidden_size": *\([0-9]*\).*/\1/p' "$tiny/config.json")
+at=$(($(stat -c %s whole.gguf) - 2 * 4 * width - 4)) # before two norms: the last value of a matrix
+printf '\0\0\200\310' | dd of=large.gguf bs=1 seek=$at conv=notrunc status=none # -262144
+refuse 4 convert large.gguf x.gguf --type f16
+err_has "has -262144 in row [0-9]*, column [0-9]*, the value at byte $at; expected at most 65504"
+[ ! -e x.gguf ] || die "a file was written though F16 does not hold a value"
+expect 0 convert large.gguf x.gguf --type f16 --clamp
+err_has '1 value was saturated to what F16 holds'
+expect 0 convert large.gguf y.gguf --type bf16
+rm x.gguf y.gguf
