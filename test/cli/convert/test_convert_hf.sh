@@ -18,8 +18,8 @@ same_model() { # wanted got
     look "$2"
     [ "${hash[$1]}" = "${hash[$2]}" ] || die "$2: the content hash is another one"
     for verb in tokenize 'tokenize --special'; do
-        "$CARAT" $verb "$1" -f "$CARAT_SOURCE/NUMERICS.md" >wanted.ids
-        "$CARAT" $verb "$2" -f "$CARAT_SOURCE/NUMERICS.md" >out
+        "$CARAT" $verb "$1" -f text >wanted.ids
+        "$CARAT" $verb "$2" -f text >out
         same wanted.ids out
     done
     expect 0 logits "$1" -p 'Is the crow black?' -o wanted.npy --exact --no-cache
@@ -32,6 +32,15 @@ same_model() { # wanted got
 }
 
 echo '[{"role":"user","content":"hi"},{"role":"assistant","content":"ho"},{"role":"user","content":"<b>"}]' >talk.json
+{
+    cat "$CARAT_SOURCE/NUMERICS.md"
+    for run in '\n' ' ' '\t'; do # whose merges come first
+        for n in 1 2 31 32 70; do
+            for _ in $(seq "$n"); do printf "%b" "$run"; done
+            printf 'x<bos><b>\303\251'
+        done
+    done
+} >text
 tiny4=$CARAT_SOURCE/test/fixtures/tiny4
 for model in "$tiny" "$tiny4"; do
     name=my-${model##*/}
