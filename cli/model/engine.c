@@ -9,6 +9,11 @@
 #include "term/message.h"
 #include "term/progress.h"
 
+bool rounds_activations(const struct options *o)
+{
+    return strstr(o->engine->activations, "16") != NULL;
+}
+
 void engine_options(carat_engine_options *e, const struct options *o)
 {
     carat_engine_options_default(e);
@@ -19,7 +24,7 @@ void engine_options(carat_engine_options *e, const struct options *o)
     e->snapshot_bytes = o->engine->snapshots;
     e->exact = o->engine->exact;
     e->isa = o->engine->isa;
-    e->activations_f16 = strcmp(o->engine->activations, "f16") == 0;
+    e->activations_f16 = rounds_activations(o);
     e->ple_resident = strcmp(o->engine->ple, "resident") == 0;
     e->head = head_asked(o);
     /* the option table allows names of types only */

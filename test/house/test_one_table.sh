@@ -3,7 +3,7 @@
 # test_one_table.sh: a level of kernels or a type of K and V is spelled in its table alone (kernel/level.c,
 # quant/kv_type.c); others ask carat_isa_name and carat_kv_name. Strings are looked at, not comments. Words
 # that other tables have too (ref, types of weights) count only as a choice of several, as in "bf16|f16", or
-# compared with; "ref|test" are the sides of a comparison.
+# compared with; "ref|test" are the sides of a comparison, "f32|f16" what operations make.
 set -uo pipefail
 cd "${1:-${CARAT_SOURCE:?}}" || exit 2
 . tools/rooms.sh
@@ -22,7 +22,7 @@ find "${programs[@]}" -name '*.[ch]' -not -path src/kernel/level.c -not -path sr
         BEGIN { %shared = map { $_ => 1 } qw(ref bf16 f16 f32); @words = split / /, $ENV{WORDS}; }
         while (/(strcmp\([^"()]*)?"((?:[^"\\]|\\.)*)"|\x27(?:[^\x27\\]|\\.)+\x27|\/\*.*?\*\//gs) {
             ($compared, $text) = ($1, $2);
-            next if !defined $text || $text =~ /\.h$/ || $text =~ /^ref\|test\|/;
+            next if !defined $text || $text =~ /\.h$/ || $text =~ /^ref\|test\||^f32\|f16$/;
             for (@words) {
                 $found = $shared{$_} ? $text =~ /(^|\|)$_\|/ || $text =~ /\|$_$/ || ($compared && $text eq $_)
                                      : $text =~ /(^|[^A-Za-z0-9_.])$_($|[^A-Za-z0-9_.])/;

@@ -57,12 +57,11 @@ static void write_mode(struct side *s)
 
     if (o->engine->max_layers > 0)
         snprintf(layers, sizeof layers, "layers=%d", o->engine->max_layers);
-    const char *const parts[][2] = {
-        {o->engine->exact ? "exact" : NULL, ""},
-        {o->engine->kv ? "kv=" : NULL, o->engine->kv},
-        {*layers ? layers : NULL, ""},
-        {given(o, &o->head->lm_head) ? "head=" : NULL, o->head->lm_head},
-        {strcmp(o->engine->activations, "f32") ? "activations=" : NULL, o->engine->activations}};
+    const char *const parts[][2] = {{o->engine->exact ? "exact" : NULL, ""},
+                                    {o->engine->kv ? "kv=" : NULL, o->engine->kv},
+                                    {*layers ? layers : NULL, ""},
+                                    {given(o, &o->head->lm_head) ? "head=" : NULL, o->head->lm_head},
+                                    {rounds_activations(o) ? "activations=" : NULL, o->engine->activations}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (parts[i][0] && n < sizeof s->mode)
             n += (size_t)snprintf(s->mode + n, sizeof s->mode - n, "%s%s%s", n ? "," : "", parts[i][0],
