@@ -214,6 +214,24 @@ static void all_is_kept(void **unused)
     same_bytes("q8.gguf", "again.gguf");
 }
 
+/* A part of the source is what the model is read from. */
+static void no_part_is_replaced(void **unused)
+{
+    (void)unused;
+    const carat_convert_options o = {.size = sizeof o};
+    carat_model *m = NULL;
+    carat_error why;
+
+    OK(carat_model_open(&m, path_in(dir, "odd-00001-of-00002.gguf"), NULL, err));
+    for (int i = 1; i <= 2; i++) {
+        char part[32];
+        snprintf(part, sizeof part, "odd-0000%d-of-00002.gguf", i);
+        assert_int_equal(carat_convert(m, path_in(dir, part), &o, &why), CARAT_E_ARGUMENT);
+        assert_non_null(strstr(why.message, "is what the model is read from"));
+    }
+    carat_model_close(m);
+}
+
 int main(void)
 {
     static const char *const files[] = {"first.gguf",
@@ -224,7 +242,7 @@ int main(void)
                                         "again.gguf",
                                         "q8.gguf",
                                         NULL};
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_is_kept)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_is_kept), cmocka_unit_test(no_part_is_replaced)};
     dir = temp_dir();
     const int failed = cmocka_run_group_tests_name("convert: GGUF out of GGUF", tests, NULL, NULL);
     remove_dir(dir, files);
