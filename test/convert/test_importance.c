@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "carat_convert.h"
 #include "convert/importance.h"
 
 static const char *const both[] = {CT_TEST_DATA "/convert/tiny-imatrix.gguf",
@@ -163,12 +164,77 @@ static void newer_form_lies(void **state)
     buf_free(&b);
 }
 
+/* The file of a model of experts as Q4_0, with an importance of gate and up of layer 0 whose value `odd` is
+ * larger than the others. */
+static void convert_experts(const carat_model *m, const char *dir, const char *out, size_t n, int odd)
+{
+    static const char name[] = "blk.0.ffn_gate_up_exps.weight";
+    carat_convert_options o = {.size = sizeof o, .type = "q4_0", .threads = 2};
+    struct buf b = {0};
+    carat_error err;
+    char path[1024];
+
+    put_u32(&b, 1);
+    put_u32(&b, sizeof name - 1);
+    put(&b, name, sizeof name - 1);
+    put_u32(&b, 1);
+    put_u32(&b, (uint32_t)n);
+    for (size_t i = 0; i < n; i++)
+        put(&b, &(float){(int)i == odd ? 1000.0f : 1.0f}, 4);
+    write_file(dir, "x.dat", b.p, b.n);
+    buf_free(&b);
+    snprintf(path, sizeof path, "%s", path_in(dir, "x.dat"));
+    o.importance = path;
+    if (carat_convert(m, path_in(dir, out), &o, &err) != CARAT_OK)
+        fail_msg("%s", err.message);
+    remove(path);
+}
+
+/* Each of several matrices has an importance of its own. */
+static void experts_are_weighed_apart(void **state)
+{
+    const char *shared = getenv("CARAT_SHARED");
+    char model[1024], *dir;
+    carat_model *m = NULL;
+    carat_error err;
+
+    (void)state;
+    if (!shared || !*shared)
+        skip();
+    const char *up = access(path_in(shared, "family"), F_OK) == 0 ? "" : "/..";
+    snprintf(model, sizeof model, "%s%s/family/models/g4-moe", shared, up);
+    if (carat_model_open(&m, model, NULL, &err) != CARAT_OK)
+        fail_msg("%s", err.message);
+    dir = temp_dir();
+    const carat_convert_options plain = {.size = sizeof plain, .type = "q4_0", .threads = 2};
+    assert_int_equal(carat_convert(m, path_in(dir, "plain.gguf"), &plain, &err), CARAT_OK);
+    struct ct_file *f = accept_path(path_in(dir, "plain.gguf"), false);
+    const struct ct_tensor *t = ct_file_find(f, "blk.0.ffn_gate_up_exps.weight");
+    assert_true(t && t->n_dim == 3 && t->type == CT_Q4_0);
+    const size_t n = (size_t)(t->dim[0] * t->dim[2]), each = t->size / (size_t)t->dim[0];
+    const int cols = (int)t->dim[2];
+    ct_file_close(f);
+    convert_experts(m, dir, "even.gguf", n, -1);
+    convert_experts(m, dir, "odd.gguf", n, cols + 3); /* column 3 of the second */
+    struct ct_file *a = accept_path(path_in(dir, "even.gguf"), false);
+    struct ct_file *b = accept_path(path_in(dir, "odd.gguf"), false);
+    const uint8_t *x = ct_file_find(a, "blk.0.ffn_gate_up_exps.weight")->data;
+    const uint8_t *y = ct_file_find(b, "blk.0.ffn_gate_up_exps.weight")->data;
+    for (size_t i = 0; i < n / (size_t)cols; i++)
+        assert_int_equal(memcmp(x + i * each, y + i * each, each) != 0, i == 1);
+    ct_file_close(a);
+    ct_file_close(b);
+    carat_model_close(m);
+    remove_dir(dir, (const char *const[]){"plain.gguf", "even.gguf", "odd.gguf", NULL});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_forms_say_the_same),
         cmocka_unit_test(older_form_lies),
         cmocka_unit_test(newer_form_lies),
+        cmocka_unit_test(experts_are_weighed_apart),
     };
     return cmocka_run_group_tests_name("convert: importance", tests, NULL, NULL);
 }
