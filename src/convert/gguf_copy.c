@@ -195,6 +195,7 @@ carat_status ct_gguf_copy_keys(struct ct_conversion *v, carat_error *err)
                 is_own = true;
             }
         is_own = is_own || (changes(v) && ct_str_is(meta->key, "carat.recipe")); /* a new one follows */
+        is_own = is_own || (v->recipe.importance && begins(meta->key, "quantize.imatrix."));
         if (!is_own && !begins(meta->key, "split.") &&
             !(m->tokenizer_file && begins(meta->key, "tokenizer.")))
             ct_gguf_put_pair(&v->head, meta->pair);

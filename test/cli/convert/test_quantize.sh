@@ -81,6 +81,10 @@ for key in quantize.imatrix.file quantize.imatrix.dataset quantize.imatrix.entri
     grep -aq "$key" one.gguf || die "$key is not in the file"
 done
 ! grep -aq "test/data" one.gguf || die "a path is in the file"
+cp "$importance" new.gguf
+expect 0 convert one.gguf x.gguf --type q4_0 --imatrix new.gguf --allow-requantize # the older keys give way
+[ "$(grep -ao 'quantize.imatrix.file' x.gguf | wc -l)" = 1 ] || die "keys of importance are there twice"
+expect 0 convert one.gguf x.gguf --imatrix new.gguf
 expect 0 convert "$tiny" x.gguf --type q2_k_s --imatrix "$importance"
 rm -f x.gguf
 expect 4 convert "$CARAT_SOURCE/test/fixtures/tiny4" x.gguf --type q4_k_m --imatrix "$importance"
