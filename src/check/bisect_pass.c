@@ -467,7 +467,7 @@ static carat_status listen_to(struct side *s, carat_error *err)
     for (const struct ct_trace *t = e->backend->trace; t; t = t->next)
         busy |= t->hook == bisect_hear;
     if (!busy && s->session) {
-        s->trace = (struct ct_trace){bisect_hear, s, NULL, true, false};
+        s->trace = (struct ct_trace){.hook = bisect_hear, .user = s, .reads = true};
         s->listens = true;
         ct_trace_begin(e->backend, &s->trace);
     }

@@ -74,7 +74,7 @@ carat_status ct_f16_begin(carat_engine *e, carat_error *err)
     if (!e->f16)
         return ct_no_memory(err, "the values of a row");
     *e->f16 = (struct ct_f16){.engine = e};
-    e->f16->trace = (struct ct_trace){round_all, e->f16, NULL, true, true};
+    e->f16->trace = (struct ct_trace){.hook = round_all, .user = e->f16, .reads = true, .first = true};
     ct_trace_begin(e->backend, &e->f16->trace);
     return CARAT_OK;
 }

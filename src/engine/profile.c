@@ -146,7 +146,7 @@ void ct_profile_begin(carat_engine *engine)
     for (int i = 0; i < OPERATIONS; i++)
         engine->profile.operation[i].name = names[i];
     ct_trace_end(engine->backend, &engine->profiler);
-    engine->profiler = (struct ct_trace){note, engine, NULL, false, false};
+    engine->profiler = (struct ct_trace){.hook = note, .user = engine};
     ct_trace_begin(engine->backend, &engine->profiler);
     ct_lock_leave(&engine->lock);
 }

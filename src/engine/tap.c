@@ -160,7 +160,7 @@ carat_status ct_tap_begin(carat_engine *e, carat_tap_callback callback, void *us
     ct_lock_enter(&e->lock);
     drop_tap(e);
     e->tap = t;
-    e->tapper = (struct ct_trace){hear, t, NULL, true, false};
+    e->tapper = (struct ct_trace){.hook = hear, .user = t, .reads = true};
     ct_trace_begin(e->backend, &e->tapper);
     ct_lock_leave(&e->lock);
     return CARAT_OK;

@@ -55,7 +55,7 @@ static void absence_leaves_values_as_they_are(void **state)
     struct ct_kv kv = {CT_KV_F32, 1, COLS, &pool, 0, 0};
     struct ct_backend *b;
     struct seen seen = {0};
-    struct ct_trace trace = {hook, &seen, NULL, false};
+    struct ct_trace trace = {.hook = hook, .user = &seen};
     float logits[COLS], before[VALUES], k[COLS], v[COLS];
     float *const to[] = {logits, logits, logits};
     ct_mat x, y;

@@ -262,7 +262,7 @@ static void equal_weights_are_multiplied_once(void **state)
     for (int threads = 1; threads <= 3; threads++)
         for (size_t i = 0; i < 3 * CT_COUNT(tokens); i++) {
             const int n = tokens[i / 3];
-            struct ct_trace trace = {note_bytes, &bytes, NULL, false};
+            struct ct_trace trace = {.hook = note_bytes, .user = &bytes};
             struct rig r = rig_open(threads, MOST_ROWS);
             struct ct_weight w[] = {random_weight(500, COLS), random_weight(333, COLS), {0}};
             w[2] = w[1];
@@ -304,7 +304,7 @@ static void feed_forward(struct rig *r, const struct ct_weight w[3], int n, bool
     static const struct ct_seen seen[TOKENS];
     static const bool wanted[TOKENS];
     const struct ct_weight none = {0};
-    struct ct_trace trace = {hear_nothing, NULL, NULL, heard};
+    struct ct_trace trace = {.hook = hear_nothing, .reads = heard};
 
     ct_trace_begin(r->b, &trace);
     begin_pass(r->b, &(struct ct_rows){n, zero, zero, zero, {seen, seen}, wanted, false},

@@ -39,7 +39,7 @@ static float *run(const char *path, const int32_t *ids, int n, struct seen *seen
     if (carat_model_open(&model, path, NULL, &err) || carat_engine_create(&engine, model, &o, &err) ||
         carat_session_create(&session, engine, NULL, &err))
         fail_msg("%s", err.message);
-    struct ct_trace trace = {hook, seen, NULL, false, false};
+    struct ct_trace trace = {.hook = hook, .user = seen};
     if (seen)
         ct_trace_begin(engine->backend, &trace);
     float *logits = malloc((size_t)n * (size_t)model->config.n_vocab * sizeof *logits);
