@@ -62,8 +62,13 @@ typedef struct carat_convert_options {
     const char *importance;
     carat_converted_visit tensor; /* hears of every tensor, in the thread that calls; NULL: nobody */
     int dry_run;                  /* 1: nothing is written, and path may be NULL; tensors are told of */
-    int expand;             /* 1: what palettes stand for is written as F16, for programs without them */
-    int qmax;               /* the largest integer of int8 schemes, 1 to 127; 0: 127 */
+    int expand; /* 1: what palettes stand for is written as F16, for programs without them */
+    int qmax;   /* the largest integer of int8 schemes, 1 to 127; 0: 127 */
+    /* The residual stream of the new model is so many times as large, and its logits stay but for
+     * rounding: for hardware that computes in f16 (MODEL.md). A head that is the embedding becomes a
+     * tensor of its own. From 2^-20 to 2^20, exact where it is a power of two; 0: 1. CARAT_E_UNSUPPORTED:
+     * the model has no norms before its sums (Gemma 1), or the path is a directory. */
+    float residual_scale;
     double clip_percentile; /* of |value|, above which int8 schemes clip, at most 100; 0: 100, none */
     carat_log log;   /* gets what the new form cannot keep, with user as progress has it; may be NULL */
     int clamp;       /* 1: what F16 cannot hold becomes 65504 or -65504, instead of CARAT_E_NUMERIC */

@@ -64,6 +64,7 @@ int verb_convert(const struct options *o)
     writing_options(&how, o);
     how.recipe = w->recipe || *recipe ? recipe : NULL;
     how.expand = w->expand;
+    how.residual_scale = (float)w->residual;
     how.qmax = w->qmax;
     how.clip_percentile = w->clip;
     how.threads = o->engine->threads;

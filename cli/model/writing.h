@@ -15,7 +15,7 @@ struct writing_options {
     const char *lut[3]; /* of the embedding, of all layers, of the head */
     bool expand;
     int qmax;
-    double clip;
+    double clip, residual;
 };
 
 /* Types, recipe and importance; nothing about threads and progress. */

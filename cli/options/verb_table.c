@@ -256,10 +256,11 @@ const struct verb verbs[] = {
                 "model that is all, embed, ple (layer inputs), head, attn, ffn, experts; "
                 "attn_q, attn_k, attn_v, attn_output, ffn_gate, ffn_up, ffn_down, ffn_gate_up_exps, "
                 "ffn_down_exps, inp_gate, proj; or the name of a tensor in GGUF, * for any characters. A type is "
-                "one of f32 to mxfp4, or keep. A head that is the embedding stands alone where it is asked to be "
+                "one of f32 to mxfp4, or keep; int8:tensor, int8:channel, int8:group=N; or a palette, lut4 or "
+                "lut4g8 (bits, rows). A head that is the embedding stands alone where it is asked to be "
                 "another type.\n",
      .examples = "carat convert MODEL small.gguf --type q4_k_m\n"
-                 "carat convert MODEL.gguf DIRECTORY\n"
+                 "carat convert small.gguf DIRECTORY\n"
                  "carat convert MODEL mixed.gguf --recipe all=q8_0,ffn_up[0-1]=q4_0\n"},
     {.name = "quantize", .group = FOR_FILES, .brief = "convert, typed otherwise",
      .args = "IN OUT.gguf TYPE [THREADS]",
@@ -276,7 +277,8 @@ const struct verb verbs[] = {
                 "conversation of each line, and writes sums of squares of what every column is multiplied by, "
                 "in llama.cpp's form: --imatrix of convert and quantize, and llama-quantize, read it. What is "
                 "left over behind the last window is not evaluated. The bytes are the same for every number "
-                "of threads and every chunk.\n",
+                "of threads and every chunk. A file carat.json beside the weights is not read: its head "
+                "strategies change nothing here, and there is nothing to decode.\n",
      .examples = "carat imatrix tiny -f notes.txt -c 8 -o importance.gguf\n"
                  "carat quantize --imatrix importance.gguf tiny small.gguf Q4_K_M\n"},
     {.name = "cache", .group = FOR_FILES, .brief = "packed models",

@@ -51,6 +51,7 @@ static carat_status convert(struct ct_conversion *v, const carat_convert_options
     if (!(o->clip_percentile >= 0 && o->clip_percentile <= 100))
         return ct_fail(err, CARAT_E_ARGUMENT, "clip_percentile is %g, expected 0 to 100", o->clip_percentile);
     v->expand = o->expand;
+    v->residual = o->residual_scale != 0 ? o->residual_scale : 1;
     v->shard_bytes = o->shard_bytes ? o->shard_bytes : USUAL_SHARD;
     if (o->importance) {
         CT_TRY(ct_importance_read(&v->importance, o->importance, &v->arena, err));

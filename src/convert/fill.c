@@ -143,9 +143,11 @@ static void convert_row(struct filling *v, int at, int row, uint8_t *to, int thr
         return;
     for (int i = 0; c->w.scale != 1 && i < c->w.cols; i++)
         x[i] *= c->w.scale;
+    for (int i = 0; c->times != 0 && i < c->w.cols; i++)
+        x[i] *= c->times;
     for (int i = 0; c->less != 0 && i < c->w.cols; i++)
         x[i] -= c->less;
-    if (c->w.type == type && c->less == 0)
+    if (c->w.type == type && c->less == 0 && c->times == 0)
         memcpy(to, from, c->row_bytes);
     else if (type != CT_F32 && type != CT_BF16 && type != CT_MXFP4 &&
              ct_largest(x, (size_t)c->w.cols) > MOST_F16)
@@ -178,13 +180,13 @@ static const float *take_row(void *taking, int row)
     const struct ct_converted *c = &t->v->plan->c[t->at];
     struct scratch *s = &t->v->scratch[t->thread];
     const int run = c->rows < SHARED_RUN ? c->w.rows : SHARED_RUN, before = row - run;
-    const uint8_t *from = stored_row(t->v, &c->w, row, t->thread);
+    const uint8_t *from = stored_row(t->v, &c->w, c->row ? c->row[row] : row, t->thread);
 
     if (before >= t->r0 && (row - t->r0) % run == 0)
         give_back(t->v, c, before, row, t->to + (size_t)(before - t->r0) * c->row_bytes);
     ct_dequantize(c->w.type, s->x, from, (size_t)c->w.cols);
     for (int i = 0; i < c->w.cols; i++) {
-        s->x[i] *= c->w.scale;
+        s->x[i] *= c->times != 0 ? c->w.scale * c->times : c->w.scale;
         if (c->scheme.kind == CT_PALETTE && fabsf(s->x[i]) >= 65520) /* infinite in f16 */
             s->x[i] = INFINITY;
     }

@@ -41,7 +41,7 @@ bool ct_gguf_copies(const struct ct_conversion *v)
 {
     const struct ct_file *f = v->m->file;
 
-    return ct_file_kind(f) == CT_FILE_GGUF && !ct_file_is_packed(f) &&
+    return ct_file_kind(f) == CT_FILE_GGUF && v->residual == 1 && !ct_file_is_packed(f) &&
            (!changes(v) || (!ct_file_meta(f, CT_PALETTE_KEY) && is_plain(&v->recipe)));
 }
 

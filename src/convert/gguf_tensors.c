@@ -168,6 +168,8 @@ static carat_status gguf_end(struct ct_conversion *v, carat_error *err)
         CT_TRY(ct_put_keys(&v->head, v->m, ct_recipe_file_type(&v->recipe), err));
     CT_TRY(put_recipe(v, err));
     put_importance(v);
+    if (v->residual != 1)
+        ct_gguf_put_float(&v->head, "carat.residual_scale", v->residual);
     for (int i = 0; i < v->n; i++)
         if (v->c[i].palette >= 0) {
             ct_gguf_put_uint(&v->head, CT_PALETTE_KEY, 1);

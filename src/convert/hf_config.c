@@ -339,8 +339,10 @@ carat_status ct_hf_put_tokenizer_config(struct ct_new_head *h, const struct ct_c
     put_bool(&k, "add_bos_token", true);
     put_bool(&k, "add_eos_token", false);
     put_bool(&k, "clean_up_tokenization_spaces", false);
-    static const char *const named[][2] = {
-        {"bos_token", "<bos>"}, {"eos_token", "<eos>"}, {"pad_token", "<pad>"}, {"unk_token", "<unk>"}};
+    const char *const named[][2] = {{"bos_token", ct_controls[CT_CONTROL_BOS].text},
+                                    {"eos_token", ct_controls[CT_CONTROL_EOS].text},
+                                    {"pad_token", "<pad>"},
+                                    {"unk_token", ct_controls[CT_CONTROL_UNK].text}};
     for (size_t i = 0; i < CT_COUNT(named); i++)
         if (ct_tokenizer_id(t, named[i][1]) >= 0)
             put_string(&k, named[i][0], named[i][1]);

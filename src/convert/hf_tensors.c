@@ -78,6 +78,9 @@ static carat_status hf_take(struct ct_converted *c, enum ct_type *type, const st
             "%s: safetensors have no place for blocks of %s: name a type of F32, F16 and BF16, or a "
             ".gguf file",
             v->path, ct_type_info(*type)->name);
+    if (v->residual != 1)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: a residual scale is written into .gguf files only",
+                       v->path);
     if (v->recipe.head_apart)
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "%s: the head of this model is its embedding, so in a directory both have one type",

@@ -4,6 +4,7 @@
  * them: keys.c. */
 #include "convert/plan.h"
 
+#include "convert/residual.h"
 #include "quant/palette.h"
 
 enum { CHUNK = 1 << 20 }; /* bytes of a tensor that a thread fills at once, but for long rows */
@@ -87,6 +88,21 @@ static int add_palettes(struct ct_conversion *v, struct ct_converted *c, const c
     return index;
 }
 
+/* What is quantised in the source would be quantised again. */
+static carat_status scale_residual(const struct ct_conversion *v, struct ct_converted *c, const char *slot)
+{
+    const float times = ct_residual_factor(&v->m->config, slot, v->residual);
+
+    c->times = times == 1 ? 0 : times;
+    if (!c->times || ct_type_info(c->w.type)->block == 1 || v->recipe.again)
+        return CARAT_OK;
+    return ct_fail(
+        v->err, CARAT_E_UNSUPPORTED,
+        "%s: %s is %s already, and scaled it would be quantised again, worse: convert the original, "
+        "or allow it",
+        ct_file_path(v->m->file), c->source, ct_type_info(c->w.type)->name);
+}
+
 carat_status ct_plan_weight(void *user, const char *slot, const char *source, const struct ct_weight *w)
 {
     struct ct_conversion *v = user;
@@ -105,6 +121,7 @@ carat_status ct_plan_weight(void *user, const char *slot, const char *source, co
     if (!t->name || !c->source || (palettes && !v->tensor[c->palette].name))
         return ct_no_memory(v->err, "the list of weights");
     CT_TRY(v->container->take(c, &type, v, slot, w, v->err));
+    CT_TRY(scale_residual(v, c, slot));
     if (t->type == CT_TYPE_COUNT)
         t->type = type;
     if (strcmp(slot, "token_embd") == 0)
@@ -150,6 +167,10 @@ carat_status ct_plan_file(struct ct_conversion *v, carat_error *err)
     const struct carat_model *m = v->m;
 
     CT_TRY(ct_recipe_choose(&v->recipe, &m->weights, &m->config, m->file, &v->arena, err));
+    if (v->residual != 1) {
+        CT_TRY(ct_residual_check(&m->config, v->residual, ct_file_path(m->file), err));
+        v->recipe.head_apart = m->weights.tied; /* it reads the table as it was */
+    }
     ct_weights_walk(&m->weights, &m->config, m->file, count_weight, v);
     const size_t most = (size_t)v->n + (size_t)ct_file_tensor_count(m->file) + OWN;
     v->c = ct_arena_push(&v->arena, most, sizeof *v->c);

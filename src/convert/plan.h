@@ -15,6 +15,7 @@ enum { CT_NEW_NAME = 256 };
 /* A weight, and the rows of a tensor that it becomes. */
 struct ct_converted {
     struct ct_weight w; /* as the container stores it, but for its type; CT_TYPE_COUNT: bytes to be copied */
+    float times;        /* what each value is multiplied by; 0: by nothing */
     float less;         /* what is taken from each value first: Gemma's 1, where norms lack it there */
     const char *source; /* the tensor that it is from, for messages */
     const float *importance; /* of its columns, or NULL */
@@ -58,7 +59,8 @@ struct ct_conversion {
     struct ct_recipe recipe;
     struct ct_importance importance; /* of which recipe has the address where there is some */
     const char *importance_path;
-    bool expand; /* what a palette stands for is written, instead of it */
+    float residual; /* scale of the stream; 1: as it is */
+    bool expand;    /* what a palette stands for is written, instead of it */
     struct ct_arena arena;
     struct ct_converted *c;       /* [n] */
     struct ct_new_tensor *tensor; /* [n_tensor] */

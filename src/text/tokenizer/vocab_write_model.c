@@ -95,7 +95,8 @@ static void put_trainer(const struct ct_tokenizer *t, struct ct_new_head *h, int
     put_id(&inner, 41, ct_tokenizer_bos(t));
     put_id(&inner, 42, ct_tokenizer_control(t, CT_CONTROL_EOS));
     put_id(&inner, 43, ct_tokenizer_id(t, "<pad>"));
-    static const char *const names[] = {"<unk>", "<bos>", "<eos>", "<pad>"};
+    const char *const names[] = {ct_controls[CT_CONTROL_UNK].text, ct_controls[CT_CONTROL_BOS].text,
+                                 ct_controls[CT_CONTROL_EOS].text, "<pad>"};
     for (unsigned i = 0; i < CT_COUNT(names); i++)
         put_bytes(&inner, 45 + i, names[i], strlen(names[i]));
     put_bytes(h, 2, inner.data, inner.n);

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# test_residual.sh: a model with another residual scale gives the same logits; in f16 a stream that is too
+# large overflows, is named, and is well again with the scale undone.
+. "$CARAT_SOURCE/test/cli/common.bash"
+
+XDG_CACHE_HOME=$PWD/cache
+export XDG_CACHE_HOME
+tiny4=$CARAT_SOURCE/test/fixtures/tiny4
+
+# near A B LIMIT WORDS...: the mean KL between two models, in float32 but for WORDS, is at most LIMIT.
+near() {
+    expect 0 compare "$1" "$2" --prompt 'Is the crow black?' --ref exact --test "exact${4:+,$4}"
+    local kl
+    kl=$(sed -n 's/.*mean KL(ref||test) is \([0-9.e-]*\).*/\1/p' out err | head -n 1)
+    awk -v kl="$kl" -v limit="$3" 'BEGIN { exit !(kl != "" && kl + 0 <= limit) }' || die "$2: KL $kl, at most $3"
+}
+
+for scale in 0.125 4 16384; do
+    expect 0 convert "$tiny" "$scale.gguf" --residual-scale "$scale"
+    near "$tiny" "$scale.gguf" 1e-9
+done
+expect 0 show 4.gguf --tensors
+grep -q '^ *output.weight ' out || die "the head is not a tensor of its own"
+expect 0 convert "$tiny4" e.gguf --residual-scale 0.5
+near "$tiny4" e.gguf 1e-7
+expect 0 convert "$tiny4" e4.gguf --type q4_0 --residual-scale 0.5 # quantised after it is scaled
+expect 0 run e4.gguf hi -n 1
+
+# 2^14 is too much for f16, and undone it is not
+refuse 4 logits 16384.gguf -p 'Is the crow black?' --exact --activations f16
+err_has 'embed made .*, and the largest number of f16 is 65504'
+expect 0 convert 16384.gguf back.gguf --residual-scale 6.103515625e-05
+near "$tiny" back.gguf 1e-4 activations=f16
+
+# mistakes
+for scale in 0 -1 nan 1e12 x; do
+    refuse 2 convert "$tiny" x.gguf --residual-scale "$scale"
+done
+expect 4 convert "$CARAT_SOURCE/test/data/vectors/models/gemma1-f32" x.gguf --residual-scale 2
+err_has 'gemma models have no residual scale: their layers add to the stream without a norm'
+refuse 4 convert "$tiny" directory --residual-scale 2
+err_has 'residual scale is written into .gguf files only'
+expect 0 convert "$tiny" q8.gguf --type q8_0
+refuse 4 convert q8.gguf x.gguf --residual-scale 2
+err_has 'q8.gguf: token_embd.weight is Q8_0 already'
+expect 0 convert q8.gguf x.gguf --residual-scale 2 --allow-requantize
+near q8.gguf x.gguf 1e-7
