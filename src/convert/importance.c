@@ -115,7 +115,7 @@ static carat_status read_sums(struct ct_importance_of *of, const struct ct_file 
                               struct ct_arena *arena, carat_error *err)
 {
     const char *path = ct_file_path(f);
-    char *name = ct_arena_str(arena, t->name, strlen(t->name) + sizeof counts_end);
+    char *name = ct_arena_str(arena, t->name, strlen(t->name)); /* the other ending is shorter */
     float *v = ct_arena_push(arena, t->size / sizeof *v + 1, sizeof *v);
     const size_t n = t->size / sizeof *v;
     bool any = false;
