@@ -20,7 +20,8 @@
 enum { SHARED_RUN = 2048 }; /* rows of a larger chunk after which pages are given back */
 enum { TURNS = 8 };         /* chunks of a thread between two questions whether to go on */
 
-#define MOST_F16 65504.0f
+#define MOST_F16     65504.0f
+#define INFINITE_F16 65520.0f /* what is rounded to infinity, from here on */
 
 /* The first weight that cannot be written, in the order of the file: a value, or a byte of a block. */
 struct fault {
@@ -87,16 +88,33 @@ static bool check_row(struct filling *v, int at, int row, const uint8_t *from, i
     return true;
 }
 
+/* The values of a row as they are to be written, in the thread's x. False: it has a fault, which is kept. */
+static bool decode_row(struct filling *v, int at, int row, const uint8_t *from, int thread)
+{
+    const struct ct_converted *c = &v->plan->c[at];
+    float *x = v->scratch[thread].x;
+
+    ct_dequantize(c->w.type, x, from, (size_t)c->w.cols);
+    if (!check_row(v, at, row, from, thread))
+        return false;
+    for (int i = 0; c->w.scale != 1 && i < c->w.cols; i++)
+        x[i] *= c->w.scale;
+    for (int i = 0; c->times != 0 && i < c->w.cols; i++)
+        x[i] *= c->times;
+    for (int i = 0; c->less != 0 && i < c->w.cols; i++)
+        x[i] -= c->less;
+    return true;
+}
+
 /* The first value of a row that F16 does not hold. */
-static void refuse_range(struct filling *v, int at, int row, int thread)
+static void refuse_range(struct filling *v, int at, int row, const char *expected, int thread)
 {
     struct scratch *s = &v->scratch[thread];
     int i = 0;
 
     while (fabsf(s->x[i]) <= MOST_F16)
         i++;
-    keep_fault(&s->fault,
-               (struct fault){at, row, i, s->x[i], "at most 65504, which F16 holds, or --clamp", -1});
+    keep_fault(&s->fault, (struct fault){at, row, i, s->x[i], expected, -1});
 }
 
 static void clamp_row(struct scratch *s, int n)
@@ -122,7 +140,7 @@ static void convert_large(struct filling *v, int at, int row, enum ct_type type,
     for (int i = 0; i < n; i++)
         sum += s->decoded[i] - s->decoded[i];
     if (sum != 0)
-        refuse_range(v, at, row, thread);
+        refuse_range(v, at, row, "at most 65504, which F16 holds, or --clamp", thread);
 }
 
 static void convert_row(struct filling *v, int at, int row, uint8_t *to, int thread, struct ct_figures *f)
@@ -138,15 +156,8 @@ static void convert_row(struct filling *v, int at, int row, uint8_t *to, int thr
             f->rows++;
         return;
     }
-    ct_dequantize(c->w.type, x, from, (size_t)c->w.cols);
-    if (!check_row(v, at, row, from, thread))
+    if (!decode_row(v, at, row, from, thread))
         return;
-    for (int i = 0; c->w.scale != 1 && i < c->w.cols; i++)
-        x[i] *= c->w.scale;
-    for (int i = 0; c->times != 0 && i < c->w.cols; i++)
-        x[i] *= c->times;
-    for (int i = 0; c->less != 0 && i < c->w.cols; i++)
-        x[i] -= c->less;
     if (c->w.type == type && c->less == 0 && c->times == 0)
         memcpy(to, from, c->row_bytes);
     else if (type != CT_F32 && type != CT_BF16 && type != CT_MXFP4 &&
@@ -184,16 +195,15 @@ static const float *take_row(void *taking, int row)
 
     if (before >= t->r0 && (row - t->r0) % run == 0)
         give_back(t->v, c, before, row, t->to + (size_t)(before - t->r0) * c->row_bytes);
-    ct_dequantize(c->w.type, s->x, from, (size_t)c->w.cols);
-    for (int i = 0; i < c->w.cols; i++) {
-        s->x[i] *= c->times != 0 ? c->w.scale * c->times : c->w.scale;
-        if (c->scheme.kind == CT_PALETTE && fabsf(s->x[i]) >= 65520) /* infinite in f16 */
-            s->x[i] = INFINITY;
-    }
-    return check_row(t->v, t->at, row, from, t->thread) ? s->x : NULL;
+    if (!decode_row(t->v, t->at, row, from, t->thread))
+        return NULL;
+    if (c->scheme.kind != CT_PALETTE || ct_largest(s->x, (size_t)c->w.cols) < INFINITE_F16)
+        return s->x;
+    refuse_range(t->v, t->at, row, "at most 65504, which an entry in F16 holds", t->thread);
+    return NULL;
 }
 
-/* Rows r0 to r1 - 1, of which none shares anything with others. */
+/* Rows r0 to r1 - 1, which share nothing with others. */
 static void convert_shared(struct filling *v, int at, int r0, int r1, uint8_t *to, int thread,
                            struct ct_figures *f)
 {

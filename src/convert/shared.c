@@ -13,6 +13,12 @@ struct part {
     int first, n;   /* columns */
 };
 
+/* Behind the last one of its rows. */
+static int part_end(const struct part *p)
+{
+    return p->x ? p->rows->first + 1 : p->rows->last;
+}
+
 static const float *part_row(const struct part *p, int r)
 {
     if (p->x)
@@ -29,7 +35,7 @@ static float value_of_rank(const struct part *p, uint64_t rank)
     for (int shift = 24; shift >= 0; shift -= 8) {
         uint64_t count[256] = {0};
         int at = 0;
-        for (int r = p->rows->first; r < (p->x ? p->rows->first + 1 : p->rows->last); r++) {
+        for (int r = p->rows->first; r < part_end(p); r++) {
             const float *x = part_row(p, r);
             for (int i = 0; x && i < p->n; i++) {
                 const uint32_t bits = ct_f32_bits(x[i]) & 0x7fffffffu;
@@ -51,11 +57,11 @@ static float percentile_of(const struct part *p, double percentile)
     float most = 0;
 
     if (percentile < 100) {
-        const int rows = p->x ? 1 : p->rows->last - p->rows->first;
+        const int rows = part_end(p) - p->rows->first;
         const double n = (double)rows * p->n, rank = ceil(percentile / 100 * n);
         return value_of_rank(p, (uint64_t)(rank < 1 ? 1 : rank));
     }
-    for (int r = p->rows->first; r < (p->x ? p->rows->first + 1 : p->rows->last); r++) {
+    for (int r = p->rows->first; r < part_end(p); r++) {
         const float *x = part_row(p, r);
         if (!x)
             return NAN;

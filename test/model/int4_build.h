@@ -184,28 +184,30 @@ static inline void i4_build(struct i4_model *m)
     put_text(&m->header, "}");
 }
 
+/* Keys of the GGUF file beside its architecture. */
+static const struct {
+    const char *key;
+    uint32_t value;
+} i4_keys[] = {{"gemma3.block_count", I4_LAYERS},
+               {"gemma3.context_length", 256},
+               {"gemma3.embedding_length", I4_HIDDEN},
+               {"gemma3.feed_forward_length", I4_FFN},
+               {"gemma3.attention.head_count", I4_HEADS},
+               {"gemma3.attention.head_count_kv", 1},
+               {"gemma3.attention.key_length", I4_HEAD},
+               {"gemma3.attention.sliding_window", 32},
+               {"gemma3.attention.sliding_window_pattern", 2}};
+
 /* The GGUF file. */
 static inline struct buf i4_gguf(const struct i4_model *m)
 {
-    static const struct {
-        const char *key;
-        uint32_t value;
-    } keys[] = {{"gemma3.block_count", I4_LAYERS},
-                {"gemma3.context_length", 256},
-                {"gemma3.embedding_length", I4_HIDDEN},
-                {"gemma3.feed_forward_length", I4_FFN},
-                {"gemma3.attention.head_count", I4_HEADS},
-                {"gemma3.attention.head_count_kv", 1},
-                {"gemma3.attention.key_length", I4_HEAD},
-                {"gemma3.attention.sliding_window", 32},
-                {"gemma3.attention.sliding_window_pattern", 2}};
     struct buf b = {0};
-    put_header(&b, 3, m->n_tensor, CT_COUNT(keys) + 1);
+    put_header(&b, 3, m->n_tensor, CT_COUNT(i4_keys) + 1);
     put_str(&b, "general.architecture");
     put_u32(&b, 8);
     put_str(&b, "gemma3");
-    for (size_t i = 0; i < CT_COUNT(keys); i++)
-        put_meta_u32(&b, keys[i].key, keys[i].value);
+    for (size_t i = 0; i < CT_COUNT(i4_keys); i++)
+        put_meta_u32(&b, i4_keys[i].key, i4_keys[i].value);
     put(&b, m->infos.p, m->infos.n);
     put_pad(&b, 32);
     put(&b, m->values.p, m->values.n);

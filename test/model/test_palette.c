@@ -94,18 +94,6 @@ static void file_norm(struct file *f, const char *name, int n)
 
 static struct buf file_build(bool palettes, struct fault fault)
 {
-    static const struct {
-        const char *key;
-        uint32_t value;
-    } keys[] = {{"gemma3.block_count", I4_LAYERS},
-                {"gemma3.context_length", 256},
-                {"gemma3.embedding_length", I4_HIDDEN},
-                {"gemma3.feed_forward_length", I4_FFN},
-                {"gemma3.attention.head_count", I4_HEADS},
-                {"gemma3.attention.head_count_kv", 1},
-                {"gemma3.attention.key_length", I4_HEAD},
-                {"gemma3.attention.sliding_window", 32},
-                {"gemma3.attention.sliding_window_pattern", 2}};
     static const int bits[] = {4, 2, 3, 6, 8}, shared[] = {8, 64, 10, 6, 40};
     struct file f = {.random = 1, .palettes = palettes, .fault = fault};
     struct buf b = {0};
@@ -127,14 +115,14 @@ static struct buf file_build(bool palettes, struct fault fault)
                 file_matrix(&f, name, t->rows, t->cols, bits[k], shared[k]);
         }
     const bool key = palettes && !fault.no_key;
-    put_header(&b, 3, f.n, CT_COUNT(keys) + 1 + key + (fault.tokens > 0));
+    put_header(&b, 3, f.n, CT_COUNT(i4_keys) + 1 + key + (fault.tokens > 0));
     put_str(&b, "general.architecture");
     put_u32(&b, 8);
     put_str(&b, "gemma3");
     if (key)
         put_meta_u32(&b, CT_PALETTE_KEY, fault.version ? fault.version : 1);
-    for (size_t i = 0; i < CT_COUNT(keys); i++)
-        put_meta_u32(&b, keys[i].key, keys[i].value);
+    for (size_t i = 0; i < CT_COUNT(i4_keys); i++)
+        put_meta_u32(&b, i4_keys[i].key, i4_keys[i].value);
     if (fault.tokens) {
         put_str(&b, "tokenizer.ggml.tokens");
         put_u32(&b, 9);

@@ -101,3 +101,8 @@ twice --type int8:tensor
 refuse 4 convert one.gguf x.gguf --type lut4g8
 err_has 'is Q8_0 already, and a palette of that'
 expect 0 convert one.gguf x.gguf --type lut4g8 --allow-requantize
+
+# an entry is F16, which does not hold everything
+expect 0 convert "$tiny" large.gguf --type f32 --residual-scale 1048576
+refuse 4 convert large.gguf x.gguf --lut1 4,8
+err_has 'tensor token_embd.weight has .* in row [0-9]*, column [0-9]*.*expected at most 65504, which an entry in F16 holds'
