@@ -1,6 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* carat_convert.h: libcarat, to write a model into another container or with other types. carat.h runs a
- * model and has the rules on threads, errors and sizes, which hold here too. */
+ * model and has the rules on threads, errors and sizes, which hold here too.
+ *
+ * A complete program, which writes a model with other types and says what that took from each tensor
+ * (test/api/test_example.sh compiles and runs exactly this text):
+ *
+ * example-begin
+ * #include <carat_convert.h>
+ * #include <stdio.h>
+ *
+ * static void tell(void *user, const carat_converted *tensor)
+ * {
+ *     (void)user;
+ *     if (tensor->measured && tensor->matrix)
+ *         printf("%-28s %4s to %-4s %5.1f dB\n", tensor->name, tensor->from, tensor->to, tensor->snr);
+ * }
+ *
+ * int main(int argc, char **argv)
+ * {
+ *     carat_error err;
+ *     carat_model *model = NULL;
+ *
+ *     if (argc != 4) {
+ *         fprintf(stderr, "usage: %s MODEL OUT.gguf TYPE\n", argv[0]);
+ *         return 2;
+ *     }
+ *     carat_convert_options options;
+ *     carat_convert_options_default(&options);
+ *     options.type = argv[3];
+ *     options.tensor = tell;
+ *     int failed = carat_model_open(&model, argv[1], NULL, &err) != CARAT_OK ||
+ *                  carat_convert(model, argv[2], &options, &err) != CARAT_OK;
+ *     if (failed)
+ *         fprintf(stderr, "%s\n", err.message);
+ *     carat_model_close(model);
+ *     return failed;
+ * }
+ * example-end
+ */
 #ifndef CARAT_CONVERT_H
 #define CARAT_CONVERT_H
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_example.sh: the programs in the first comments of carat.h and carat_quality.h compile as C99 against
-# the static library, warning-free, and do with models/tiny what they are for: one answers, piece by piece as
-# they come, and pays for nothing else; the other compares. Whether the answer is right is left to
-# test_tiny.c.
+# test_example.sh: the programs in the first comments of carat.h, carat_quality.h and carat_convert.h compile
+# as C99 against the static library, warning-free, and do with models/tiny what they are for: one answers,
+# piece by piece as they come, and pays for nothing else; one compares, one converts. Whether the answer is
+# right is left to test_tiny.c.
 # Needs CARAT_SOURCE, CARAT_BUILD and CC from CMake; CARAT_CFLAGS holds the sanitizers of the build.
 set -euo pipefail
 
@@ -11,23 +11,26 @@ source=${CARAT_SOURCE:?} build=${CARAT_BUILD:?}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-for header in carat carat_quality; do
-    program=example
-    [ $header = carat ] || program=compare
+while read -r header program; do
     awk '/example-end/ {exit} on {sub(/^ \* ?/, ""); print} /^ \* example-begin/ {on = 1}' "$source/include/$header.h" \
         >"$dir/$program.c"
     grep -q 'int main' "$dir/$program.c" || { echo "no example in include/$header.h" >&2; exit 1; }
     # shellcheck disable=SC2086  # CARAT_CFLAGS is a list
     "${CC:-cc}" -std=c99 -pedantic -Wall -Wextra -Werror ${CARAT_CFLAGS:-} -I"$source/include" -o "$dir/$program" \
         "$dir/$program.c" "$build/libcarat.a" -pthread -lm -Wl,--gc-sections
-done
+done <<<'carat example
+carat_quality compare
+carat_convert convert'
 
-# Who runs a model pays for no measuring.
-if nm "$dir/example" | grep -E ' (ct_score|ct_compare|ct_judge|ct_summari|ct_bisect|carat_compare|carat_bisect|carat_score)'; then
-    echo "the example of carat.h has code that measures" >&2
+# Who runs a model pays for no measuring and no writing: code with such names is in the other examples only.
+measures=' (ct_score|ct_compare|ct_judge|ct_summari|ct_bisect|carat_compare|carat_bisect|carat_score)'
+writes=' (ct_convert|ct_plan_weight|ct_fill|ct_recipe|ct_kmeans|ct_gguf_write|ct_safetensors_write|carat_convert)'
+if nm "$dir/example" | grep -E "$measures|$writes"; then
+    echo "the example of carat.h has code that measures or writes models" >&2
     exit 1
 fi
-[ "$(nm "$dir/compare" | grep -cE ' (ct_score|carat_compare)')" -ge 2 ] || { echo "the other example has none" >&2; exit 1; }
+[ "$(nm "$dir/compare" | grep -cE "$measures")" -ge 2 ] || { echo "the example that compares has none" >&2; exit 1; }
+[ "$(nm "$dir/convert" | grep -cE "$writes")" -ge 2 ] || { echo "the example that converts has none" >&2; exit 1; }
 
 "$dir/compare" "$source/models/tiny" "$source/models/tiny" "Where is the bed?" >"$dir/out"
 grep -q '^healthy: mean KL(ref||test) is 0, correlation 1, match 100 %$' "$dir/out" || {
@@ -36,6 +39,19 @@ grep -q '^healthy: mean KL(ref||test) is 0, correlation 1, match 100 %$' "$dir/o
 }
 if "$dir/compare" "$source/models/tiny" "$dir/absent" "hello" >"$dir/out" 2>"$dir/err" || ! grep -q absent "$dir/err"; then
     echo "comparing with no model: $(cat "$dir/out" "$dir/err")" >&2
+    exit 1
+fi
+
+"$dir/convert" "$source/models/tiny" "$dir/small.gguf" q4_0 >"$dir/out"
+grep -qE '^blk\.0\.attn_q\.weight +BF16 to Q4_0 +[12][0-9]\.[0-9] dB$' "$dir/out" || {
+    echo "converting told: $(cat "$dir/out")" >&2
+    exit 1
+}
+"$dir/example" "$dir/small.gguf" "hello" >"$dir/out"
+[ "$(wc -c <"$dir/out")" -gt 1 ] || { echo "the converted model says nothing" >&2; exit 1; }
+if "$dir/convert" "$source/models/tiny" "$dir/no.gguf" q4_9 >"$dir/out" 2>"$dir/err" || ! grep -q q4_9 "$dir/err" ||
+    [ -e "$dir/no.gguf" ]; then
+    echo "converting to no type: $(cat "$dir/out" "$dir/err")" >&2
     exit 1
 fi
 
