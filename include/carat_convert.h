@@ -144,6 +144,36 @@ CARAT_API carat_status carat_importance_write(const carat_importance *importance
 /* Before the engine is closed; NULL is allowed. */
 CARAT_API void carat_importance_end(carat_importance *importance);
 
+/* How large the values of a model become, as an engine meets them: for hardware that computes in f16, whose
+ * largest number is 65504. */
+typedef struct carat_ranges carat_ranges;
+/* A matrix that a pass makes, over all rows of all passes so far. Strings live until the call returns. */
+typedef struct carat_range {
+    size_t size;
+    const char *operation; /* that makes it, as carat_tap has it */
+    const char *weight;    /* that it takes, as GGUF names it in its layer; "": none */
+    int layer;             /* of the model; -1: before or behind the layers */
+    int residual;          /* 1: carat_convert_options.residual_scale multiplies it */
+    float peak;            /* the largest |value| */
+    int position, column;  /* where that was first: before so many tokens of its session; in its row */
+} carat_range;
+CARAT_DEFAULT(carat_range)
+typedef void (*carat_range_visit)(void *user, const carat_range *range);
+/* From now on every pass of the engine is measured, and goes through all layers with all rows; of logits
+ * those are measured that somebody wants. Logits stay what they are, and what is measured depends neither on
+ * threads nor on the chunk. One measuring at a time, of ranges or importance; any thread. CARAT_E_ARGUMENT,
+ * CARAT_E_UNSUPPORTED (an embedder), CARAT_E_MEMORY. */
+CARAT_API carat_status carat_ranges_begin(carat_ranges **ranges, carat_engine *engine, carat_error *err);
+/* Tells of every matrix in the order of a pass, in the thread that calls. Not while the engine computes.
+ * CARAT_E_ARGUMENT. */
+CARAT_API carat_status carat_ranges_visit(const carat_ranges *ranges, carat_range_visit visit, void *user,
+                                          carat_error *err);
+/* The largest power of two, at most 1, that as a residual_scale keeps all that it multiplies at or below
+ * 50000: below 65504 with room for texts that were not measured. Not while the engine computes; NULL: 1. */
+CARAT_API float carat_ranges_scale(const carat_ranges *ranges);
+/* Before the engine is closed; NULL is allowed. */
+CARAT_API void carat_ranges_end(carat_ranges *ranges);
+
 #ifdef __cplusplus
 }
 #endif

@@ -13,32 +13,20 @@
 #include "model/phases.h"
 #include "model/writing.h"
 #include "prompt/prompt.h"
+#include "prompt/windows.h"
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
-#include "term/progress.h"
 
 struct measuring {
     const struct options *o;
     const char *path; /* of the text, or of the conversations */
     carat_model *model;
-    carat_model_info info;
-    carat_engine *engine;
-    carat_session *session;
     carat_importance *importance;
-    struct progress bar;
-    size_t before, total; /* ids evaluated, and all of them */
-    carat_tokens *part;   /* [n_part] each evaluated by itself */
+    struct windows windows;
+    carat_tokens *part; /* [n_part] each evaluated by itself */
     int n_part, longest;
 };
-
-static int watch(void *user, size_t done, size_t total)
-{
-    struct measuring *m = user;
-
-    (void)total;
-    return progress_update(&m->bar, m->before + done, m->total);
-}
 
 /* The part becomes the caller's ids, which it takes over. */
 static int add_part(struct measuring *m, carat_tokens *ids)
@@ -49,7 +37,7 @@ static int add_part(struct measuring *m, carat_tokens *ids)
         return fail_memory();
     m->part = grown;
     m->part[m->n_part++] = *ids;
-    m->total += (size_t)ids->n;
+    m->windows.total += (size_t)ids->n;
     m->longest = ids->n > m->longest ? ids->n : m->longest;
     *ids = (carat_tokens){0};
     return DONE;
@@ -57,26 +45,12 @@ static int add_part(struct measuring *m, carat_tokens *ids)
 
 static int read_parts_of_text(struct measuring *m)
 {
-    carat_tokenize_options options;
     carat_tokens ids = {0};
-    char *text = NULL;
-    size_t n = 0;
-    carat_error err;
-    int code = read_input(m->path, &text, &n);
+    int code = windows_read(m->model, m->o, m->path, &ids);
 
-    carat_tokenize_options_default(&options);
-    options.flags = CARAT_BOS;
-    options.progress = stop_when_interrupted;
-    if (code == DONE && n == 0)
-        code = fail(USAGE, "%s is empty, expected a text", input_name(m->path));
-    if (code == DONE)
-        code = settle_utf8(input_name(m->path), &text, &n, m->o->prompt->lossy);
-    if (code == DONE && carat_tokenize_with(m->model, text, n, &options, &ids, &err) != CARAT_OK)
-        code = fail_status(&err);
     if (code == DONE)
         code = add_part(m, &ids);
     carat_tokens_free(&ids);
-    free(text);
     return code;
 }
 
@@ -116,54 +90,28 @@ static int read_talks(struct measuring *m)
     return code;
 }
 
-static int evaluate(struct measuring *m, const int32_t *ids, int n)
-{
-    carat_error err;
-
-    if (carat_rewind(m->session, 0, &err) != CARAT_OK)
-        return fail_status(&err);
-    TRY(evaluate_ids(m->engine, m->session, ids, n, false));
-    m->before += (size_t)n;
-    return DONE;
-}
-
-/* Whole windows of a text, each behind <bos>; what is left over is not evaluated, unless it is all. A
- * conversation is one window, as far as it fits. */
-static int evaluate_part(struct measuring *m, carat_tokens *part, int context)
-{
-    for (int at = 0; at == 0 || at + context <= part->n; at += context) {
-        const int n = part->n - at < context ? part->n - at : context;
-        if (m->info.bos >= 0)
-            part->ids[at] = m->info.bos;
-        TRY(evaluate(m, part->ids + at, n));
-        if (m->o->prompt->messages)
-            break;
-    }
-    return DONE;
-}
-
 static int measure_parts(struct measuring *m)
 {
     carat_engine_options options;
+    struct windows *w = &m->windows;
     struct phases phases;
     carat_error err;
     int code;
 
     TRY(m->o->prompt->messages ? read_talks(m) : read_parts_of_text(m));
     TRY(phases_engine(&phases, &options, m->o));
-    options.context = m->o->engine->context < m->longest ? m->o->engine->context : m->longest;
-    TRY(create_engine(&m->engine, m->model, &options));
-    TRY(create_session(&m->session, m->engine, watch, m));
-    if (carat_importance_begin(&m->importance, m->engine, &err) != CARAT_OK)
+    const int context = m->o->engine->context < m->longest ? m->o->engine->context : m->longest;
+    TRY(windows_begin(w, m->model, &options, context));
+    if (carat_importance_begin(&m->importance, w->engine, &err) != CARAT_OK)
         return fail_status(&err);
-    progress_begin(&m->bar, "measuring", "tok");
+    progress_begin(&w->bar, "measuring", "tok");
     code = DONE;
-    for (int i = 0; i < m->n_part && code == DONE; i++)
-        code = evaluate_part(m, &m->part[i], options.context);
-    progress_end(&m->bar);
+    for (int i = 0; i < m->n_part && code == DONE; i++) /* a conversation is one window, as far as it fits */
+        code = windows_evaluate(w, &m->part[i], context, m->o->prompt->messages != NULL);
+    progress_end(&w->bar);
     const char *name = strrchr(m->path, '/');
     if (code == DONE && carat_importance_write(m->importance, m->o->writing->out, name ? name + 1 : m->path,
-                                               options.context, &err) != CARAT_OK)
+                                               context, &err) != CARAT_OK)
         code = fail_status(&err);
     return code;
 }
@@ -182,15 +130,12 @@ static int check(struct measuring *m)
 
 int verb_imatrix(const struct options *o)
 {
-    struct measuring m = {.o = o, .info.size = sizeof m.info};
-    carat_error err;
+    struct measuring m = {.o = o};
     int code = check(&m);
 
     interrupt_install();
     if (code == DONE)
         code = open_packed(&m.model, o);
-    if (code == DONE && carat_model_get_info(m.model, &m.info, &err) != CARAT_OK)
-        code = fail_status(&err);
     if (code == DONE && carat_model_reads(m.model, o->writing->out))
         code = fail(USAGE, "imatrix: %s is what the model is read from", o->writing->out);
     if (code == DONE)
@@ -199,8 +144,8 @@ int verb_imatrix(const struct options *o)
         carat_tokens_free(&m.part[i]);
     free(m.part);
     carat_importance_end(m.importance);
-    carat_session_close(m.session);
-    carat_engine_close(m.engine);
+    carat_session_close(m.windows.session);
+    carat_engine_close(m.windows.engine);
     carat_model_close(m.model);
     return code;
 }

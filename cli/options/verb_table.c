@@ -175,10 +175,16 @@ const struct verb verbs[] = {
      .min_args = 1, .max_args = 1, .opens = true,
      .details = "Memory is what run would reserve: weights, the cache of keys and values, work "
                 "space, and the stacks of threads. Sizes are in bytes, or with K, M or G in powers "
-                "of 1024: 1500M, 2G, 2GiB.\n",
+                "of 1024: 1500M, 2G, 2GiB.\n"
+                "--ranges evaluates the text of -f, or one that is built in, in windows of up to 2048 ids, and "
+                "lists for every operation of every layer the largest value that it made, the place of its "
+                "id in the window, and how often it fits into 65504, the largest number of f16. The residual "
+                "scale is the largest power of two, at most 1, that keeps the residual stream at or below "
+                "50000: carat convert --residual-scale auto takes it.\n",
      .examples = "carat show tiny\n"
                  "carat show MODEL --memory\n"
-                 "carat show MODEL --memory 2G --json\n"},
+                 "carat show MODEL --memory 2G --json\n"
+                 "carat show tiny --ranges\n"},
     {.name = "compare", .group = TO_COMPARE, .brief = "two models or modes",
      .args = "REF [TEST]", .summary = "measure how far apart two models, or two modes of one, are",
      .min_args = 1, .max_args = 2, .opens = true,

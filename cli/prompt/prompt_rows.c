@@ -12,6 +12,8 @@ static const struct option rows[] = {
      "the prompt, the first message, or the text", 0, 0},
     {ABOUT_INPUT + 20, {"-f", "--file"}, READS, AT(file), "run logits tokenize compare perplexity imatrix", "FILE", NULL,
      "read the prompt from FILE", 0, 0},
+    {ABOUT_INPUT + 21, {"-f", "--file"}, READS, AT(file), "show convert", "FILE", NULL,
+     "the text of --ranges, or of --residual-scale auto", 0, 0},
     {ABOUT_INPUT + 30, {"-sys", "--system-prompt"}, TEXT, AT(system), GENERATES " / logits compare", "TEXT", NULL,
      "a system message before the prompt", 0, 0},
     {ABOUT_INPUT + 40, {"-sysf", "--system-prompt-file"}, READS, AT(system_file), "/ " GENERATES " logits compare", "FILE", NULL,
@@ -44,7 +46,7 @@ static const struct option rows[] = {
      "recognise control tokens in the text", 0, 0},
     {ABOUT_INPUT + 180, {"--special"}, FLAG, AT(special), "detokenize", NULL, NULL,
      "print control tokens", 0, 0},
-    {ABOUT_INPUT + 190, {"--lossy"}, FLAG, AT(lossy), "tokenize / " GENERATES " logits compare perplexity imatrix", NULL, NULL,
+    {ABOUT_INPUT + 190, {"--lossy"}, FLAG, AT(lossy), "tokenize / " GENERATES " logits compare perplexity imatrix show convert", NULL, NULL,
      "replace invalid UTF-8 by U+FFFD instead of refusing it", 0, 0},
 };
 /* clang-format on */

@@ -13,6 +13,7 @@
 #include "show/show_embedder.h"
 #include "show/show_memory.h"
 #include "show/show_options.h"
+#include "show/show_ranges.h"
 #include "term/exit.h"
 #include "term/message.h"
 #include "term/out_json.h"
@@ -281,8 +282,13 @@ int verb_show(const struct options *o)
     struct subject s = {.o = o, .info.size = sizeof s.info, .plan.size = sizeof s.plan};
     struct phases phases;
     carat_error err;
-    int code = open_model(&s.model, o, false);
+    int code = o->show->ranges ? open_packed(&s.model, o) : open_model(&s.model, o, false);
 
+    if (code == DONE && o->show->ranges) {
+        code = show_ranges(s.model, o);
+        carat_model_close(s.model);
+        return code;
+    }
     if (code == DONE && (o->writing->type || o->writing->recipe || o->writing->importance)) {
         code = show_conversion(s.model, o);
         carat_model_close(s.model);

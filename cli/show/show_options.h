@@ -7,7 +7,7 @@
 
 struct show_options {
     const char *out; /* of pack */
-    bool tensors;
+    bool tensors, ranges;
     const char *measure; /* of doctor */
 };
 

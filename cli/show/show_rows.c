@@ -11,6 +11,8 @@ static const struct option rows[] = {
      "write the packed form there, not into the cache", 0, 0},
     {ABOUT_OUTPUT + 100, {"--tensors"}, FLAG, AT(tensors), "show", NULL, NULL,
      "list every tensor", 0, 0},
+    {ABOUT_OUTPUT + 101, {"--ranges"}, FLAG, AT(ranges), "show", NULL, NULL,
+     "evaluate a text, -f or one that is built in, and list how large the values of every operation became", 0, 0},
     {ABOUT_MEASURING + 260, {"--measure"}, SWITCH, AT(measure), "doctor", "on|off|auto", "auto",
      "measure this machine; auto measures what no earlier run has (default {default})", 0, 0},
 };

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "engine/every_row.h"
 #include "file/write.h"
 #include "os/new_file.h"
 
@@ -30,24 +31,17 @@ enum { INPUTS = CT_COUNT(inputs) };
 
 struct carat_importance {
     carat_engine *engine;
-    struct ct_trace trace;
-    void (*select)(struct ct_backend *b, int n, const ct_mat *m); /* the backend's own */
-    int n;                                                        /* rows of the pass */
-    int64_t rows;                                                 /* of all passes */
-    int widest;                                                   /* columns of a matrix, at most */
-    float *row;                                                   /* [widest] */
-    double *sums;                                                 /* [layers][INPUTS][widest] */
+    struct ct_every_row listener;
+    int n;        /* rows of the pass */
+    int64_t rows; /* of all passes */
+    int widest;   /* columns of a matrix, at most */
+    float *row;   /* [widest] */
+    double *sums; /* [layers][INPUTS][widest] */
 };
 
 static double *sums_of(const carat_importance *i, int layer, size_t input)
 {
     return i->sums + ((size_t)layer * INPUTS + input) * (size_t)i->widest;
-}
-
-/* Every row goes through every layer; those that want no logits are left out behind the last. */
-static void select_later(struct ct_backend *b, int n, const ct_mat *m)
-{
-    (void)b, (void)n, (void)m;
 }
 
 static void hear(void *user, struct ct_backend *b, const struct ct_event *event)
@@ -60,8 +54,7 @@ static void hear(void *user, struct ct_backend *b, const struct ct_event *event)
         i->n = b->verb.cost(b, event).rows;
         i->rows += i->n;
     }
-    if (strcmp(event->verb, "norm") == 0 && event->w[0] == &e->weights.final_norm)
-        i->select(b, 1, event->out);
+    ct_every_row_heard(&i->listener, b, event);
     for (size_t k = 0; k < INPUTS; k++) {
         ct_mat m;
         if (inputs[k].place != place || strcmp(inputs[k].verb, event->verb) != 0)
@@ -103,12 +96,7 @@ carat_status ct_importance_begin(carat_importance **out, carat_engine *e, carat_
         ct_importance_end(i);
         return ct_no_memory(err, "importance");
     }
-    i->trace = (struct ct_trace){.hook = hear, .user = i, .reads = true};
-    ct_lock_enter(&e->lock);
-    i->select = e->backend->verb.select_rows;
-    e->backend->verb.select_rows = select_later;
-    ct_trace_begin(e->backend, &i->trace);
-    ct_lock_leave(&e->lock);
+    ct_every_row_begin(&i->listener, e, hear, i);
     *out = i;
     return CARAT_OK;
 }
@@ -117,12 +105,7 @@ void ct_importance_end(carat_importance *i)
 {
     if (!i)
         return;
-    if (i->select) {
-        ct_lock_enter(&i->engine->lock);
-        ct_trace_end(i->engine->backend, &i->trace);
-        i->engine->backend->verb.select_rows = i->select;
-        ct_lock_leave(&i->engine->lock);
-    }
+    ct_every_row_end(&i->listener);
     free(i->row);
     free(i->sums);
     free(i);
