@@ -7,9 +7,12 @@
 #include "convert/write_model.h"
 #include "model/engine.h"
 #include "model/model.h"
+#include "prompt/ranges.h"
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
+
+#define MOST_F16 65504.0f
 
 /* "4,8" as CoreML's users write it, as words of a recipe behind those of `words`. */
 static int add_palette(char *words, size_t size, const char *option, const char *text, const char *who)
@@ -47,6 +50,51 @@ static int read_recipe(const struct writing_options *w, char *words, size_t size
     return code;
 }
 
+/* What the model itself asks for: its values are measured first, and it may be that nothing has to change. */
+static int measure_scale(float *scale, const carat_model *model, carat_convert_options how,
+                         const struct options *o)
+{
+    struct ranges r = {.n = 0};
+    struct peak peak;
+    char text[PEAK_TEXT];
+    carat_error err;
+
+    how.residual_scale = 0.5f; /* is it possible at all? */
+    how.dry_run = 1;
+    if (carat_convert(model, NULL, &how, &err) != CARAT_OK)
+        return fail_status(&err);
+    const int code = ranges_measure(&r, model, o);
+    if (code == DONE) {
+        *scale = carat_ranges_scale(r.ranges);
+        ranges_peak(&peak, &r, true);
+        note("residual scale %g: over %d ids the residual stream is at most %g, by %s at id %d",
+             (double)*scale, r.n, (double)peak.peak, peak_text(text, &peak), peak.position);
+        ranges_peak(&peak, &r, false);
+        if (peak.peak > MOST_F16)
+            note("no residual scale changes %s: %g, more than f16 holds", peak_text(text, &peak),
+                 (double)peak.peak);
+    }
+    ranges_end(&r);
+    return code;
+}
+
+/* --residual-scale: a number or auto. */
+static int read_scale(float *scale, const carat_model *model, const carat_convert_options *how,
+                      const struct options *o)
+{
+    const char *text = o->writing->residual;
+    char *end;
+    const double x = strtod(text, &end);
+
+    if (strcmp(text, "auto") == 0)
+        return model ? measure_scale(scale, model, *how, o) : DONE;
+    if (end == text || *end || !(x >= 0x1p-20 && x <= 0x1p20))
+        return fail(USAGE, "option --residual-scale: '%.40s' is not a number from %g to %g, or auto", text,
+                    0x1p-20, 0x1p20);
+    *scale = (float)x;
+    return DONE;
+}
+
 int verb_convert(const struct options *o)
 {
     carat_convert_options how;
@@ -59,15 +107,18 @@ int verb_convert(const struct options *o)
         return fail_memory();
     int code = read_recipe(w, recipe, size);
     interrupt_install();
-    if (code == DONE)
-        code = open_source(&model, o);
     writing_options(&how, o);
     how.recipe = w->recipe || *recipe ? recipe : NULL;
     how.expand = w->expand;
-    how.residual_scale = (float)w->residual;
     how.qmax = w->qmax;
     how.clip_percentile = w->clip;
     how.threads = o->engine->threads;
+    if (code == DONE)
+        code = read_scale(&how.residual_scale, NULL, &how, o); /* mistakes before a long load */
+    if (code == DONE)
+        code = open_source(&model, o);
+    if (code == DONE)
+        code = read_scale(&how.residual_scale, model, &how, o);
     if (code == DONE)
         code = write_model(model, o->text, &how, o);
     carat_model_close(model);

@@ -15,7 +15,8 @@ struct writing_options {
     const char *lut[3]; /* of the embedding, of all layers, of the head */
     bool expand;
     int qmax;
-    double clip, residual;
+    double clip;
+    const char *residual;
 };
 
 /* Types, recipe and importance; nothing about threads and progress. */

@@ -48,9 +48,10 @@ static const struct option rows[] = {
      "palettes for the head, which becomes a tensor of its own where it is the embedding", 0, 0},
     {ABOUT_OUTPUT + 151, {"--expand"}, FLAG, AT(expand), "convert", NULL, NULL,
      "write what palettes stand for as F16, for other programs: the same logits", 0, 0},
-    {ABOUT_OUTPUT + 160, {"--residual-scale"}, REAL, AT(residual), "convert", "X", "1",
+    {ABOUT_OUTPUT + 160, {"--residual-scale"}, TEXT, AT(residual), "convert", "X|auto", "1",
      "make the residual stream X times as large and keep the logits, for hardware that computes in f16; a power of "
-     "two is exact", 0x1p-20, 0x1p20},
+     "two is exact. auto: the largest power of two, at most 1, that keeps it at or below 50000 over the text of -f, "
+     "or one that is built in", 0, 0},
     {ABOUT_OUTPUT + 152, {"--qmax"}, INT, AT(qmax), "convert", "N", "127",
      "the largest integer of int8 types (default {default})", 1, 127},
     {ABOUT_OUTPUT + 153, {"--clip-percentile"}, REAL, AT(clip), "convert", "P", "100",

@@ -159,6 +159,22 @@ static void put_importance(struct ct_conversion *v)
         ct_gguf_put_uint(&v->head, "quantize.imatrix.chunks_count", i->chunks);
 }
 
+/* Of the model that nobody scaled: a source may have a scale already. */
+static carat_status put_residual(struct ct_conversion *v, carat_error *err)
+{
+    static const char key[] = "carat.residual_scale";
+    double all = 1;
+
+    if (ct_gguf_copies(v)) /* the source's key is there */
+        return CARAT_OK;
+    if (ct_file_meta(v->m->file, key))
+        CT_TRY(ct_file_meta_float(v->m->file, key, &all, err));
+    all *= (double)v->residual;
+    if (all != 1)
+        ct_gguf_put_float(&v->head, key, (float)all);
+    return CARAT_OK;
+}
+
 static carat_status gguf_end(struct ct_conversion *v, carat_error *err)
 {
     ct_gguf_begin(&v->head);
@@ -168,8 +184,7 @@ static carat_status gguf_end(struct ct_conversion *v, carat_error *err)
         CT_TRY(ct_put_keys(&v->head, v->m, ct_recipe_file_type(&v->recipe), err));
     CT_TRY(put_recipe(v, err));
     put_importance(v);
-    if (v->residual != 1)
-        ct_gguf_put_float(&v->head, "carat.residual_scale", v->residual);
+    CT_TRY(put_residual(v, err));
     for (int i = 0; i < v->n; i++)
         if (v->c[i].palette >= 0) {
             ct_gguf_put_uint(&v->head, CT_PALETTE_KEY, 1);

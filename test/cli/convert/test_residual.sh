@@ -33,10 +33,30 @@ err_has 'embed made .*, and the largest number of f16 is 65504'
 expect 0 convert 16384.gguf back.gguf --residual-scale 6.103515625e-05
 near "$tiny" back.gguf 1e-4 activations=f16
 
+# the scale that the model asks for undoes it, and is the product in the key; who needs none stays as it is
+expect 0 convert 16384.gguf auto.gguf --residual-scale auto -t 2
+err_has 'residual scale 0\.[0-9]*: over [0-9]* ids the residual stream is at most [0-9.e+]*, by .* at id'
+near "$tiny" auto.gguf 1e-4 activations=f16
+expect 0 convert 16384.gguf again.gguf --residual-scale auto -t 1
+same auto.gguf again.gguf
+refuse 4 logits 16384.gguf -p hi --exact --activations f16
+expect 0 logits auto.gguf -p hi --exact --activations f16
+expect 0 convert "$tiny" plain.gguf
+expect 0 convert "$tiny" x.gguf --residual-scale auto
+err_has 'residual scale 1: over'
+same plain.gguf x.gguf
+echo 'The crow is black.' >text.txt
+expect 0 convert 16384.gguf x.gguf --residual-scale auto -f text.txt
+err_has 'over [0-9] ids'
+refuse 1 convert "$tiny" y.gguf --residual-scale auto -f missing.txt
+
 # mistakes
-for scale in 0 -1 nan 1e12 x; do
+for scale in 0 -1 nan 1e12 1099511627776 inf x autos ""; do
     refuse 2 convert "$tiny" x.gguf --residual-scale "$scale"
+    err_has 'is not a number from 9.53674e-07 to 1.04858e+06, or auto'
 done
+expect 4 convert "$CARAT_SOURCE/test/data/vectors/models/gemma1-f32" x.gguf --residual-scale auto
+err_has 'gemma models have no residual scale'
 expect 4 convert "$CARAT_SOURCE/test/data/vectors/models/gemma1-f32" x.gguf --residual-scale 2
 err_has 'gemma models have no residual scale: their layers add to the stream without a norm'
 refuse 4 convert "$tiny" directory --residual-scale 2
