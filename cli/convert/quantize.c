@@ -120,6 +120,8 @@ int verb_quantize(const struct options *o)
 
     writing_options(&how, o);
     how.type = o->more.text[0];
+    if (!o->writing->qat)
+        how.qat = CARAT_QAT_OFF;
     how.threads = given(o, &o->engine->threads) ? o->engine->threads : atoi(threads);
     if (!*threads || strspn(threads, "0123456789") != strlen(threads) || strlen(threads) > 4)
         return fail(USAGE, "quantize: '%.80s' is no number of threads", threads);

@@ -88,14 +88,17 @@ static json_t *tensor_json(const carat_converted *t)
     } measured[] = {{"largest", t->largest},         {"least_scale", t->least_scale},
                     {"most_scale", t->most_scale},   {"snr_db", t->snr},
                     {"correlation", t->correlation}, {"mean_error", t->mean_error},
-                    {"rms_error", t->rms_error},     {"seconds", t->seconds}};
+                    {"rms_error", t->rms_error},     {"largest_error", t->largest_error},
+                    {"seconds", t->seconds},         {"on_lattice", t->on_lattice},
+                    {"one_scale", t->one_scale}};
+    const size_t n = sizeof measured / sizeof *measured - (t->on_lattice < 0 ? 2 : 0);
 
     for (int i = 0; all && i < t->n_dim; i++)
         if (json_array_append_new(dims, json_integer(t->dim[i])) != 0) {
             json_decref(all);
             return NULL;
         }
-    for (size_t i = 0; all && t->measured && i < sizeof measured / sizeof *measured; i++)
+    for (size_t i = 0; all && t->measured && i < n; i++)
         if (json_object_set_new(all, measured[i].name, json_number(measured[i].value)) != 0) {
             json_decref(all);
             return NULL;

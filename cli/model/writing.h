@@ -17,6 +17,7 @@ struct writing_options {
     int qmax;
     double clip;
     const char *residual;
+    const char *qat; /* NULL: what the verb does by itself */
 };
 
 /* Types, recipe and importance; nothing about threads and progress. */

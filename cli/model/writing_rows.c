@@ -56,6 +56,10 @@ static const struct option rows[] = {
      "the largest integer of int8 types (default {default})", 1, 127},
     {ABOUT_OUTPUT + 153, {"--clip-percentile"}, REAL, AT(clip), "convert", "P", "100",
      "int8 types clip above the value that P % of all do not exceed (default {default}: none is clipped)", 1e-6, 100},
+    {ABOUT_OUTPUT + 161, {"--qat"}, CHOICE, AT(qat), "convert quantize", "auto|on|off", NULL,
+     "scales of Q4_0 for weights trained for four bits, by which rounding gives every value again: for all tensors, "
+     "or for those of which 99 % of a sample lie on such a lattice (default: auto, and off for quantize, "
+     "which writes what llama-quantize does)", 0, 0},
     {ABOUT_OUTPUT + 154, {"--clamp"}, FLAG, AT(clamp), "convert quantize", NULL, NULL,
      "saturate what F16 cannot hold, instead of refusing it, and say how many values those are", 0, 0},
 };

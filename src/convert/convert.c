@@ -40,6 +40,18 @@ static bool is_named_gguf(const char *path)
     return n >= 5 && memcmp(path + n - 5, ".gguf", 5) == 0;
 }
 
+/* Who asks for lattices has some type in mind. */
+static carat_status check_lattices(const struct ct_conversion *v, carat_error *err)
+{
+    int i = 0;
+
+    while (i < v->n_tensor && v->tensor[i].type != CT_Q4_0)
+        i++;
+    return i < v->n_tensor ? CARAT_OK
+                           : ct_fail(err, CARAT_E_ARGUMENT,
+                                     "qat is on, which is about blocks of Q4_0, and no tensor becomes Q4_0");
+}
+
 static carat_status convert(struct ct_conversion *v, const carat_convert_options *o, carat_error *err)
 {
     if (o->container)
@@ -50,6 +62,9 @@ static carat_status convert(struct ct_conversion *v, const carat_convert_options
         return ct_fail(err, CARAT_E_ARGUMENT, "qmax is %d, expected 1 to 127, or 0 for 127", o->qmax);
     if (!(o->clip_percentile >= 0 && o->clip_percentile <= 100))
         return ct_fail(err, CARAT_E_ARGUMENT, "clip_percentile is %g, expected 0 to 100", o->clip_percentile);
+    if (o->qat < CARAT_QAT_AUTO || o->qat > CARAT_QAT_OFF)
+        return ct_fail(err, CARAT_E_ARGUMENT, "qat is %d, expected auto, on or off", (int)o->qat);
+    v->recipe.lattices = o->qat == CARAT_QAT_ON;
     v->expand = o->expand;
     v->residual = o->residual_scale != 0 ? o->residual_scale : 1;
     v->shard_bytes = o->shard_bytes ? o->shard_bytes : USUAL_SHARD;
@@ -60,6 +75,8 @@ static carat_status convert(struct ct_conversion *v, const carat_convert_options
     }
     CT_TRY(ct_recipe_read(&v->recipe, o->type, err));
     CT_TRY(ct_plan_file(v, err));
+    if (o->qat == CARAT_QAT_ON)
+        CT_TRY(check_lattices(v, err));
     for (int i = 0; o->dry_run && o->tensor && i < v->n_tensor; i++)
         ct_plan_tell(v, i, NULL, o);
     if (o->dry_run)

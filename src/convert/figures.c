@@ -35,11 +35,20 @@ void ct_figures_row(struct ct_figures *f, const float *w, int n, enum ct_type ty
         f->e += off;
         f->e2 += off * off;
         f->largest = CT_MAX(f->largest, fabsf(w[i]));
+        f->off = CT_MAX(f->off, (float)fabs(off));
     }
     for (int i = 0; t->block > 1 && ct_encodes_rows(type) && i < n / t->block; i++)
         see_scale(f, ct_block_scale(type, (const uint8_t *)blocks + (size_t)i * (size_t)t->bytes));
     f->n += n;
     f->rows++;
+}
+
+void ct_figures_sample(struct ct_figures *f, int blocks, int on, int rows, int one_scale)
+{
+    f->blocks += blocks;
+    f->on_lattice += on;
+    f->looked += rows;
+    f->one_scale += one_scale;
 }
 
 void ct_figures_add(struct ct_figures *to, const struct ct_figures *part)
@@ -53,7 +62,12 @@ void ct_figures_add(struct ct_figures *to, const struct ct_figures *part)
     to->e += part->e;
     to->e2 += part->e2;
     to->seconds += part->seconds;
+    to->blocks += part->blocks;
+    to->on_lattice += part->on_lattice;
+    to->looked += part->looked;
+    to->one_scale += part->one_scale;
     to->largest = CT_MAX(to->largest, part->largest);
+    to->off = CT_MAX(to->off, part->off);
     if (part->least_scale >= 0) {
         see_scale(to, part->least_scale);
         see_scale(to, part->most_scale);
@@ -72,6 +86,9 @@ void ct_figures_tell(const struct ct_figures *f, carat_converted *c)
     c->most_scale = (double)f->most_scale;
     c->mean_error = f->e / n;
     c->rms_error = sqrt(f->e2 / n);
+    c->largest_error = (double)f->off;
+    c->on_lattice = f->blocks > 0 ? f->on_lattice / f->blocks : -1;
+    c->one_scale = f->looked > 0 ? f->one_scale / f->looked : -1;
     c->snr = f->e2 > 0 ? 10 * log10(f->w2 / f->e2) : INFINITY;
     c->correlation = spread > 0 ? (f->wv - f->w * f->v / n) / sqrt(spread) : f->e2 > 0 ? 0 : 1;
 }

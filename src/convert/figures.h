@@ -10,7 +10,9 @@
 struct ct_figures {
     double n, w, v, w2, v2, wv, e, e2; /* w: values that were, v: that are, e: v - w */
     double seconds;
-    float largest, least_scale, most_scale; /* least_scale < 0: there is no scale so far */
+    double blocks, on_lattice, looked, one_scale; /* blocks and rows that were looked at for lattices */
+    float largest, least_scale, most_scale;       /* least_scale < 0: there is no scale so far */
+    float off;                                    /* largest |e| */
     int rows;
 };
 
@@ -18,6 +20,8 @@ void ct_figures_begin(struct ct_figures *f);
 /* A row: n values, and what they became; decoded[n] is overwritten. */
 void ct_figures_row(struct ct_figures *f, const float *w, int n, enum ct_type type, const void *blocks,
                     float *decoded);
+/* Of so many blocks in so many rows these lie on lattices, and these have one scale. */
+void ct_figures_sample(struct ct_figures *f, int blocks, int on, int rows, int one_scale);
 void ct_figures_add(struct ct_figures *to, const struct ct_figures *part);
 /* Fills what was measured. */
 void ct_figures_tell(const struct ct_figures *f, carat_converted *c);

@@ -16,10 +16,13 @@
 #include "os/memory.h"
 #include "os/pool.h"
 #include "quant/encode.h"
+#include "quant/lattice.h"
 
 enum { SHARED_RUN = 2048 }; /* rows of a larger chunk after which pages are given back */
+enum { SAMPLE = 64 };       /* rows of a tensor, of which it is asked whether they lie on lattices */
 enum { TURNS = 8 };         /* chunks of a thread between two questions whether to go on */
 
+#define ENOUGH       0.99 /* of the blocks of a sample */
 #define MOST_F16     65504.0f
 #define INFINITE_F16 65520.0f /* what is rounded to infinity, from here on */
 
@@ -126,8 +129,30 @@ static void clamp_row(struct scratch *s, int n)
         }
 }
 
+/* The type that rounded the values of a weight; F32: none did, or not last. */
+static enum ct_type rounded_to(const struct ct_converted *c)
+{
+    return c->w.scale == 1 && c->times == 0 && c->less == 0 ? c->w.type : CT_F32;
+}
+
+static void encode_row(const struct filling *v, int at, enum ct_type type, uint8_t *to, int thread,
+                       struct ct_figures *f)
+{
+    const struct ct_converted *c = &v->plan->c[at];
+    const float *x = v->scratch[thread].x;
+
+    if (!c->lattice) {
+        ct_encode_row(type, to, x, (size_t)c->w.cols, c->importance, v->avx2);
+        return;
+    }
+    const struct ct_lattice found = ct_encode_lattice(to, x, (size_t)c->w.cols, rounded_to(c), v->avx2);
+    if (f)
+        ct_figures_sample(f, found.blocks, found.on, 1, found.one_scale);
+}
+
 /* A row whose largest value F16 does not hold. Scales of blocks may hold it all the same. */
-static void convert_large(struct filling *v, int at, int row, enum ct_type type, uint8_t *to, int thread)
+static void convert_large(struct filling *v, int at, int row, enum ct_type type, uint8_t *to, int thread,
+                          struct ct_figures *f)
 {
     struct scratch *s = &v->scratch[thread];
     const int n = v->plan->c[at].w.cols;
@@ -135,7 +160,7 @@ static void convert_large(struct filling *v, int at, int row, enum ct_type type,
 
     if (v->o->clamp)
         clamp_row(s, n);
-    ct_encode_row(type, to, s->x, (size_t)n, v->plan->c[at].importance, v->avx2);
+    encode_row(v, at, type, to, thread, f);
     ct_dequantize(type, s->decoded, to, (size_t)n);
     for (int i = 0; i < n; i++)
         sum += s->decoded[i] - s->decoded[i];
@@ -162,9 +187,9 @@ static void convert_row(struct filling *v, int at, int row, uint8_t *to, int thr
         memcpy(to, from, c->row_bytes);
     else if (type != CT_F32 && type != CT_BF16 && type != CT_MXFP4 &&
              ct_largest(x, (size_t)c->w.cols) > MOST_F16)
-        convert_large(v, at, row, type, to, thread);
+        convert_large(v, at, row, type, to, thread, f);
     else
-        ct_encode_row(type, to, x, (size_t)c->w.cols, c->importance, v->avx2);
+        encode_row(v, at, type, to, thread, f);
     if (f)
         ct_figures_row(f, x, c->w.cols, type, to, v->scratch[thread].decoded);
 }
@@ -413,6 +438,70 @@ static carat_status begin_palettes(struct filling *v, int threads, carat_error *
     return CARAT_OK;
 }
 
+/* What was found in some rows of a tensor. */
+struct sample {
+    int blocks, zeros, on, rows, one_scale;
+};
+
+/* Rows of a weight that belong to the sample of its tensor. What is wrong in them is found again, in its
+ * turn. */
+static void look_at(struct filling *v, const struct ct_converted *c, int at, struct sample *s)
+{
+    const int rows = (int)(v->plan->tensor[c->tensor].size / c->row_bytes), step = CT_MAX(rows / SAMPLE, 1);
+
+    for (int r = (step - c->first % step) % step; r < c->w.rows; r += step)
+        if (decode_row(v, at, r, stored_row(v, &c->w, c->row ? c->row[r] : r, 0), 0)) {
+            const struct ct_lattice found =
+                ct_encode_lattice(NULL, v->scratch[0].x, (size_t)c->w.cols, rounded_to(c), v->avx2);
+            s->blocks += found.blocks;
+            s->zeros += found.zeros;
+            s->on += found.on;
+            s->rows++;
+            s->one_scale += found.one_scale;
+        }
+    v->scratch[0].fault.at = -1;
+    if (c->w.layout != CT_LAYOUT_PANELS)
+        ct_file_forget(v->plan->m->file, c->w.data, (size_t)c->w.rows * c->w.row_bytes);
+}
+
+/* Whether it becomes blocks of Q4_0, whose scales may be looked for. */
+static bool may_lie(const struct filling *v, const struct ct_converted *c)
+{
+    return v->plan->tensor[c->tensor].type == CT_Q4_0 && !c->scheme.kind && c->w.type < CT_TYPE_COUNT &&
+           c->w.type != CT_Q4_0;
+}
+
+/* Which tensors lie on lattices. */
+static carat_status look_for_lattices(struct filling *v, carat_error *err)
+{
+    struct ct_conversion *plan = v->plan;
+    struct sample *sample = ct_arena_push(&plan->arena, (size_t)plan->n_tensor, sizeof *sample);
+    const bool on = v->o->qat == CARAT_QAT_ON;
+    int n = 0, all = 0;
+    char line[128];
+
+    if (!sample)
+        return ct_no_memory(err, "converting");
+    for (int i = 0; i < plan->n && v->o->qat == CARAT_QAT_AUTO; i++)
+        if (may_lie(v, &plan->c[i]) && plan->c[i].w.type <= CT_BF16)
+            look_at(v, &plan->c[i], i, &sample[plan->c[i].tensor]);
+    for (int i = 0; i < plan->n; i++) {
+        struct ct_converted *c = &plan->c[i];
+        const struct sample *s = &sample[c->tensor];
+        const int some = s->blocks - s->zeros;
+        c->lattice = may_lie(v, c) && (on || (some > 0 && s->on - s->zeros >= ENOUGH * some));
+        n += c->lattice && c->first == 0;
+        all += may_lie(v, c) && c->first == 0;
+        if (!c->lattice && v->whole && c->first == 0)
+            ct_figures_sample(&v->whole[c->tensor], s->blocks, s->on, s->rows, s->one_scale);
+    }
+    snprintf(line, sizeof line, "%d of %d tensors lie on lattices of four bits, whose values Q4_0 keeps", n,
+             all);
+    if (n && !on && v->o->log)
+        v->o->log(v->o->user, line);
+    return CARAT_OK;
+}
+
 carat_status ct_fill(struct ct_conversion *plan, uint8_t *const *base, const carat_convert_options *o,
                      carat_error *err)
 {
@@ -421,6 +510,8 @@ carat_status ct_fill(struct ct_conversion *plan, uint8_t *const *base, const car
 
     CT_TRY(scratch_rows(&v, threads, err));
     carat_status status = begin_palettes(&v, threads, err);
+    if (!status)
+        status = look_for_lattices(&v, err);
     if (!status)
         status = run_chunks(&v, threads, err);
     size_t clamped = 0;

@@ -210,7 +210,8 @@ carat_status ct_recipe_read(struct ct_recipe *r, const char *type, carat_error *
 const char *ct_recipe_text(const struct ct_recipe *r, struct ct_arena *arena)
 {
     const char *const part[] = {r->mix ? r->mix->name : r->type, r->mix && r->pure ? "pure" : NULL,
-                                r->importance && (r->mix || r->words) ? "imatrix" : NULL, r->words};
+                                r->importance && (r->mix || r->words) ? "imatrix" : NULL,
+                                r->lattices ? "qat=on" : NULL, r->words};
     size_t n = 1;
     char *text;
 

@@ -24,6 +24,7 @@ struct ct_recipe {
     struct ct_scheme scheme;  /* nor this, for all matrices, unless `type` names it */
     const char *type;
     const char *words;                      /* as in struct carat_convert_options, or NULL */
+    bool lattices;                          /* every block of Q4_0 gets the scale of one */
     bool pure;                              /* the mix's one type, whatever its rules are */
     bool again;                             /* also what is quantised is quantised */
     const struct ct_importance *importance; /* or NULL */
