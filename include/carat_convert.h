@@ -114,14 +114,29 @@ typedef struct carat_convert_options {
     int qmax;   /* the largest integer of int8 schemes, 1 to 127; 0: 127 */
     /* The residual stream of the new model is so many times as large, and its logits stay but for
      * rounding: for hardware that computes in f16 (MODEL.md). A head that is the embedding becomes a
-     * tensor of its own. From 2^-20 to 2^20, exact where it is a power of two; 0: 1. CARAT_E_UNSUPPORTED:
-     * the model has no norms before its sums (Gemma 1), or the path is a directory. */
+     * tensor of its own, but with `tied`. From 2^-20 to 2^20, exact where it is a power of two; 0: 1.
+     * CARAT_E_UNSUPPORTED: the model has no norms before its sums (Gemma 1), or the path is a directory. */
     float residual_scale;
     double clip_percentile; /* of |value|, above which int8 schemes clip, at most 100; 0: 100, none */
     carat_log log;   /* gets what the new form cannot keep, with user as progress has it; may be NULL */
     int clamp;       /* 1: what F16 cannot hold becomes 65504 or -65504, instead of CARAT_E_NUMERIC */
     size_t *clamped; /* NULL, or gets how many values were saturated so */
     carat_qat qat;   /* where it is ON something must become Q4_0; importance does not count there */
+    /* 1: with a residual_scale the table of the embedding stays as it is, and one with the head where it was;
+     * the key carat.embedding_scale has the scale. Only carat reads that: other programs would compute
+     * something else. */
+    int tied;
+    /* Keys of a GGUF file with other values, [n_set] of KEY=VALUE, where the value gets the type that the key
+     * has (or looks like: true, 7, 0.5, else a text), or KEY:TYPE=VALUE with int, float, bool or str.
+     * CARAT_E_ARGUMENT: there is no such type, the value is none, or the key is an array or says how the file
+     * lies. What the file says then is read back before it gets its name: CARAT_E_FORMAT or
+     * CARAT_E_UNSUPPORTED where it cannot be opened, or its tensors are others. */
+    const char *const *set;
+    int n_set;
+    /* 1: path is a GGUF file that was made of this model: its keys, vocabulary and template are written anew,
+     * but for those about tensors, and its tensors stay. Nothing else is asked for, but keys in `set`.
+     * CARAT_E_NOT_FOUND: there is none; CARAT_E_FORMAT, CARAT_E_UNSUPPORTED: it is another's. */
+    int metadata_only;
 } carat_convert_options;
 CARAT_DEFAULT(carat_convert_options)
 

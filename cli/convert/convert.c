@@ -105,22 +105,34 @@ int verb_convert(const struct options *o)
 
     if (!recipe)
         return fail_memory();
-    int code = read_recipe(w, recipe, size);
+    const char *out = o->text ? o->text : w->output;
+    int code = !out ? fail(USAGE, "convert needs a model and OUT: carat convert MODEL OUT")
+               : o->text && w->output
+                   ? fail(USAGE, "convert: OUT is '%.80s' and, by --output, '%.80s'", o->text, w->output)
+                   : read_recipe(w, recipe, size);
+    if (code == DONE && (w->spare || w->spare_check))
+        note("one file serves every context, batch and prefix, so that --context, --batch, --chunk, --prefix "
+             "and "
+             "--skip-check change nothing; --lm-tile 16384 of carat run computes the head in parts");
     interrupt_install();
     writing_options(&how, o);
     how.recipe = w->recipe || *recipe ? recipe : NULL;
     how.expand = w->expand;
+    how.tied = w->tied;
+    how.metadata_only = w->metadata_only;
     how.qmax = w->qmax;
     how.clip_percentile = w->clip;
     how.threads = o->engine->threads;
     if (code == DONE)
         code = read_scale(&how.residual_scale, NULL, &how, o); /* mistakes before a long load */
+    if (code == DONE && w->tied && !given(o, &w->residual))
+        code = fail(USAGE, "--tied belongs to --residual-scale, which is not given");
     if (code == DONE)
         code = open_source(&model, o);
     if (code == DONE)
         code = read_scale(&how.residual_scale, model, &how, o);
     if (code == DONE)
-        code = write_model(model, o->text, &how, o);
+        code = write_model(model, out, &how, o);
     carat_model_close(model);
     free(recipe);
     return code;

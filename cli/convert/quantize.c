@@ -112,9 +112,34 @@ static int quantize(const carat_model *model, carat_convert_options *how, const 
     return code;
 }
 
+/* KEY=TYPE:VALUE as the library takes it, KEY:TYPE=VALUE, at `to`, as long. */
+static int take_override(char *to, const char *text)
+{
+    const char *equals = strchr(text, '='), *colon = equals ? strchr(equals, ':') : NULL;
+
+    if (!colon || equals == text)
+        return fail(USAGE, "--override-kv is KEY=TYPE:VALUE, not '%.80s'", text);
+    strcpy(to, text);
+    to[equals - text] = ':';
+    to[colon - text] = '=';
+    return DONE;
+}
+
+static int take_overrides(char *set[MOST_TEXTS], const struct texts *overrides)
+{
+    int code = DONE;
+
+    for (int i = 0; i < overrides->n && code == DONE; i++) {
+        set[i] = malloc(strlen(overrides->text[i]) + 1);
+        code = set[i] ? take_override(set[i], overrides->text[i]) : fail_memory();
+    }
+    return code;
+}
+
 int verb_quantize(const struct options *o)
 {
     const char *threads = o->more.n > 1 ? o->more.text[1] : "0";
+    char *set[MOST_TEXTS] = {NULL};
     carat_convert_options how;
     carat_model *model = NULL;
 
@@ -126,9 +151,15 @@ int verb_quantize(const struct options *o)
     if (!*threads || strspn(threads, "0123456789") != strlen(threads) || strlen(threads) > 4)
         return fail(USAGE, "quantize: '%.80s' is no number of threads", threads);
     interrupt_install();
-    int code = open_source(&model, o);
+    int code = take_overrides(set, &o->writing->overrides);
+    how.set = (const char *const *)set;
+    how.n_set = o->writing->overrides.n;
+    if (code == DONE)
+        code = open_source(&model, o);
     if (code == DONE)
         code = quantize(model, &how, o);
     carat_model_close(model);
+    for (int i = 0; i < MOST_TEXTS; i++)
+        free(set[i]);
     return code;
 }

@@ -25,4 +25,6 @@ void writing_options(carat_convert_options *how, const struct options *o)
     how->allow_requantize = w->again;
     how->container = w->to;
     how->shard_bytes = w->shard;
+    how->set = w->set.text;
+    how->n_set = w->set.n;
 }

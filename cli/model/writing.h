@@ -9,11 +9,13 @@
 struct writing_options {
     const char *type, *recipe, *importance, *report, *to, *out;
     const char *output_type, *embedding_type;
-    struct texts tensor_types;
+    struct texts tensor_types, set, overrides;
     bool pure, again, dry_run, leave_output, clamp;
     uint64_t shard;
     const char *lut[3]; /* of the embedding, of all layers, of the head */
-    bool expand;
+    bool expand, tied, metadata_only;
+    const char *output, *spare; /* as CoreML's converter is typed */
+    bool spare_check;
     int qmax;
     double clip;
     const char *residual;

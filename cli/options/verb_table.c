@@ -247,7 +247,7 @@ const struct verb verbs[] = {
      .examples = "carat pack MODEL -o packed.carat\n"},
     {.name = "convert", .group = FOR_FILES, .brief = "a model with other types",
      .args = "MODEL OUT", .summary = "write a model as a GGUF file or a directory, with other types",
-     .min_args = 2, .max_args = 2, .opens = true,
+     .min_args = 1, .max_args = 2, .opens = true,
      .details = "Writes the model, its vocabulary and its chat template: to a GGUF file where OUT ends in "
                 ".gguf, else to a new Hugging Face directory of safetensors, which keeps the texts of one that it "
                 "is made from. Other programs open both. --type says which file of llama-quantize it becomes, byte by byte: q4_k_m has Q6_K "
@@ -264,7 +264,11 @@ const struct verb verbs[] = {
                 "ffn_down_exps, inp_gate, proj; or the name of a tensor in GGUF, * for any characters. A type is "
                 "one of f32 to mxfp4, or keep; int8:tensor, int8:channel, int8:group=N; or a palette, lut4 or "
                 "lut4g8 (bits, rows). A head that is the embedding stands alone where it is asked to be "
-                "another type.\n",
+                "another type.\n"
+                "--set KEY=VALUE changes a key of a GGUF file; the value has the type of the key. The file is "
+                "opened before it gets its name: what contradicts tensors or cannot be read is refused. "
+                "--metadata-only writes keys, vocabulary and template of a GGUF file anew that was made of this "
+                "model before, and leaves its tensors and what keys say about them.\n",
      .examples = "carat convert MODEL small.gguf --type q4_k_m\n"
                  "carat convert small.gguf DIRECTORY\n"
                  "carat convert MODEL mixed.gguf --recipe all=q8_0,ffn_up[0-1]=q4_0\n"},

@@ -52,6 +52,21 @@ static carat_status check_lattices(const struct ct_conversion *v, carat_error *e
                                      "qat is on, which is about blocks of Q4_0, and no tensor becomes Q4_0");
 }
 
+/* Tensors stay those of the file that is there. */
+static carat_status keep_tensors(struct ct_conversion *v, const carat_convert_options *o, carat_error *err)
+{
+    if (v->container != &ct_new_gguf || o->type || o->recipe || o->importance || v->residual != 1)
+        return ct_fail(
+            err, CARAT_E_ARGUMENT,
+            "metadata_only writes the keys of a GGUF file anew and leaves its tensors: nothing else is "
+            "asked for with it");
+    CT_TRY(ct_file_open(&v->kept, v->path, false, err));
+    if (ct_file_kind(v->kept) != CT_FILE_GGUF || ct_file_is_packed(v->kept))
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s is no GGUF file, and metadata_only writes one anew",
+                       v->path);
+    return CARAT_OK;
+}
+
 static carat_status convert(struct ct_conversion *v, const carat_convert_options *o, carat_error *err)
 {
     if (o->container)
@@ -66,7 +81,11 @@ static carat_status convert(struct ct_conversion *v, const carat_convert_options
         return ct_fail(err, CARAT_E_ARGUMENT, "qat is %d, expected auto, on or off", (int)o->qat);
     v->recipe.lattices = o->qat == CARAT_QAT_ON;
     v->expand = o->expand;
+    v->tied = o->tied;
     v->residual = o->residual_scale != 0 ? o->residual_scale : 1;
+    if (o->n_set > 0 && v->container != &ct_new_gguf)
+        return ct_fail(err, CARAT_E_ARGUMENT, "keys are set in GGUF files alone, and %s is to be a directory",
+                       v->path);
     v->shard_bytes = o->shard_bytes ? o->shard_bytes : USUAL_SHARD;
     if (o->importance) {
         CT_TRY(ct_importance_read(&v->importance, o->importance, &v->arena, err));
@@ -74,6 +93,8 @@ static carat_status convert(struct ct_conversion *v, const carat_convert_options
         v->importance_path = o->importance;
     }
     CT_TRY(ct_recipe_read(&v->recipe, o->type, err));
+    if (o->metadata_only)
+        CT_TRY(keep_tensors(v, o, err));
     CT_TRY(ct_plan_file(v, err));
     if (o->qat == CARAT_QAT_ON)
         CT_TRY(check_lattices(v, err));
@@ -88,7 +109,8 @@ static carat_status convert(struct ct_conversion *v, const carat_convert_options
 carat_status ct_convert(const struct carat_model *m, const char *path, const carat_convert_options *o,
                         carat_error *err)
 {
-    struct ct_conversion v = {.m = m, .container = &ct_new_gguf, .path = path ? path : "", .err = err};
+    struct ct_conversion v = {
+        .m = m, .container = &ct_new_gguf, .path = path ? path : "", .o = o, .err = err};
 
     v.recipe = (struct ct_recipe){.words = o->recipe, .pure = o->pure, .again = o->allow_requantize};
     if (!m->has_weights)
@@ -98,5 +120,6 @@ carat_status ct_convert(const struct carat_model *m, const char *path, const car
     for (int i = 0; i < v.n_shard; i++)
         ct_new_head_free(&v.shard[i].head);
     ct_arena_free(&v.arena);
+    ct_file_close(v.kept);
     return status;
 }

@@ -198,7 +198,7 @@ static void convert_row(struct filling *v, int at, int row, uint8_t *to, int thr
 static void give_back(const struct filling *v, const struct ct_converted *c, int r0, int r1, uint8_t *to)
 {
     if (c->w.layout != CT_LAYOUT_PANELS)
-        ct_file_forget(v->plan->m->file, (const uint8_t *)c->w.data + (size_t)r0 * c->w.row_bytes,
+        ct_file_forget(ct_taken_from(v->plan), (const uint8_t *)c->w.data + (size_t)r0 * c->w.row_bytes,
                        (size_t)(r1 - r0) * c->w.row_bytes);
     ct_os_discard(to, (size_t)(r1 - r0) * c->row_bytes);
 }
@@ -322,12 +322,12 @@ static void say_place(const struct filling *v, const struct fault *f, char text[
     const int row = c->row ? c->row[f->row] : f->row;
     const struct ct_content_slot slot = {
         .tensor = c->source, .w = small ? &flat : &c->w, .row_bytes = c->w.row_bytes};
-    struct ct_value_place p = ct_value_place(v->plan->m->file, &slot, row, f->col);
+    struct ct_value_place p = ct_value_place(ct_taken_from(v->plan), &slot, row, f->col);
 
     if (p.tensor && small &&
         (c->w.data < (const void *)p.tensor->data ||
          c->w.data >= (const void *)(p.tensor->data + p.tensor->size)))
-        p = ct_value_place(v->plan->m->file, &slot, 0, row * c->w.cols + f->col);
+        p = ct_value_place(ct_taken_from(v->plan), &slot, 0, row * c->w.cols + f->col);
     text[0] = 0;
     if (p.tensor)
         snprintf(text, 64, ", the %s at byte %llu", p.unit, (unsigned long long)p.offset);
@@ -350,12 +350,12 @@ static carat_status say_fault(const struct filling *v, int threads, carat_error 
         return ct_fail(err, CARAT_E_NUMERIC,
                        "%s: tensor %s has a block with a byte of 0x%02x in row %d, column %d; expected %s: "
                        "nothing is converted",
-                       ct_file_path(v->plan->m->file), v->plan->c[first.at].source, (unsigned)first.byte,
-                       first.row, first.col, first.expected);
+                       ct_file_path(ct_taken_from(v->plan)), v->plan->c[first.at].source,
+                       (unsigned)first.byte, first.row, first.col, first.expected);
     say_place(v, &first, place);
     return ct_fail(err, CARAT_E_NUMERIC,
                    "%s: tensor %s has %g in row %d, column %d%s; expected %s: nothing is converted",
-                   ct_file_path(v->plan->m->file), v->plan->c[first.at].source, (double)first.value,
+                   ct_file_path(ct_taken_from(v->plan)), v->plan->c[first.at].source, (double)first.value,
                    first.row, first.col, place, first.expected);
 }
 

@@ -149,23 +149,56 @@ static carat_status plan_tensor(struct copying *k, int i)
 carat_status ct_gguf_copy_tensors(struct ct_conversion *v)
 {
     const struct carat_model *m = v->m;
-    struct copying k = {.v = v, .f = m->file};
-    const int n = ct_file_tensor_count(m->file);
+    struct copying k = {.v = v, .f = ct_taken_from(v)};
+    const int n = ct_file_tensor_count(k.f);
 
     k.use = ct_arena_push(&v->arena, (size_t)n, sizeof *k.use);
     if (!k.use)
         return ct_no_memory(v->err, "the list of tensors");
-    CT_TRY(ct_weights_walk(&m->weights, &m->config, m->file, note_use, &k));
+    if (!v->kept)
+        CT_TRY(ct_weights_walk(&m->weights, &m->config, m->file, note_use, &k));
     for (int i = 0; i < n; i++) {
-        const struct ct_tensor *t = ct_file_tensor(m->file, i);
+        const struct ct_tensor *t = ct_file_tensor(k.f, i);
         const struct ct_chosen *chosen = changes(v) && k.use[i].matrix && t->type != CT_TYPE_COUNT
                                              ? ct_recipe_tensor(&v->recipe, &m->config, k.use[i].slot)
                                              : NULL;
         k.use[i].type = chosen && chosen->type != chosen->stored ? chosen->type : t->type;
     }
     for (int i = 0; i < n; i++)
-        if (!goes(&k, ct_file_tensor(m->file, i)))
+        if (!goes(&k, ct_file_tensor(k.f, i)))
             CT_TRY(plan_tensor(&k, i));
+    return CARAT_OK;
+}
+
+/* What is said about tensors. */
+static const char *const about_tensors[] = {
+    "general.alignment",
+    "general.file_type",
+    "general.quantization_version",
+    "quantize.imatrix.file",
+    "quantize.imatrix.dataset",
+    "quantize.imatrix.entries_count",
+    "quantize.imatrix.chunks_count",
+    "carat.recipe",
+    "carat.palette",
+    "carat.embedding_scale",
+    "carat.residual_scale",
+};
+
+carat_status ct_gguf_keep_keys(struct ct_conversion *v, carat_error *err)
+{
+    int64_t alignment = 0;
+
+    CT_TRY(ct_file_meta_int(v->kept, "general.alignment", 0, 1 << 20, &alignment, err));
+    v->head.alignment = (uint32_t)alignment;
+    for (size_t i = 0; i < CT_COUNT(about_tensors); i++) {
+        const struct ct_meta *kept = ct_file_meta(v->kept, about_tensors[i]);
+        struct ct_gguf_pair old;
+        if (ct_gguf_find(&v->head, about_tensors[i], &old))
+            ct_gguf_drop(&v->head, &old);
+        if (kept)
+            ct_gguf_put_pair(&v->head, kept->pair);
+    }
     return CARAT_OK;
 }
 

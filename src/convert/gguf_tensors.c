@@ -4,6 +4,7 @@
 #include "convert/gguf_copy.h"
 #include "convert/keys.h"
 #include "convert/plan.h"
+#include "convert/set_keys.h"
 #include "quant/palette.h"
 
 #include <math.h>
@@ -181,15 +182,18 @@ static carat_status gguf_end(struct ct_conversion *v, carat_error *err)
     if (ct_gguf_copies(v))
         CT_TRY(ct_gguf_copy_keys(v, err));
     else
-        CT_TRY(ct_put_keys(&v->head, v->m, ct_recipe_file_type(&v->recipe), err));
+        CT_TRY(ct_put_keys(&v->head, v->m, ct_recipe_file_type(&v->recipe), v->tied ? v->residual : 1, err));
     CT_TRY(put_recipe(v, err));
     put_importance(v);
     CT_TRY(put_residual(v, err));
+    if (v->kept)
+        CT_TRY(ct_gguf_keep_keys(v, err));
     for (int i = 0; i < v->n; i++)
         if (v->c[i].palette >= 0) {
             ct_gguf_put_uint(&v->head, CT_PALETTE_KEY, 1);
             break;
         }
+    CT_TRY(ct_set_keys(&v->head, v->o, err));
     CT_TRY(ct_gguf_end(&v->head, v->tensor, v->n_tensor, &v->size, v->path, err));
     v->heads = v->head.n;
     return CARAT_OK;
@@ -247,7 +251,7 @@ static carat_status gguf_list(struct ct_conversion *v)
 {
     const struct carat_model *m = v->m;
 
-    if (ct_gguf_copies(v))
+    if (v->kept || ct_gguf_copies(v))
         return ct_gguf_copy_tensors(v);
     CT_TRY(add_rope_freqs(v));
     return ct_weights_walk(&m->weights, &m->config, m->file, plan_weight, v);

@@ -162,12 +162,12 @@ static void put_attention(struct keys *k)
 }
 
 /* The embedding is multiplied by the root of its width in BF16 where no key says another factor. */
-static void put_embedding_scale(struct keys *k)
+static void put_embedding_scale(struct keys *k, float times)
 {
     const float usual = ct_bf16_to_f32(ct_f32_to_bf16(sqrtf((float)k->c->hidden)));
 
-    if (k->c->embed_scale != usual)
-        ct_gguf_put_float(k->h, "carat.embedding_scale", k->c->embed_scale);
+    if (k->c->embed_scale * times != usual)
+        ct_gguf_put_float(k->h, "carat.embedding_scale", k->c->embed_scale * times);
 }
 
 /* What generation_config.json recommends. */
@@ -194,7 +194,7 @@ carat_status ct_put_tokenizer_keys(struct ct_new_head *h, const struct carat_mod
 }
 
 carat_status ct_put_keys(struct ct_new_head *h, const struct carat_model *m, uint32_t file_type,
-                         carat_error *err)
+                         float embed_times, carat_error *err)
 {
     const struct ct_config *c = &m->config;
     struct keys k = {.h = h, .c = c, .architecture = c->backbone ? DRAFTER : c->architecture};
@@ -216,7 +216,7 @@ carat_status ct_put_keys(struct ct_new_head *h, const struct carat_model *m, uin
         put_embedder(&k);
     if (c->backbone)
         put_drafter(&k);
-    put_embedding_scale(&k);
+    put_embedding_scale(&k, embed_times);
     if (ct_file_side(m->file, "generation_config.json").data ||
         ct_file_meta(m->file, "general.sampling.temp"))
         put_sampling(h, &m->sampling);

@@ -7,9 +7,10 @@
 #include "file/write.h"
 
 /* Metadata of the model, its vocabulary and its chat template, as llama.cpp's converter writes them.
- * file_type: llama.cpp's number for most of its tensors. E_FORMAT, E_MEMORY. */
+ * file_type: llama.cpp's number for most of its tensors; embed_times: what the factor of its embedding is
+ * multiplied by. E_FORMAT, E_MEMORY. */
 carat_status ct_put_keys(struct ct_new_head *h, const struct carat_model *m, uint32_t file_type,
-                         carat_error *err);
+                         float embed_times, carat_error *err);
 
 /* Of these those about text: vocabulary and chat template. E_FORMAT, E_MEMORY. */
 carat_status ct_put_tokenizer_keys(struct ct_new_head *h, const struct carat_model *m, carat_error *err);

@@ -91,7 +91,8 @@ static int add_palettes(struct ct_conversion *v, struct ct_converted *c, const c
 /* What is quantised in the source would be quantised again. */
 static carat_status scale_residual(const struct ct_conversion *v, struct ct_converted *c, const char *slot)
 {
-    const float times = ct_residual_factor(&v->m->config, slot, v->residual);
+    const bool stays = v->tied && strcmp(slot, "token_embd") == 0;
+    const float times = stays ? 1 : ct_residual_factor(&v->m->config, slot, v->residual);
 
     c->times = times == 1 ? 0 : times;
     if (!c->times || ct_type_info(c->w.type)->block == 1 || v->recipe.again)
@@ -169,10 +170,11 @@ carat_status ct_plan_file(struct ct_conversion *v, carat_error *err)
     CT_TRY(ct_recipe_choose(&v->recipe, &m->weights, &m->config, m->file, &v->arena, err));
     if (v->residual != 1) {
         CT_TRY(ct_residual_check(&m->config, v->residual, ct_file_path(m->file), err));
-        v->recipe.head_apart = m->weights.tied; /* it reads the table as it was */
+        v->recipe.head_apart =
+            v->recipe.head_apart || (m->weights.tied && !v->tied); /* it reads the old table */
     }
     ct_weights_walk(&m->weights, &m->config, m->file, count_weight, v);
-    const size_t most = (size_t)v->n + (size_t)ct_file_tensor_count(m->file) + OWN;
+    const size_t most = (size_t)v->n + (size_t)ct_file_tensor_count(ct_taken_from(v)) + OWN;
     v->c = ct_arena_push(&v->arena, most, sizeof *v->c);
     v->tensor = ct_arena_push(&v->arena, 2 * most, sizeof *v->tensor);
     v->n = 0;

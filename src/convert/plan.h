@@ -55,12 +55,15 @@ struct ct_new_shard {
 struct ct_conversion {
     const struct carat_model *m;
     const struct ct_new_container *container;
-    const char *path; /* of the new file */
+    const char *path;     /* of the new file */
+    struct ct_file *kept; /* an older one there, whose tensors stay; NULL: they are the model's */
+    const carat_convert_options *o;
     carat_error *err;
     struct ct_recipe recipe;
     struct ct_importance importance; /* of which recipe has the address where there is some */
     const char *importance_path;
     float residual; /* scale of the stream; 1: as it is */
+    bool tied;      /* the embedding has another factor then, instead of other values */
     bool expand;    /* what a palette stands for is written, instead of it */
     struct ct_arena arena;
     struct ct_converted *c;       /* [n] */
@@ -73,6 +76,12 @@ struct ct_conversion {
     struct ct_new_shard *shard; /* [n_shard] */
     int n_shard;
 };
+
+/* Where tensors are taken from. */
+static inline const struct ct_file *ct_taken_from(const struct ct_conversion *v)
+{
+    return v->kept ? v->kept : v->m->file;
+}
 
 /* Fills the members behind arena, whose owner frees it and all heads. E_UNSUPPORTED, E_FORMAT, E_MEMORY. */
 carat_status ct_plan_file(struct ct_conversion *v, carat_error *err);

@@ -2,11 +2,27 @@
 /* read_back.c: see read_back.h. */
 #include "convert/read_back.h"
 
+enum { SHAPES = 2 }; /* facts that tensors depend on, the first ones */
+
+/* That it is a model, with its vocabulary and all of its tensors. */
+static carat_status open_whole(const struct ct_conversion *v, const char *part, carat_error *err)
+{
+    const carat_model_options o = {.size = sizeof o, .drafter_alone = v->m->drafts};
+    struct carat_model *m = NULL;
+
+    CT_TRY(ct_model_open(&m, part, &o, err));
+    ct_model_close(m);
+    return CARAT_OK;
+}
+
 carat_status ct_read_back(struct ct_conversion *v, const char *part, carat_error *err)
 {
     const struct ct_config *c = &v->m->config;
     struct ct_config *got = ct_arena_push(&v->arena, 1, sizeof *got);
     struct ct_file *f = NULL;
+
+    /* who sets keys wants other facts, but those that shape tensors */
+    const bool all = v->o->n_set == 0;
 
     if (!got)
         return ct_no_memory(err, v->path);
@@ -29,13 +45,13 @@ carat_status ct_read_back(struct ct_conversion *v, const char *part, carat_error
         {"a base of global angles", c->attn[CT_GLOBAL].rope_base, got->attn[CT_GLOBAL].rope_base},
         {"a factor of global angles", c->attn[CT_GLOBAL].rope_factor, got->attn[CT_GLOBAL].rope_factor},
     };
-    for (size_t i = 0; i < CT_COUNT(facts); i++)
+    for (size_t i = 0; i < (all ? CT_COUNT(facts) : SHAPES); i++)
         if (facts[i].is != facts[i].read)
             return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: the model has %s of %.9g, but %s would say %.9g",
                            v->path, facts[i].what, facts[i].is, v->container->name, facts[i].read);
     for (int i = 0; i < c->n_layer; i++) {
         const struct ct_layer_config *a = &c->layer[i], *b = &got->layer[i];
-        if (a->attn_scale != b->attn_scale || a->attn_cap != b->attn_cap)
+        if (all && (a->attn_scale != b->attn_scale || a->attn_cap != b->attn_cap))
             return ct_fail(err, CARAT_E_UNSUPPORTED,
                            "%s: layer %d scales scores by %.9g and caps them at %.9g, but %s would say %.9g "
                            "and %.9g",
@@ -46,5 +62,5 @@ carat_status ct_read_back(struct ct_conversion *v, const char *part, carat_error
             return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: %s would say another shape of layer %d", v->path,
                            v->container->name, i);
     }
-    return CARAT_OK;
+    return all && !v->kept ? CARAT_OK : open_whole(v, part, err);
 }

@@ -58,6 +58,31 @@ void ct_gguf_put_pair(struct ct_new_head *h, struct ct_bytes pair);
 /* Begins an array of n strings, which follow. */
 void ct_gguf_put_strings(struct ct_new_head *h, const char *key, size_t n);
 void ct_gguf_add_string(struct ct_new_head *h, struct ct_str s);
+/* A pair of the head so far, found by its key: where it lies; type: GGUF's number. Of one that is not there
+ * n is 0 and `at` the end, where it would be. */
+struct ct_gguf_pair {
+    size_t at, n;
+    uint32_t type;
+};
+enum {
+    CT_GGUF_I8 = 1,
+    CT_GGUF_I16 = 3,
+    CT_GGUF_U32,
+    CT_GGUF_I32,
+    CT_GGUF_F32,
+    CT_GGUF_BOOL,
+    CT_GGUF_STRING,
+    CT_GGUF_ARRAY,
+    CT_GGUF_I64 = 11,
+    CT_GGUF_F64
+};
+bool ct_gguf_find(const struct ct_new_head *h, const char *key, struct ct_gguf_pair *pair);
+/* Bytes of a value; 0: of a string or an array, which say it themselves. */
+size_t ct_gguf_scalar_bytes(uint32_t type);
+void ct_gguf_drop(struct ct_new_head *h, const struct ct_gguf_pair *pair);
+/* In place of that pair: a scalar, or the n bytes of a string. */
+void ct_gguf_replace(struct ct_new_head *h, const char *key, const struct ct_gguf_pair *pair, uint32_t type,
+                     const void *value, size_t n);
 /* Ends the header: lays the tensors out, one behind another at multiples of the alignment, and describes
  * them. *size: of the whole file. E_MEMORY, E_UNSUPPORTED (a name that GGUF cannot hold, or a size beyond 63
  * bits). */

@@ -38,7 +38,7 @@ static carat_status check_config(const struct ct_config *c, const struct ct_file
 
 carat_status ct_config_read(struct ct_config *c, const struct ct_file *f, carat_error *err)
 {
-    *c = (struct ct_config){0};
+    *c = (struct ct_config){.residual_scale = 1};
     if (ct_file_kind(f) == CT_FILE_GGUF)
         CT_TRY(ct_config_read_gguf(c, f, err));
     else if (ct_file_kind(f) == CT_FILE_SBS)

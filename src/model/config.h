@@ -62,6 +62,7 @@ struct ct_config {
     float norm_eps, logit_cap;
     float embed_scale;           /* 0 until weights are bound: depends on the stored type for safetensors */
     double embed_scale_override; /* GGUF key carat.embedding_scale; 0: none */
+    float residual_scale;        /* GGUF key carat.residual_scale: what its stream is multiplied by; else 1 */
     struct ct_attn attn[CT_ATTN_TYPES];
     struct ct_layer_config layer[CT_MAX_LAYERS];
 };

@@ -511,7 +511,8 @@ carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, c
     gguf_kv(&r, c);
     gguf_experts(&r, c);
     gguf_kinds(&r, c);
-    c->embed_scale_override = gguf_number_at(&r, "carat.embedding_scale", 0, 0, 1e6);
+    c->embed_scale_override = gguf_number_at(&r, "carat.embedding_scale", 0, 0, 0x1p40);
+    c->residual_scale = (float)gguf_number_at(&r, "carat.residual_scale", 1, 0x1p-60, 0x1p60);
     gguf_vocabulary(&r, c);
     gguf_layer_inputs(&r, c);
     gguf_altup(&r, c);

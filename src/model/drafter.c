@@ -26,7 +26,7 @@ static void run_layers(struct ct_drafter *d)
     const ct_mat x = d->x; /* [1][hidden] the residual stream */
     const ct_mat h = d->h; /* [1][hidden] what a block reads, then what it gives */
 
-    embed(b, d->e, &d->reads->embed, d->model->embed_scale);
+    embed(b, d->e, &d->reads->embed, d->model->embed_scale / d->model->residual_scale);
     join(d);
     project(b, x, d->pair, &w->draft_pre);
     for (int i = 0; i < d->config->n_layer; i++) {

@@ -33,6 +33,32 @@ err_has 'embed made .*, and the largest number of f16 is 65504'
 expect 0 convert 16384.gguf back.gguf --residual-scale 6.103515625e-05
 near "$tiny" back.gguf 1e-4 activations=f16
 
+# one table with the head, for carat alone: the factor of the embedding has the scale
+expect 0 convert "$tiny" tied.gguf --residual-scale 0.125 --tied
+near "$tiny" tied.gguf 1e-9
+expect 0 show tied.gguf --tensors
+! grep -q '^ *output.weight ' out || die "the head is a tensor of its own"
+out_has '^  scales .*embedding 2$'
+expect 0 convert "$tiny4" tied4.gguf --residual-scale 0.5 --tied --type q8_0
+expect 0 convert "$tiny4" plain4.gguf --type q8_0
+near plain4.gguf tied4.gguf 1e-7
+expect 0 convert "$tiny" tied14.gguf --residual-scale 16384 --tied
+near "$tiny" tied14.gguf 1e-9
+expect 0 convert tied14.gguf x.gguf --residual-scale auto --tied
+near "$tiny" x.gguf 1e-4 activations=f16
+refuse 2 convert "$tiny" x.gguf --tied
+err_has '--tied belongs to --residual-scale'
+
+# a drafter reads the table as it was
+expect 0 convert "$tiny4" far.gguf --residual-scale 0.0078125
+expect 0 convert "$tiny4" fartied.gguf --residual-scale 0.0078125 --tied
+for model in "$tiny4" far.gguf fartied.gguf; do
+    expect 0 run "$model" -md "$tiny4-assistant" -p 'Tell me about the horse' --raw -n 60 --temp 0 --exact \
+        --spec-type draft-mtp --draft 4 --json
+    grep -o '"draft_n":[0-9]*,"draft_n_accepted":[0-9]*' out >>drafts
+done
+[ "$(sort -u drafts | wc -l)" = 1 ] && [ "$(wc -l <drafts)" = 3 ] || die "drafts differ: $(cat drafts)"
+
 # the scale that the model asks for undoes it, and is the product in the key; who needs none stays as it is
 expect 0 convert 16384.gguf auto.gguf --residual-scale auto -t 2
 err_has 'residual scale 0\.[0-9]*: over [0-9]* ids the residual stream is at most [0-9.e+]*, by .* at id'
