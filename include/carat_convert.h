@@ -67,6 +67,11 @@ typedef struct carat_converted {
     /* Of Q4_0 where it was looked for (qat): the share of blocks that lie on a lattice, and of rows that lie
      * on one with one scale; of some rows where the tensor got the usual scales; -1: nobody looked. */
     double on_lattice, one_scale;
+    /* Values that the type does not reach: of int8 schemes those more than half a step beyond the largest
+     * integer, else those that `clamp` saturated; and the largest |value| of them before, or 0. */
+    uint64_t clipped;
+    double largest_clipped;
+    uint64_t distinct; /* values after, those counting as one that F16 does not tell apart */
 } carat_converted;
 CARAT_DEFAULT(carat_converted)
 typedef void (*carat_converted_visit)(void *user, const carat_converted *tensor);

@@ -89,8 +89,8 @@ static json_t *tensor_json(const carat_converted *t)
                     {"most_scale", t->most_scale},   {"snr_db", t->snr},
                     {"correlation", t->correlation}, {"mean_error", t->mean_error},
                     {"rms_error", t->rms_error},     {"largest_error", t->largest_error},
-                    {"seconds", t->seconds},         {"on_lattice", t->on_lattice},
-                    {"one_scale", t->one_scale}};
+                    {"seconds", t->seconds},         {"largest_clipped", t->largest_clipped},
+                    {"on_lattice", t->on_lattice},   {"one_scale", t->one_scale}};
     const size_t n = sizeof measured / sizeof *measured - (t->on_lattice < 0 ? 2 : 0);
 
     for (int i = 0; all && i < t->n_dim; i++)
@@ -98,6 +98,12 @@ static json_t *tensor_json(const carat_converted *t)
             json_decref(all);
             return NULL;
         }
+    if (all && t->measured &&
+        (json_object_set_new(all, "clipped", json_integer((json_int_t)t->clipped)) != 0 ||
+         json_object_set_new(all, "distinct", json_integer((json_int_t)t->distinct)) != 0)) {
+        json_decref(all);
+        return NULL;
+    }
     for (size_t i = 0; all && t->measured && i < n; i++)
         if (json_object_set_new(all, measured[i].name, json_number(measured[i].value)) != 0) {
             json_decref(all);

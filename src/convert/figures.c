@@ -19,6 +19,13 @@ static void see_scale(struct ct_figures *f, float scale)
     f->least_scale = f->least_scale < 0 ? d : CT_MIN(f->least_scale, d);
 }
 
+static void see_value(struct ct_figures *f, float v)
+{
+    const uint16_t half = v == 0 ? 0 : ct_f32_to_f16(v); /* one zero */
+
+    f->seen[half / 64] |= (uint64_t)1 << half % 64;
+}
+
 void ct_figures_row(struct ct_figures *f, const float *w, int n, enum ct_type type, const void *blocks,
                     float *decoded)
 {
@@ -36,6 +43,7 @@ void ct_figures_row(struct ct_figures *f, const float *w, int n, enum ct_type ty
         f->e2 += off * off;
         f->largest = CT_MAX(f->largest, fabsf(w[i]));
         f->off = CT_MAX(f->off, (float)fabs(off));
+        see_value(f, decoded[i]);
     }
     for (int i = 0; t->block > 1 && ct_encodes_rows(type) && i < n / t->block; i++)
         see_scale(f, ct_block_scale(type, (const uint8_t *)blocks + (size_t)i * (size_t)t->bytes));
@@ -49,6 +57,23 @@ void ct_figures_sample(struct ct_figures *f, int blocks, int on, int rows, int o
     f->on_lattice += on;
     f->looked += rows;
     f->one_scale += one_scale;
+}
+
+void ct_figures_clip(struct ct_figures *f, float w)
+{
+    f->clipped++;
+    f->most_clipped = CT_MAX(f->most_clipped, fabsf(w));
+}
+
+void ct_figures_clipped(struct ct_figures *f, const float *w, int n, const uint8_t *blocks, int qmax)
+{
+    const struct ct_type_info *t = ct_type_info(CT_Q8_0);
+
+    for (int i = 0; i < n; i++) {
+        const float d = ct_block_scale(CT_Q8_0, blocks + (size_t)(i / t->block) * (size_t)t->bytes);
+        if (d > 0 && fabsf(w[i]) > d * ((float)qmax + 0.5f))
+            ct_figures_clip(f, w[i]);
+    }
 }
 
 void ct_figures_add(struct ct_figures *to, const struct ct_figures *part)
@@ -73,6 +98,10 @@ void ct_figures_add(struct ct_figures *to, const struct ct_figures *part)
         see_scale(to, part->most_scale);
     }
     to->rows += part->rows;
+    to->clipped += part->clipped;
+    to->most_clipped = CT_MAX(to->most_clipped, part->most_clipped);
+    for (size_t i = 0; i < CT_COUNT(to->seen); i++)
+        to->seen[i] |= part->seen[i];
 }
 
 void ct_figures_tell(const struct ct_figures *f, carat_converted *c)
@@ -89,6 +118,10 @@ void ct_figures_tell(const struct ct_figures *f, carat_converted *c)
     c->largest_error = (double)f->off;
     c->on_lattice = f->blocks > 0 ? f->on_lattice / f->blocks : -1;
     c->one_scale = f->looked > 0 ? f->one_scale / f->looked : -1;
+    c->clipped = f->clipped;
+    c->largest_clipped = (double)f->most_clipped;
+    for (size_t i = 0; i < CT_COUNT(f->seen); i++)
+        c->distinct += (uint64_t)__builtin_popcountll(f->seen[i]);
     c->snr = f->e2 > 0 ? 10 * log10(f->w2 / f->e2) : INFINITY;
     c->correlation = spread > 0 ? (f->wv - f->w * f->v / n) / sqrt(spread) : f->e2 > 0 ? 0 : 1;
 }

@@ -13,7 +13,10 @@ struct ct_figures {
     double blocks, on_lattice, looked, one_scale; /* blocks and rows that were looked at for lattices */
     float largest, least_scale, most_scale;       /* least_scale < 0: there is no scale so far */
     float off;                                    /* largest |e| */
+    float most_clipped;
     int rows;
+    uint64_t clipped;
+    uint64_t seen[(1 << 16) / 64]; /* a bit for each number of F16 that a value is nearest to */
 };
 
 void ct_figures_begin(struct ct_figures *f);
@@ -22,6 +25,10 @@ void ct_figures_row(struct ct_figures *f, const float *w, int n, enum ct_type ty
                     float *decoded);
 /* Of so many blocks in so many rows these lie on lattices, and these have one scale. */
 void ct_figures_sample(struct ct_figures *f, int blocks, int on, int rows, int one_scale);
+/* Such a value is saturated. */
+void ct_figures_clip(struct ct_figures *f, float w);
+/* Those of a row of Q8_0 with integers up to qmax. */
+void ct_figures_clipped(struct ct_figures *f, const float *w, int n, const uint8_t *blocks, int qmax);
 void ct_figures_add(struct ct_figures *to, const struct ct_figures *part);
 /* Fills what was measured. */
 void ct_figures_tell(const struct ct_figures *f, carat_converted *c);

@@ -120,10 +120,12 @@ static void refuse_range(struct filling *v, int at, int row, const char *expecte
     keep_fault(&s->fault, (struct fault){at, row, i, s->x[i], expected, -1});
 }
 
-static void clamp_row(struct scratch *s, int n)
+static void clamp_row(struct scratch *s, int n, struct ct_figures *f)
 {
     for (int i = 0; i < n; i++)
         if (fabsf(s->x[i]) > MOST_F16) {
+            if (f)
+                ct_figures_clip(f, s->x[i]);
             s->x[i] = copysignf(MOST_F16, s->x[i]);
             s->clamped++;
         }
@@ -159,7 +161,7 @@ static void convert_large(struct filling *v, int at, int row, enum ct_type type,
     float sum = 0;
 
     if (v->o->clamp)
-        clamp_row(s, n);
+        clamp_row(s, n, f);
     encode_row(v, at, type, to, thread, f);
     ct_dequantize(type, s->decoded, to, (size_t)n);
     for (int i = 0; i < n; i++)
@@ -243,9 +245,11 @@ static void convert_shared(struct filling *v, int at, int r0, int r1, uint8_t *t
 
     if (c->scheme.kind == CT_ALIKE) {
         fits = ct_write_alike(to, c->row_bytes, &rows, c->scheme.shared, &clip);
-        for (int r = r0; r < r1 && f && fits; r++)
-            ct_figures_row(f, take_row(&taking, r), c->w.cols, CT_Q8_0, to + (size_t)(r - r0) * c->row_bytes,
-                           s->decoded);
+        for (int r = r0; r < r1 && f && fits; r++, to += c->row_bytes) {
+            const float *x = take_row(&taking, r);
+            ct_figures_row(f, x, c->w.cols, CT_Q8_0, to, s->decoded);
+            ct_figures_clipped(f, x, c->w.cols, to, clip.qmax);
+        }
         return;
     }
     const int groups = (int)ct_palette_groups(c->w.rows, c->scheme.shared ? c->scheme.shared : c->w.rows);

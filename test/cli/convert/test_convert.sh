@@ -81,7 +81,8 @@ printf '\0\0\200\310' | dd of=large.gguf bs=1 seek=$at conv=notrunc status=none 
 refuse 4 convert large.gguf x.gguf --type f16
 err_has "has -262144 in row [0-9]*, column [0-9]*, the value at byte $at; expected at most 65504"
 [ ! -e x.gguf ] || die "a file was written though F16 does not hold a value"
-expect 0 convert large.gguf x.gguf --type f16 --clamp
+expect 0 convert large.gguf x.gguf --type f16 --clamp --report report.json
 err_has '1 value was saturated to what F16 holds'
+[ "$(grep -c '"clipped": 1,' report.json)" = 1 ] && grep -q '"largest_clipped": 262144' report.json || die "no clipped value"
 expect 0 convert large.gguf y.gguf --type bf16
 rm x.gguf y.gguf

@@ -100,7 +100,8 @@ refuse 4 convert "$tiny" x.gguf --type q4_k_m --imatrix "$CARAT_SOURCE/LICENSE"
 expect 0 convert "$tiny" x.gguf --type q4_0 --report report.json
 cp report.json out
 out_has '"name": "blk.0.ffn_up.weight"'
-for key in snr_db correlation mean_error rms_error largest least_scale most_scale seconds bits_per_weight; do
+for key in snr_db correlation mean_error rms_error largest least_scale most_scale seconds bits_per_weight \
+    clipped largest_clipped distinct; do
     [ "$(grep -c "\"$key\": " report.json)" = "$(grep -c '"name": ' report.json)" ] || die "$key is not everywhere"
 done
 out_has '"bits_per_weight": 4.5,'
@@ -111,4 +112,23 @@ expect 0 convert "$tiny" y.gguf --type q4_0 --report again.json -t 1
 same x.gguf y.gguf
 grep -v seconds again.json >out
 same wanted out # sums do not depend on threads
+# clipped, the largest of them, different values: what the type says, and where it clips what lies beyond
+told() { # NAME OPTIONS...: of the tensor
+    local name=$1
+    shift
+    expect 0 convert "$tiny" y.gguf --report report.json "$@"
+    { tr -d '\n' <report.json && echo; } | sed "s/.*\"name\": \"$name\"\([^}]*\)}.*/\1/" >member
+    for key in clipped largest_clipped distinct largest; do
+        sed "s/.*\"$key\": \([^, ]*\).*/\1/" member
+    done | paste -sd' '
+}
+[ "$(told blk.0.ffn_up.index --type lut4)" = '0 0.0 16 0.78125' ] || die "lut4: $(cat member)"
+[ "$(told blk.0.ffn_up.weight --type int8:tensor --qmax 3)" = '0 0.0 7 0.78125' ] || die "qmax 3: $(cat member)"
+# 65536 values, of which 1 % are larger: half of a step beyond the last integer is none
+[ "$(told blk.0.ffn_up.weight --type int8:tensor --clip-percentile 99)" = '634 0.78125 255 0.78125' ] ||
+    die "clipped: $(cat member)"
+for threads in 1 3; do
+    [ "$(told blk.0.ffn_up.weight --type int8:tensor --clip-percentile 50 --qmax 1 -t $threads)" = '20543 0.78125 3 0.78125' ] ||
+        die "clipped: $(cat member)"
+done
 refuse 2 convert "$tiny" x.gguf --report "$tiny/config.json"
