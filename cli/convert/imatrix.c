@@ -37,7 +37,6 @@ static int add_part(struct measuring *m, carat_tokens *ids)
         return fail_memory();
     m->part = grown;
     m->part[m->n_part++] = *ids;
-    m->windows.total += (size_t)ids->n;
     m->longest = ids->n > m->longest ? ids->n : m->longest;
     *ids = (carat_tokens){0};
     return DONE;
@@ -104,6 +103,8 @@ static int measure_parts(struct measuring *m)
     TRY(windows_begin(w, m->model, &options, context));
     if (carat_importance_begin(&m->importance, w->engine, &err) != CARAT_OK)
         return fail_status(&err);
+    for (int i = 0; i < m->n_part; i++)
+        w->total += windows_count(&m->part[i], context, m->o->prompt->messages != NULL);
     progress_begin(&w->bar, "measuring", "tok");
     code = DONE;
     for (int i = 0; i < m->n_part && code == DONE; i++) /* a conversation is one window, as far as it fits */

@@ -36,9 +36,10 @@ int ranges_measure(struct ranges *r, const carat_model *model, const struct opti
 
     engine_options(&options, o);
     const int context = ids.n < MOST_WINDOW ? ids.n : MOST_WINDOW;
-    w->total = (size_t)ids.n;
-    if (code == DONE)
+    if (code == DONE) {
+        w->total = windows_count(&ids, context, false);
         code = windows_begin(w, model, &options, context);
+    }
     if (code == DONE && carat_ranges_begin(&r->ranges, w->engine, &err) != CARAT_OK)
         code = fail_status(&err);
     progress_begin(&w->bar, "measuring", "tok");

@@ -71,6 +71,13 @@ static int evaluate(struct windows *w, const int32_t *ids, int n)
     return DONE;
 }
 
+size_t windows_count(const carat_tokens *ids, int context, bool first)
+{
+    const int windows = first || ids->n < context ? 1 : ids->n / context;
+
+    return (size_t)(ids->n < context ? ids->n : windows * context);
+}
+
 int windows_evaluate(struct windows *w, carat_tokens *ids, int context, bool first)
 {
     for (int at = 0; at == 0 || at + context <= ids->n; at += context) {

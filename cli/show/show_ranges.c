@@ -18,7 +18,7 @@ static void print_range(void *user, const carat_range *r)
     (void)user;
     if (r->layer >= 0)
         snprintf(layer, sizeof layer, "%d", r->layer);
-    out_print("%5s  %-14s %-20s %c %12.6g %8d %8d %12.4g\n", layer, r->operation, r->weight,
+    out_print("%5s  %-14s %-20s %c %10.6g %6d %6d %9.4g\n", layer, r->operation, r->weight,
               r->residual ? '*' : ' ', (double)r->peak, r->position, r->column,
               r->peak > 0 ? MOST_F16 / (double)r->peak : 0);
 }
@@ -65,10 +65,11 @@ int show_ranges(const carat_model *model, const struct options *o)
     if (code == DONE && o->json) {
         code = ranges_json(&r);
     } else if (code == DONE) {
-        out_print("largest values over %d ids%s; f16 holds %g, * is what a residual scale multiplies\n", r.n,
-                  o->prompt->file ? "" : " of a built-in text", MOST_F16);
-        out_print("%5s  %-14s %-20s   %12s %8s %8s %12s\n", "layer", "operation", "weight", "peak", "at id",
-                  "column", "room, times");
+        out_print("largest values over %d ids%s; room: times up to %g,\n"
+                  "the largest number of f16; *: a residual scale multiplies it\n",
+                  r.n, o->prompt->file ? "" : " of a built-in text", MOST_F16);
+        out_print("%5s  %-14s %-20s   %10s %6s %6s %9s\n", "layer", "operation", "weight", "peak", "at id",
+                  "column", "room");
         carat_ranges_visit(r.ranges, print_range, NULL, NULL);
         print_scale(&r);
     }

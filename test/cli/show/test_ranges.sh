@@ -9,7 +9,7 @@ head -c 600 "$CARAT_SOURCE/NUMERICS.md" >text.txt
 
 expect 0 show "$tiny" --ranges -f text.txt -t 1 --chunk 7
 cp out one
-grep -q '^largest values over [0-9]* ids; f16 holds 65504' one || die "no heading"
+grep -q '^largest values over [0-9]* ids; room: times up to 65504,$' one || die "no heading"
 grep -Eq '^ *5  residual_norm +post_ffw_norm +\* ' one || die "no last sum"
 grep -Eq '^ *0  attend  ' one || die "no attention"
 grep -q '^residual stream: at most .* in layer [0-9] at id [0-9]*$' one || die "no stream"
