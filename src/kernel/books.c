@@ -27,7 +27,7 @@ static struct {
     struct change eighth[256]; /* the lowest bit, clear: 1 more, set: 1 less */
 } table;
 
-static const struct ct_book books[CT_TYPE_COUNT] = {
+const struct ct_book ct_books[CT_TYPE_COUNT] = {
     [CT_IQ2_XXS] = {table.iq2_xxs[0], 8, 0.125f, false}, [CT_IQ2_XS] = {table.iq2_xs[0], 8, 0.125f, false},
     [CT_IQ2_S] = {table.iq2_s[0], 8, 0.125f, false},     [CT_IQ3_XXS] = {table.iq3_xxs[0], 4, 0.25f, false},
     [CT_IQ3_S] = {table.iq3_s[0], 4, 1, false},          [CT_IQ1_S] = {table.iq1[0], 8, 0.125f, true},
@@ -67,7 +67,7 @@ static ONCE void begin(void)
     }
 #if defined(__x86_64__)
     if (ct_cpu_has_avx2()) {
-        ct_book_init_avx2(books);
+        ct_book_init_avx2(ct_books);
         way_of[CT_BOOK_256] = way_of[CT_BOOK_512] = ct_look_up_avx2;
     }
     if (ct_cpu_has_vbmi()) {
@@ -284,7 +284,7 @@ static void look_up_digits(struct ct_looked_up *to, const uint8_t *chunk)
 
 static void look_up(struct ct_looked_up *to, enum ct_type type, const uint8_t *chunk)
 {
-    const struct ct_book *b = &books[type];
+    const struct ct_book *b = &ct_books[type];
     struct rows rows;
 
     for (int r = 0; r < ROWS; r++) {

@@ -9,6 +9,8 @@
 
 enum { CT_BOOK_K = 256, CT_BOOK_GROUPS = CT_BOOK_K / CT_GROUP };
 
+struct tokens; /* kernel/panel_kind.h */
+
 /* A chunk, looked up. It lies as a panel of planes with bytes: weight k of row r of a group is scale[k / 16]
  * * (byte - 128), and ws times that. */
 struct ct_looked_up {
@@ -36,13 +38,20 @@ ct_look_up *ct_book_reader(enum ct_book_way way);
 const uint8_t *ct_look_up_panel(struct ct_looked_up *to, enum ct_book_way way, enum ct_type type,
                                 const uint8_t *panel, int groups);
 
-/* Entries of a type, for plain C and for AVX2. */
+/* Adds groups of a chunk, so many, to the sums of 16 rows: their products with a token, of which these groups
+ * are the ones from `at` on. Entries are multiplied where they are looked up; the type has entries. */
+typedef void ct_book_multiply(float *acc, enum ct_type type, const uint8_t *chunk, const struct tokens *x,
+                              int at, int groups);
+ct_book_multiply ct_book_multiply_vnni;
+
+/* Entries of a type, for ways that look them up in tables: there once a reader was asked for. */
 struct ct_book {
-    const uint8_t *entries; /* bytes, + 128 */
+    const uint8_t *entries; /* bytes, + 128; NULL: the type has digits */
     int size;               /* weights of an entry */
     float unit;             /* of a weight, in d */
     bool eighth;            /* what a weight has is no sign, but an eighth more or less */
 };
+extern const struct ct_book ct_books[CT_TYPE_COUNT];
 
 /* The ways with AVX2, and with permutations of bytes (AVX-512 VBMI), for a processor that has them; `init`
  * comes before, with what all types have. */

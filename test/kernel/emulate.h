@@ -17,6 +17,7 @@
 #define UNROLL
 #define PIN(v)                   (void)(v)
 #define AFTER(p, v)              (void)(v)
+#define ct_book_multiply_vnni    ct_book_multiply_emulated_vnni
 #define DOT_BROADCAST(sum, u, p) (sum = DOT_BYTES(sum, u, same(p)))
 
 #define SIMDE_ENABLE_NATIVE_ALIASES

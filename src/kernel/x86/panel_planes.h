@@ -165,12 +165,12 @@ INLINE void begin(ivec (*sum)[PARTS], const int zero, const int32_t *xsum, const
     const int32_t *at = first;
 
     if (T == 1) {
-        first[0] = -zero * sum_of_words(xsum[0], pair[0], from, to);
-    } else {
-        store_half(first,
-                   HALF(madd_epi16)(load_half(pair), HALF(set1_epi32)((int)((uint32_t)high << 16) | low)));
-        ANEW(at);
+        UNROLL for (int p = 0; p < PARTS; p++) sum[0][p] =
+            V(set1_epi32)(-zero * sum_of_words(xsum[0], pair[0], from, to));
+        return;
     }
+    store_half(first, HALF(madd_epi16)(load_half(pair), HALF(set1_epi32)((int)((uint32_t)high << 16) | low)));
+    ANEW(at);
     UNROLL for (int t = 0; t < T; t++) UNROLL for (int p = 0; p < PARTS; p++) sum[t][p] = same(at + t);
 }
 
@@ -325,6 +325,13 @@ INLINE const uint8_t *chunk_to_read(struct ct_looked_up *looked, const struct ki
     return (const uint8_t *)looked;
 }
 
+/* Whether one token is multiplied where entries of the type are looked up: with vectors of 512 bits and dots
+ * of bytes, unless permutations of bytes look up, which store what they find. */
+INLINE bool multiplies_books(enum ct_type type)
+{
+    return PARTS == 1 && BYTE_DOTS && ct_books[type].entries && ct_book_reader(BOOK_WAY) == ct_look_up_avx2;
+}
+
 /* `panels` panels and one token. Lines are asked for some whole chunks before they are read, those of the
  * next as many panels too where there are any: `first` and `last` say that these are alone in a call. */
 INLINE void column(float *out, const struct kind kind, const struct ct_weight *w, int r0, int rows,
@@ -335,6 +342,7 @@ INLINE void column(float *out, const struct kind kind, const struct ct_weight *w
     const int stored = stored_bytes(kind, w->type), near = CT_MIN(chunks, (AHEAD + stored / 2) / stored);
     const size_t bytes = (size_t)(near * stored);
     struct group of = {.table = table_of(kind)};
+    const bool multiplies = kind.factor == ODD && multiplies_books(w->type);
     struct ct_looked_up looked;
     fvec acc[MOST][1][PARTS];
 
@@ -352,8 +360,13 @@ INLINE void column(float *out, const struct kind kind, const struct ct_weight *w
         else
             UNROLL for (int j = 0; j < panels; j++) UNROLL for (int i = 0; i < kind.header; i += 64)
                 fetch(chunk + (size_t)j * w->row_bytes + i + ahead);
+        const int count = CT_MIN(kind.groups, groups - g0);
+        if (multiplies) {
+            ct_book_multiply_vnni((float *)acc[0], w->type, chunk, x, g0, count);
+            continue;
+        }
         const uint8_t *read = chunk_to_read(&looked, kind, w->type, chunk);
-        for (int g = 0; g < CT_MIN(kind.groups, groups - g0); g++)
+        for (int g = 0; g < count; g++)
             UNROLL for (int j = 0; j < panels; j++)
             {
                 read_group(&of, kind, read + (size_t)j * w->row_bytes, g, kind.factor == ODD ? 0 : ahead);
