@@ -411,6 +411,8 @@ INLINE void planes_tile(float *out, size_t ldo, const struct kind kind, const ui
             for (int t = 0; t < n; t += CT_LANES) {
                 const size_t first = (size_t)t * (size_t)groups + (size_t)(g0 + g) * CT_LANES;
                 const int8_t *q = x->q + first * CT_GROUP;
+                UNROLL for (int i = 0; i < CT_LANES * CT_GROUP; i += 64)
+                    _mm_prefetch((const char *)q + CT_LANES * CT_GROUP + i, _MM_HINT_T0); /* of the next */
                 UNROLL for (int i = 0; i < CT_LANES; i += TILE)
                 {
                     ANEW(q);
