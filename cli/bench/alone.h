@@ -26,8 +26,4 @@ struct bench_refusal {
  * everything, and --compare, too. An exit code. */
 int bench_check_alone(const struct options *o, const struct bench_refusal *own, const char *who,
                       const char *takes, const char *gives);
-/* The same ids for the same seed: a speed should not depend on them, but a comparison should not have to
- * trust that. */
-void bench_fill_ids(int32_t *ids, int n, const carat_model_info *info, uint64_t seed);
-
 #endif

@@ -91,9 +91,9 @@ static int plan_tests(struct bench *b, const struct setting *with)
         (o->bench->n_pair && (code = parse_pairs(o->bench->n_pair, &pair)) != DONE))
         return code;
     for (int i = 0; i < parallel.n; i++)
-        if (parallel.value[i] < 1 || parallel.value[i] > BENCH_PARALLEL)
+        if (parallel.value[i] < 1 || parallel.value[i] > PACE_PARALLEL)
             return fail(USAGE, "bench: option -npl: %d is not a number of sequences from 1 to %d",
-                        parallel.value[i], BENCH_PARALLEL);
+                        parallel.value[i], PACE_PARALLEL);
     for (int d = 0; d < depth.n; d++) {
         for (int i = 0; i < prompt.n && code == DONE; i++)
             code = add_test(b, with, prompt.value[i], 0, depth.value[d], 1);
@@ -262,12 +262,11 @@ static void free_all(struct bench *b)
         free(b->test[i].first);
         free(b->test[i].step);
     }
-    for (int i = 0; i < BENCH_PARALLEL; i++)
-        carat_session_close(b->session[i]);
+    pace_end(&b->pace);
     json_decref(b->older);
     free(b->ids);
     free(b->command);
-    carat_engine_close(b->engine);
+    carat_engine_close(b->pace.engine);
     carat_model_close(b->model);
     free(b);
 }

@@ -16,10 +16,10 @@
 #include "bench/load.h"
 #include "bench/older.h"
 #include "bench/bench_table.h"
+#include "model/pace.h"
 #include "options/options.h"
-#include "term/progress.h"
 
-enum { BENCH_PARALLEL = 256, MOST_TESTS = 64, MOST_SETTINGS = 64, MOST_REPETITIONS = 1000 };
+enum { MOST_TESTS = 64, MOST_SETTINGS = 64, MOST_REPETITIONS = 1000 };
 
 /* What may explain or distort the figures of a test. */
 enum cause { NOISE, FOREIGN, STEAL, THROTTLED, FREQUENCY, THREADS, SHORT, BEYOND, UNSEEN, N_CAUSE };
@@ -59,16 +59,14 @@ _Static_assert(MOST_ROWS > 2 * MOST_TESTS, "a table has two rows for a test, and
 struct bench {
     const struct options *o;
     carat_model *model;
-    carat_engine *engine;
-    carat_session *session[BENCH_PARALLEL];
+    struct pace pace;
     carat_model_info info;
     carat_load_times setup;
     struct setting setting[MOST_SETTINGS];
     int n_setting;
     bool several_threads, several_chunks, several_flash; /* lists: columns of their own */
     carat_host_info host;
-    struct progress evaluating, bar; /* what the pass under way has done; the steps of a generation */
-    int32_t *ids;                    /* [longest] */
+    int32_t *ids; /* [longest] */
     double open_seconds;
     double start_seconds; /* of that, and of creating the first engine */
     const char *path;

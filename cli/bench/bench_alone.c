@@ -49,13 +49,3 @@ int bench_check_alone(const struct options *o, const struct bench_refusal *own, 
         return fail(USAGE, "%s: --json and -o %s contradict each other", who, o->bench->output);
     return DONE;
 }
-
-void bench_fill_ids(int32_t *ids, int n, const carat_model_info *info, uint64_t seed)
-{
-    uint32_t range = (uint32_t)(info->n_text_vocab > 0 ? info->n_text_vocab : info->n_vocab);
-
-    for (int i = 0; i < n; i++) {
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        ids[i] = (int32_t)((seed >> 33) % range);
-    }
-}

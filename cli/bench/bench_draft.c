@@ -102,8 +102,7 @@ static int read_numbers(struct drafting *d)
 
     TRY(one_number(o, "-p", &o->bench->n_prompt, 2, 1 << 20, DRAFT_PROMPT, &d->n_prompt));
     TRY(one_number(o, "-n", &o->bench->n_gen, 2, 1 << 20, DRAFT_ANSWER, &d->n_answer));
-    return one_number(o, "-npl", &o->bench->n_parallel, 1, BENCH_PARALLEL, o->bench->n_parallel,
-                      &d->parallel);
+    return one_number(o, "-npl", &o->bench->n_parallel, 1, PACE_PARALLEL, o->bench->n_parallel, &d->parallel);
 }
 
 /* ---- the engine ---- */
@@ -114,7 +113,7 @@ static int fill_stream(struct stream *s, struct drafting *d, uint64_t seed)
     s->ids = calloc((size_t)(d->n_prompt + d->n_answer), sizeof *s->ids);
     if (!s->ids)
         return fail_memory();
-    bench_fill_ids(s->ids, d->n_prompt, &d->info, seed);
+    random_ids(s->ids, d->n_prompt, &d->info, seed);
     return DONE;
 }
 
@@ -178,7 +177,7 @@ static int begin_run(struct drafting *d)
 /* The loop that a program without generations has; it makes the ids that the others must give. */
 static int run_loop(struct drafting *d)
 {
-    carat_row rows[BENCH_PARALLEL];
+    carat_row rows[PACE_PARALLEL];
     carat_error err;
 
     for (int k = d->n_prompt; k < d->n_prompt + d->n_answer; k++) {
@@ -252,7 +251,7 @@ static void close_generations(struct drafting *d)
 
 static int step_all(struct drafting *d)
 {
-    carat_generation *all[BENCH_PARALLEL];
+    carat_generation *all[PACE_PARALLEL];
     carat_error err;
     int given = 0;
 

@@ -165,7 +165,7 @@ static int embed_all(struct embedding *e)
         e->test[i].sample = calloc((size_t)e->runs, sizeof *e->test[i].sample);
     if (!e->ids || !e->vector || !e->test[0].sample || !e->test[1].sample || !e->test[2].sample)
         return fail_memory();
-    bench_fill_ids(e->ids, MOST_INPUTS * LONGEST, &e->info, 1);
+    random_ids(e->ids, MOST_INPUTS * LONGEST, &e->info, 1);
     TRY(make_engine(e));
     TRY(time_all(e));
     return e->o->json || strcmp(e->o->bench->output, "json") == 0 ? print_vectors_json(e)

@@ -10,6 +10,7 @@
 #include "bench/bench_options.h"
 #include "bench/heads.h"
 #include "io/input.h"
+#include "model/pace.h"
 #include "model/head.h"
 #include "model/model.h"
 #include "prompt/prompt.h"
@@ -55,7 +56,7 @@ static int read_heads_ids(struct heads *h)
     if (code == DONE && h->o->prompt->ids)
         memcpy(h->truth.ids, given.ids, (size_t)given.n * sizeof *given.ids);
     else if (code == DONE)
-        bench_fill_ids(h->truth.ids, h->n_ids, &h->info, 1);
+        random_ids(h->truth.ids, h->n_ids, &h->info, 1);
     carat_tokens_free(&given);
     return code;
 }

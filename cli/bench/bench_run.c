@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_run.c: runs a test: fresh sessions filled to its depth, a warm-up, then every repetition with the
- * clock on prompt passes and single steps alone. The draw that ends the time to a first token is timed apart.
- */
+/* bench_run.c: runs a test: a warm-up, then every repetition, between two measurements of what the machine
+ * can do at most. The clock is model/pace.c's. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <math.h>
@@ -127,7 +126,8 @@ int bench_open(struct bench *b)
     b->ids = calloc((size_t)b->longest, sizeof *b->ids);
     if (!b->ids)
         return fail_memory();
-    bench_fill_ids(b->ids, b->longest, &b->info, 1);
+    random_ids(b->ids, b->longest, &b->info, 1);
+    b->pace.ids = b->ids;
     return bench_describe(b);
 }
 
@@ -139,111 +139,42 @@ int bench_begin(struct bench *b, struct setting *s)
     TRY(s->limits.read > 0 ? DONE : measure_apart(b, s));
     TRY(set_options(b, s, &options));
     begun = seconds();
-    TRY(create_engine(&b->engine, b->model, &options));
+    TRY(create_engine(&b->pace.engine, b->model, &options));
     s->engine_seconds = seconds() - begun;
     if (s == b->setting)
         b->start_seconds = b->open_seconds + s->engine_seconds;
     return DONE;
 }
 
-static void close_sessions(struct bench *b)
-{
-    for (int i = 0; i < BENCH_PARALLEL; i++) {
-        carat_session_close(b->session[i]);
-        b->session[i] = NULL;
-    }
-}
-
 int bench_end(struct bench *b, struct setting *s)
 {
-    close_sessions(b);
-    carat_engine_close(b->engine);
-    b->engine = NULL;
+    pace_end(&b->pace);
+    carat_engine_close(b->pace.engine);
+    b->pace.engine = NULL;
     return measure(b, s);
 }
 
 /* ---- a test ---- */
 
-/* Fresh sessions that hold `depth` tokens. */
-static int open_sessions(struct bench *b, const struct test *t)
-{
-    carat_error err;
-
-    close_sessions(b);
-    for (int i = 0; i < t->parallel; i++) {
-        progress_begin(&b->evaluating, "depth", "tok");
-        TRY(create_session(&b->session[i], b->engine, progress_update, &b->evaluating));
-        if (t->depth > 0 && carat_sync(b->session[i], b->ids, t->depth, NULL, &err) != CARAT_OK)
-            return fail_status(&err);
-    }
-    return DONE;
-}
-
-/* All sessions take the token that lies at `from`. */
-static int step(struct bench *b, const struct test *t, int from)
-{
-    carat_row rows[BENCH_PARALLEL];
-    carat_error err;
-
-    for (int s = 0; s < t->parallel; s++)
-        rows[s] = (carat_row){.session = b->session[s], .tokens = b->ids + from, .n = 1};
-    return carat_step(b->engine, rows, sizeof(carat_row), t->parallel, &err) == CARAT_OK ? DONE
-                                                                                         : fail_status(&err);
-}
-
-/* The prompt, if there is one: *spent is its time, *first that of a draw behind it, too. */
-static int run_prompt(struct bench *b, const struct test *t, double *spent, double *first)
-{
-    carat_error err;
-    double start;
-    int32_t id;
-
-    *spent = *first = 0;
-    if (t->n_prompt == 0)
-        return DONE;
-    progress_begin(&b->evaluating, "pp", "tok");
-    start = seconds();
-    /* behind the depth that is held; one session: tests of several generate only */
-    if (carat_sync(b->session[0], b->ids, t->depth + t->n_prompt, NULL, &err) != CARAT_OK)
-        return fail_status(&err);
-    *spent = seconds() - start;
-    if (carat_sample(b->session[0], NULL, &id, &err) != CARAT_OK)
-        return fail_status(&err);
-    *first = seconds() - start;
-    return DONE;
-}
-
 /* Run i of a test, or with -1 the warm-up; with a profile unless that is NULL. */
 static int run_once(struct bench *b, struct test *t, int i, carat_profile *profile, double *spent)
 {
-    double first, start, before, now;
+    const struct stretch stretch = {t->n_prompt, t->n_gen, t->depth, t->parallel};
+    struct paced paced;
     carat_error err;
 
-    TRY(open_sessions(b, t));
+    TRY(pace_begin(&b->pace, &stretch));
     if (profile)
-        carat_profile_begin(b->engine);
-    TRY(run_prompt(b, t, spent, &first));
-    progress_end(&b->evaluating);
-    progress_begin(&b->bar, "tg", "tok");
-    b->bar.scale = t->parallel;
-    start = before = seconds();
-    for (int k = 0; k < t->n_gen; k++, before = now) {
-        TRY(step(b, t, t->depth + t->n_prompt + k));
-        now = seconds();
-        if (i >= 0)
-            t->step[(size_t)i * (size_t)t->n_gen + (size_t)k] = now - before;
-        if (progress_update(&b->bar, (size_t)k + 1, (size_t)t->n_gen))
-            return INTERRUPTED;
-    }
-    *spent = fmax(*spent + (t->n_gen ? before - start : 0), 1e-9);
-    if (profile && carat_profile_end(b->engine, profile, &err) != CARAT_OK)
+        carat_profile_begin(b->pace.engine);
+    TRY(pace_run(&b->pace, &stretch, i >= 0 ? t->step + (size_t)i * (size_t)t->n_gen : NULL, &paced));
+    *spent = fmax(paced.prompt + paced.steps, 1e-9);
+    if (profile && carat_profile_end(b->pace.engine, profile, &err) != CARAT_OK)
         return fail_status(&err);
     if (i >= 0) {
         t->spent[i] = *spent;
         t->speed[i] = tokens_of(t) / *spent;
-        t->first[i] = first;
+        t->first[i] = paced.first;
     }
-    progress_end(&b->bar);
     return interrupted() ? INTERRUPTED : DONE;
 }
 
@@ -288,7 +219,7 @@ int bench_run(struct bench *b, struct test *t)
     if (!t->spent || !t->speed || !t->first || !t->step)
         return fail_memory();
     code = run_all(b, t);
-    progress_end(&b->bar);
+    progress_end(&b->pace.bar);
     if (code != DONE)
         return code;
     return spread_of(&t->ns, t->spent, n, 1e9) && spread_of(&t->ts, t->speed, n, 1) &&

@@ -121,7 +121,7 @@ static int open_chat(struct chat *c)
     for (int i = 0; i < N_FIGURE; i++)
         if (!c->sample[i] || !c->ids)
             return fail_memory();
-    bench_fill_ids(c->ids, c->depth + c->answer + TURN, &c->info, 1);
+    random_ids(c->ids, c->depth + c->answer + TURN, &c->info, 1);
     TRY(plan_chat(c, &options));
     TRY(create_engine(&c->engine, c->model, &options));
     return create_session(&c->session, c->engine, progress_update, &c->bar);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* figures.h: what many samples say in a few numbers, and what work costs. */
+/* figures.h: what work costs. */
 #ifndef BENCH_FIGURES_H
 #define BENCH_FIGURES_H
 
@@ -7,15 +7,7 @@
 #include <stdint.h>
 
 #include "carat_tools.h"
-
-/* Samples in a few numbers; NAN where there are too few of them. */
-struct spread {
-    int n;
-    double mean, deviation, median, p90, low, high;
-    double noise; /* standard deviation over median, estimated by the median distance from the median */
-};
-/* False when memory is out. */
-bool spread_of(struct spread *s, const double *sample, int n, double scale);
+#include "model/spread.h"
 
 /* What something had to read and compute, and how long it took. */
 struct work {

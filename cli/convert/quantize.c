@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert/write_model.h"
+#include "model/write_model.h"
 #include "model/engine.h"
 #include "model/model.h"
 #include "model/new_tensors.h"

@@ -23,7 +23,7 @@ static const struct option rows[] = {
      "needed)", 4, INT_MAX},
     {ABOUT_COMPUTING + 40, {"-c", "--ctx-size"}, INT, AT(context), "eval", "N", NULL,
      "context size in tokens (default: what is needed)", 1, INT_MAX},
-    {ABOUT_COMPUTING + 60, {"-t", "--threads"}, INT, AT(threads), DRAWS " " SCORES " logits embed show compare verify convert quantize imatrix", "N", "0",
+    {ABOUT_COMPUTING + 60, {"-t", "--threads"}, INT, AT(threads), DRAWS " " SCORES " logits embed show compare sweep verify convert quantize imatrix", "N", "0",
      "number of threads (default {default}: the CPUs this process may use)", 0, MOST_THREADS},
     {ABOUT_COMPUTING + 80, {"--chunk", "-ub", "--ubatch-size"}, INT, AT(chunk), "/ " DRAWS " " SCORES " logits show compare imatrix", "N", "0",
      "the most prompt tokens in one pass (default {default}: the library chooses)", 0, MOST_CHUNK},

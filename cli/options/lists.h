@@ -17,6 +17,7 @@
     DO(bench)                                                                                                \
     DO(show)                                                                                                 \
     DO(compare)                                                                                              \
+    DO(sweep)                                                                                                \
     DO(perplexity)                                                                                           \
     DO(eval)                                                                                                 \
     DO(verify)                                                                                               \
@@ -48,6 +49,7 @@
     DO(embed)                                                                                                \
     DO(bench)                                                                                                \
     DO(compare)                                                                                              \
+    DO(sweep)                                                                                                \
     DO(score)
 
 #endif

@@ -197,6 +197,22 @@ const struct verb verbs[] = {
                 "level and chunk.\n",
      .examples = "carat compare tiny --ref exact -p \"Where is the bed?\" -n 32\n"
                  "carat compare MODEL tiny --driver free -p \"Hello\" --json\n"},
+    {.name = "sweep", .group = TO_COMPARE, .brief = "which recipe to take",
+     .args = "MODEL --recipes FILE --dataset FILE --out DIR",
+     .summary = "try recipes of convert, and say which one to take",
+     .min_args = 1, .max_args = 1, .opens = true,
+     .details = "A line of --recipes is a name and options of convert, as in \"small --type q4_k_m\"; what "
+                "follows # is a remark. All lines are checked before anything is made. Each recipe makes "
+                "a GGUF file, which is timed, compared with MODEL over the data as carat compare does, "
+                "and removed, unless --keep.\n"
+                "DIR gets sweep.json and report.html, with a picture of KL over size; and for each "
+                "recipe a folder with the results of its comparison and with tensors.json, what was "
+                "measured of each tensor. The same command goes on where it was stopped: what DIR has is "
+                "not made again.\n"
+                "Recommended is the smallest that is healthy and that none beats in size and KL; the "
+                "best of its size is one that none beats; acceptable where size is critical one of these "
+                "whose verdict is watch. With --max-kl the exit code is 7 when no recipe keeps it.\n",
+     .examples = "carat sweep tiny --recipes recipes.txt --dataset prompts.jsonl --out tried\n"},
     {.name = "perplexity", .group = TO_MEASURE, .brief = "how text is predicted",
      .args = "MODEL [FILE]", .summary = "how well a model predicts a text",
      .min_args = 1, .max_args = 2, .opens = true, .tokenizer = TOKENIZER,

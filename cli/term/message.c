@@ -28,6 +28,13 @@ void message_color(const char *when)
                                                                         : ALWAYS;
 }
 
+static char about[256]; /* what a message about an error begins with */
+
+void message_place(const char *place)
+{
+    snprintf(about, sizeof about, "%s", place ? place : "");
+}
+
 /* NO_COLOR wins over CLICOLOR_FORCE, and --color over both. */
 static bool colored(void)
 {
@@ -68,7 +75,8 @@ static void say(const char *color, const char *lead, const char *name, const cha
     char raw[2048], line[sizeof raw * 4 + 64];
     size_t n = 0;
 
-    vsnprintf(raw, sizeof raw, format, args);
+    snprintf(raw, sizeof raw, "%s", *name ? about : "");
+    vsnprintf(raw + strlen(raw), sizeof raw - strlen(raw), format, args);
     for (const char *p = raw, *valid = raw; *p; p++) {
         unsigned char c = (unsigned char)*p;
         if (p >= valid)

@@ -22,6 +22,8 @@ const char *dim_off(void);
 int fail(int code, const char *format, ...) PRINTF(2, 3);
 int fail_as(int code, carat_status status, const char *format, ...) PRINTF(3, 4);
 int fail_memory(void);
+/* From here on these begin with the place in a file that they are about, a copy of it; NULL: no more. */
+void message_place(const char *place);
 /* What the library reported. E_NOT_FOUND means here that the model lacks something (a tokenizer, a template).
  */
 int fail_status(const carat_error *err);

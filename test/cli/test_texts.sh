@@ -49,6 +49,8 @@ cp "$tiny/tools.json" tools.json
 echo '[{"role": "user", "content": "Turn on the kitchen lights"}]' >messages.json
 echo 'The lights in the kitchen are on.' >notes.txt
 echo '{"question": "Where is the bed?", "choices": ["In the bedroom.", "In the office."], "answer": "A"}' >items.jsonl
+echo '{"prompt": "Where is the bed?"}' >prompts.jsonl
+echo 'q4_0 --type q4_0' >recipes.txt
 export HOME=$work PATH=$work/bin:$PATH
 
 cat readme help | grep -E 'carat ' | grep -vE '^(cmake|make|build/)|program' | awk '!seen[$0]++' >commands

@@ -53,7 +53,7 @@ static int take_limit(carat_quality_limits *l, const char *word, size_t n)
         (int)(n < 60 ? n : 60), word);
 }
 
-static int read_limits(carat_quality_limits *l, const char *text)
+int compare_limits(carat_quality_limits *l, const char *text)
 {
     carat_quality nothing = {.size = sizeof nothing};
     carat_judgement judgement = {.size = sizeof judgement};
@@ -143,7 +143,7 @@ static int settle_options(struct compare *c)
         return fail(USAGE, "compare: --bisect looks into two models, and recorded logits are none");
     if (given(o, &o->compare->bisect_rows) && !o->compare->bisect)
         return fail(USAGE, "compare: --rows belongs to --bisect");
-    return read_limits(&c->limits, o->compare->limits);
+    return compare_limits(&c->limits, o->compare->limits);
 }
 
 /* ---- one prompt ---- */
@@ -261,9 +261,9 @@ static int one_prompt(struct compare *c)
     return code;
 }
 
-int verb_compare(const struct options *o)
+int compare_models(const struct options *o, bool quiet)
 {
-    struct compare c = {.o = o, .recorded = o->compare->ref_logits != NULL};
+    struct compare c = {.o = o, .recorded = o->compare->ref_logits != NULL, .quiet = quiet};
     int code = o->compare->dataset ? dataset_look(o->compare->dataset, &c.recorded) : DONE;
 
     if (code == DONE)
@@ -275,4 +275,9 @@ int verb_compare(const struct options *o)
         code = o->compare->dataset ? dataset_compare(&c) : one_prompt(&c);
     sides_close(&c);
     return code;
+}
+
+int verb_compare(const struct options *o)
+{
+    return compare_models(o, false);
 }

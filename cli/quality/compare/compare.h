@@ -36,6 +36,7 @@ struct compare {
     carat_compare_options options; /* the same for all prompts, but for max_tokens of text */
     carat_quality_limits limits;
     bool recorded; /* the reference is logits in files, that of --ref-logits or those of a data set's lines */
+    bool quiet;    /* nothing is printed: who asks reads what DIR has */
     struct progress bar;
     size_t told, expected; /* positions of one prompt */
 };
@@ -74,6 +75,10 @@ int mode_read(struct side *s, const char *what, const char *words);
 
 /* ---- compare.c; exit codes ---- */
 
+/* What the options of `carat compare` say. */
+int compare_models(const struct options *o, bool quiet);
+/* --limits */
+int compare_limits(carat_quality_limits *l, const char *text);
 /* Positions that a prompt needs, or that --ctx-size gives. */
 int compare_context(const struct compare *c, const struct compared *p);
 /* Prints a summary; CHECK_FAILED when it is concerning. */

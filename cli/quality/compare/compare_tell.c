@@ -20,7 +20,9 @@ int compare_tell(const struct compare *c, json_t *summary)
 
     json_unpack(summary, "{s:{s:s}}", "verdict", "whole", &whole);
     const bool failed = whole && strcmp(whole, carat_health_name(CARAT_CONCERNING)) == 0;
-    if (c->o->json) {
+    if (c->quiet) {
+        code = DONE;
+    } else if (c->o->json) {
         char *text = summary_text(summary);
         code = text ? DONE : fail_memory();
         if (text) {

@@ -11,11 +11,8 @@
 #include "term/exit.h"
 #include "term/message.h"
 
-static void put_head(FILE *f, const json_t *run)
+void report_begin(FILE *f, const char *first, const char *between, const char *second)
 {
-    const char *name[2] = {report_word(json_object_get(run, "test"), "name"),
-                           report_word(json_object_get(run, "ref"), "name")};
-
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
           "'unsafe-inline'; "
@@ -23,9 +20,9 @@ static void put_head(FILE *f, const json_t *run)
           "<meta name=\"referrer\" content=\"no-referrer\"/>\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
           f);
-    report_text(f, name[0], strlen(name[0]), 256, false);
-    fputs(" against ", f);
-    report_text(f, name[1], strlen(name[1]), 256, false);
+    report_text(f, first, strlen(first), 256, false);
+    fputs(between, f);
+    report_text(f, second, strlen(second), 256, false);
     fprintf(f, "</title>\n<style>\n%s%s</style>\n</head>\n<body>\n", svg_style, report_style);
 }
 
@@ -44,7 +41,8 @@ static void put_page(FILE *f, const json_t *summary, const struct report_figures
 {
     const json_t *run = json_object_get(summary, "run"), *bisect = json_object_get(summary, "bisect");
 
-    put_head(f, run);
+    report_begin(f, report_word(json_object_get(run, "test"), "name"), " against ",
+                 report_word(json_object_get(run, "ref"), "name"));
     report_verdict(f, summary, g);
     report_metrics(f, summary);
     report_compared(f, summary);

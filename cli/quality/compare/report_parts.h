@@ -90,6 +90,10 @@ const char *power_text(char out[NUMBER_TEXT], int exponent);
 /* ---- the parts of the page ---- */
 
 extern const char report_style[]; /* report_style.c */
+/* All before the first word, with a title of two names; report.c. */
+void report_begin(FILE *f, const char *first, const char *between, const char *second);
+/* A verdict with its sign. */
+void report_health(FILE *f, const char *word);
 void report_verdict(FILE *f, const json_t *summary, const struct report_figures *g);
 void report_metrics(FILE *f, const json_t *summary);
 void report_compared(FILE *f, const json_t *summary);

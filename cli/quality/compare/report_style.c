@@ -68,6 +68,8 @@ const char report_style[] =
     ".plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:1.8rem "
     "2.2rem}\n"
     "figure{margin:0;max-width:36rem;min-width:0}\n"
+    ".wide{max-width:60rem}\n"
+    "a{color:inherit}\n"
     "svg{display:block;width:100%;height:auto}\n"
     "figcaption{margin-top:.2rem}\n"
     ".band{fill:currentColor;opacity:.16}\n"

@@ -19,7 +19,7 @@ static const char *plain_text(char out[NUMBER_TEXT], double value)
 /* ---- the verdict ---- */
 
 /* A word with a sign, so that colours are not needed; the class is one of the four that the style knows. */
-static void put_health(FILE *f, const char *word)
+void report_health(FILE *f, const char *word)
 {
     static const char *const words[][3] = {
         {"healthy", "healthy", "✓"}, {"watch", "watch", "!"}, {"concerning", "concerning", "✗"}};
@@ -60,7 +60,7 @@ void report_verdict(FILE *f, const json_t *summary, const struct report_figures 
     fputs(" <span class=\"soft\">against</span> ", f);
     put_name(f, json_object_get(run, "ref"));
     fputs("</p>\n<h1>", f);
-    put_health(f, report_word(verdict, "whole"));
+    report_health(f, report_word(verdict, "whole"));
     fputs("</h1>\n<p class=\"reason\">", f);
     report_value(f, json_object_get(verdict, "reason"));
     fputs("</p>\n<p class=\"soft\">Measured over ", f);
@@ -129,7 +129,7 @@ static void put_judged(FILE *f, const json_t *summary, const struct judged *j)
                 limit_text(text, limit), j->percent ? "\u00a0%" : "");
     }
     fputs("<td data-l=\"verdict\">", f);
-    put_health(f, report_word(json_object_get(summary, "verdict"), j->key));
+    report_health(f, report_word(json_object_get(summary, "verdict"), j->key));
     fputs("</td></tr>\n", f);
 }
 
@@ -143,7 +143,7 @@ static void put_loops(FILE *f, const json_t *summary)
             "<td data-l=\"concerning\">–</td><td data-l=\"verdict\">",
             count_text(test, report_count(summary, "loops_test")),
             count_text(ref, report_count(summary, "loops_ref")));
-    put_health(f, report_word(json_object_get(summary, "verdict"), "loop"));
+    report_health(f, report_word(json_object_get(summary, "verdict"), "loop"));
     fputs("</td></tr>\n", f);
 }
 

@@ -106,3 +106,19 @@ expect 0 convert one.gguf x.gguf --type lut4g8 --allow-requantize
 expect 0 convert "$tiny" large.gguf --type f32 --residual-scale 1048576
 refuse 4 convert large.gguf x.gguf --lut1 4,8
 err_has 'tensor token_embd.weight has .* in row [0-9]*, column [0-9]*.*expected at most 65504, which an entry in F16 holds'
+
+# rows that share fewer palettes, or palettes of more entries, are never farther from what they were
+squared() { # OPTIONS...: the sum of squared errors over the whole model
+    expect 0 convert "$tiny" expanded.gguf "$@" --expand --report report.json
+    awk '$1 == "\"shape\":" { n = 1; shape = 1; next }
+        shape && $1 ~ /^[0-9]/ { n *= $1 + 0; next }
+        $1 ~ /^\]/ { shape = 0 }
+        $1 == "\"rms_error\":" { sum += n * $2 * $2 }
+        END { printf "%.17g\n", sum }' report.json
+}
+errors=()
+for how in 6,4 4,4 4,8 4,0; do
+    errors+=("$(squared --lut1 $how --lut2 $how)")
+done
+printf '%s\n' "${errors[@]}" | awk '{ good = good + ($1 > last); last = $1 } END { exit good != 4 }' ||
+    die "squared errors of 6,4 4,4 4,8 4,0: ${errors[*]}"

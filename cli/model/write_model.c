@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* write_model.c: see write_model.h. The library writes. */
-#include "convert/write_model.h"
+#include "model/write_model.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* write_model.h: writing a model with settled options: the bar, the report, the table of a dry run. */
-#ifndef CONVERT_WRITE_MODEL_H
-#define CONVERT_WRITE_MODEL_H
+#ifndef MODEL_WRITE_MODEL_H
+#define MODEL_WRITE_MODEL_H
 
 #include "model/writing.h"
 

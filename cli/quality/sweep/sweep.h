@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sweep.h: what `carat sweep` is made of: the recipes (recipes.c), what is made of one and kept of it
+ * (sweep_made.c), which are recommended (sweep_judge.c), and how all of it is told: sweep_tell.c in words,
+ * sweep_page.c as a page. The verb is sweep.c's. QUALITY.md has the formats and the rules. */
+#ifndef SWEEP_H
+#define SWEEP_H
+
+#include <jansson.h>
+
+#include "carat.h"
+#include "quality/sweep/recipes.h"
+#include "quality/sweep/sweep_options.h"
+
+enum advice { RECOMMENDED, BEST_OF_SIZE, ACCEPTABLE, NOT_RECOMMENDED, N_ADVICE };
+
+/* What a recipe made, or the model itself. */
+struct made {
+    const char *name, *text;                         /* text NULL: the model itself */
+    uint64_t bytes;                                  /* of all tensors */
+    double bits;                                     /* of a weight */
+    double prompt, prompt_noise, steps, steps_noise; /* tokens a second, deviation; NAN: not timed */
+    double seconds;                                  /* that writing took */
+    json_t *summary;                                 /* of the comparison; NULL: the model itself */
+    double kl, kl_low, kl_high, correlation, match;
+    const char *health;
+    enum advice advice;
+    bool best; /* of its size: none that is as small is as near */
+};
+
+struct sweep {
+    const struct options *o;
+    const char *dir;
+    struct recipes recipes;
+    carat_model *model;
+    char content[33];
+    char data[17];             /* a hash of the data set's file */
+    struct made source, *made; /* [recipes.n] */
+    int chosen;                /* the smallest within --max-kl; -1: none */
+    int code;                  /* of prompts that failed */
+};
+
+/* ---- sweep_made.c; exit codes ---- */
+
+/* Times the model itself, or takes what DIR has of it. */
+int made_of_model(struct sweep *s);
+/* Makes, times and compares recipe i, or takes what DIR has of it. */
+int made_by_recipe(struct sweep *s, int i);
+
+/* ---- sweep_judge.c ---- */
+
+void sweep_judge(struct sweep *s);
+extern const char *const advice_words[N_ADVICE];
+
+/* ---- sweep_tell.c ---- */
+
+/* NULL: out of memory. */
+json_t *sweep_json(const struct sweep *s);
+void sweep_print(const struct sweep *s);
+
+/* ---- sweep_page.c ---- */
+
+int sweep_page(const struct sweep *s, const char *path);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sweep_judge.c: which recipes are recommended, by the rules that QUALITY.md states. */
+#include <math.h>
+#include <string.h>
+
+#include "quality/sweep/sweep.h"
+
+const char *const advice_words[N_ADVICE] = {"recommended", "best of its size",
+                                            "acceptable where size is critical", "not recommended"};
+
+/* Is a as small as b and as near, and better in one of them? */
+static bool beats(const struct made *a, const struct made *b)
+{
+    return a->bytes <= b->bytes && a->kl <= b->kl && (a->bytes < b->bytes || a->kl < b->kl);
+}
+
+static bool is(const struct made *m, const char *health)
+{
+    return strcmp(m->health, health) == 0;
+}
+
+void sweep_judge(struct sweep *s)
+{
+    const struct made *smallest = NULL;
+
+    s->chosen = -1;
+    for (int i = 0; i < s->recipes.n; i++) {
+        struct made *m = &s->made[i];
+        m->best = !isnan(m->kl);
+        for (int k = 0; k < s->recipes.n; k++)
+            m->best = m->best && !beats(&s->made[k], m);
+        if (is(m, "healthy") && m->best && (!smallest || m->bytes < smallest->bytes))
+            smallest = m;
+        if (m->kl <= s->o->sweep->max_kl &&
+            (s->chosen < 0 || m->bytes < s->made[s->chosen].bytes ||
+             (m->bytes == s->made[s->chosen].bytes && m->kl < s->made[s->chosen].kl)))
+            s->chosen = i;
+    }
+    for (int i = 0; i < s->recipes.n; i++) {
+        struct made *m = &s->made[i];
+        m->advice = m == smallest                     ? RECOMMENDED
+                    : !m->best || is(m, "concerning") ? NOT_RECOMMENDED
+                    : is(m, "watch")                  ? ACCEPTABLE
+                                                      : BEST_OF_SIZE;
+    }
+}

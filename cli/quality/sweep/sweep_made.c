@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sweep_made.c: one recipe of `carat sweep`: what it makes is written, timed and compared with the model;
+ * what DIR has of the same question is taken from there. Comparing goes on behind the last whole line by
+ * itself. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/save.h"
+#include "model/engine.h"
+#include "model/model.h"
+#include "model/pace.h"
+#include "model/spread.h"
+#include "model/write_model.h"
+#include "model/writing.h"
+#include "prompt/converting.h"
+#include "prompt/settle.h"
+#include "quality/compare/compare.h"
+#include "quality/compare/compare_options.h"
+#include "quality/sweep/sweep.h"
+#include "term/clock.h"
+#include "term/exit.h"
+#include "term/interrupt.h"
+#include "term/message.h"
+#include "term/out_json.h"
+
+enum { PLACE = 4096 };
+
+/* "DIR/NAME/FILE" */
+static const char *place_of(char out[PLACE], const struct sweep *s, const char *name, const char *file)
+{
+    snprintf(out, PLACE, "%s/%s%s%s", s->dir, name, *file ? "/" : "", file);
+    return out;
+}
+
+/* ---- what is kept ---- */
+
+/* All that decides what is found. */
+static json_t *asked(const struct sweep *s, const struct made *m)
+{
+    const struct compare_options *c = s->o->compare;
+    const struct sweep_options *w = s->o->sweep;
+
+    return json_pack("{s:s, s:s, s:s?, s:s, s:s, s:i, s:i, s:i, s:i, s:i}", "model", s->content, "version",
+                     carat_version(), "recipe", m->text, "data", s->data, "driver", c->driver, "tokens",
+                     given(s->o, &c->predict) ? c->predict : 0, "threads", s->o->engine->threads, "n_prompt",
+                     w->n_prompt, "n_gen", w->n_gen, "repetitions", w->repetitions);
+}
+
+static void put_speed(json_t *into, const char *name, double speed, double noise)
+{
+    json_object_set_new(
+        into, name,
+        json_pack("{s:o, s:o}", "tokens_per_second", json_number(speed), "deviation", json_number(noise)));
+}
+
+static int keep_made(const struct sweep *s, const struct made *m)
+{
+    json_t *all = json_pack("{s:o, s:o}", "asked", asked(s, m), "seconds", json_number(m->seconds));
+    char path[PLACE];
+    struct save file = {0};
+    int code = all ? save_open(&file, place_of(path, s, m->name, "recipe.json")) : fail_memory();
+
+    if (code == DONE) {
+        put_speed(all, "prompt", m->prompt, m->prompt_noise);
+        put_speed(all, "generation", m->steps, m->steps_noise);
+        code = json_dumpf(all, file.file, JSON_INDENT(1)) == 0 && fputc('\n', file.file) != EOF
+                   ? save_close(&file)
+                   : save_failed(&file);
+    }
+    save_abandon(&file);
+    json_decref(all);
+    return code;
+}
+
+static double number_at(const json_t *all, const char *object, const char *member)
+{
+    const json_t *value = json_object_get(object ? json_object_get(all, object) : all, member);
+
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* False: DIR has it not, or an answer to another question. */
+static bool take_made(const struct sweep *s, struct made *m)
+{
+    char path[PLACE];
+    json_t *all =
+        s->o->compare->restart ? NULL : json_load_file(place_of(path, s, m->name, "recipe.json"), 0, NULL);
+    json_t *question = asked(s, m);
+    const bool same = all && json_equal(json_object_get(all, "asked"), question);
+
+    if (same) {
+        m->seconds = number_at(all, NULL, "seconds");
+        m->prompt = number_at(all, "prompt", "tokens_per_second");
+        m->prompt_noise = number_at(all, "prompt", "deviation");
+        m->steps = number_at(all, "generation", "tokens_per_second");
+        m->steps_noise = number_at(all, "generation", "deviation");
+    }
+    json_decref(question);
+    json_decref(all);
+    return same;
+}
+
+static int make_directory(const char *path)
+{
+    return mkdir(path, 0777) == 0 || errno == EEXIST
+               ? DONE
+               : fail(FAILED, "%s: cannot be made: %s", path, strerror(errno));
+}
+
+/* ---- how fast ---- */
+
+static int time_runs(struct pace *p, const struct sweep *s, double *prompt, double *steps)
+{
+    const struct sweep_options *w = s->o->sweep;
+    const struct stretch stretch = {w->n_prompt, w->n_gen, 0, 1};
+
+    for (int i = -1; i < w->repetitions; i++) { /* the first does not count */
+        struct paced paced;
+        TRY(pace_begin(p, &stretch));
+        TRY(pace_run(p, &stretch, NULL, &paced));
+        if (i >= 0) {
+            prompt[i] = w->n_prompt / paced.prompt;
+            steps[i] = w->n_gen / paced.steps;
+        }
+        if (interrupted())
+            return INTERRUPTED;
+    }
+    return DONE;
+}
+
+static int time_model(const struct sweep *s, const carat_model *model, struct made *m)
+{
+    const struct sweep_options *w = s->o->sweep;
+    const int n = w->n_prompt + w->n_gen;
+    carat_model_info info = {.size = sizeof info};
+    carat_engine_options options;
+    struct spread prompt, steps;
+    struct pace pace = {0};
+    double *speed;
+    int32_t *ids;
+    carat_error err;
+
+    m->prompt = m->steps = m->prompt_noise = m->steps_noise = NAN;
+    if (n == 0)
+        return DONE;
+    if (carat_model_get_info(model, &info, &err) != CARAT_OK)
+        return fail_status(&err);
+    engine_options(&options, s->o);
+    options.context = n;
+    options.sessions = 1;
+    pace.ids = ids = malloc((size_t)n * sizeof *ids);
+    speed = malloc(2 * (size_t)w->repetitions * sizeof *speed);
+    int code = ids && speed ? create_engine(&pace.engine, model, &options) : fail_memory();
+    if (code == DONE) {
+        random_ids(ids, n, &info, 1);
+        code = time_runs(&pace, s, speed, speed + w->repetitions);
+    }
+    if (code == DONE && !(spread_of(&prompt, speed, w->repetitions, 1) &&
+                          spread_of(&steps, speed + w->repetitions, w->repetitions, 1)))
+        code = fail_memory();
+    pace_end(&pace);
+    carat_engine_close(pace.engine);
+    free(ids);
+    free(speed);
+    if (code == DONE && w->n_prompt) {
+        m->prompt = prompt.mean;
+        m->prompt_noise = prompt.deviation;
+    }
+    if (code == DONE && w->n_gen) {
+        m->steps = steps.mean;
+        m->steps_noise = steps.deviation;
+    }
+    return code;
+}
+
+int made_of_model(struct sweep *s)
+{
+    char path[PLACE];
+
+    TRY(make_directory(s->dir));
+    TRY(make_directory(place_of(path, s, s->source.name, "")));
+    if (take_made(s, &s->source))
+        return DONE;
+    TRY(time_model(s, s->model, &s->source));
+    return keep_made(s, &s->source);
+}
+
+/* ---- how near ---- */
+
+/* The command line of carat compare that the sweep stands for. */
+static int compare_made(struct sweep *s, const struct recipe *r, const char *dir)
+{
+    const struct compare_options *c = s->o->compare;
+    char parallel[16], tokens[16], threads[16], path[PLACE];
+    const char *word[24] = {"--dataset", c->dataset, "--out",     dir,          "--driver",
+                            c->driver,   "--limits", c->limits,   "--parallel", parallel,
+                            "--threads", threads,    "--no-cache"};
+    struct options o;
+    int n = 13;
+
+    snprintf(parallel, sizeof parallel, "%d", c->parallel);
+    snprintf(tokens, sizeof tokens, "%d", c->predict);
+    snprintf(threads, sizeof threads, "%d", s->o->engine->threads);
+    if (given(s->o, &c->predict)) {
+        word[n++] = "-n";
+        word[n++] = tokens;
+    }
+    if (c->restart)
+        word[n++] = "--restart";
+    word[n++] = "--";
+    word[n++] = s->o->model;
+    word[n++] = r->path;
+    unlink(place_of(path, s, r->name, "summary.json"));
+    int code = options_parse(&o, find_verb("compare"), n, (char **)(uintptr_t)word);
+    if (code == DONE)
+        code = settle(&o);
+    if (code == DONE)
+        code = compare_models(&o, true);
+    options_free(&o);
+    if (code == FAILED && access(path, F_OK) == 0) { /* some prompts failed, the others are compared */
+        s->code = FAILED;
+        return DONE;
+    }
+    return code == CHECK_FAILED ? DONE : code;
+}
+
+static int read_summary(const struct sweep *s, struct made *m)
+{
+    carat_quality_limits limits;
+    char path[PLACE];
+    FILE *lines;
+
+    TRY(compare_limits(&limits, s->o->compare->limits));
+    lines = fopen(place_of(path, s, m->name, "results.jsonl"), "rb");
+    if (!lines)
+        return fail(FAILED, "%s: %s; --restart begins anew", path, strerror(errno));
+    int code = summary_make(lines, &limits, &m->summary);
+    fclose(lines);
+    if (code != DONE)
+        return code;
+    const json_t *kl = json_object_get(m->summary, "kl"), *ends = json_object_get(kl, "interval");
+    m->kl = number_at(m->summary, "kl", "mean");
+    m->kl_low = json_is_array(ends) ? json_number_value(json_array_get(ends, 0)) : NAN;
+    m->kl_high = json_is_array(ends) ? json_number_value(json_array_get(ends, 1)) : NAN;
+    m->correlation = number_at(m->summary, "correlation", "mean");
+    m->match = number_at(m->summary, "match_rate", "mean");
+    m->health = json_string_value(json_object_get(json_object_get(m->summary, "verdict"), "whole"));
+    m->health = m->health ? m->health : "";
+    return DONE;
+}
+
+/* ---- a recipe ---- */
+
+/* Writes it, with what was measured of each tensor beside the comparison. */
+static int write_made(const struct sweep *s, struct recipe *r, struct made *m)
+{
+    struct writing_options *writing = options_group(&r->options, GROUP_OF_writing);
+    carat_convert_options how;
+    char path[PLACE], *words = NULL;
+    const double start = seconds();
+    int code = convert_options(&how, &words, &r->options);
+
+    writing->report = place_of(path, s, r->name, "tensors.json");
+    if (code == DONE)
+        code = convert_scale(&how.residual_scale, s->model, &how, &r->options);
+    if (!how.threads)
+        how.threads = s->o->engine->threads;
+    if (code == DONE)
+        code = write_model(s->model, r->path, &how, &r->options);
+    writing->report = NULL;
+    m->seconds = seconds() - start;
+    free(words);
+    return code;
+}
+
+static int time_made(const struct sweep *s, const struct recipe *r, struct made *m)
+{
+    carat_model *model = NULL;
+    struct options o;
+    int code = options_copy(&o, s->o);
+
+    if (code == DONE) {
+        struct open_options *open = options_group(&o, GROUP_OF_open);
+        open->no_cache = true; /* it is there for minutes */
+        o.model = r->path;
+        code = open_packed(&model, &o);
+    }
+    if (code == DONE)
+        code = time_model(s, model, m);
+    carat_model_close(model);
+    options_free(&o);
+    return code;
+}
+
+int made_by_recipe(struct sweep *s, int i)
+{
+    struct recipe *r = &s->recipes.of[i];
+    struct made *m = &s->made[i];
+    char dir[PLACE];
+    int code;
+
+    if (take_made(s, m) && !(s->o->sweep->keep && access(r->path, F_OK) != 0))
+        return read_summary(s, m);
+    note("%s, %d of %d", r->name, i + 1, s->recipes.n);
+    TRY(make_directory(place_of(dir, s, r->name, "")));
+    code = write_made(s, r, m);
+    if (code == DONE)
+        code = time_made(s, r, m);
+    if (code == DONE)
+        code = compare_made(s, r, dir);
+    if (!s->o->sweep->keep)
+        unlink(r->path);
+    if (code == DONE)
+        code = read_summary(s, m);
+    return code == DONE ? keep_made(s, m) : code;
+}
