@@ -3,6 +3,8 @@
  * with. What the numbers are: NUMERICS.md; who gives memory and inputs: the callers of kernel_cases.h. */
 #include "check/kernel_cases.h"
 
+#include "layout/pack_weight.h"
+
 void *ct_case_take(struct ct_case *c, size_t bytes, size_t align)
 {
     void *p = c->take(c, bytes, align);
@@ -70,24 +72,31 @@ void ct_case_pack(struct ct_case *c, struct ct_product *p)
     p->panels = *w;
     p->panels.layout = CT_LAYOUT_PANELS;
     p->panels.row_bytes = ct_panel_bytes(form, w->cols);
+    if (w->layout == CT_LAYOUT_PALETTE)
+        p->panels = ct_packed_form(w);
+    const struct ct_packing packing = {.from = w, .form = p->panels};
     uint8_t *data = ct_case_take(c, ct_weight_bytes(&p->panels), 64);
     if (c->failed)
         return;
-    for (int r = 0; r < w->rows; r += CT_PANEL_ROWS)
-        ct_pack(data + (size_t)(r / CT_PANEL_ROWS) * p->panels.row_bytes, w, r);
+    ct_pack_pieces(&packing, 0, ct_weight_pieces(&p->panels), data);
     p->panels.data = data;
     c->freeze(c, data);
 
     int mark = c->mark(c);
-    uint8_t *row = ct_case_take(c, w->row_bytes, 1), *want = ct_case_take(c, w->row_bytes, 1);
+    size_t bytes = w->row_bytes;
+    ct_type_row_bytes(w->type, (size_t)w->cols, &bytes);
+    uint8_t *row = ct_case_take(c, bytes, 1), *want = ct_case_take(c, bytes, 1);
     for (int r = 0; r < w->rows && !c->failed; r++) {
-        memcpy(want, (const uint8_t *)w->data + (size_t)r * w->row_bytes, w->row_bytes);
+        if (ct_lies_in_rows(w))
+            memcpy(want, (const uint8_t *)w->data + (size_t)r * bytes, bytes);
+        else
+            ct_unpack(want, w, r);
         for (int i = 0; w->type == CT_BF16 && i < w->cols; i++)
             if ((ct_le16(want + 2 * i) & 0x7fff) < 0x2680) /* below 2^-50 */
                 memset(want + 2 * i, 0, 2);
         ct_unpack(row, &p->panels, r);
-        case_keep(c, 3, want, w->row_bytes);
-        c->compare_bytes(c, 3, row, w->row_bytes);
+        case_keep(c, 3, want, bytes);
+        c->compare_bytes(c, 3, row, bytes);
     }
     c->release(c, mark);
 }

@@ -182,21 +182,23 @@ static void take_slice(struct trial *t, struct ct_case *c, struct ct_product *p)
 
     p->rows = *w;
     p->rows.rows = t->r1 - t->r0;
-    if (w->layout != CT_LAYOUT_PANELS) {
-        p->rows.layout = CT_LAYOUT_ROWS;
+    p->rows.layout = CT_LAYOUT_ROWS;
+    if (ct_lies_in_rows(w)) {
         p->rows.data = (const uint8_t *)w->data + (size_t)t->r0 * w->row_bytes;
         ct_case_pack(c, p);
         return;
     }
-    p->packed = true;
-    p->panels = p->rows;
-    p->panels.data = (const uint8_t *)w->data + (size_t)(t->r0 / CT_PANEL_ROWS) * w->row_bytes;
-    p->rows.layout = CT_LAYOUT_ROWS;
+    p->rows.palettes = NULL;
     ct_type_row_bytes(w->type, (size_t)w->cols, &p->rows.row_bytes);
     uint8_t *rows = ct_case_take(c, ct_weight_bytes(&p->rows), 64);
     for (int r = t->r0; rows && r < t->r1; r++)
         ct_unpack(rows + (size_t)(r - t->r0) * p->rows.row_bytes, w, r);
     p->rows.data = rows;
+    p->packed = ct_in_panels(w);
+    if (p->packed)
+        p->panels = ct_weight_rows(w, t->r0, t->r1);
+    else if (rows)
+        ct_case_pack(c, p);
 }
 
 /* ---- trials: without memory for its inputs a case is not run ---- */

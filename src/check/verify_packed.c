@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "layout/panel.h"
+#include "layout/pack_weight.h"
 
 enum { ROWS_PER_ITEM = 16 }; /* or panels */
 
@@ -17,6 +17,7 @@ struct pair {
     const struct ct_weight *w;
     const struct ct_tensor *packed;
     const struct ct_file *file, *origin;
+    struct ct_weight form;
     size_t row_bytes; /* of the packed form: of a row or panel */
     uint8_t *scratch; /* [thread][row_bytes] */
     atomic_bool differs;
@@ -38,11 +39,12 @@ static void compare_item(void *arg, int item, int thread)
     size_t rows = p->packed->interleaved ? CT_PANEL_ROWS : 1; /* of the origin */
     const uint8_t *stored = (const uint8_t *)p->w->data;
     uint8_t *scratch = p->scratch + (size_t)thread * p->row_bytes;
+    const struct ct_packing packing = {.from = p->w, .form = p->form};
 
     for (size_t i = first; i < last; i++) {
         const uint8_t *made = stored + i * p->w->row_bytes;
         if (p->packed->interleaved) {
-            ct_pack(scratch, p->w, (int)(i * rows));
+            ct_pack_pieces(&packing, (int)i, (int)i + 1, scratch);
             made = scratch;
         }
         if (memcmp(made, p->packed->data + i * p->row_bytes, p->row_bytes) != 0)
@@ -64,12 +66,14 @@ static carat_status compare_weight(void *user, const char *slot, const char *ten
     snprintf(name, sizeof name, "%s.weight", slot);
     p.packed = ct_file_weight(p.file, name);
     if (*c->differs || !p.packed || p.packed->type != w->type || p.packed->dim[0] != w->rows ||
-        p.packed->dim[1] != w->cols || p.packed->scale != w->scale) {
+        p.packed->dim[1] != w->cols || p.packed->scale != w->scale ||
+        p.packed->nibbles != (ct_packed_form(w).layout == CT_LAYOUT_NIBBLES)) {
         if (!*c->differs)
             memcpy(c->differs, name, sizeof name);
         return CARAT_OK;
     }
-    p.row_bytes = p.packed->interleaved ? ct_panel_size(w->type, w->cols) : w->row_bytes;
+    p.form = ct_packed_form(w);
+    p.row_bytes = p.packed->interleaved ? p.form.row_bytes : w->row_bytes;
     p.scratch = malloc((size_t)ct_pool_threads(c->v->pool) * p.row_bytes);
     if (!p.scratch)
         return ct_no_memory(c->err, name);

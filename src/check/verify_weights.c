@@ -104,7 +104,7 @@ static void read_chunk(void *arg, int item, int thread)
     const struct ct_weight *w = s->content.slot[c->slot].w;
 
     ct_content_read(&s->content, chunk, thread, look_at_rows, s);
-    int unit = w->layout == CT_LAYOUT_PANELS ? CT_PANEL_ROWS : 1;
+    int unit = ct_in_panels(w) ? CT_PANEL_ROWS : 1;
     ct_file_forget(s->v->model->file, (const uint8_t *)w->data + (size_t)(c->r0 / unit) * w->row_bytes,
                    (size_t)((c->r1 - c->r0 + unit - 1) / unit) * w->row_bytes);
 }

@@ -109,7 +109,7 @@ static const uint8_t *stored_rows(const struct ct_content_slot *p, int r0, int n
     const struct ct_weight *w = p->w;
     const uint8_t *from = (const uint8_t *)w->data + (size_t)r0 * w->row_bytes;
 
-    if (w->layout == CT_LAYOUT_PANELS) {
+    if (!ct_lies_in_rows(w)) {
         for (int r = 0; r < n; r++)
             ct_unpack(spare + (size_t)r * p->row_bytes, w, r0 + r);
         return spare;

@@ -50,7 +50,7 @@ static carat_status plan_weights(struct ct_pack *k, enum ct_pack_as as, carat_er
         p->weight[p->n_weight] = (struct ct_packed_weight){
             .name = {copy, (size_t)length},
             .type = w->type,
-            .interleaved = form.layout == CT_LAYOUT_PANELS,
+            .interleaved = form.layout == CT_LAYOUT_NIBBLES ? 2 : ct_in_panels(&form),
             .rows = (uint32_t)w->rows,
             .cols = (uint32_t)w->cols,
             .scale = w->scale,
@@ -150,7 +150,7 @@ static struct place place_of(const struct ct_pack *k, int chunk)
 {
     const struct ct_content_chunk *c = &k->content.chunk[chunk];
     const struct ct_weight form = ct_packed_form(k->content.slot[c->slot].w);
-    int rows = form.layout == CT_LAYOUT_PANELS ? CT_PANEL_ROWS : 1;
+    int rows = ct_in_panels(&form) ? CT_PANEL_ROWS : 1;
     int first = c->r0 / rows, last = (c->r1 + rows - 1) / rows;
     uint64_t begin = k->p.weight[c->slot].data.at;
 

@@ -56,7 +56,7 @@ struct filling {
 
 static const uint8_t *stored_row(const struct filling *v, const struct ct_weight *w, int row, int thread)
 {
-    if (w->layout != CT_LAYOUT_PANELS)
+    if (ct_lies_in_rows(w))
         return (const uint8_t *)w->data + (size_t)row * w->row_bytes;
     ct_unpack(v->scratch[thread].stored, w, row);
     return v->scratch[thread].stored;
@@ -204,7 +204,7 @@ static void convert_row(struct filling *v, int at, int row, uint8_t *to, int thr
 /* Rows r0 to r1 - 1 have been read, and to has been written. */
 static void give_back(const struct filling *v, const struct ct_converted *c, int r0, int r1, uint8_t *to)
 {
-    if (c->w.layout != CT_LAYOUT_PANELS)
+    if (!ct_in_panels(&c->w))
         ct_file_forget(ct_taken_from(v->plan), (const uint8_t *)c->w.data + (size_t)r0 * c->w.row_bytes,
                        (size_t)(r1 - r0) * c->w.row_bytes);
     ct_os_discard(to, (size_t)(r1 - r0) * c->row_bytes);

@@ -26,9 +26,11 @@ struct ct_tensor {
     const uint8_t *data; /* NULL: its place in a packed file has another form (ct_file_weight) */
     size_t size;
     bool interleaved; /* groups of rows lie side by side (packed files only); else row after row */
+    bool nibbles;     /* these are indices and palettes */
     float scale;      /* factor on all values: 1 but in SBS files */
     const char *file; /* path of the file it lies in, for messages */
     uint64_t offset;  /* of data in that file, for messages */
+    const struct ct_palettes *palettes; /* data is indices into these; NULL: it is values. No file says so */
 };
 
 /* A GGUF metadata value. Scalars are widened; arrays stay raw. */
@@ -145,11 +147,13 @@ struct ct_module {
     const char *path;   /* of its config.json, for messages */
     struct ct_bytes text;
     const struct ct_json_value *config; /* an object */
+    struct ct_bytes weights;            /* of a dense one, all of its model.safetensors */
 };
 struct ct_modules {
     struct ct_module pooling, dense[CT_MOST_DENSE];
     int n_dense;
     bool normalizes;
+    struct ct_bytes text; /* of modules.json */
 };
 /* *modules is NULL where there is no modules.json. E_FORMAT, E_UNSUPPORTED: it is not as carat knows it,
  * which concerns those alone who ask; E_MEMORY. */

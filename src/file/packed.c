@@ -363,7 +363,7 @@ static void walk_matrix(struct walk *w, struct ct_packed_weight *x)
     WITHIN(w, "type", x->type, 0, CT_TYPE_COUNT - 1);
     if (x->type == CT_NUQ)
         walk_fault(w, "is NUQ, which only files of gemma.cpp have");
-    WITHIN(w, "layout", x->interleaved, 0, 1);
+    WITHIN(w, "layout", x->interleaved, 0, x->type == CT_F16 ? 2 : 1);
     WITHIN(w, "number of rows", x->rows, 1, INT32_MAX);
     WITHIN(w, "number of columns", x->cols, 1, INT32_MAX);
 }

@@ -27,8 +27,8 @@
  *                                  u32 bytes, then the elements
  *   u32 n_tensor, each             text name, type_name, file; u32 type (enum ct_type; CT_TYPE_COUNT: not
  *                                  read), n_dim; i64 dim[4]; u64 size, offset; f32 scale
- *   u32 n_weight, each             text name; u32 type, interleaved (1: in panels; 0: row after row), rows,
- *                                  cols; f32 scale; u32 source (0: its data are a section of this file; n:
+ *   u32 n_weight, each             text name; u32 type, interleaved (1: panels; 2: of indices; 0: rows),
+ *                                  rows, cols; f32 scale; u32 source (0: data are a section of this file; n:
  *                                  they stay in the n-th source, row after row), section data, or place and
  *                                  size there
  *   u32 n_made, each               text name; u64 key; u32 type, interleaved, rows, cols; section data

@@ -34,9 +34,10 @@ static inline void ct_assert_project(const float *out, size_t ldo, const struct 
     assert(0 <= r0 && r0 < r1 && r1 <= w->rows);
     assert(x->n == 1 || ldo >= (size_t)(r1 - r0));
     assert(form == ct_input_form(w, false) || form == ct_input_form(w, true));
-    if (w->layout == CT_LAYOUT_PANELS) {
-        assert(r0 % CT_PANEL_ROWS == 0);
-        assert(w->row_bytes == ct_panel_size(w->type, w->cols) && w->row_bytes > 0);
+    if (ct_in_panels(w)) {
+        assert(r0 % CT_PANEL_ROWS == 0 && w->row_bytes > 0);
+        assert(w->row_bytes == (w->layout == CT_LAYOUT_NIBBLES ? ct_palette_panel_bytes(w->cols)
+                                                               : ct_panel_size(w->type, w->cols)));
     }
     (void)out, (void)ldo, (void)w, (void)r0, (void)r1, (void)x, (void)form;
 }

@@ -2,17 +2,25 @@
 /* pack_weight.c: packs a weight item by item; panels.c fills a panel. */
 #include "layout/pack_weight.h"
 
+#include "layout/palettes.h"
+
 enum { ROWS_PER_ITEM = 16 }; /* or panels: some milliseconds, since an item is never interrupted */
 
 struct ct_weight ct_packed_form(const struct ct_weight *w)
 {
     struct ct_weight form = *w;
-    size_t panel = w->layout == CT_LAYOUT_ROWS && w->rows > 1 ? ct_panel_size(w->type, w->cols) : 0;
+    const bool packs = (w->layout == CT_LAYOUT_ROWS && w->rows > 1) || w->layout == CT_LAYOUT_PALETTE;
+    size_t panel = packs ? ct_panel_size(w->type, w->cols) : 0;
 
     form.data = NULL;
     if (panel) {
         form.layout = CT_LAYOUT_PANELS;
         form.row_bytes = panel;
+        form.palettes = NULL;
+    }
+    if (w->layout == CT_LAYOUT_PALETTE && ct_palette_fits(w)) {
+        form.layout = CT_LAYOUT_NIBBLES;
+        form.row_bytes = ct_palette_panel_bytes(w->cols);
     }
     return form;
 }
@@ -25,17 +33,20 @@ int ct_packing_items(const struct ct_packing *p)
 void ct_pack_pieces(const struct ct_packing *p, int first, int last, uint8_t *to)
 {
     const struct ct_weight *from = p->from;
-    bool packs = p->form.layout != from->layout;
+    bool packs = ct_in_panels(&p->form) && !ct_in_panels(from);
     int begin = packs ? first * CT_PANEL_ROWS : first; /* rows or panels of the stored weight */
     int end = packs ? CT_MIN(last * CT_PANEL_ROWS, from->rows) : last;
     const uint8_t *stored = (const uint8_t *)from->data + (size_t)begin * from->row_bytes;
     size_t stored_bytes = (size_t)(end - begin) * from->row_bytes;
 
     assert(first < last && begin < end && p->form.rows == from->rows && p->form.cols == from->cols);
-    assert(packs ? from->layout == CT_LAYOUT_ROWS : p->form.row_bytes == from->row_bytes);
+    assert(packs || from->layout == CT_LAYOUT_PALETTE || p->form.row_bytes == from->row_bytes);
     if (packs)
         for (int i = first; i < last; i++, to += p->form.row_bytes)
-            ct_pack(to, from, i * CT_PANEL_ROWS);
+            (p->form.layout == CT_LAYOUT_NIBBLES ? ct_pack_palette : ct_pack)(to, from, i * CT_PANEL_ROWS);
+    else if (from->layout == CT_LAYOUT_PALETTE)
+        for (int i = first; i < last; i++, to += p->form.row_bytes)
+            ct_unpack(to, from, i);
     else
         memcpy(to, stored, stored_bytes);
     if (p->done_with)

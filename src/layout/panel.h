@@ -17,6 +17,9 @@
  *            first in the lowest bits; the nibbles above are such a plane too
  *   numbers  256 k: what a block of codebook entries or of base 3 digits has, unchanged: for each run of its
  *            bytes the [16] rows side by side, in runs of 1, 2 or 4 bytes (the table in panels.c)
+ *   palettes of F16 in layout NIBBLES, where four rows share one of 16 entries: [4 fours][16] low bytes of
+ *            entries, as many high ones, and for each 8 k a line of indices, [4 fours][2][4 rows][2]: of k
+ *            0 1, 2 3 in low nibbles, 4 5, 6 7 in high ones
  * Factors of planes: Q4_K, Q5_K d, dmin; scale, minimum of a group. Q2_K the same, one byte of two nibbles
  * for each half of a group. Q6_K, Q3_K d; a signed scale for each half. IQ4_XS d; signed scale. MXFP4 the
  * exponent. Q5_0 an f16 scale of a group. Q5_1, of a group to a chunk, scale, minimum. I8 bf16 scale, zero.
@@ -60,9 +63,15 @@ static inline int ct_plane_bits(int bits)
     return bits < 2 ? 1 : bits < 4 ? 2 : bits < 8 ? 4 : 8;
 }
 
-/* Packs rows [r0, r0 + 16) of w (layout ROWS) into one panel; rows that w does not have become zeros. */
+/* Packs rows [r0, r0 + 16) of w (layout ROWS or PALETTE) into one panel; rows that w does not have become
+ * zeros. */
 void ct_pack(uint8_t *panel, const struct ct_weight *w, int r0);
-/* Row r of w (layout PANELS; row_bytes are the bytes of a panel) as it was stored. */
+/* Whether rows of w lie as files of its type store them; else ct_unpack makes such. */
+static inline bool ct_lies_in_rows(const struct ct_weight *w)
+{
+    return !ct_in_panels(w) && w->layout != CT_LAYOUT_PALETTE;
+}
+/* Row r of w (in panels; row_bytes are the bytes of one) as it was stored; of indices the values. */
 void ct_unpack(uint8_t *row, const struct ct_weight *w, int r);
 
 #endif

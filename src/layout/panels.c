@@ -4,6 +4,7 @@
  * panel.h; what the bits of a stored block mean: quant/blocks.h. */
 #include "layout/panel.h"
 
+#include "layout/palettes.h"
 #include "quant/blocks.h"
 
 /* So that what is constant for a type is folded into its loop. */
@@ -470,14 +471,23 @@ static void move_row(uint8_t *panel, enum ct_type type, uint8_t *row, int r, int
 
 void ct_pack(uint8_t *panel, const struct ct_weight *w, int r0)
 {
+    const int rows = CT_MIN(CT_PANEL_ROWS, w->rows - r0);
+
     memset(panel, 0, ct_panel_size(w->type, w->cols));
-    for (int r = 0; r < CT_MIN(CT_PANEL_ROWS, w->rows - r0); r++)
+    for (int r = 0; r < rows && w->layout == CT_LAYOUT_PALETTE; r++)
+        ct_unpack_entries(panel + 4 * r, CT_PANEL_ROWS, w, r0 + r);
+    for (int r = 0; r < rows && w->layout != CT_LAYOUT_PALETTE; r++)
         move_row(panel, w->type, (uint8_t *)(uintptr_t)w->data + (size_t)(r0 + r) * w->row_bytes, r, w->cols,
                  true);
 }
 
 void ct_unpack(uint8_t *row, const struct ct_weight *w, int r)
 {
-    move_row((uint8_t *)(uintptr_t)w->data + (size_t)(r / CT_PANEL_ROWS) * w->row_bytes, w->type, row,
-             r % CT_PANEL_ROWS, w->cols, false);
+    if (w->layout == CT_LAYOUT_PALETTE)
+        ct_unpack_entries(row, 1, w, r);
+    else if (w->layout == CT_LAYOUT_NIBBLES)
+        ct_unpack_palette(row, w, r);
+    else
+        move_row((uint8_t *)(uintptr_t)w->data + (size_t)(r / CT_PANEL_ROWS) * w->row_bytes, w->type, row,
+                 r % CT_PANEL_ROWS, w->cols, false);
 }

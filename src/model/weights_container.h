@@ -123,7 +123,7 @@ void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, co
  * there is none such. E_FORMAT, E_UNSUPPORTED, E_MEMORY. */
 carat_status ct_make_compressed(struct ct_tensor *t, struct ct_binding *b, const char *slot, int layer);
 extern const char *const ct_compressed_parts[];
-/* weights_palette.c: the tensor of that name as rows of F16, where the file has palettes and indices in its
+/* weights_palette.c: the tensor of that name as one of F16, where the file has palettes and indices in its
  * place; its own name stays NULL where it has not. E_FORMAT, E_MEMORY. */
 carat_status ct_make_palette(struct ct_tensor *t, struct ct_binding *b, const char *name);
 /* weights_gguf.c */

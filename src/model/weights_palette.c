@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weights_palette.c: a matrix that a GGUF file of carat holds as palettes and indices (MODEL.md) becomes rows
- * of F16 in the model's arena, value by value what it stands for. */
+/* weights_palette.c: a matrix that a GGUF file of carat holds as palettes and indices (MODEL.md) is read
+ * where it lies; only its palettes are copied. What is no matrix of a product becomes values in the model's
+ * arena: their readers know no indices. */
 #include "model/weights_container.h"
 
 #include "quant/palette.h"
@@ -64,18 +65,43 @@ static carat_status check_entries(const struct palette *p, const struct ct_bindi
     return CARAT_OK;
 }
 
-static void fill_rows(uint16_t *to, const struct palette *p)
+/* Whether readers of slots with so many rows know palettes. */
+static bool are_known(const struct palette *p, enum ct_dim rows)
+{
+    return p->rows > 1 && rows != CT_DIM_PLE_ROWS && rows != CT_DIM_STREAMS && rows != CT_DIM_COEFS;
+}
+
+static carat_status keep_indices(struct ct_tensor *t, const struct palette *p, struct ct_binding *b)
+{
+    struct ct_palettes *all = ct_arena_push(b->arena, 1, sizeof *all);
+    uint16_t *entry = ct_arena_push(b->arena, (size_t)p->groups << p->bits, sizeof *entry);
+
+    if (!all || !entry)
+        return ct_no_memory(b->err, p->index->file);
+    memcpy(entry, p->entries->data, ((size_t)p->groups << p->bits) * sizeof *entry);
+    *all = (struct ct_palettes){entry, p->index->data, p->bits, (int)ct_palette_rows(p->rows, p->groups)};
+    t->palettes = all;
+    return CARAT_OK;
+}
+
+static carat_status expand_rows(struct ct_tensor *t, const struct palette *p, struct ct_binding *b)
 {
     const size_t row_bytes = ct_palette_row_bytes(p->bits, (int)p->cols);
     const int64_t shared = ct_palette_rows(p->rows, p->groups);
+    uint16_t *to = ct_arena_push(b->arena, (size_t)p->rows * (size_t)p->cols, sizeof *to);
     uint16_t entry[CT_PALETTE_MOST];
 
+    if (!to)
+        return ct_no_memory(b->err, p->index->file);
+    t->data = (const uint8_t *)to;
+    t->size = (size_t)p->rows * (size_t)p->cols * sizeof *to;
     for (int64_t r = 0; r < p->rows; r++, to += p->cols) {
-        if (r % shared == 0)
-            memcpy(entry, p->entries->data + ((size_t)(r / shared) << p->bits) * sizeof *entry,
-                   sizeof *entry << p->bits);
+        memcpy(entry, p->entries->data + ((size_t)(r / shared) << p->bits) * sizeof *entry,
+               sizeof *entry << p->bits);
         ct_palette_row(to, p->index->data + (size_t)r * row_bytes, entry, p->bits, (int)p->cols);
     }
+    ct_file_forget(b->f, p->index->data, p->index->size);
+    return CARAT_OK;
 }
 
 carat_status ct_make_palette(struct ct_tensor *t, struct ct_binding *b, const char *name)
@@ -104,16 +130,11 @@ carat_status ct_make_palette(struct ct_tensor *t, struct ct_binding *b, const ch
                        there->file, name, there->name, (unsigned long long)there->offset);
     CT_TRY(take_shape(&p, b));
     CT_TRY(check_entries(&p, b));
-    uint16_t *rows = ct_arena_push(b->arena, (size_t)p.rows * (size_t)p.cols, sizeof *rows);
-    if (!rows)
-        return ct_no_memory(b->err, there->file);
-    fill_rows(rows, &p);
-    ct_file_forget(b->f, p.index->data, p.index->size);
     *t = *p.index;
     t->type = CT_F16;
     t->type_name = ct_type_info(CT_F16)->name;
     t->dim[1] = p.cols;
-    t->data = (const uint8_t *)rows;
-    t->size = (size_t)p.rows * (size_t)p.cols * sizeof *rows;
+    CT_TRY((are_known(&p, b->rows) ? keep_indices : expand_rows)(t, &p, b));
+    ct_file_forget(b->f, p.entries->data, p.entries->size);
     return CARAT_OK;
 }

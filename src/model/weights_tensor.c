@@ -5,13 +5,17 @@
 
 #include <math.h>
 
-/* Bytes of a row, or of a panel; false for a type that has no such rows. */
+#include "quant/palette.h"
+
+/* Bytes of a row, be it of values or indices, or of a panel; false for a type that has no such rows. */
 static bool stored_row_bytes(const struct ct_tensor *t, int cols, size_t *bytes)
 {
     if (!ct_type_row_bytes(t->type, (size_t)cols, bytes))
         return false;
     if (t->interleaved)
-        *bytes = ct_backend_panel_size(t->type, cols);
+        *bytes = t->nibbles ? ct_palette_panel_bytes(cols) : ct_backend_panel_size(t->type, cols);
+    if (t->palettes)
+        *bytes = ct_palette_row_bytes(t->palettes->bits, cols);
     return *bytes > 0;
 }
 
@@ -76,14 +80,17 @@ carat_status ct_point_at(const struct ct_binding *b, struct ct_weight *w, const 
     stored_row_bytes(t, cols, &row_bytes);
     *w = (struct ct_weight){.type = t->type,
                             .layout = b->rows == CT_DIM_PLE_ROWS ? CT_LAYOUT_TABLE
+                                      : t->nibbles               ? CT_LAYOUT_NIBBLES
                                       : t->interleaved           ? CT_LAYOUT_PANELS
+                                      : t->palettes              ? CT_LAYOUT_PALETTE
                                                                  : CT_LAYOUT_ROWS,
                             .rows = rows,
                             .cols = cols,
                             .row_bytes = row_bytes,
                             .data = t->data,
                             .scale = t->scale,
-                            .f32_input = b->rows == CT_DIM_EXPERTS || b->rows == CT_DIM_CENTROIDS};
+                            .f32_input = b->rows == CT_DIM_EXPERTS || b->rows == CT_DIM_CENTROIDS,
+                            .palettes = t->palettes};
     return CARAT_OK;
 }
 
@@ -100,7 +107,7 @@ carat_status ct_bind_matrix(struct ct_binding *b, struct ct_weight *w, const str
 
 struct ct_weight ct_made_vector(const float *v, int n)
 {
-    return (struct ct_weight){CT_F32, CT_LAYOUT_ROWS, 1, n, (size_t)n * sizeof *v, v, 1, false};
+    return (struct ct_weight){CT_F32, CT_LAYOUT_ROWS, 1, n, (size_t)n * sizeof *v, v, 1, false, NULL};
 }
 
 /* A prepared file has it as the vector that it becomes. */

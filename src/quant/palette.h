@@ -11,6 +11,13 @@
 
 enum { CT_PALETTE_MOST = 256 }; /* entries */
 
+/* The palettes of a matrix that a file holds so, beside its rows of indices. */
+struct ct_palettes {
+    const uint16_t *entry; /* [palettes][1 << bits] */
+    const uint8_t *index;  /* of the first row; the rows of a part of the matrix are counted from it */
+    int bits, shared;      /* rows that share a palette */
+};
+
 /* 2, 3, 4, 6 or 8. */
 bool ct_palette_bits(int bits);
 /* Bytes of a row of n indices: the low bits of a byte first; rows begin at bytes. */

@@ -14,6 +14,9 @@ enum ct_layout {
     CT_LAYOUT_ROWS,   /* as in the file: rows one after another, row_bytes apart */
     CT_LAYOUT_PANELS, /* panels of CT_PANEL_ROWS rows, row_bytes apart */
     CT_LAYOUT_TABLE,  /* rows likewise, of which only those of a pass's tokens are ever read */
+    /* rows of indices as in the file, row_bytes apart; ct_weight.palettes have the values, of F16 */
+    CT_LAYOUT_PALETTE,
+    CT_LAYOUT_NIBBLES, /* panels likewise, of such indices and their palettes (layout/panel.h) */
 };
 
 /* A matrix (or, with rows == 1, a vector) of weights. data == NULL means absent. */
@@ -25,12 +28,24 @@ struct ct_weight {
     const void *data;
     float scale;    /* factor on the whole matrix: 1 except in files that store one */
     bool f32_input; /* it decides a discrete choice: its inputs are f32 in both arithmetics */
+    const struct ct_palettes *palettes; /* of CT_LAYOUT_PALETTE; NULL for all others */
 };
 
+/* Bytes of a panel of indices: of palettes, and of 32 k. */
+enum { CT_PALETTE_HEAD = 128, CT_PALETTE_GROUP = 256 };
+static inline size_t ct_palette_panel_bytes(int cols)
+{
+    return CT_PALETTE_HEAD + (size_t)(ct_pad_group(cols) / CT_GROUP) * CT_PALETTE_GROUP;
+}
+
+static inline bool ct_in_panels(const struct ct_weight *w)
+{
+    return w->layout == CT_LAYOUT_PANELS || w->layout == CT_LAYOUT_NIBBLES;
+}
 /* Its rows, or panels; the last panel may not be full. */
 static inline int ct_weight_pieces(const struct ct_weight *w)
 {
-    return w->layout == CT_LAYOUT_PANELS ? (w->rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS : w->rows;
+    return ct_in_panels(w) ? (w->rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS : w->rows;
 }
 static inline size_t ct_weight_bytes(const struct ct_weight *w)
 {
@@ -39,7 +54,7 @@ static inline size_t ct_weight_bytes(const struct ct_weight *w)
 /* Rows [r0, r1) of w; r0 begins a panel. */
 static inline struct ct_weight ct_weight_rows(const struct ct_weight *w, int r0, int r1)
 {
-    const int piece = w->layout == CT_LAYOUT_PANELS ? r0 / CT_PANEL_ROWS : r0;
+    const int piece = ct_in_panels(w) ? r0 / CT_PANEL_ROWS : r0;
     struct ct_weight p = *w;
 
     p.data = (const uint8_t *)w->data + (size_t)piece * w->row_bytes;

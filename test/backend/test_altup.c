@@ -27,12 +27,12 @@ static float value(int matrix, int row, int col)
 static float norms[COLS], router[CT_STREAMS][COLS], coefs[COEFS][CT_STREAMS], scales[COLS];
 #define VECTOR(values)                                                                                       \
     {                                                                                                        \
-        CT_F32, CT_LAYOUT_ROWS, 1, sizeof(values) / sizeof(float), sizeof(values), values, 1, false          \
+        CT_F32, CT_LAYOUT_ROWS, 1, sizeof(values) / sizeof(float), sizeof(values), values, 1, false, NULL    \
     }
 static const struct ct_weight norm_w = VECTOR(norms), router_w = VECTOR(router), predict_w = VECTOR(coefs),
                               scale_w = VECTOR(scales), no_scale = {.type = CT_F32};
 static const struct ct_weight correct_w = {
-    CT_F32, CT_LAYOUT_ROWS, 1, CT_STREAMS *CT_STREAMS, CT_STREAMS * sizeof *coefs, coefs, 1, false};
+    CT_F32, CT_LAYOUT_ROWS, 1, CT_STREAMS *CT_STREAMS, CT_STREAMS * sizeof *coefs, coefs, 1, false, NULL};
 
 struct place {
     struct ct_backend *b;

@@ -55,7 +55,7 @@ static void done_with(void *unused, const void *p, size_t bytes)
 static void engine_memory(void **unused)
 {
     static const float stored[48 * 32];
-    const struct ct_weight w = {CT_F32, CT_LAYOUT_ROWS, 48, 32, 32 * sizeof(float), stored, 1, false};
+    const struct ct_weight w = {CT_F32, CT_LAYOUT_ROWS, 48, 32, 32 * sizeof(float), stored, 1, false, NULL};
     const struct ct_backend_options o = {
         .threads = 1,
         .max_input = 32,

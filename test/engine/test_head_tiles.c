@@ -339,7 +339,8 @@ static float *logits_of_int8(carat_model *model, carat_head_quant quant, const s
             encode_q8(to, row, cols, quant == CARAT_QUANT_TENSOR ? all : largest_of(row, (size_t)cols));
     }
     model->weights.tied = false;
-    model->weights.head = (struct ct_weight){CT_Q8_0, CT_LAYOUT_ROWS, rows, cols, row_bytes, codes, 1, false};
+    model->weights.head =
+        (struct ct_weight){CT_Q8_0, CT_LAYOUT_ROWS, rows, cols, row_bytes, codes, 1, false, NULL};
     carat_engine_options o = options_of(&modes[FAST], 16, 1);
     struct rig r = rig_open(model, &o);
     float *logits = step_all(&r, 0, ids);

@@ -198,7 +198,7 @@ struct material {
 
 static struct material make(struct kcheck *c, enum ct_type type, const struct shape *s, int tokens)
 {
-    struct material m = {.rows = {type, CT_LAYOUT_ROWS, s->rows, s->cols, 0, NULL, 1, false}};
+    struct material m = {.rows = {type, CT_LAYOUT_ROWS, s->rows, s->cols, 0, NULL, 1, false, NULL}};
     size_t values = (size_t)tokens * (size_t)s->cols;
 
     ct_type_row_bytes(type, (size_t)s->cols, &m.rows.row_bytes);

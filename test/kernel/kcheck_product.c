@@ -4,6 +4,8 @@
  * of results lie as far apart as those of logits. */
 #include "kcheck.h"
 
+#include "quant/palette.h"
+
 static size_t stored_bytes(enum ct_type type, int cols)
 {
     size_t bytes = 0;
@@ -64,6 +66,34 @@ static void draw_sizes(struct kcheck *c, struct ct_product *p, enum ct_type type
     }
 }
 
+/* Indices of any bits into palettes that any number of rows share. */
+static void draw_palettes(struct kcheck *c, struct ct_weight *w)
+{
+    static const int bits[] = {2, 3, 4, 4, 6, 8};
+    struct ct_palettes *p = kc_take(c, sizeof *p, _Alignof(struct ct_palettes));
+
+    p->bits = bits[kc_below(c, (int)CT_COUNT(bits))];
+    p->shared = kc_chance(c, 3) ? 1 + kc_below(c, w->rows) : 4 * (1 + kc_below(c, 8));
+    const size_t entries = ct_palette_groups(w->rows, p->shared) << p->bits;
+    uint16_t *entry = kc_take(c, entries * sizeof *entry, 2);
+    kc_fill_weights(c, CT_F16, (uint8_t *)entry, entries * sizeof *entry, (enum kc_bits)kc_below(c, KC_BITS));
+    for (size_t i = 0; i < entries; i++) /* a file with others is refused */
+        if ((entry[i] & 0x7c00) == 0x7c00)
+            entry[i] &= 0xbfff;
+    w->layout = CT_LAYOUT_PALETTE;
+    w->row_bytes = ct_palette_row_bytes(p->bits, w->cols);
+    const size_t bytes = ct_weight_bytes(w);
+    uint8_t *index = kc_take(c, bytes, 1);
+    for (size_t i = 0; i < bytes; i++)
+        index[i] = (uint8_t)kc_below(c, 256);
+    p->entry = entry;
+    p->index = index;
+    kc_freeze(c, entry);
+    kc_freeze(c, index);
+    w->palettes = p;
+    w->data = index;
+}
+
 static void draw_weight(struct kcheck *c, struct ct_product *p, enum ct_type type)
 {
     struct ct_weight *w = &p->rows;
@@ -73,6 +103,10 @@ static void draw_weight(struct kcheck *c, struct ct_product *p, enum ct_type typ
     w->layout = CT_LAYOUT_ROWS;
     w->row_bytes = stored_bytes(type, w->cols);
     w->scale = kc_chance(c, 4) ? kc_uniform(c, -2, 2) : 1;
+    if (type == CT_F16 && kc_chance(c, 2)) {
+        draw_palettes(c, w);
+        return;
+    }
     size_t bytes = ct_weight_bytes(w);
     uint8_t *data = kc_take(c, bytes, 1);
     kc_fill_weights(c, type, data, bytes, (enum kc_bits)kc_below(c, KC_BITS));
@@ -94,8 +128,9 @@ void kc_product_case(struct kcheck *c, enum ct_type type)
     /* exact arithmetic takes f32 with any stored row */
     p.exact = kc_chance(c, 4);
     snprintf(c->shape, sizeof c->shape,
-             "type %s, %d rows, %d columns, %d tokens, rows of results %zu apart%s", ct_type_info(type)->name,
-             p.rows.rows, p.rows.cols, p.n, p.ldo, p.exact ? ", exact" : "");
+             "type %s%s, %d rows, %d columns, %d tokens, rows of results %zu apart%s",
+             ct_type_info(type)->name, p.rows.palettes ? " by indices" : "", p.rows.rows, p.rows.cols, p.n,
+             p.ldo, p.exact ? ", exact" : "");
 
     ct_case_pack(&c->cases, &p);
     ct_case_dequantize_row(&c->cases, &p, kc_below(c, p.rows.rows));

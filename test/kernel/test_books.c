@@ -80,7 +80,7 @@ static void every_entry_is_that_of_the_decoder(void **unused)
         memset(entry, 0, ENTRIES * sizeof *entry);
         for (int c = 0; c < CHUNKS; c++) {
             const struct ct_weight w = {b->type, CT_LAYOUT_ROWS, CT_PANEL_ROWS, CT_BOOK_K, bytes, rows,
-                                        1,       false};
+                                        1,       false,          NULL};
             for (size_t i = 0; i < CT_PANEL_ROWS * bytes; i++)
                 rows[i] = random_byte();
             ct_pack(chunk, &w, 0);

@@ -126,7 +126,8 @@ static struct ct_weight make_weight(enum ct_type type, int rows, int cols)
             fill_block(data + at, block[type], type == CT_Q5_1 || type == CT_Q4_1);
             at += block[type];
         }
-    return (struct ct_weight){type, CT_LAYOUT_ROWS, rows, cols, row, data, below(3) ? 1.0f : 0.37f, false};
+    return (struct ct_weight){type, CT_LAYOUT_ROWS,          rows,  cols, row,
+                              data, below(3) ? 1.0f : 0.37f, false, NULL};
 }
 
 static struct ct_weight pack(const struct ct_weight *w)

@@ -305,7 +305,7 @@ static struct ct_weight random_weight(enum ct_type type, int rows, int cols)
             uint16_t half = type == CT_BF16 ? ct_f32_to_bf16(v) : ct_f32_to_f16(v);
             memcpy(p + (size_t)(i * t->bytes), type == CT_F32 ? (void *)&v : &half, (size_t)t->bytes);
         }
-        return (struct ct_weight){type, CT_LAYOUT_ROWS, rows, cols, row_bytes, p, 1, false};
+        return (struct ct_weight){type, CT_LAYOUT_ROWS, rows, cols, row_bytes, p, 1, false, NULL};
     }
     for (size_t at = 0; at < size; at += (size_t)t->bytes) {
         static const uint8_t same[] = {0x00, 0xff, 0x80, 0x7f};
@@ -316,7 +316,7 @@ static struct ct_weight random_weight(enum ct_type type, int rows, int cols)
         if (type != CT_SFP)
             set_factors(type, p + at, uniform(-0.1f, 0.1f) * subnormal, uniform(-0.1f, 0.1f));
     }
-    return (struct ct_weight){type, CT_LAYOUT_ROWS, rows, cols, row_bytes, p, 1, false};
+    return (struct ct_weight){type, CT_LAYOUT_ROWS, rows, cols, row_bytes, p, 1, false, NULL};
 }
 
 static void prepared_alloc(struct ct_prepared *p, int n, int cols)

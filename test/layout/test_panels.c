@@ -32,7 +32,7 @@ enum { CANARY = 64 };
 static void check_shape(enum ct_type type, int rows, int cols)
 {
     const struct ct_panel *form = ct_panel_of(type);
-    struct ct_weight w = {type, CT_LAYOUT_ROWS, rows, cols, 0, NULL, 1, false}, packed = w;
+    struct ct_weight w = {type, CT_LAYOUT_ROWS, rows, cols, 0, NULL, 1, false, NULL}, packed = w;
     int panels = (rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS;
 
     assert_true(ct_type_row_bytes(type, (size_t)cols, &w.row_bytes));
@@ -125,7 +125,7 @@ static int where(enum ct_type type, int cols, size_t at, uint8_t value, size_t f
 {
     static uint8_t panel[65536];
     uint8_t *row;
-    struct ct_weight w = {type, CT_LAYOUT_ROWS, 3, cols, 0, NULL, 1, false};
+    struct ct_weight w = {type, CT_LAYOUT_ROWS, 3, cols, 0, NULL, 1, false, NULL};
     int n = 0;
 
     assert_true(ct_type_row_bytes(type, (size_t)cols, &w.row_bytes));

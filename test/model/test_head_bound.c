@@ -146,8 +146,9 @@ static void scene_rows(struct scene *c, enum ct_type type, enum ct_type sketch, 
 
     assert_true(ct_type_row_bytes(type, COLS, &bytes));
     assert_true(ct_type_row_bytes(sketch, COLS, &sketch_bytes));
-    c->head = (struct ct_weight){type, CT_LAYOUT_ROWS, ROWS, COLS, bytes, c->stored, factor, false};
-    c->sketch = (struct ct_weight){sketch, CT_LAYOUT_ROWS, ROWS, COLS, sketch_bytes, c->sketched, 1, false};
+    c->head = (struct ct_weight){type, CT_LAYOUT_ROWS, ROWS, COLS, bytes, c->stored, factor, false, NULL};
+    c->sketch =
+        (struct ct_weight){sketch, CT_LAYOUT_ROWS, ROWS, COLS, sketch_bytes, c->sketched, 1, false, NULL};
     for (int r = 0; r < ROWS; r++) {
         uint8_t *stored = c->stored + (size_t)r * bytes;
         store_row(c, stored, kind, r);
@@ -377,7 +378,7 @@ static void roundings_are_counted(void **state)
     assert_true(ct_f16_to_f32(b.residual) >= 26 * 0x1p-24 * 1000 * sqrt(COLS));
     assert_true(ct_f16_to_f32(b.residual) <= 26 * 0x1p-24 * 1000 * sqrt(COLS) * 1.002);
     for (size_t i = 0; i < CT_COUNT(counted); i++) {
-        struct ct_weight head = {counted[i].type, CT_LAYOUT_ROWS, 1, COLS, 0, w, 1, false};
+        struct ct_weight head = {counted[i].type, CT_LAYOUT_ROWS, 1, COLS, 0, w, 1, false, NULL};
         struct ct_token_bound t = ct_head_bound_token(&head, &(struct ct_input_norms){2, 0.5, 3});
         assert_true(t.x > 2 && t.x < 2.0001);
         assert_true(t.y > 0.5 + counted[i].roundings * 0x1p-24 * 3);
@@ -391,7 +392,7 @@ static void nothing_is_said_of_what_is_no_number(void **state)
     static const float odd[] = {NAN, INFINITY, -INFINITY, 1e30f, 66000};
     float w[64] = {1}, s[64] = {1};
     struct ct_row_bound b;
-    const struct ct_weight head = {CT_BF16, CT_LAYOUT_ROWS, 16, 64, 128, w, 1, false};
+    const struct ct_weight head = {CT_BF16, CT_LAYOUT_ROWS, 16, 64, 128, w, 1, false, NULL};
 
     (void)state;
     ct_head_bound_row(&b, w, s, 64);

@@ -3,6 +3,7 @@
  * stored as F16; what contradicts itself is refused by name. */
 #include "model/int4_build.h"
 
+#include "layout/pack_weight.h"
 #include "model/weights.h"
 #include "quant/palette.h"
 
@@ -15,6 +16,7 @@ struct fault {
     uint32_t tokens;     /* of the vocabulary */
     uint16_t entry;      /* the sixth of the second palette */
     uint32_t index_type, entry_type;
+    int64_t many; /* palettes of attn_q by its shape alone */
 };
 
 /* A file in the making: the same values plain, and as palettes. */
@@ -32,8 +34,8 @@ static uint32_t file_random(struct file *f)
     return f->random >> 16;
 }
 
-static void file_tensor(struct file *f, const char *name, uint32_t type, int rows, int cols, const void *data,
-                        size_t bytes)
+static void file_tensor(struct file *f, const char *name, uint32_t type, int64_t rows, int cols,
+                        const void *data, size_t bytes)
 {
     const uint64_t ne[] = {(uint64_t)cols, (uint64_t)rows};
     put_pad(&f->values, 32);
@@ -73,7 +75,8 @@ static void file_matrix(struct file *f, const char *name, int rows, int cols, in
     const int n = first && f->fault.groups ? f->fault.groups : groups;
     snprintf(text, sizeof text, "%s.palette", name);
     if (f->palettes && !(first && f->fault.no_palette))
-        file_tensor(f, text, first && f->fault.entry_type ? f->fault.entry_type : 1, n, entries, entry,
+        file_tensor(f, text, first && f->fault.entry_type ? f->fault.entry_type : 1,
+                    first && f->fault.many ? f->fault.many : n, entries, entry,
                     (size_t)(n * entries) * (first && f->fault.entry_type ? 4 : 2));
     snprintf(text, sizeof text, "%s.index", name);
     const int row = cols * bits / 8 - (first ? f->fault.less : 0);
@@ -179,9 +182,50 @@ static carat_status note_weight(void *user, const char *slot, const char *tensor
     return CARAT_OK;
 }
 
+static void compare_rows(const struct ct_weight *plain, const struct ct_weight *w)
+{
+    uint8_t *row = malloc(plain->row_bytes);
+
+    for (int r = 0; r < w->rows; r++) {
+        if (ct_lies_in_rows(w))
+            memcpy(row, (const uint8_t *)w->data + (size_t)r * w->row_bytes, plain->row_bytes);
+        else
+            ct_unpack(row, w, r);
+        assert_memory_equal((const uint8_t *)plain->data + (size_t)r * plain->row_bytes, row,
+                            plain->row_bytes);
+    }
+    free(row);
+}
+
+static uint8_t *pack_all(const struct ct_weight *w, struct ct_weight form)
+{
+    uint8_t *to = malloc(ct_weight_bytes(&form));
+    struct ct_packing p = {.from = w, .form = form, .to = to};
+
+    assert_non_null(to);
+    for (int i = 0; i < ct_packing_items(&p); i++)
+        ct_pack_item(&p, i, 0);
+    return to;
+}
+
+/* In panels, of values or of indices, and in rows, which some kernels read. */
+static void compare_packed(const struct ct_weight *plain, const struct ct_weight *w)
+{
+    struct ct_weight form = ct_packed_form(w);
+    uint8_t *panels = pack_all(w, form), *rows = pack_all(w, *plain);
+
+    assert_true(ct_in_panels(&form) && !form.palettes);
+    form.data = panels;
+    compare_rows(plain, &form);
+    assert_memory_equal(plain->data, rows, ct_weight_bytes(plain));
+    free(panels);
+    free(rows);
+}
+
 static void test_values_are_those_of_f16(void **state)
 {
     static struct seen a, b;
+    int n_matrices = 0;
     carat_error err;
 
     (void)state;
@@ -196,9 +240,20 @@ static void test_values_are_those_of_f16(void **state)
         assert_int_equal(a.w[i].type, b.w[i].type);
         assert_int_equal(a.w[i].rows, b.w[i].rows);
         assert_int_equal(a.w[i].cols, b.w[i].cols);
-        assert_int_equal(a.w[i].row_bytes, b.w[i].row_bytes);
-        assert_memory_equal(a.w[i].data, b.w[i].data, (size_t)a.w[i].rows * a.w[i].row_bytes);
+        compare_rows(&a.w[i], &b.w[i]);
+        if (b.w[i].layout != CT_LAYOUT_PALETTE) /* a norm */
+            continue;
+        n_matrices++;
+        assert_in_range(b.w[i].row_bytes, 1, a.w[i].row_bytes / 2);
+        compare_packed(&a.w[i], &b.w[i]);
+        for (int r0 = 1; r0 < a.w[i].rows; r0 += 23) { /* parts that begin and end anywhere in a group */
+            const struct ct_weight x = ct_weight_rows(&a.w[i], r0, CT_MIN(r0 + 40, a.w[i].rows));
+            const struct ct_weight y = ct_weight_rows(&b.w[i], r0, x.rows + r0);
+            compare_rows(&x, &y);
+            compare_packed(&x, &y);
+        }
     }
+    assert_int_equal(n_matrices, 2 + 7 * I4_LAYERS);
     assert_int_equal(palettes.w.n_unused, 0);
     assert_int_equal(palettes.c.n_vocab, I4_VOCAB);
     assert_int_equal(palettes.w.n_parameter, plain.w.n_parameter);
@@ -224,6 +279,8 @@ static void test_faults_are_named(void **state)
         {{.index_type = 25}, "and type I16, expected rows of I8"},
         {{.groups = 9}, "has 9 palettes, which cannot be shared evenly by the 64 rows of blk.0.attn_q.index"},
         {{.groups = 65}, "has 65 palettes, which"},
+        {{.many = (int64_t)1 << 31}, "blk.0.attn_q.palette"},
+        {{.many = INT64_MAX}, "blk.0.attn_q.palette"},
         {{.tokens = I4_VOCAB + 1}, "tensor token_embd.index at byte"},
         {{.less = 1}, "has shape [64 x 62], expected [64 x 64]"},
         {{.entry = 0x7e01}, "tensor blk.0.attn_q.palette has nan at byte"},

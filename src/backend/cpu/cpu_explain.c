@@ -71,11 +71,11 @@ static const char *why_rows(const struct ct_cpu_backend *b, const struct ct_weig
 {
     const struct ct_weight form = ct_packed_form(w);
 
-    if (w->f32_input && form.layout == CT_LAYOUT_PANELS)
+    if (w->f32_input && ct_in_panels(&form))
         return "its inputs stay f32, which no panels of its type are read with";
-    if (w->layout == CT_LAYOUT_PANELS)
+    if (ct_in_panels(w))
         return "exact arithmetic unpacks its panels row by row";
-    if (form.layout != CT_LAYOUT_PANELS)
+    if (!ct_in_panels(&form))
         return "the type has no panels";
     return b->o.exact ? "exact arithmetic reads rows" : "kernels of this level read rows";
 }
@@ -126,7 +126,7 @@ bool ct_cpu_serving(const struct ct_backend *base, bool decodes, const char *ver
     if (w ? !w->data : product)
         return false;
     if (w)
-        s->layout = w->layout == CT_LAYOUT_PANELS ? "panels" : "rows";
+        s->layout = ct_in_panels(w) ? "panels" : "rows";
     if (product) {
         const bool panels = ct_cpu_reads_panels(b, w);
         verb = panels ? "project_panels" : "project_rows";

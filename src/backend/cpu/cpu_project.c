@@ -95,10 +95,10 @@ void ct_cpu_product(struct ct_cpu_backend *b, ct_mat out, const struct ct_weight
     for (int r = r0; r < r1 && ct_pool_goes_on(b->pool, thread); r += step) {
         const struct ct_panels_next more = {w, r + step, CT_MIN(r + 2 * step, r1)};
         const struct ct_panels_next *after = r + step < r1 ? &more : next.w ? &next : NULL;
-        (panels ? k->project_panels : k->project)(
-            out.handle, (size_t)out.stride, w, r, CT_MIN(r + step, r1), x, ct_input_form(w, b->o.exact),
-            b->scratch + (size_t)thread * CT_SCRATCH(b->o.max_input),
-            after && after->w->layout == CT_LAYOUT_PANELS ? after : NULL);
+        (panels ? k->project_panels : k->project)(out.handle, (size_t)out.stride, w, r, CT_MIN(r + step, r1),
+                                                  x, ct_input_form(w, b->o.exact),
+                                                  b->scratch + (size_t)thread * CT_SCRATCH(b->o.max_input),
+                                                  after && ct_in_panels(after->w) ? after : NULL);
     }
 }
 

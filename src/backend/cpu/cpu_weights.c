@@ -25,7 +25,7 @@ static bool panels_are_read(const struct ct_cpu_backend *b, const struct ct_weig
 
 bool ct_cpu_reads_panels(const struct ct_cpu_backend *b, const struct ct_weight *w)
 {
-    return w->layout == CT_LAYOUT_PANELS && panels_are_read(b, w);
+    return ct_in_panels(w) && panels_are_read(b, w);
 }
 
 size_t ct_backend_panel_size(enum ct_type type, int cols)

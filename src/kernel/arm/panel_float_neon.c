@@ -5,11 +5,30 @@
 #include "kernel/arm/simd_neon.h"
 #include "kernel/ref/ref_math.h"
 
+#define PALETTE CT_TYPE_COUNT /* beside the types: F16 in panels of indices */
+
 enum { TOKENS = CT_LANES };
 
 INLINE int chunk_bytes(const enum ct_type type)
 {
-    return type == CT_F32 ? 2048 : type == CT_SFP ? 512 : 1024;
+    return type == CT_F32 ? 2048 : type == PALETTE ? CT_PALETTE_GROUP : type == CT_SFP ? 512 : 1024;
+}
+
+/* 32 k of a panel of indices as lines of F16; head: its palettes. */
+INLINE void look_up(uint8_t *to, const uint8_t *head, const uint8_t *lines)
+{
+    UNROLL for (int part = 0; part < PARTS; part++)
+    {
+        const uint8x16_t low = vld1q_u8(head + 16 * part), high = vld1q_u8(head + 64 + 16 * part);
+        UNROLL for (int i = 0; i < 8; i++)
+        {
+            uint8x16_t v = vld1q_u8(lines + 64 * (i / 2) + 16 * part);
+            v = i % 2 ? v >> 4 : v & 15;
+            const uint8x16_t l = vqtbl1q_u8(low, v), h = vqtbl1q_u8(high, v);
+            vst1q_u8(to + 128 * i + 16 * part, vzip1q_u8(l, h));
+            vst1q_u8(to + 128 * i + 64 + 16 * part, vzip2q_u8(l, h));
+        }
+    }
 }
 
 /* 16-bit codes of SFP less their sign, times 16, as bf16. A code m above 0 is 0x3400 + 32 m, from 64 on
@@ -77,11 +96,16 @@ INLINE void float_tile_neon(float *out, size_t ldo, const enum ct_type type, con
                             int groups, const float *x, const int lanes, const int T, const int at_once,
                             int tokens, float scale)
 {
+    const uint8_t *const head = lines;
+    uint8_t halves[1024];
     float32x4_t acc[PARTS][TOKENS];
 
     for (int i = 0; i < PARTS; i++)
         UNROLL for (int t = 0; t < T; t++) acc[i][t] = vdupq_n_f32(0);
-    for (int g = 0; g < groups; g++, lines += chunk_bytes(type), x += CT_GROUP * lanes)
+    lines += type == PALETTE ? CT_PALETTE_HEAD : 0;
+    for (int g = 0; g < groups; g++, lines += chunk_bytes(type), x += CT_GROUP * lanes) {
+        if (type == PALETTE)
+            look_up(halves, head, lines);
         for (int i0 = 0; i0 < PARTS; i0 += at_once) {
             float32x4_t chain[PARTS][2][TOKENS];
             UNROLL for (int i = 0; i < at_once; i++) UNROLL for (int t = 0; t < T; t++) chain[i][0][t] =
@@ -89,12 +113,14 @@ INLINE void float_tile_neon(float *out, size_t ldo, const enum ct_type type, con
             UNROLL for (int k = 0; k < CT_GROUP / 4; k++) UNROLL for (int i = 0; i < at_once; i++)
             {
                 float32x4_t w[4];
-                float_weights_neon(w, type, lines + 16 * (i0 + i), k);
+                float_weights_neon(w, type == PALETTE ? CT_F16 : type,
+                                   (type == PALETTE ? halves : lines) + 16 * (i0 + i), k);
                 float_products_neon(chain[i], w, x + 4 * k * lanes, lanes, T);
             }
             UNROLL for (int i = 0; i < at_once; i++) UNROLL for (int t = 0; t < T; t++) acc[i0 + i][t] +=
                 chain[i][0][t] + chain[i][1][t];
         }
+    }
     store_tokens(out, ldo, acc, rows, tokens, scale);
 }
 
@@ -129,6 +155,8 @@ void CT_NAME(ct_project_floats)(float *out, size_t ldo, const struct ct_weight *
 {
     if (w->type == CT_F32)
         float_project_neon(out, ldo, CT_F32, w, r0, r1, p);
+    else if (w->layout == CT_LAYOUT_NIBBLES)
+        float_project_neon(out, ldo, PALETTE, w, r0, r1, p);
     else if (w->type == CT_F16)
         float_project_neon(out, ldo, CT_F16, w, r0, r1, p);
     else if (w->type == CT_BF16)

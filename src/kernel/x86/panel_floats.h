@@ -13,8 +13,12 @@ enum {
     SUMS = PARTS == 1 ? 16 : 8,                /* in flight */
     DISTANCE = PARTS == 1 ? AHEAD / 2 : AHEAD, /* bytes between a line and what is prefetched with it */
     TOKENS = 8 * CT_LANES,                     /* that share decoded weights; their sums wait in memory */
-    GROUPS = 8, /* of SFP decoded at a time: they and their inputs fit the cache */
+    GROUPS = 8,                  /* of SFP decoded at a time: they and their inputs fit the cache */
+    LOOKED = PARTS == 1 ? 4 : 2, /* panels of indices and one token in flight */
 };
+
+/* Once in a level, not for each number of tokens or panels. */
+#define NO_COPIES static __attribute__((noinline))
 
 /* Bytes of 32 k of a panel. */
 INLINE int float_bytes(const enum ct_type type)
@@ -72,6 +76,39 @@ INLINE void sfp_decode_panel(float *to, const uint8_t *panel, int groups)
     }
 }
 
+/* 32 k of a panel of indices as lines of F16: the bytes of 4 k are looked up at once, the low ones of the
+ * entries apart from the high ones. head: the palettes of the panel. */
+NO_COPIES void look_up(uint8_t *to, const uint8_t *head, const uint8_t *lines)
+{
+    const ivec low_bits = V(set1_epi8)(15);
+
+    for (int part = 0; part < PARTS; part++) {
+        const ivec low = ivec_load(head + 4 * VEC * part), high = ivec_load(head + 64 + 4 * VEC * part);
+        for (int i = 0; i < 8; i++) {
+            const ivec both = ivec_load(lines + 64 * (i / 2) + 4 * VEC * part);
+            const ivec v = BITS(and)(i % 2 ? V(srli_epi16)(both, 4) : both, low_bits);
+            const ivec l = V(shuffle_epi8)(low, v), h = V(shuffle_epi8)(high, v);
+            ivec_store(to + 128 * i + 4 * VEC * part, V(unpacklo_epi8)(l, h));
+            ivec_store(to + 128 * i + 64 + 4 * VEC * part, V(unpackhi_epi8)(l, h));
+        }
+    }
+}
+
+/* `groups` groups of a panel of indices as lines of F32. */
+NO_COPIES void look_up_panel(float *to, const uint8_t *head, const uint8_t *lines, int groups)
+{
+    _Alignas(64) uint8_t halves[1024];
+
+    for (int g = 0; g < groups; g++) {
+        look_up(halves, head, lines + (size_t)g * CT_PALETTE_GROUP);
+        for (int i = 0; i < 16; i++, to += 2 * CT_PANEL_ROWS)
+            for (int part = 0; part < PARTS; part++) {
+                fvec_store(to + VEC * part, float_weights(CT_F16, halves, i, false, part));
+                fvec_store(to + CT_PANEL_ROWS + VEC * part, float_weights(CT_F16, halves, i, true, part));
+            }
+    }
+}
+
 /* ---- products ---- */
 
 /* acc[t][panel][part] += 32 k of `panels` panels, which lie `apart`, for T tokens x[k][stride]. Both chains
@@ -122,6 +159,49 @@ INLINE void add_sfp(fvec acc[PARTS], const uint8_t *lines, const float *x, size_
     }
 }
 
+/* Panels of indices and one token. Looking up takes longer than memory, so lanes are what needs no more of
+ * it: a row's two chains lie side by side, as do its values. Where fewer panels are left than are taken
+ * together the last one is taken again. */
+NO_COPIES void looked_up_column(float *out, const struct ct_weight *w, int r0, int r1, const float *x)
+{
+    enum { ACROSS = 2 * PARTS, SIDE = LOOKED * ACROSS };
+    const int groups = ct_pad_group(w->cols) / CT_GROUP;
+    _Alignas(64) uint8_t halves[LOOKED][1024];
+    _Alignas(64) float pairs[LOOKED][2 * CT_PANEL_ROWS];
+
+    for (; r0 < r1; r0 += LOOKED * CT_PANEL_ROWS, out += LOOKED * CT_PANEL_ROWS) {
+        const uint8_t *panel[LOOKED];
+        fvec acc[SIDE];
+
+        for (int j = 0; j < LOOKED; j++)
+            panel[j] = (const uint8_t *)w->data +
+                       (size_t)(CT_MIN(r0 / CT_PANEL_ROWS + j, (r1 - 1) / CT_PANEL_ROWS)) * w->row_bytes;
+        UNROLL for (int i = 0; i < SIDE; i++) acc[i] = fvec_all(0);
+        for (int g = 0; g < groups; g++) {
+            const float *in = x + g * CT_GROUP;
+            fvec chain[SIDE];
+            for (int j = 0; j < LOOKED; j++) {
+                const uint8_t *lines = panel[j] + CT_PALETTE_HEAD + (size_t)g * CT_PALETTE_GROUP;
+                UNROLL for (int i = 0; i < 4; i++) fetch(lines + 64 * i + AHEAD);
+                look_up(halves[j], panel[j], lines);
+            }
+            UNROLL for (int i = 0; i < SIDE; i++) chain[i] = fvec_all(0);
+            _Pragma("GCC unroll 1") for (int i = 0; i < CT_GROUP / 2; i++)
+            {
+                const fvec both = fvec_pair(in + 2 * i);
+                UNROLL for (int j = 0; j < SIDE; j++) chain[j] = fvec_fma(
+                    fvec_halves(halves[j / ACROSS] + 64 * i + 2 * VEC * (j % ACROSS)), both, chain[j]);
+            }
+            UNROLL for (int i = 0; i < SIDE; i++) acc[i] +=
+                chain[i] + V(shuffle_ps)(chain[i], chain[i], 0xb1);
+        }
+        UNROLL for (int i = 0; i < SIDE; i++)
+            fvec_store(&pairs[i / ACROSS][VEC * (i % ACROSS)], acc[i] * w->scale);
+        for (int r = 0; r < CT_MIN(r1 - r0, LOOKED * CT_PANEL_ROWS); r++)
+            out[r] = pairs[r / CT_PANEL_ROWS][2 * (r % CT_PANEL_ROWS)];
+    }
+}
+
 /* `panels` panels and one token: as many streams from memory. Near its end a stream asks for the panel that
  * it reads next. */
 INLINE void floats_column(float *out, const enum ct_type type, const struct ct_weight *w,
@@ -149,6 +229,7 @@ INLINE void floats_tile(float *out, size_t ldo, const enum ct_type type, const s
 {
     const int groups = ct_pad_group(w->cols) / CT_GROUP, stretch = type == CT_SFP ? GROUPS : groups;
     const enum ct_type multiplied = type == CT_SFP ? CT_F32 : type;
+    const bool indices = type == CT_SFP && w->layout == CT_LAYOUT_NIBBLES; /* so are these decoded */
     const int across = panels * PARTS;
     _Alignas(64) float decoded[GROUPS * CT_GROUP * CT_PANEL_ROWS];
     fvec acc[2 * TOKENS];
@@ -158,10 +239,12 @@ INLINE void floats_tile(float *out, size_t ldo, const enum ct_type type, const s
     for (int g = 0; g < groups; g += stretch) {
         const int now = CT_MIN(stretch, groups - g);
         const uint8_t *lines = panel + (size_t)(g * float_bytes(type));
-        if (type == CT_SFP) {
+        if (indices)
+            look_up_panel(decoded, panel, panel + CT_PALETTE_HEAD + (size_t)g * CT_PALETTE_GROUP, now);
+        else if (type == CT_SFP)
             sfp_decode_panel(decoded, lines, now);
+        if (type == CT_SFP)
             lines = (const uint8_t *)decoded;
-        }
         for (int t = 0; t < tokens;) {
             const int left = CT_MIN(tokens - t, CT_LANES - t % CT_LANES);
             const size_t ahead = t == 0 && type != CT_SFP ? DISTANCE : 0;
@@ -225,7 +308,9 @@ void CT_NAME(ct_project_floats)(float *out, size_t ldo, const struct ct_weight *
 {
     if (w->type == CT_F32)
         floats_project(out, ldo, CT_F32, w, r0, r1, p);
-    else if (w->type == CT_F16)
+    else if (w->layout == CT_LAYOUT_NIBBLES && p->n == 1)
+        looked_up_column(out + r0, w, r0, r1, p->value);
+    else if (w->type == CT_F16 && w->layout != CT_LAYOUT_NIBBLES)
         floats_project(out, ldo, CT_F16, w, r0, r1, p);
     else if (w->type == CT_BF16)
         floats_project(out, ldo, CT_BF16, w, r0, r1, p);

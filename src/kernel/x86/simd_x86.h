@@ -25,6 +25,11 @@ INLINE ivec ivec_load(const void *p)
     return BITS(loadu)(p);
 }
 
+INLINE void ivec_store(void *p, ivec v)
+{
+    BITS(storeu)(p, v);
+}
+
 /* The same 4 bytes in every lane. */
 INLINE ivec same(const void *p)
 {

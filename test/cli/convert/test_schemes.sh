@@ -45,10 +45,28 @@ palettes() {
     logits indices.gguf got.npy # comes out of it
     same wanted.npy got.npy
     ! grep -q 'no part of the model' err || die "$*: $(cat err)"
+    # every level, number of threads and chunk, and out of a packed file
+    logits one.gguf wanted.npy --all
+    for as in '--isa ref' '--isa avx2' '-t 1' '-t 3' '--chunk 1' '--chunk 7 --isa avx2'; do
+        # shellcheck disable=SC2086
+        logits indices.gguf got.npy --all --no-cache $as
+        same wanted.npy got.npy
+    done
+    expect 0 pack indices.gguf -o packed.carat
+    expect 0 verify packed.carat
+    logits packed.carat got.npy --all
+    same wanted.npy got.npy
+    logits packed.carat got.npy --all --isa ref
+    same wanted.npy got.npy
+    expect 0 convert packed.carat unpacked.gguf
+    [ "$(content unpacked.gguf)" = "$(content one.gguf)" ] || die "$*: out of a packed file"
+    rm packed.carat unpacked.gguf
 }
 palettes 'blk.5.ffn_up.palette  *F16  *192  *6 x 16' --type lut4g48
 palettes 'output.palette  *F16  *32768  *256 x 64' --lut2 4,8 --lut3 6,4
 palettes 'token_embd.palette  *F16  *32  *1 x 16' --lut1 4,0 --lut2 3
+expect 0 compare one.gguf indices.gguf --prompt 'Is the crow black?'
+grep -q 'mean KL(ref||test) is 0[^.0-9]' out err || die "indices are not what they stand for: $(cat out)"
 
 # palettes of the same number of bits: the more rows share one, the smaller the file
 sizes=()

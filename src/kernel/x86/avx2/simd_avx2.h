@@ -50,6 +50,19 @@ INLINE fvec low_halves(ivec v)
     return _mm256_cvtph_ps(_mm256_castsi256_si128(_mm256_permute4x64_epi64(v, 0x08)));
 }
 
+/* So many values of f16 as floats; two floats in every pair of lanes. */
+INLINE fvec fvec_halves(const void *p)
+{
+    return _mm256_cvtph_ps(load_half(p));
+}
+
+INLINE fvec fvec_pair(const float *p)
+{
+    double both;
+    memcpy(&both, p, sizeof both);
+    return (fvec)_mm256_set1_pd(both);
+}
+
 /* Sums of two products of signed bytes, size being |w|. |w| is at most 128 and |x| at most 127: 2 * 128 * 127
  * = 32512 fits 16 bits. */
 INLINE ivec signed_pairs(ivec size, ivec w, ivec x)

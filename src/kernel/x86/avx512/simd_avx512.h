@@ -44,6 +44,18 @@ INLINE fvec low_halves(ivec v)
     return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(v));
 }
 
+INLINE fvec fvec_halves(const void *p)
+{
+    return _mm512_cvtph_ps(load_half(p));
+}
+
+INLINE fvec fvec_pair(const float *p)
+{
+    double both;
+    memcpy(&both, p, sizeof both);
+    return (fvec)_mm512_set1_pd(both);
+}
+
 INLINE ivec signed_pairs(ivec size, ivec w, ivec x)
 {
     x = _mm512_mask_sub_epi8(x, _mm512_movepi8_mask(w), _mm512_setzero_si512(), x);
