@@ -9,10 +9,11 @@ Each MODEL, tiny and tiny4 by default, is written as GGUF and from that as direc
 must lie within 1e-4 of the largest of `carat logits --exact`, of the directory in F32 and of one in the model's type,
 which is loaded so that its embedding scale follows that. So must those of the members in SHARED/family, of which the
 expected numbers are known. Vocabularies must give carat's ids. Ends with "N passed, M failed"; the exit code is 1 when
-something failed."""
+something failed. So are models with another residual scale, the vectors of embedders, and drafters' tensors."""
 import glob
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,7 +23,8 @@ import numpy as np
 import sentencepiece
 import tokenizers
 import torch
-from transformers import AutoModelForCausalLM
+from safetensors.torch import load_file
+from transformers import AutoModel, AutoModelForCausalLM
 
 PROMPT = "Is the crow black?\n\n<b>Yes</b>,  it   is: \u00e9\u4e2d\U0001f600 \t100%"
 passed = failed = 0
@@ -112,6 +114,66 @@ def member(carat, family, name, work):
         near(f"{what}: in F32", of_transformers(wide, ids, torch.float32, what), of_carat(carat, wide, ids, out))
 
 
+def scaled(carat, family, name, work):
+    """Both ways to a directory with half the residual stream: transformers still gives what is expected."""
+    gguf = os.path.join(work, name + ".gguf")
+    for source in (f"{family}/models/{name}", gguf):
+        directory = os.path.join(work, name + ".scaled")
+        shutil.rmtree(directory, ignore_errors=True)
+        run(carat, "convert", source, directory, "--residual-scale", "0.5")
+        for path in sorted(glob.glob(f"{family}/expect/{name}/*.json")):
+            if not os.path.exists(path[:-4] + "npy"):
+                continue
+            ids, expected = json.load(open(path, encoding="utf-8"))["ids"], np.load(path[:-4] + "npy")
+            what = f"{name} at 1/2 from {os.path.basename(source)}, {os.path.basename(path)[:-5]}"
+            near(what, of_transformers(directory, ids, torch.bfloat16, what), expected)
+
+
+def vector_of(directory, ids):
+    model = AutoModel.from_pretrained(directory, dtype=torch.bfloat16, attn_implementation="eager").float()
+    model = getattr(model, "language_model", model)
+    with torch.no_grad():
+        v = model(input_ids=torch.tensor([ids])).last_hidden_state[0].mean(0)
+    for folder in ("2_Dense", "3_Dense"):
+        if os.path.isdir(f"{directory}/{folder}"):
+            v = load_file(f"{directory}/{folder}/model.safetensors")["linear.weight"].float() @ v
+    return (v / v.norm()).numpy()
+
+
+def embedder(carat, family, name, work):
+    source, gguf = f"{family}/models/{name}", os.path.join(work, name + ".gguf")
+    run(carat, "convert", source, gguf)
+    for kind, origin in (("copied", source), ("written", gguf)):
+        directory = written(carat, origin, os.path.join(work, f"{name}.{kind}"))
+        for path in sorted(glob.glob(f"{family}/expect/{name}/*.json")):
+            if os.path.exists(path[:-4] + "npy"):
+                ids, expected = json.load(open(path, encoding="utf-8"))["ids"], np.load(path[:-4] + "npy")
+                near(f"{name} {kind}, {os.path.basename(path)[:-5]}", vector_of(directory, ids), expected)
+
+
+def drafter(carat, family, name, work):
+    """transformers 5.23 raises for a drafter's configuration; its tensors and what config.json says are compared."""
+    source, gguf = f"{family}/models/{name}", os.path.join(work, name + ".gguf")
+    run(carat, "convert", source, gguf)
+    wanted = json.load(open(source + "/config.json", encoding="utf-8"))
+    for kind, origin in (("copied", source), ("written", gguf)):
+        directory = written(carat, origin, os.path.join(work, f"{name}.{kind}"))
+        a, b = load_file(source + "/model.safetensors"), load_file(directory + "/model.safetensors")
+        other = [k for k in a.keys() | b.keys() if k not in a or k not in b or not torch.equal(a[k].float(), b[k].float())]
+        check(f"{name} {kind}: the tensors are the source's", not other, other)
+        check(f"{name} {kind}: ids are integers of 64 bits",
+              all(v.dtype == torch.int64 for k, v in b.items() if "ordering" in k))
+        config = json.load(open(directory + "/config.json", encoding="utf-8"))
+        keys = [k for k in wanted if k not in ("dtype", "text_config")]
+        if not wanted["use_ordered_embeddings"]:
+            keys = [k for k in keys if "centroid" not in k]
+        text = [k for k in wanted["text_config"] if k != "vocab_size_per_layer_input"]
+        other = [k for k in keys if config.get(k) != wanted[k]]
+        other += [k for k in text if config["text_config"].get(k) != wanted["text_config"][k]]
+        left = [k for k in other if k not in ("num_global_key_value_heads", "tie_word_embeddings", "attention_k_eq_v")]
+        check(f"{name} {kind}: config.json says the same", not left, left)
+
+
 def main():
     carat, shared, *models = sys.argv[1:]
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
@@ -120,6 +182,12 @@ def main():
             one_model(carat, model, work)
         for name in ("g4-dense", "g4-e", "g4-e-f32", "g4-moe", "g4-unified", "g3n"):
             member(carat, shared + "/family", name, work)
+        for name in ("g4-e", "g4-dense"):
+            scaled(carat, shared + "/family", name, work)
+        for name in ("embed1", "embed2"):
+            embedder(carat, shared + "/family", name, work)
+        for name in ("g4-e-assistant", "g4-dense-assistant"):
+            drafter(carat, shared + "/family", name, work)
     print(f"{passed} passed, {failed} failed")
     return failed > 0
 

@@ -91,10 +91,11 @@ static carat_status check_int4(const struct ct_converted *c, enum ct_type type, 
 static carat_status gguf_take(struct ct_converted *c, enum ct_type *type, const struct ct_conversion *v,
                               const char *slot, const struct ct_weight *w, carat_error *err)
 {
+    const struct ct_chosen *chosen = ct_recipe_tensor(&v->recipe, &v->m->config, slot);
     struct ct_gguf_place place;
 
     c->w = *w;
-    *type = ct_recipe_type(&v->recipe, &v->m->config, slot);
+    *type = chosen ? chosen->type : w->type;
     CT_TRY(check_int4(c, *type, v, err));
     ct_gguf_place(&place, &v->m->config, slot);
     c->w.rows *= place.rows;
@@ -199,35 +200,6 @@ static carat_status gguf_end(struct ct_conversion *v, carat_error *err)
     return CARAT_OK;
 }
 
-/* The ids of a drafter's groups, which are bound as floats, become the integers that they are in a file. */
-static carat_status store_ordering(struct ct_conversion *v)
-{
-    struct ct_converted *c = &v->c[v->n - 1];
-    struct ct_new_tensor *t = &v->tensor[c->tensor];
-    const float *from = c->w.data;
-    int32_t *id = ct_arena_push(&v->arena, (size_t)c->w.cols, sizeof *id);
-
-    for (int i = 0; id && i < c->w.cols; i++)
-        id[i] = (int32_t)from[i];
-    c->w.data = id;
-    c->w.type = t->type = CT_TYPE_COUNT;
-    t->type_name = "I32";
-    return id ? CARAT_OK : ct_no_memory(v->err, "the list of weights");
-}
-
-/* The embedding of such a drafter is bound in the order of groups, and stored in that of ids. */
-static carat_status order_by_id(struct ct_conversion *v)
-{
-    const struct ct_weight *ordering = &v->m->weights.ordering;
-    const float *id = ordering->data;
-    int32_t *row = ct_arena_push(&v->arena, (size_t)ordering->cols, sizeof *row);
-
-    for (int i = 0; row && i < ordering->cols; i++)
-        row[(int)id[i]] = i;
-    v->c[v->n - 1].row = row;
-    return row ? CARAT_OK : ct_no_memory(v->err, "the list of weights");
-}
-
 /* What is bound in another form, or with more or fewer rows, than a file has it. */
 static carat_status plan_weight(void *conversion, const char *slot, const char *source,
                                 const struct ct_weight *w)
@@ -242,9 +214,7 @@ static carat_status plan_weight(void *conversion, const char *slot, const char *
     CT_TRY(ct_plan_weight(v, slot, source, &stored));
     if (c->altup && strcmp(slot, "per_layer_token_embd") == 0 && w->rows < c->n_vocab)
         return ct_plan_zeros(v, c->n_vocab - w->rows); /* a row for each of the embedding */
-    if (c->n_centroid && w == &v->m->weights.ordering)
-        return store_ordering(v);
-    return c->n_centroid && w == &v->m->weights.embed ? order_by_id(v) : CARAT_OK;
+    return ct_plan_order(v, w, false);
 }
 
 static carat_status gguf_list(struct ct_conversion *v)

@@ -167,8 +167,10 @@ static void put_newer(struct keys *k)
     put_int(k, "intermediate_size", first_ffn);
     put_bool(k, "use_double_wide_mlp", c->layer[c->n_layer - 1].ffn == 2 * first_ffn);
     put_int(k, "global_head_dim", a->head_dim);
-    put_bool(k, "attention_k_eq_v", global && global->v_is_k);
-    if (global && local && global->n_kv_head != local->n_kv_head)
+    const bool fewer = global && local && global->n_kv_head != local->n_kv_head;
+    /* a drafter has no K and V, and does not say otherwise how many heads those of its model have */
+    put_bool(k, "attention_k_eq_v", global && (global->v_is_k || (fewer && c->backbone)));
+    if (fewer)
         put_int(k, "num_global_key_value_heads", global->n_kv_head);
     put_bool(k, "enable_moe_block", c->layer[0].n_expert > 0);
     if (c->layer[0].n_expert) {
@@ -176,6 +178,8 @@ static void put_newer(struct keys *k)
         put_int(k, "top_k_experts", c->layer[0].n_used);
         put_int(k, "moe_intermediate_size", c->layer[0].expert_ffn);
     }
+    if (c->embeds) /* its class has the angles */
+        return;
     put_name(k, "rope_parameters");
     ct_new_head_text(k->h,
                      "{\n    \"sliding_attention\": {\"rope_type\": \"default\", \"rope_theta\": %.17g},\n"
@@ -189,7 +193,7 @@ static void put_inputs(struct keys *k)
 {
     const struct ct_config *c = k->c;
 
-    put_int(k, "num_kv_shared_layers", shared_layers(c));
+    put_int(k, "num_kv_shared_layers", c->backbone ? c->n_layer : shared_layers(c));
     put_int(k, "hidden_size_per_layer_input", c->ple_width);
     put_int(k, "vocab_size_per_layer_input", c->ple_width ? c->ple_rows : c->n_vocab);
 }
@@ -219,24 +223,14 @@ static void put_special_ids(struct keys *k)
     put_ids(k, "pad_token_id", &pad, pad >= 0);
 }
 
-static void write_config(struct keys *k)
+/* What is said of the layers, in an object that is the whole or a part of it. */
+static void write_text(struct keys *k, const char *model_type)
 {
-    /* by architectures, the class in transformers */
-    static const char *const classes[][2] = {{"gemma", "GemmaForCausalLM"},
-                                             {"gemma2", "Gemma2ForCausalLM"},
-                                             {"gemma3", "Gemma3ForCausalLM"},
-                                             {"gemma3n", "Gemma3nForCausalLM"},
-                                             {"gemma4", "Gemma4ForCausalLM"}};
     const struct ct_config *c = k->c;
     const struct ct_architecture *a = ct_architecture_named(ct_str_of(c->architecture));
     const struct ct_layer_config *local = layer_of(c, CT_LOCAL), *usual = local ? local : &c->layer[0];
 
-    put_name(k, "architectures");
-    for (size_t i = 0; i < CT_COUNT(classes); i++)
-        if (strcmp(classes[i][0], c->architecture) == 0)
-            ct_new_head_text(k->h, "[\"%s\"]", classes[i][1]);
-    put_string(k, "model_type", a->model_type);
-    put_string(k, "torch_dtype", torch_name(ct_hf_embedding(k->v)));
+    put_string(k, "model_type", model_type);
     put_int(k, "vocab_size", c->n_vocab);
     put_int(k, "hidden_size", c->hidden);
     put_int(k, "num_hidden_layers", c->n_layer);
@@ -247,12 +241,19 @@ static void write_config(struct keys *k)
     put_int(k, "max_position_embeddings", c->max_context);
     put_double(k, "rms_norm_eps", (double)c->norm_eps);
     put_bool(k, "attention_bias", false);
-    put_bool(k, "tie_word_embeddings", k->v->m->weights.tied);
+    put_bool(k, "tie_word_embeddings", k->v->m->weights.tied && !k->v->recipe.head_apart);
     put_cap(k, "final_logit_softcapping", c->logit_cap);
     if (a->hf.window) {
-        put_int(k, "sliding_window", local ? c->attn[CT_LOCAL].window : a->hf.window);
+        const int window = local ? c->attn[CT_LOCAL].window : a->hf.window;
+        /* an embedder's reaches to both sides: one class counts both of them, the other one */
+        const int sides = !local || !c->embeds ? 0 : c->vector_inside ? 1 : 2;
+        put_int(k, "sliding_window", sides ? sides * (window - 1) : window);
         put_layer_types(k);
     }
+    if (c->embeds && !c->vector_inside)
+        put_bool(k, "use_bidirectional_attention", true);
+    if (c->vector_inside)
+        put_int(k, "embedding_dim", c->dense[0]);
     if (c->altup)
         put_altup(k);
     else if (c->v_norms)
@@ -261,35 +262,117 @@ static void write_config(struct keys *k)
         put_older(k);
     if (c->v_norms)
         put_inputs(k);
-    put_special_ids(k);
+}
+
+/* What a drafter has beside its layers. */
+static void write_drafter(struct keys *k)
+{
+    const struct ct_config *c = k->c;
+
+    put_int(k, "backbone_hidden_size", c->backbone);
+    put_bool(k, "use_ordered_embeddings", c->n_centroid > 0);
+    if (c->n_centroid) {
+        put_int(k, "num_centroids", c->n_centroid);
+        put_int(k, "centroid_intermediate_top_k", c->n_near);
+    }
+    put_bool(k, "tie_word_embeddings", k->v->m->weights.tied);
+}
+
+static void write_config(struct keys *k)
+{
+    /* by architectures, the class in transformers, and where their layers are a part of it, its model_type */
+    static const struct {
+        const char *architecture, *class, *whole;
+        bool drafts;
+    } classes[] = {{"gemma", "GemmaForCausalLM", NULL, false},
+                   {"gemma2", "Gemma2ForCausalLM", NULL, false},
+                   {"gemma3", "Gemma3ForCausalLM", NULL, false},
+                   {"gemma3n", "Gemma3nForCausalLM", NULL, false},
+                   {"gemma4", "Gemma4ForCausalLM", NULL, false},
+                   {"gemma4", "Gemma4AssistantForCausalLM", "gemma4_assistant", true},
+                   {"gemma-embedding", "Gemma3TextModel", NULL, false},
+                   {"gemma-embedding2", "EmbeddingGemma2Model", "embedding_gemma2", false}};
+    const struct ct_config *c = k->c;
+    const struct ct_architecture *a = ct_architecture_named(ct_str_of(c->architecture));
+    const char *const type = a->model_type ? a->model_type : "gemma3_text";
+    size_t i = 0;
+
+    while (i + 1 < CT_COUNT(classes) &&
+           (strcmp(classes[i].architecture, c->architecture) != 0 || classes[i].drafts != (c->backbone > 0)))
+        i++;
+    put_name(k, "architectures");
+    ct_new_head_text(k->h, "[\"%s\"]", classes[i].class);
+    put_string(k, "torch_dtype", torch_name(ct_hf_embedding(k->v)));
+    if (c->backbone)
+        write_drafter(k);
+    if (classes[i].whole) {
+        put_string(k, "model_type", classes[i].whole);
+        put_name(k, "text_config");
+        k->follows = false;
+    }
+    write_text(k, type);
+    if (classes[i].whole)
+        ct_new_head_text(k->h, "\n  }");
+    if (!c->embeds && !c->backbone)
+        put_special_ids(k);
     put_end(k);
 }
 
-/* The config.json of the source, with the name of the new type in place of the old one. */
+/* A place in the config.json of the source, and what stands there in the new one. */
+struct edit {
+    size_t at, n; /* bytes that go */
+    const char *text;
+};
+enum { MOST_EDITS = 6 };
+
+static int compare_edits(const void *a, const void *b)
+{
+    const struct edit *x = a, *y = b;
+
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* That the head is a tensor of its own, said first in the object where nothing says so. */
+static struct edit untie(const struct ct_json_value *object, const char *text)
+{
+    static const char key[] = "tie_word_embeddings";
+    const struct ct_json_value *tied = ct_json_get(object, key);
+
+    if (tied)
+        return (struct edit){(size_t)(tied->s - text), ct_json_is(tied, CT_JSON_FALSE) ? 5 : 4, "false"};
+    return (struct edit){(size_t)(object->s - text) + 1, 0, "\"tie_word_embeddings\": false, "};
+}
+
+/* The config.json of the source, with the name of the new type in place of the old one, and a head that has
+ * been its embedding apart from that. */
 static void copy_config(struct ct_new_head *h, const struct ct_conversion *v,
                         const struct ct_json_value *root)
 {
     const struct ct_bytes text = ct_file_side(v->m->file, "config.json");
+    const char *const from = (const char *)text.data;
     const struct ct_json_value *const object[] = {root, ct_json_get(root, "text_config")};
     static const char *const keys[] = {"torch_dtype", "dtype"};
     const bool changes = ct_hf_embedding(v) != v->m->weights.embed.type;
+    struct edit edit[MOST_EDITS];
     size_t at = 0;
+    int n = 0;
 
-    while (at < text.size) {
-        size_t next = text.size, n = 0;
-        for (size_t i = 0; i < 2 * CT_COUNT(object) && changes; i++) {
-            const struct ct_json_value *type = ct_json_get(object[i / 2], keys[i % 2]);
-            const size_t begins = type ? (size_t)(type->s - (const char *)text.data) : 0;
-            if (ct_json_is(type, CT_JSON_STRING) && !type->escaped && begins >= at && begins < next) {
-                next = begins;
-                n = type->n;
-            }
+    for (size_t i = 0; i < CT_COUNT(object); i++) {
+        for (size_t k = 0; k < CT_COUNT(keys) && changes; k++) {
+            const struct ct_json_value *type = ct_json_get(object[i], keys[k]);
+            if (ct_json_is(type, CT_JSON_STRING) && !type->escaped)
+                edit[n++] = (struct edit){(size_t)(type->s - from), type->n, torch_name(ct_hf_embedding(v))};
         }
-        ct_new_head_put(h, text.data + at, next - at);
-        if (n)
-            ct_new_head_text(h, "%s", torch_name(ct_hf_embedding(v)));
-        at = next + n;
+        if (v->recipe.head_apart && ct_json_is(object[i], CT_JSON_OBJECT))
+            edit[n++] = untie(object[i], from);
     }
+    qsort(edit, (size_t)n, sizeof *edit, compare_edits);
+    for (int i = 0; i < n; i++) {
+        ct_new_head_put(h, from + at, edit[i].at - at);
+        ct_new_head_text(h, "%s", edit[i].text);
+        at = edit[i].at + edit[i].n;
+    }
+    ct_new_head_put(h, from + at, text.size - at);
 }
 
 carat_status ct_hf_put_config(struct ct_new_head *h, const struct ct_conversion *v, carat_error *err)

@@ -3,6 +3,7 @@
  * which file it lies. Names: src/model/weights_hf.c; the format: src/file/safetensors_write.c. */
 #include "convert/hf.h"
 
+#include "convert/residual.h"
 #include "file/packed.h"
 #include "model/family.h"
 
@@ -22,8 +23,9 @@ static int hf_name(char name[CT_NEW_NAME], const struct ct_conversion *v, const 
     struct ct_gguf_place place;
 
     if (!ct_hf_keeps_config(v)) {
-        w.prefix = NULL;
-        w.ple_apart = false;
+        const struct ct_config *c = &v->m->config;
+        w.prefix = !c->embeds ? NULL : c->vector_inside ? "language_model." : "";
+        w.ple_apart = c->vector_inside;
     }
     ct_hf_place(&place, &w, &v->m->config, slot);
     snprintf(name, CT_NEW_NAME, "%s", place.name);
@@ -35,14 +37,16 @@ static bool is_float(enum ct_type type)
     return type == CT_F32 || type == CT_F16 || type == CT_BF16;
 }
 
-/* Norms, and what is as small: in the type that a directory has; from others F32, since 1 less than the
- * weight may need all bits of it. Points c->w at what is stored, where the model has made more of it. */
-static enum ct_type take_small(struct ct_converted *c, const struct ct_conversion *v)
+/* Norms, and what is as small: in the type that a directory has; from others, and scaled, F32, since 1 less
+ * than the weight may need all bits of it. Points c->w at what is stored, where the model has made more of
+ * it. */
+static enum ct_type take_small(struct ct_converted *c, const struct ct_conversion *v, bool scaled)
 {
     const struct ct_file *f = v->m->file;
     const struct ct_tensor *t = ct_file_find(f, c->source);
     const struct ct_architecture *a = ct_architecture_named(ct_str_of(v->m->config.architecture));
-    const bool stored = t && t->data && t->n_dim <= 2 && is_float(t->type);
+    const bool stored = t && t->data && t->n_dim <= 2 && is_float(t->type) &&
+                        !(scaled && v->m->config.norm_plus_one); /* what is scaled has the 1 */
     const bool lacks_one = stored && v->m->config.norm_plus_one;
 
     if (stored) {
@@ -55,7 +59,7 @@ static enum ct_type take_small(struct ct_converted *c, const struct ct_conversio
     }
     if (a && !a->norms_as_stored && !lacks_one)
         c->less = 1;
-    return stored && ct_file_kind(f) == CT_FILE_HF ? t->type : CT_F32;
+    return stored && !scaled && ct_file_kind(f) == CT_FILE_HF ? t->type : CT_F32;
 }
 
 static carat_status hf_take(struct ct_converted *c, enum ct_type *type, const struct ct_conversion *v,
@@ -69,8 +73,8 @@ static carat_status hf_take(struct ct_converted *c, enum ct_type *type, const st
             err, CARAT_E_UNSUPPORTED,
             "%s: a packed file does not have all of a directory: convert %.*s, which it was made from",
             ct_file_path(v->m->file), (int)packed->origin.n, packed->origin.s);
-    *type = chosen->type;
-    if (!is_float(*type) && *type == chosen->stored)
+    *type = chosen ? chosen->type : w->type;
+    if (!is_float(*type) && (!chosen || *type == chosen->stored))
         *type = CT_BF16;
     if (!is_float(*type))
         return ct_fail(
@@ -78,28 +82,34 @@ static carat_status hf_take(struct ct_converted *c, enum ct_type *type, const st
             "%s: safetensors have no place for blocks of %s: name a type of F32, F16 and BF16, or a "
             ".gguf file",
             v->path, ct_type_info(*type)->name);
-    if (v->residual != 1)
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: a residual scale is written into .gguf files only",
-                       v->path);
-    if (v->recipe.head_apart)
-        return ct_fail(err, CARAT_E_ARGUMENT,
-                       "%s: the head of this model is its embedding, so in a directory both have one type",
-                       v->path);
+    if (v->tied && v->residual != 1)
+        return ct_fail(
+            err, CARAT_E_UNSUPPORTED,
+            "%s: an embedding that keeps its values has another factor, which only .gguf files say", v->path);
     c->w = *w;
     if (w->rows == 1)
-        *type = take_small(c, v);
+        *type = take_small(c, v, ct_residual_factor(&v->m->config, slot, v->residual) != 1);
     return CARAT_OK;
+}
+
+/* Matrices of modules lie in their folders (hf_write.c). */
+static carat_status plan_tensor(void *conversion, const char *slot, const char *source,
+                                const struct ct_weight *w)
+{
+    struct ct_conversion *v = conversion;
+
+    if (strncmp(slot, "dense_", 6) == 0 && !v->m->config.vector_inside)
+        return CARAT_OK;
+    CT_TRY(ct_plan_weight(v, slot, source, w));
+    return ct_plan_order(v, w, true);
 }
 
 static carat_status hf_list(struct ct_conversion *v)
 {
     const struct carat_model *m = v->m;
 
-    if (m->config.embeds || m->config.backbone)
-        return ct_fail(v->err, CARAT_E_UNSUPPORTED,
-                       "%s: it is a %s, of which carat writes no directory: name a .gguf file",
-                       ct_file_path(m->file), m->config.embeds ? "model of vectors" : "drafter");
-    return ct_weights_walk(&m->weights, &m->config, m->file, ct_plan_weight, v);
+    CT_TRY(ct_weights_walk(&m->weights, &m->config, m->file, plan_tensor, v));
+    return ct_plan_dead(v);
 }
 
 static carat_status hf_end(struct ct_conversion *v, carat_error *err)

@@ -4,10 +4,12 @@
 #include "convert/hf.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "checkpoint/new_model.h"
 #include "convert/fill.h"
 #include "convert/read_back.h"
+#include "layout/panel.h"
 #include "os/new_dir.h"
 #include "text/tokenizer/vocab_write.h"
 
@@ -112,6 +114,121 @@ static carat_status put_tokenizer(struct making *g)
     return put_text(g, "tokenizer_config.json", &h, ct_hf_put_tokenizer_config(&h, g->v, g->err));
 }
 
+/* ---- what follows an embedder ---- */
+
+static carat_status put_in_folder(struct making *g, const char *folder, const char *name,
+                                  struct ct_bytes bytes)
+{
+    char path[MOST_NAME];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    CT_TRY(ct_os_new_dir_folder(&g->dir, folder, g->err));
+    return put_bytes(g, path, bytes.data, bytes.size);
+}
+
+/* As the source has them, byte for byte. */
+static carat_status copy_modules(struct making *g, const struct ct_modules *m)
+{
+    CT_TRY(put_bytes(g, "modules.json", m->text.data, m->text.size));
+    if (m->pooling.folder)
+        CT_TRY(put_in_folder(g, m->pooling.folder, "config.json", m->pooling.text));
+    for (int i = 0; i < m->n_dense; i++) {
+        CT_TRY(put_in_folder(g, m->dense[i].folder, "config.json", m->dense[i].text));
+        CT_TRY(put_in_folder(g, m->dense[i].folder, "model.safetensors", m->dense[i].weights));
+    }
+    return CARAT_OK;
+}
+
+/* A matrix behind the mean: as it is, or, if it is in blocks, as F32. */
+static carat_status put_dense(struct making *g, const char *folder, const struct ct_weight *w)
+{
+    const bool plain = ct_type_info(w->type)->block == 1 && ct_lies_in_rows(w);
+    const size_t row = plain ? w->row_bytes : (size_t)w->cols * sizeof(float);
+    struct ct_new_tensor t = {.name = "linear.weight",
+                              .type = plain ? w->type : CT_F32,
+                              .n_dim = 2,
+                              .dim = {w->rows, w->cols},
+                              .size = (size_t)w->rows * row};
+    struct ct_new_head h = {.data = NULL};
+    float *x = malloc(2 * (size_t)w->cols * sizeof *x);
+    uint64_t size = 0;
+
+    carat_status status =
+        x ? ct_safetensors_head(&h, &t, 1, 0, &size, g->v->path, g->err) : ct_no_memory(g->err, folder);
+    for (int r = 0; r < w->rows && !status; r++) {
+        const void *stored = (const uint8_t *)w->data + (size_t)r * w->row_bytes;
+        if (!ct_lies_in_rows(w)) {
+            ct_unpack((uint8_t *)(x + w->cols), w, r);
+            stored = x + w->cols;
+        }
+        if (!plain)
+            ct_dequantize(w->type, x, stored, (size_t)w->cols);
+        ct_new_head_put(&h, plain ? stored : x, row);
+    }
+    free(x);
+    if (!status && h.failed)
+        status = ct_no_memory(g->err, folder);
+    if (!status)
+        status = put_in_folder(g, folder, "model.safetensors", (struct ct_bytes){h.data, h.n});
+    ct_new_head_free(&h);
+    return status;
+}
+
+/* A text in a folder, or in the directory. */
+static carat_status put_json(struct making *g, const char *folder, const char *name, const char *text)
+{
+    const struct ct_bytes bytes = {(const uint8_t *)text, strlen(text)};
+
+    return folder ? put_in_folder(g, folder, name, bytes) : put_bytes(g, name, bytes.data, bytes.size);
+}
+
+static carat_status write_modules(struct making *g)
+{
+    static const char module[] = "%s\n  {\"idx\": %d, \"name\": \"%d\", \"path\": \"%s\", \"type\": "
+                                 "\"sentence_transformers.models.%s\"}";
+    const struct carat_model *m = g->v->m;
+    const struct ct_config *c = &m->config;
+    char text[1024], folder[32];
+    int n = 0, at;
+
+    snprintf(text, sizeof text, "{\"word_embedding_dimension\": %d, \"pooling_mode_mean_tokens\": true}\n",
+             c->hidden);
+    CT_TRY(put_json(g, "1_Pooling", "config.json", text));
+    for (int i = 0; i < c->n_dense; i++) {
+        const struct ct_weight *w = &m->weights.dense[i];
+        snprintf(folder, sizeof folder, "%d_Dense", i + 2);
+        snprintf(text, sizeof text,
+                 "{\"in_features\": %d, \"out_features\": %d, \"bias\": false, \"activation_function\": "
+                 "\"torch.nn.modules.linear.Identity\"}\n",
+                 w->cols, w->rows);
+        CT_TRY(put_json(g, folder, "config.json", text));
+        CT_TRY(put_dense(g, folder, w));
+    }
+    n += snprintf(text + n, sizeof text - (size_t)n, module, "[", 0, 0, "", "Transformer");
+    n += snprintf(text + n, sizeof text - (size_t)n, module, ",", 1, 1, "1_Pooling", "Pooling");
+    for (at = 2; at < c->n_dense + 2; at++) {
+        snprintf(folder, sizeof folder, "%d_Dense", at);
+        n += snprintf(text + n, sizeof text - (size_t)n, module, ",", at, at, folder, "Dense");
+    }
+    snprintf(folder, sizeof folder, "%d_Normalize", at);
+    n += snprintf(text + n, sizeof text - (size_t)n, module, ",", at, at, folder, "Normalize");
+    snprintf(text + n, sizeof text - (size_t)n, "\n]\n");
+    return put_json(g, NULL, "modules.json", text);
+}
+
+static carat_status put_modules(struct making *g)
+{
+    const struct carat_model *m = g->v->m;
+    const struct ct_modules *modules = NULL;
+
+    if (!m->config.embeds)
+        return CARAT_OK;
+    if (ct_file_kind(m->file) != CT_FILE_HF)
+        return m->config.vector_inside ? CARAT_OK : write_modules(g);
+    CT_TRY(ct_file_modules(m->file, &modules, g->err));
+    return modules ? copy_modules(g, modules) : CARAT_OK;
+}
+
 /* ---- the weights ---- */
 
 static carat_status put_index(struct making *g)
@@ -174,6 +291,7 @@ static carat_status put_all(struct making *g, const carat_convert_options *o)
     CT_TRY(put_config(g));
     CT_TRY(put_generation(g));
     CT_TRY(put_tokenizer(g));
+    CT_TRY(put_modules(g));
     CT_TRY(put_index(g));
     CT_TRY(put_shards(g, o));
     g->path[g->end] = 0;

@@ -152,6 +152,80 @@ carat_status ct_plan_zeros(struct ct_conversion *v, int rows)
     return CARAT_OK;
 }
 
+carat_status ct_plan_dead(struct ct_conversion *v)
+{
+    static const char *const parts[] = {"attn_k", "attn_v", "attn_k_norm"};
+    const struct carat_model *m = v->m;
+    const bool gguf = ct_file_kind(m->file) == CT_FILE_GGUF;
+
+    for (int i = 0; i < m->config.n_layer * (int)CT_COUNT(parts); i++) {
+        const int layer = i / (int)CT_COUNT(parts);
+        struct ct_gguf_place place;
+        char slot[64];
+        if (m->config.layer[layer].kv_layer == layer || m->config.backbone)
+            continue;
+        snprintf(slot, sizeof slot, "blk.%d.%s", layer, parts[i % (int)CT_COUNT(parts)]);
+        if (gguf)
+            ct_gguf_place(&place, &m->config, slot);
+        else
+            ct_hf_place(&place, &m->weights, &m->config, slot);
+        const struct ct_tensor *t = ct_file_find(m->file, place.name);
+        if (!t || !t->data || t->type == CT_TYPE_COUNT || t->n_dim > 2 || t->dim[0] < 1 ||
+            t->dim[0] > INT32_MAX || t->dim[t->n_dim - 1] > INT32_MAX)
+            continue;
+        const int rows = t->n_dim == 2 ? (int)t->dim[0] : 1;
+        const struct ct_weight w = {.type = t->type,
+                                    .layout = CT_LAYOUT_ROWS,
+                                    .rows = rows,
+                                    .cols = (int)t->dim[t->n_dim - 1],
+                                    .row_bytes = t->size / (size_t)rows,
+                                    .data = t->data,
+                                    .scale = t->scale};
+        CT_TRY(ct_plan_weight(v, slot, place.name, &w));
+    }
+    return CARAT_OK;
+}
+
+static carat_status store_ordering(struct ct_conversion *v, bool wide)
+{
+    struct ct_converted *c = &v->c[v->n - 1];
+    struct ct_new_tensor *t = &v->tensor[c->tensor];
+    const float *from = c->w.data;
+    const size_t n = (size_t)c->w.cols, bytes = wide ? sizeof(int64_t) : sizeof(int32_t);
+    uint8_t *id = ct_arena_push(&v->arena, n, bytes);
+
+    for (size_t i = 0; id && i < n; i++) {
+        const int64_t of = (int64_t)from[i];
+        memcpy(id + bytes * i, &of, bytes); /* the lowest bytes come first */
+    }
+    c->w.data = id;
+    c->w.type = t->type = CT_TYPE_COUNT;
+    c->w.row_bytes = c->row_bytes = t->size = n * bytes;
+    t->type_name = wide ? "I64" : "I32";
+    return id ? CARAT_OK : ct_no_memory(v->err, "the list of weights");
+}
+
+static carat_status order_by_id(struct ct_conversion *v)
+{
+    const struct ct_weight *ordering = &v->m->weights.ordering;
+    const float *id = ordering->data;
+    int32_t *row = ct_arena_push(&v->arena, (size_t)ordering->cols, sizeof *row);
+
+    for (int i = 0; row && i < ordering->cols; i++)
+        row[(int)id[i]] = i;
+    v->c[v->n - 1].row = row;
+    return row ? CARAT_OK : ct_no_memory(v->err, "the list of weights");
+}
+
+carat_status ct_plan_order(struct ct_conversion *v, const struct ct_weight *w, bool wide)
+{
+    if (!v->m->config.n_centroid)
+        return CARAT_OK;
+    return w == &v->m->weights.ordering ? store_ordering(v, wide)
+           : w == &v->m->weights.embed  ? order_by_id(v)
+                                        : CARAT_OK;
+}
+
 /* Of a stack each matrix has its own. */
 static void weigh(const struct ct_conversion *v, struct ct_converted *c)
 {

@@ -93,6 +93,11 @@ void ct_plan_tell(const struct ct_conversion *v, int tensor, const struct ct_fig
 carat_status ct_plan_weight(void *conversion, const char *slot, const char *source,
                             const struct ct_weight *w);
 carat_status ct_plan_zeros(struct ct_conversion *v, int rows);
+/* K and V of layers that read another's, as the source has them, if it has. */
+carat_status ct_plan_dead(struct ct_conversion *v);
+/* For what has just been planned of w: a drafter's vocabulary is bound in the order of groups and stored in
+ * that of ids, which are bound as floats and stored as integers; wide: of 64 bits. */
+carat_status ct_plan_order(struct ct_conversion *v, const struct ct_weight *w, bool wide);
 /* The rows of c->w, which are the next ones of its tensor. several: how many matrices that has then; 0: it is
  * no stack of them. */
 void ct_plan_rows(struct ct_conversion *v, struct ct_converted *c, int several);

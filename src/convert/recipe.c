@@ -189,13 +189,6 @@ const struct ct_chosen *ct_recipe_tensor(const struct ct_recipe *r, const struct
     return i < r->n + r->head_apart ? &r->tensor[i] : NULL;
 }
 
-enum ct_type ct_recipe_type(const struct ct_recipe *r, const struct ct_config *c, const char *slot)
-{
-    const struct ct_chosen *t = ct_recipe_tensor(r, c, slot);
-
-    return t ? t->type : CT_F32;
-}
-
 carat_status ct_recipe_read(struct ct_recipe *r, const char *type, carat_error *err)
 {
     r->mix = type ? ct_mix_named(ct_str_of(type)) : NULL;

@@ -42,8 +42,6 @@ carat_status ct_recipe_choose(struct ct_recipe *r, const struct ct_weights *w, c
 /* The tensor that the weight of a slot of ct_weights_walk belongs to; NULL: it is no weight of the model. */
 const struct ct_chosen *ct_recipe_tensor(const struct ct_recipe *r, const struct ct_config *c,
                                          const char *slot);
-/* Its type; F32 of what is no weight of the model. */
-enum ct_type ct_recipe_type(const struct ct_recipe *r, const struct ct_config *c, const char *slot);
 /* How the file is made, in words; "": nothing is changed; NULL: out of memory. */
 const char *ct_recipe_text(const struct ct_recipe *r, struct ct_arena *arena);
 /* llama.cpp's number for such a file. */

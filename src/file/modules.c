@@ -72,16 +72,15 @@ static carat_status read_config(struct ct_file *f, struct ct_module *m, struct c
 }
 
 /* Its tensors are told apart by its number, as sentence-transformers calls folders. */
-static carat_status read_weights(struct ct_file *f, const struct ct_module *m, int number, const char *of,
+static carat_status read_weights(struct ct_file *f, struct ct_module *m, int number, const char *of,
                                  carat_error *err)
 {
     const int from = f->n_tensor;
     char folder[32];
-    struct ct_bytes bytes;
     const char *path;
 
-    CT_TRY(take_file(f, m->folder, "model.safetensors", of, &bytes, &path, err));
-    CT_TRY(ct_safetensors_read(f, path, bytes, err));
+    CT_TRY(take_file(f, m->folder, "model.safetensors", of, &m->weights, &path, err));
+    CT_TRY(ct_safetensors_read(f, path, m->weights, err));
     snprintf(folder, sizeof folder, "%d_Dense", number);
     for (int i = from; i < f->n_tensor; i++)
         if (!(f->tensor[i].name = name_in(f, folder, f->tensor[i].name)))
@@ -158,6 +157,7 @@ carat_status ct_modules_open(struct ct_file *f, carat_error *err)
     f->modules = ct_arena_push(&f->arena, 1, sizeof *f->modules);
     if (!f->modules)
         return ct_no_memory(err, f->path);
+    f->modules->text = text;
     const carat_status status = read_modules(f, f->modules, text, path, &f->modules_error);
     if (status)
         f->n_tensor = n_tensor;

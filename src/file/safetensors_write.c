@@ -36,10 +36,16 @@ void ct_safetensors_name(char name[CT_SHARD_NAME], int file, int files)
         snprintf(name, CT_SHARD_NAME, "model-%05d-of-%05d.safetensors", file + 1, files);
 }
 
+/* Integers, which are copied, are called by their own name, and are as wide as any. */
+static struct stored as_stored(const struct ct_new_tensor *t)
+{
+    return t->type == CT_TYPE_COUNT ? (struct stored){t->type_name, 4} : stored[t->type];
+}
+
 static int compare(const void *a, const void *b)
 {
     const struct ct_new_tensor *x = *(struct ct_new_tensor *const *)a, *y = *(struct ct_new_tensor *const *)b;
-    const int by_type = stored[y->type].rank - stored[x->type].rank;
+    const int by_type = as_stored(y).rank - as_stored(x).rank;
 
     return by_type ? by_type : strcmp(x->name, y->name);
 }
@@ -48,7 +54,7 @@ static void describe(struct ct_new_head *h, const struct ct_new_tensor *t)
 {
     ct_new_head_text(h, ",");
     ct_new_head_json(h, ct_str_of(t->name));
-    ct_new_head_text(h, ":{\"dtype\":\"%s\",\"shape\":[", stored[t->type].name);
+    ct_new_head_text(h, ":{\"dtype\":\"%s\",\"shape\":[", as_stored(t).name);
     for (int k = 0; k < t->n_dim; k++)
         ct_new_head_text(h, "%s%lld", k ? "," : "", (long long)t->dim[k]);
     ct_new_head_text(h, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)t->at,
@@ -61,7 +67,7 @@ static carat_status lay_out(struct ct_new_head *h, struct ct_new_tensor **order,
     *bytes = 0;
     for (int i = 0; i < n; i++) {
         struct ct_new_tensor *t = order[i];
-        if (!stored[t->type].name || t->size > (uint64_t)INT64_MAX / 2 - *bytes)
+        if (!as_stored(t).name || t->size > (uint64_t)INT64_MAX / 2 - *bytes)
             return ct_fail(
                 err, CARAT_E_UNSUPPORTED,
                 "%s: tensor %s of type %s and %zu bytes cannot be written: safetensors hold F32, F16 "

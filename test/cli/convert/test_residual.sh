@@ -27,6 +27,28 @@ near "$tiny4" e.gguf 1e-7
 expect 0 convert "$tiny4" e4.gguf --type q4_0 --residual-scale 0.5 # quantised after it is scaled
 expect 0 run e4.gguf hi -n 1
 
+# directories, from both containers: norms in F32, the head a tensor of its own, which its config.json says
+for model in "$tiny" "$tiny4"; do
+    expect 0 convert "$model" in.gguf
+    for in in "$model" in.gguf; do
+        expect 0 convert "$in" scaled --residual-scale 0.5
+        near "$model" scaled 1e-7
+        grep -q '"tie_word_embeddings": false' scaled/config.json || die "$in: the head is tied"
+        ! grep -q '"tie_word_embeddings": true' scaled/config.json || die "$in: the head is tied, too"
+        expect 0 show scaled --tensors
+        grep -q '^ *lm_head.weight *BF16' out || die "$in: no head"
+        grep -q 'layers.0.post_attention_layernorm.weight *F32' out || die "$in: the norm is not F32"
+        expect 0 convert scaled scaled.gguf
+        expect 0 logits scaled -p hi -o wanted.npy --exact --no-cache
+        expect 0 logits scaled.gguf -p hi -o got.npy --exact --no-cache
+        same wanted.npy got.npy
+        rm -r scaled
+    done
+done
+
+refuse 4 convert "$tiny" scaled --residual-scale 2 --tied
+err_has 'keeps its values has another factor, which only .gguf files say'
+
 # 2^14 is too much for f16, and undone it is not
 refuse 4 logits 16384.gguf -p 'Is the crow black?' --exact --activations f16
 err_has 'embed made .*, and the largest number of f16 is 65504'
@@ -85,8 +107,6 @@ expect 4 convert "$CARAT_SOURCE/test/data/vectors/models/gemma1-f32" x.gguf --re
 err_has 'gemma models have no residual scale'
 expect 4 convert "$CARAT_SOURCE/test/data/vectors/models/gemma1-f32" x.gguf --residual-scale 2
 err_has 'gemma models have no residual scale: their layers add to the stream without a norm'
-refuse 4 convert "$tiny" directory --residual-scale 2
-err_has 'residual scale is written into .gguf files only'
 expect 0 convert "$tiny" q8.gguf --type q8_0
 refuse 4 convert q8.gguf x.gguf --residual-scale 2
 err_has 'q8.gguf: token_embd.weight is Q8_0 already'
