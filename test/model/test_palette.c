@@ -182,17 +182,17 @@ static carat_status note_weight(void *user, const char *slot, const char *tensor
     return CARAT_OK;
 }
 
-static void compare_rows(const struct ct_weight *plain, const struct ct_weight *w)
+static void compare_rows(const struct ct_weight *values, const struct ct_weight *w)
 {
-    uint8_t *row = malloc(plain->row_bytes);
+    uint8_t *row = malloc(values->row_bytes);
 
     for (int r = 0; r < w->rows; r++) {
         if (ct_lies_in_rows(w))
-            memcpy(row, (const uint8_t *)w->data + (size_t)r * w->row_bytes, plain->row_bytes);
+            memcpy(row, (const uint8_t *)w->data + (size_t)r * w->row_bytes, values->row_bytes);
         else
             ct_unpack(row, w, r);
-        assert_memory_equal((const uint8_t *)plain->data + (size_t)r * plain->row_bytes, row,
-                            plain->row_bytes);
+        assert_memory_equal((const uint8_t *)values->data + (size_t)r * values->row_bytes, row,
+                            values->row_bytes);
     }
     free(row);
 }
@@ -209,15 +209,15 @@ static uint8_t *pack_all(const struct ct_weight *w, struct ct_weight form)
 }
 
 /* In panels, of values or of indices, and in rows, which some kernels read. */
-static void compare_packed(const struct ct_weight *plain, const struct ct_weight *w)
+static void compare_packed(const struct ct_weight *values, const struct ct_weight *w)
 {
     struct ct_weight form = ct_packed_form(w);
-    uint8_t *panels = pack_all(w, form), *rows = pack_all(w, *plain);
+    uint8_t *panels = pack_all(w, form), *rows = pack_all(w, *values);
 
     assert_true(ct_in_panels(&form) && !form.palettes);
     form.data = panels;
-    compare_rows(plain, &form);
-    assert_memory_equal(plain->data, rows, ct_weight_bytes(plain));
+    compare_rows(values, &form);
+    assert_memory_equal(values->data, rows, ct_weight_bytes(values));
     free(panels);
     free(rows);
 }
