@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carat_tools.h: libcarat, to look at a model and a machine: tensors, pieces of text, calls that a model
- * wrote, times of opening, packed files and their cache, the memory of an engine, what passes spend their
- * time on, what the machine is and can do, and whether a model is whole. carat.h runs a model and has the
- * rules on threads, errors and sizes, which hold here too. */
+/* carat_tools.h: libcarat, to look at a model and a machine: which model a name stands for, tensors, pieces
+ * of text, calls that a model wrote, times of opening, packed files and their cache, the memory of an engine,
+ * what passes spend their time on, what the machine is and can do, and whether a model is whole. carat.h runs
+ * a model and has the rules on threads, errors and sizes, which hold here too. */
 #ifndef CARAT_TOOLS_H
 #define CARAT_TOOLS_H
 
@@ -11,6 +11,51 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ------------------------------------------------------- names of models ---- */
+
+/* Where the programs of this machine keep models. */
+typedef struct carat_places {
+    size_t size;
+    const char *hub; /* the hub's cache, which holds folders models--OWNER--NAME; NULL: there is none */
+} carat_places;
+CARAT_DEFAULT(carat_places)
+
+/* What a name is, in the order in which it is tried. */
+typedef enum carat_named {
+    CARAT_NAMED_PATH = 0,   /* a path: of something that exists, or of no other form */
+    CARAT_NAMED_REPOSITORY, /* OWNER/NAME of the hub, perhaps behind its host; @REVISION and :PART */
+    CARAT_NAMED_FAMILY,     /* gemma3:4b and so on, which stand for repositories */
+    CARAT_NAMED_ADDRESS,    /* another address, with :// in it */
+} carat_named;
+
+/* A model by its name. Strings live until carat_location_free. */
+typedef struct carat_location {
+    size_t size;
+    void *memory; /* the library's */
+    carat_named named;
+    const char *path;       /* for carat_model_open; NULL: it is not complete on this machine */
+    const char *repository; /* OWNER/NAME; NULL: it is none, nor has it a revision */
+    const char *revision;   /* branch, tag or commit: "main", unless the name says another */
+    const char *commit;     /* of what was found; NULL: nothing was */
+    const char *part;       /* quantisation or file that the name asks for, or "" */
+    const char *drafter;    /* repository of the model's drafter, or NULL */
+    const char *missing;    /* what the revision that was found lacks; NULL: nothing */
+} carat_location;
+CARAT_DEFAULT(carat_location)
+
+/* Finds what a name stands for on this machine, and changes nothing. PART is the quantisation that the name
+ * of a GGUF file ends in, in any case, or that name. Without it a repository of safetensors is taken as such;
+ * of GGUF files Q4_K_M, then Q4_0 (one trained for it first), then the first by name. *location is for
+ * carat_location_free. places may be NULL. Any thread. CARAT_E_NOT_FOUND (a model that carat does not run, an
+ * address of the hub without a repository, or one of several files, which are listed), CARAT_E_FORMAT (what
+ * a store says of itself is damaged), CARAT_E_IO, CARAT_E_MEMORY, CARAT_E_ARGUMENT. */
+CARAT_API carat_status carat_locate(carat_location *location, const char *name, const carat_places *places,
+                                    carat_error *err);
+/* Leaves it empty; NULL is allowed. */
+CARAT_API void carat_location_free(carat_location *location);
+/* Name i of the family, as "gemma3:4b"; NULL behind the last one. Static. */
+CARAT_API const char *carat_family_name(int i);
 
 /* ------------------------------------------------------ files of a model ----
  * Any thread: these functions only read the model. */

@@ -10,7 +10,7 @@
 #include "model/cache_place.h"
 #include "model/embed.h"
 #include "model/head.h"
-#include "options/names.h"
+#include "model/located.h"
 #include "options/store.h"
 #include "options/written.h"
 #include "term/interrupt.h"
@@ -82,8 +82,15 @@ static carat_status open_embedded_drafter(carat_model_options *options, carat_er
     return open_embedded(&options->opened, &own, err);
 }
 
-static carat_status open_named(carat_model **model, const struct options *o, carat_model_options *options,
-                               carat_error *err)
+/* Whether it is found by its name or path. */
+static bool is_located(const char *typed)
+{
+    return typed && strcmp(typed, "tiny") != 0 && strcmp(typed, "-") != 0;
+}
+
+/* path: of a model that is located. */
+static carat_status open_named(carat_model **model, const struct options *o, const char *path,
+                               carat_model_options *options, carat_error *err)
 {
     carat_status status = open_embedded_drafter(options, err);
 
@@ -95,14 +102,33 @@ static carat_status open_named(carat_model **model, const struct options *o, car
         interrupt_on_fault("standard input");
         return open_stdin(model, options, err);
     }
-    interrupt_on_fault(o->model);
-    return carat_model_open(model, o->model, options, err);
+    interrupt_on_fault(path);
+    return carat_model_open(model, path, options, err);
 }
 
 /* What opening is for. */
 enum purpose { TOKENIZE, LOOK, COMPUTE, WRITE };
 
-static int open_with(carat_model **model, const struct options *o, enum purpose purpose)
+/* Where the model and its drafter lie. */
+struct places {
+    carat_location model, drafter;
+};
+
+static int find_places(struct places *at, const struct options *o, enum purpose purpose)
+{
+    const bool drafts = purpose == LOOK || purpose == COMPUTE;
+
+    carat_location_default(&at->model);
+    carat_location_default(&at->drafter);
+    if (is_located(o->model))
+        TRY(locate_model(&at->model, o->model));
+    if (drafts && is_located(o->open->drafter) && strcmp(o->open->drafter, "self") != 0)
+        return locate_model(&at->drafter, o->open->drafter);
+    return DONE;
+}
+
+static int open_found(carat_model **model, const struct options *o, enum purpose purpose,
+                      const struct places *at)
 {
     const bool packs = purpose == COMPUTE;
     carat_model_options options;
@@ -111,16 +137,14 @@ static int open_with(carat_model **model, const struct options *o, enum purpose 
     struct progress bar;
     carat_error err;
 
-    TRY(check_named_files(o));
-    if (strcmp(o->model, "tiny") != 0 && strcmp(o->model, "-") != 0)
-        TRY(explain_missing(o->model));
     progress_begin(&bar, "loading", NULL);
     options.log = note_line;
     options.progress = progress_opening;
     options.user = &bar;
     options.tokenizer_only = purpose == TOKENIZE;
     options.tokenizer = o->open->tokenizer;
-    options.drafter = purpose == TOKENIZE || purpose == WRITE ? NULL : o->open->drafter;
+    if (purpose == LOOK || purpose == COMPUTE)
+        options.drafter = at->drafter.path ? at->drafter.path : o->open->drafter;
     options.drafter_alone = purpose == WRITE;
     options.needs_tokenizer =
         o->verb->tokenizer == TOKENIZER || (o->verb->tokenizer == TOKENIZER_UNLESS_IDS && !has_ids(o));
@@ -130,7 +154,7 @@ static int open_with(carat_model **model, const struct options *o, enum purpose 
         options.cache_bytes = o->open->cache_size;
         options.cache_read_only = !packs;
     }
-    const carat_status status = open_named(model, o, &options, &err);
+    const carat_status status = open_named(model, o, at->model.path, &options, &err);
     progress_end(&bar);
     if (status != CARAT_OK) {
         carat_model_close(options.opened);
@@ -140,6 +164,19 @@ static int open_with(carat_model **model, const struct options *o, enum purpose 
     if (packs)
         note_cache_size(*model);
     return check_spares_model(o, *model);
+}
+
+static int open_with(carat_model **model, const struct options *o, enum purpose purpose)
+{
+    struct places at;
+
+    TRY(check_named_files(o));
+    int code = find_places(&at, o, purpose);
+    if (code == DONE)
+        code = open_found(model, o, purpose, &at);
+    carat_location_free(&at.model);
+    carat_location_free(&at.drafter);
+    return code;
 }
 
 int open_model(carat_model **model, const struct options *o, bool tokenizer_only)

@@ -15,7 +15,7 @@ struct open_options {
     uint64_t cache_size; /* of the files of packed models together */
 };
 
-/* The name `tiny` is the model inside the command; all else is a path (so `./tiny` is a file). */
+/* The name `tiny` is the model inside the command (`./tiny` is a file); of all else see located.h. */
 int open_model(carat_model **model, const struct options *o, bool tokenizer_only);
 /* The same; what is not in the cache is put there. For verbs that compute. */
 int open_packed(carat_model **model, const struct options *o);

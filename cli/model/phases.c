@@ -18,6 +18,7 @@
 
 #include "carat_tools.h"
 #include "model/engine.h"
+#include "model/located.h"
 #include "term/message.h"
 
 #define NAME "carat.json"
@@ -130,7 +131,7 @@ static bool place_file(struct phases *p, const char *model)
     struct stat st;
     int n;
 
-    if (strcmp(model, "tiny") == 0 || strcmp(model, "-") == 0 || stat(model, &st) != 0)
+    if (stat(model, &st) != 0)
         return false;
     name_snapshot(snapshot, sizeof snapshot, model);
     if (S_ISDIR(st.st_mode))
@@ -161,8 +162,16 @@ static int read_file(struct phases *p, int fd)
 
 int phases_read(struct phases *p, const struct options *o)
 {
+    carat_location at;
+    bool looks = false;
+
     *p = (struct phases){.o = o};
-    bool looks = !o->engine->no_profile && place_file(p, o->model);
+    carat_location_default(&at);
+    if (!o->engine->no_profile && strcmp(o->model, "tiny") != 0 && strcmp(o->model, "-") != 0) {
+        TRY(locate_model(&at, o->model));
+        looks = place_file(p, at.path);
+        carat_location_free(&at);
+    }
     int fd = looks ? open(p->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
 
     if (looks && fd < 0 && errno != ENOENT && errno != ENOTDIR)

@@ -29,6 +29,10 @@ const struct named_text variable_texts[] = {
      "CARAT_ARG_TOP_P=0.9; for every option that takes a number or one of several words, and for every flag "
      "(1 or 0)"},
     {"LLAMA_ARG_<OPTION>", "any", "the same, when CARAT_ARG_<OPTION> is not set"},
+    {"HF_HUB_CACHE", "opens doctor",
+     "the cache of the Hugging Face hub, where names of models are looked up (default $HF_HOME/hub, else "
+     "$XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub)"},
+    {"HF_HOME", "opens doctor", "the folder that holds the hub's cache, where HF_HUB_CACHE is not set"},
     {"XDG_CACHE_HOME", "opens cache doctor",
      "the folder that holds the cache; a path that does not begin with / is ignored (default ~/.cache)"},
     {"XDG_STATE_HOME", GENERATES,
@@ -69,9 +73,12 @@ const char command_examples[] = "carat run tiny \"Turn on the kitchen lights\"\n
                                 "carat run MODEL \"Why is the sky blue?\"\n"
                                 "carat show MODEL --memory\n"
                                 "carat help run\n";
-const char model_text[] = "MODEL is a Hugging Face directory, a GGUF file or a gemma.cpp file. The name tiny "
-                          "is the small model inside this command (./tiny is a path). For any file that is "
-                          "read, MODEL included, - is standard input.\n";
+const char model_text[] =
+    "MODEL is a Hugging Face directory, a GGUF file or a gemma.cpp file; or the name of one in the hub's "
+    "cache: "
+    "OWNER/NAME, with @REVISION behind it for a branch or commit and :QUANT or :FILE for one of several GGUF "
+    "files, or a name of the family, as gemma3:4b. The name tiny is the small model inside this command "
+    "(./tiny is a path). For any file that is read, MODEL included, - is standard input.\n";
 const char llama_text[] =
     "Options of llama.cpp are understood. Those that cannot change the text (threads of a batch, layers on a "
     "GPU, locking of memory) are accepted with a note. Those that would change it, and that carat does not "

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/engine.h"
+#include "model/located.h"
 #include "model/model.h"
 #include "model/writing.h"
 #include "model/new_tensors.h"
@@ -79,11 +80,26 @@ static void print_input_scales(const struct subject *s)
         out_print("  %-18s%d, not used\n", "input scales", n);
 }
 
+/* What was typed, if that was no path. */
+static void print_located(const struct subject *s)
+{
+    char text[LOCATED_TEXT];
+    carat_location at;
+
+    if (strcmp(s->o->model, "tiny") == 0 || strcmp(s->o->model, "-") == 0 ||
+        locate_model(&at, s->o->model) != DONE)
+        return;
+    if (located_text(text, &at, s->o->model))
+        out_print("  %-18s%s\n  %-18s%s\n", "found", text, "path", at.path);
+    carat_location_free(&at);
+}
+
 static void print_config(const struct subject *s)
 {
     const carat_model_info *m = &s->info;
 
     out_print("model\n");
+    print_located(s);
     if (*m->name) {
         out_print("  %-18s", "name");
         out_name(m->name, 128);

@@ -4,6 +4,7 @@
 #include "base/arguments.h"
 #include "check/verify.h"
 #include "checkpoint/checkpoint.h"
+#include "model/names.h"
 
 #include <stdlib.h>
 
@@ -46,6 +47,30 @@ carat_status carat_model_open_memory(carat_model **model, const carat_buffer *bu
     carat_status status = ct_model_open_memory(model, copy ? copy : buffers, n, &o, err);
     free(copy);
     return status;
+}
+
+carat_status carat_locate(carat_location *location, const char *name, const carat_places *places,
+                          carat_error *err)
+{
+    carat_places p = {.size = sizeof p};
+    carat_location full = {.size = sizeof full};
+
+    CT_GIVEN(name, err);
+    CT_TRY(ct_check_struct(location, sizeof full, "carat_location", err));
+    CT_TRY(ct_take_struct(&p, sizeof p, places, "carat_places", err));
+    CT_TRY(ct_locate(&full, name, &p, err));
+    return ct_give_struct(location, &full, sizeof full, "carat_location", err);
+}
+
+void carat_location_free(carat_location *location)
+{
+    if (location)
+        ct_location_free(location);
+}
+
+const char *carat_family_name(int i)
+{
+    return i >= 0 && i < ct_family_name_count ? ct_family_names[i].name : NULL;
 }
 
 void carat_model_close(carat_model *model)

@@ -62,6 +62,10 @@ carat_status ct_model_open_memory(carat_model **model, const carat_buffer *buffe
 void ct_model_close(carat_model *model); /* NULL is fine */
 carat_status ct_model_pack(const carat_model *model, const char *path, carat_progress progress, void *user,
                            carat_error *err);
+/* location is empty but for its size. */
+carat_status ct_locate(carat_location *location, const char *name, const carat_places *places,
+                       carat_error *err);
+void ct_location_free(carat_location *location);
 carat_status ct_cache_walk(const char *dir, carat_cache_visit visit, void *user, carat_error *err);
 carat_status ct_cache_look(const char *dir, carat_cache_info *info, carat_error *err);
 /* Keeps what an engine made of the weights in the packed copy of the model, where later openings find it

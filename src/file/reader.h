@@ -156,6 +156,16 @@ const struct ct_meta *ct_metas_find(const struct ct_metas *m, const char *key);
 /* Fills the value of a scalar, whose type is set, from its n bytes. */
 void ct_meta_decode(struct ct_meta *m, const uint8_t *p, int n);
 
+/* ---- names of GGUF files ---- */
+
+/* One that can be opened: no image encoder, and of the parts of one model the first. */
+bool ct_gguf_is_model(const char *name);
+/* How many parts the model has of which this is the first; 0: its name says of none. */
+unsigned ct_gguf_parts(const char *name);
+/* E_NOT_FOUND, with those of the n names for which a message has room; the first ones are sorted for that. */
+enum { CT_SHOWN_NAMES = 64 };
+carat_status ct_gguf_fail_several(const char *dir, const char **name, int n, carat_error *err);
+
 /* ---- text from files ---- */
 
 /* How many bytes of white space a text begins with. */

@@ -8,24 +8,35 @@ export HOME=$work/home
 
 # ---- 8: a name of the hub's or of ollama's, an address, tiny misspelt ----
 get() { # REPOSITORY FURTHER WORDS...
-    local folder=${1#*/}
-    err_has "'hf download $* --local-dir $folder' gets the model, then give $folder"
+    err_has "not on this machine, and carat downloads nothing yet; 'hf download $*' gets it, then the same name works"
 }
-for name in gemma3:1b google/gemma-3-1b-it gemma-3-1b-it Gemma3-1B gemma3:1b-it-qat hf.co/google/gemma-3-1b-it \
+for name in gemma3:1b google/gemma-3-1b-it gemma-3-1b-it Gemma3-1B hf.co/google/gemma-3-1b-it \
     https://huggingface.co/google/gemma-3-1b-it https://huggingface.co/google/gemma-3-1b-it/tree/main; do
     refuse 3 run $name hi
     get google/gemma-3-1b-it
 done
+refuse 3 run gemma3:1b hi
+err_has 'gemma3:1b is google/gemma-3-1b-it, which is not on this machine'
+refuse 3 run google/gemma-3-1b-it hi
+err_has 'E_NOT_FOUND: google/gemma-3-1b-it is not on this machine'
 for verb in show tokenize bench verify pack; do
     refuse 3 $verb gemma3:1b
     get google/gemma-3-1b-it
 done
+refuse 3 convert gemma3:1b out.gguf
+get google/gemma-3-1b-it
+refuse 3 compare tiny gemma3:1b -p hi
+get google/gemma-3-1b-it
+refuse 3 run tiny hi -md gemma3:270m
+get google/gemma-3-270m-it
 refuse 3 run gemma:7b hi
 get google/gemma-7b-it
 refuse 3 run gemma2:9b hi
 get google/gemma-2-9b-it
 refuse 3 run gemma-2-2b hi
 get google/gemma-2-2b-it
+refuse 3 run gemma3:1b-it-qat hi
+get google/gemma-3-1b-it-qat-q4_0-gguf
 refuse 3 run functiongemma hi
 get google/functiongemma-270m-it
 refuse 3 embed embeddinggemma hi
@@ -33,21 +44,27 @@ get google/embeddinggemma-300m
 refuse 3 run unsloth/gemma-3-4b-it-GGUF hi
 get unsloth/gemma-3-4b-it-GGUF
 refuse 3 run hf.co/unsloth/gemma-3-4b-it-GGUF:Q4_K_M hi
-err_has "'hf download unsloth/gemma-3-4b-it-GGUF --include '\*Q4_K_M\*' --local-dir"
+get unsloth/gemma-3-4b-it-GGUF --include "'\*Q4_K_M\*'"
 refuse 3 run 'https://huggingface.co/a/b/resolve/main/c-q4.gguf?download=true' hi
 get a/b c-q4.gguf
-err_has 'then give b/c-q4.gguf instead'
+refuse 3 run a/b@dev hi
+get a/b --revision dev
 for name in recurrentgemma google/t5gemma paligemma:latest; do
     refuse 3 run $name hi
     err_has 'is the name of a model that carat does not run; it runs Gemma 1, 2, 3, 3n and 4'
 done
-for name in llama3:8b gemma3:99b https://example.org/model hf.co/ hf.co/a https://huggingface.co; do
+refuse 3 run https://example.org/model hi
+err_has 'not a file, and carat downloads nothing yet'
+for name in hf.co/ hf.co/a https://huggingface.co; do
     refuse 3 run $name hi
-    err_has 'not a file, and carat downloads nothing yet'
     ! grep -q 'hf download' err || die "$name: another model is offered"
 done
+refuse 3 run llama3:8b hi
+err_has 'llama3:8b is no path and no name that carat knows; names are OWNER/NAME of a repository of the hub'
+refuse 3 run gemm3:1b hi
+err_has 'did you mean gemma3:1b?'
 refuse 3 run tinny hi
-err_has 'did you mean tiny'
+err_has 'did you mean tiny, the model inside this command?'
 refuse 3 run "$(printf 'x%.0s' $(seq 5000))" hi
 # paths stay paths: a file's ending, a folder that is there, a dot in front; and what exists is opened
 mkdir models
@@ -59,13 +76,36 @@ echo nothing >gemma3:1b
 refuse 4 run gemma3:1b hi
 ! grep -q 'hf download' err || die 'an existing file is taken for a name'
 rm gemma3:1b
-# what the hub's programs have downloaded already is found where they keep it
-mkdir -p "$HOME/.cache/huggingface/hub/models--google--gemma-3-1b-it"
+# what the hub's programs have downloaded already is found where they keep it, under all its names
 unset XDG_CACHE_HOME
-refuse 3 run google/gemma-3-1b-it hi
-err_has "give $HOME/.cache/huggingface/hub/models--google--gemma-3-1b-it instead"
+commit=0123456789abcdef0123456789abcdef01234567
+folder=$HOME/.cache/huggingface/hub/models--google--gemma-3-1b-it
+mkdir -p "$folder"/refs "$folder"/blobs "$folder/snapshots/$commit"
+printf %s $commit >"$folder/refs/main"
+expect 0 run tiny hi -n 4 --temp 0 --no-perf
+cp out wanted
+for file in "$CARAT_SOURCE"/models/tiny/*.*; do
+    cp "$file" "$folder/blobs/${file##*/}.blob"
+    ln -s "../../blobs/${file##*/}.blob" "$folder/snapshots/$commit/${file##*/}"
+done
+for name in gemma3:1b google/gemma-3-1b-it google/gemma-3-1b-it@$commit hf.co/google/gemma-3-1b-it; do
+    expect 0 run $name hi -n 4 --temp 0 --no-perf
+    same wanted out
+done
+expect 0 run tiny hi -n 4 --temp 0 --no-perf -md gemma3:1b
+same wanted out
+expect 0 show gemma3:1b
+out_has "found  *gemma3:1b is google/gemma-3-1b-it, commit 0123456789ab of main"
+out_has "path  *$folder/snapshots/$commit"
+expect 0 compare gemma3:1b -p hi -n 2
+out_has 'healthy'
+rm "$folder/snapshots/$commit/model.safetensors"
+refuse 3 run gemma3:1b hi
+err_has 'gemma3:1b is google/gemma-3-1b-it, of which model.safetensors is not on this machine'
 HF_HOME=$work/other refuse 3 run google/gemma-3-1b-it hi
 get google/gemma-3-1b-it
+HF_HUB_CACHE=$HOME/.cache/huggingface/hub HF_HOME=$work/other refuse 3 run google/gemma-3-1b-it hi
+err_has 'of which model.safetensors is not'
 export XDG_CACHE_HOME=$work/cache
 
 # ---- 9: what others call a conversation ----

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* located.h: which model a name on the command line stands for, and where it lies. */
+#ifndef MODEL_LOCATED_H
+#define MODEL_LOCATED_H
+
+#include <stdbool.h>
+
+#include "carat_tools.h"
+
+/* Finds a model by what was typed: at->path is for carat_model_open, at for carat_location_free. What is not
+ * on this machine is an error, which says what to type. tiny and - are no business of this function. */
+int locate_model(carat_location *at, const char *typed);
+
+enum { LOCATED_TEXT = 512 };
+/* "gemma3:1b is google/gemma-3-1b-it, commit 0123456789ab of main"; false: a path was typed, of which there
+ * is nothing to say. */
+bool located_text(char text[LOCATED_TEXT], const carat_location *at, const char *typed);
+
+#endif

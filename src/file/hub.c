@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hub.c: see hub.h. What a model's own files hold is looked at only in the index of shards, for the names of
+ * files. */
+#include "file/hub.h"
+
+#include "base/array.h"
+#include "base/json_tree.h"
+#include "file/reader.h"
+#include "os/files.h"
+
+#include <stdlib.h>
+
+/* ---- names ---- */
+
+static bool is_in(char c, const char *more)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || strchr(more, c);
+}
+
+bool ct_hub_is_repository(struct ct_str s)
+{
+    const char *slash = memchr(s.s, '/', s.n);
+    size_t owner = slash ? (size_t)(slash - s.s) : 0;
+
+    if (owner == 0 || owner + 1 == s.n || s.n > CT_HUB_REPOSITORY || *s.s == '.' || slash[1] == '.')
+        return false;
+    for (size_t i = 0; i < s.n; i++)
+        if (i != owner && !(s.s[i] && is_in(s.s[i], "._-")))
+            return false;
+    return true;
+}
+
+/* Relative, and within the directory that it is relative to. */
+static bool stays_inside(struct ct_str path)
+{
+    for (size_t i = 0; i < path.n;) {
+        const char *part = path.s + i, *slash = memchr(part, '/', path.n - i);
+        size_t n = slash ? (size_t)(slash - part) : path.n - i;
+        if (n == 0 || (n <= 2 && memcmp(part, "..", n) == 0))
+            return false;
+        i += n + 1;
+    }
+    return path.n && path.s[path.n - 1] != '/';
+}
+
+bool ct_hub_is_revision(struct ct_str s)
+{
+    return ct_name_ok(s, CT_HUB_REVISION) && stays_inside(s);
+}
+
+/* a/b, in the arena. */
+static const char *joined(struct ct_arena *arena, const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    char *path = ct_arena_push(arena, 1, n + m + 2);
+
+    if (path)
+        snprintf(path, n + m + 2, "%s/%s", a, b);
+    return path;
+}
+
+/* ---- refs and snapshots ---- */
+
+carat_status ct_hub_read_ref(char commit[CT_HUB_REVISION + 1], const char *path, carat_error *err)
+{
+    struct ct_map m;
+
+    CT_TRY(ct_os_map(&m, path, err));
+    size_t n = m.bytes.size;
+    while (n && (m.bytes.data[n - 1] == '\n' || m.bytes.data[n - 1] == '\r' || m.bytes.data[n - 1] == ' '))
+        n--;
+    struct ct_str s = {(const char *)m.bytes.data, n};
+    bool good = ct_name_ok(s, CT_HUB_REVISION) && !memchr(s.s, '/', n) && *s.s != '.';
+    snprintf(commit, CT_HUB_REVISION + 1, "%.*s", good ? (int)n : 0, s.s);
+    ct_os_unmap(&m);
+    return good ? CARAT_OK
+                : ct_bad_file(err, path, "%zu bytes that name no snapshot, expected a commit's hash", n);
+}
+
+carat_status ct_hub_snapshot(const char **snapshot, const char *folder, const char *revision,
+                             struct ct_arena *arena, carat_error *err)
+{
+    char name[sizeof "snapshots/" + CT_HUB_REVISION], commit[CT_HUB_REVISION + 1];
+    const char *refs = joined(arena, folder, "refs"), *ref = refs ? joined(arena, refs, revision) : NULL;
+    int kind;
+
+    *snapshot = NULL;
+    if (!ref)
+        return ct_no_memory(err, folder);
+    CT_TRY(ct_os_look(&kind, ref, err));
+    if (kind == 1)
+        CT_TRY(ct_hub_read_ref(commit, ref, err));
+    else if (strchr(revision, '/'))
+        return CARAT_OK;
+    else
+        snprintf(commit, sizeof commit, "%s", revision);
+    snprintf(name, sizeof name, "snapshots/%s", commit);
+    const char *path = joined(arena, folder, name);
+    if (!path)
+        return ct_no_memory(err, folder);
+    *snapshot = ct_os_kind(path) == 2 ? path : NULL;
+    return CARAT_OK;
+}
+
+/* ---- GGUF files of a snapshot ---- */
+
+struct list {
+    const char *dir, *called;
+    struct ct_arena *arena;
+    const char **name; /* below dir, malloc'd list of strings in the arena */
+    size_t n, capacity;
+    const char *folder; /* that is being read; NULL: dir itself */
+    bool failed;
+};
+
+static void add_name(void *user, const char *name)
+{
+    struct list *l = user;
+    const char *whole =
+        l->folder ? joined(l->arena, l->folder, name) : ct_arena_str(l->arena, name, strlen(name));
+    const char *path = whole ? joined(l->arena, l->dir, whole) : NULL;
+
+    if (!path || !ct_array_grow(&l->name, &l->capacity, l->n + 1, sizeof *l->name)) {
+        l->failed = true;
+        return;
+    }
+    const int kind = ct_os_kind(path);
+    if (kind == 2 && !l->folder) {
+        l->folder = whole;
+        ct_os_names_in(path, add_name, l);
+        l->folder = NULL;
+    } else if (kind == 1 && ct_gguf_is_model(name)) {
+        l->name[l->n++] = whole;
+    }
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+static bool same_text(const char *a, const char *b, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && lower(a[i]) == lower(b[i]))
+        i++;
+    return i == n;
+}
+
+/* Whether the text has this word, without regard to case. */
+static bool has_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (; strlen(text) >= n; text++)
+        if (same_text(text, word, n))
+            return true;
+    return false;
+}
+
+/* Whether the name of a file ends so, before ".gguf" and the number of a part. */
+static bool ends_in(const char *name, const char *quant)
+{
+    const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+    const size_t n = strlen(quant);
+    size_t end = strlen(base) - strlen(".gguf");
+
+    if (ct_gguf_parts(base) > 0)
+        end -= strlen("-00001-of-00002");
+    return n <= end && same_text(base + end - n, quant, n) &&
+           (n == end || base[end - n - 1] == '-' || base[end - n - 1] == '.');
+}
+
+/* The same, and UD-Q4_K_M is no Q4_K_M. */
+static bool ends_in_just(const char *name, const char *quant)
+{
+    char other[64];
+
+    return ends_in(name, quant) &&
+           (snprintf(other, sizeof other, "UD-%s", quant) >= (int)sizeof other || !ends_in(name, other));
+}
+
+/* Those that drafts are made with. */
+static bool is_drafter(const char *name)
+{
+    return has_word(name, "assistant") || has_word(name, "-mtp") || has_word(name, "mtp-") ||
+           has_word(name, "draft");
+}
+
+/* Keeps the names that `keep` says, if there are any. */
+static void narrow(struct list *l, bool (*keep)(const char *name, const char *word), const char *word)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n; i++)
+        n += keep(l->name[i], word);
+    if (n == 0)
+        return;
+    n = 0;
+    for (size_t i = 0; i < l->n; i++)
+        if (keep(l->name[i], word))
+            l->name[n++] = l->name[i];
+    l->n = n;
+}
+
+static bool is_no_drafter(const char *name, const char *word)
+{
+    (void)word;
+    return !is_drafter(name);
+}
+
+/* One of the names of a snapshot. quant: "" without one. NULL: nothing ends so. */
+static carat_status choose_gguf(const char **name, struct list *l, const char *quant, carat_error *err)
+{
+    static const char *const preferred[] = {"Q4_K_M", "Q4_0"};
+    size_t i = 0;
+
+    narrow(l, is_no_drafter, NULL);
+    for (; !*quant && i < CT_COUNT(preferred); i++) {
+        narrow(l, ends_in_just, preferred[i]);
+        if (ends_in_just(l->name[0], preferred[i]))
+            break;
+    }
+    if (*quant) {
+        narrow(l, ends_in, quant);
+        narrow(l, ends_in_just, quant);
+    } else if (i < CT_COUNT(preferred)) {
+        narrow(l, has_word, "qat");
+    } else {
+        l->n = 1;
+    }
+    *name = !*quant || ends_in(l->name[0], quant) ? l->name[0] : NULL;
+    if (*name && l->n > 1)
+        return ct_gguf_fail_several(l->called, l->name, (int)l->n, err);
+    return CARAT_OK;
+}
+
+/* Of a file in several parts, the first that is not there; NULL: all are. */
+static carat_status look_for_parts(const char **missing, const char *snapshot, const char *name,
+                                   struct ct_arena *arena, carat_error *err)
+{
+    const unsigned parts = ct_gguf_parts(name);
+    const size_t stem = parts ? strlen(name) - strlen("-00001-of-00002.gguf") : 0;
+
+    *missing = NULL;
+    for (unsigned i = 2; i <= parts; i++) {
+        const size_t size = strlen(name) + 1;
+        char *part = ct_arena_push(arena, 1, size);
+        const char *path = NULL;
+        if (part) {
+            snprintf(part, size, "%.*s-%05u-of-%05u.gguf", (int)stem, name, i, parts);
+            path = joined(arena, snapshot, part);
+        }
+        if (!path)
+            return ct_no_memory(err, snapshot);
+        if (ct_os_kind(path) != 1) {
+            *missing = part;
+            break;
+        }
+    }
+    return CARAT_OK;
+}
+
+/* ---- safetensors of a snapshot ---- */
+
+/* The first file of the index that is not there. */
+static carat_status look_for_shards(const char **missing, const char *path, const char *snapshot,
+                                    struct ct_arena *arena, carat_error *err)
+{
+    struct ct_json_tree tree = {0};
+    struct ct_map m;
+
+    *missing = NULL;
+    CT_TRY(ct_os_map(&m, path, err));
+    carat_status status = ct_json_tree_read(&tree, CARAT_E_FORMAT, path, m.bytes, err);
+    const struct ct_json_value *map = status ? NULL : ct_json_get(tree.value, "weight_map");
+    struct ct_str last = {"", 0};
+    CT_JSON_EACH(key, map)
+    {
+        const struct ct_str name = ct_json_str(ct_json_of_key(key));
+        if (status || *missing || ct_str_same(name, last))
+            continue;
+        last = name;
+        const char *file =
+            ct_name_ok(name, 255) && stays_inside(name) ? ct_arena_str(arena, name.s, name.n) : "";
+        const char *whole = file ? joined(arena, snapshot, file) : NULL;
+        if (!whole)
+            status = ct_no_memory(err, path);
+        else if (!*file)
+            status = ct_bad_file(err, path, "a shard has no name of a file beside it");
+        else if (ct_os_kind(whole) != 1)
+            *missing = file;
+    }
+    ct_json_tree_free(&tree);
+    ct_os_unmap(&m);
+    return status;
+}
+
+static carat_status find_directory(struct ct_hub_model *model, const char *snapshot, struct ct_arena *arena,
+                                   carat_error *err)
+{
+    static const char one[] = "model.safetensors", many[] = "model.safetensors.index.json";
+    const char *index = joined(arena, snapshot, many);
+
+    if (!index)
+        return ct_no_memory(err, snapshot);
+    if (!ct_exists_in(snapshot, "config.json"))
+        model->missing = "config.json";
+    else if (ct_os_kind(index) == 1)
+        CT_TRY(look_for_shards(&model->missing, index, snapshot, arena, err));
+    else if (!ct_exists_in(snapshot, one))
+        model->missing = one;
+    model->path = model->missing ? NULL : snapshot;
+    return CARAT_OK;
+}
+
+/* ---- both ---- */
+
+static bool ends_with(const char *s, const char *ending)
+{
+    size_t n = strlen(s), m = strlen(ending);
+
+    return n > m && same_text(s + n - m, ending, m);
+}
+
+static carat_status find_file(struct ct_hub_model *model, const char *snapshot, const char *name,
+                              struct ct_arena *arena, carat_error *err)
+{
+    const char *path = joined(arena, snapshot, name);
+
+    if (!path)
+        return ct_no_memory(err, snapshot);
+    if (ct_os_kind(path) == 1)
+        CT_TRY(look_for_parts(&model->missing, snapshot, name, arena, err));
+    else
+        model->missing = ct_arena_str(arena, name, strlen(name));
+    model->path = model->missing ? NULL : path;
+    return CARAT_OK;
+}
+
+carat_status ct_hub_find_model(struct ct_hub_model *model, const char *snapshot, const char *called,
+                               const char *part, struct ct_arena *arena, carat_error *err)
+{
+    struct list l = {.dir = snapshot, .called = called, .arena = arena};
+    const char *name = NULL;
+
+    *model = (struct ct_hub_model){NULL, NULL};
+    if (ends_with(part, ".gguf") && stays_inside(ct_str_of(part)))
+        return find_file(model, snapshot, part, arena, err);
+    bool directory = !*part && (ct_exists_in(snapshot, "model.safetensors") ||
+                                ct_exists_in(snapshot, "model.safetensors.index.json"));
+    if (directory)
+        return find_directory(model, snapshot, arena, err);
+    ct_os_names_in(snapshot, add_name, &l);
+    carat_status status = l.failed ? ct_no_memory(err, snapshot) : CARAT_OK;
+    if (!status && l.n > 0) {
+        qsort(l.name, l.n, sizeof *l.name, compare_names);
+        status = choose_gguf(&name, &l, part, err);
+    }
+    free(l.name);
+    if (status)
+        return status;
+    if (name)
+        return find_file(model, snapshot, name, arena, err);
+    if (!*part)
+        return find_directory(model, snapshot, arena, err);
+    char *wanted = ct_arena_push(arena, 1, strlen(part) + sizeof "*.gguf");
+    if (!wanted)
+        return ct_no_memory(err, snapshot);
+    sprintf(wanted, "*%s.gguf", part);
+    model->missing = wanted;
+    return CARAT_OK;
+}

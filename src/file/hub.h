@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hub.h: the cache that huggingface_hub and its kin share: for each repository a folder
+ * models--OWNER--NAME, in it refs/ (branches and tags, each a file with a commit's hash), snapshots/ (a
+ * directory for each commit, of links) and blobs/ (what they lead to). It is read here, never written. */
+#ifndef CT_HUB_H
+#define CT_HUB_H
+
+#include "base/arena.h"
+#include "base/base.h"
+
+enum { CT_HUB_REPOSITORY = 200, CT_HUB_REVISION = 128 }; /* most bytes of their names */
+
+/* Whether s is OWNER/NAME as the hub allows it. */
+bool ct_hub_is_repository(struct ct_str s);
+/* Whether s can be a branch, a tag or a commit: parts between slashes, none of them "." or "..". */
+bool ct_hub_is_revision(struct ct_str s);
+
+/* The commit that a file below refs/ names. E_FORMAT (none), E_NOT_FOUND, E_IO. */
+carat_status ct_hub_read_ref(char commit[CT_HUB_REVISION + 1], const char *path, carat_error *err);
+/* The snapshot that refs/REVISION of this folder names, or the one that is called so; NULL: it has none.
+ * Paths are in the arena. E_FORMAT (the ref names no commit), E_IO, E_MEMORY. */
+carat_status ct_hub_snapshot(const char **snapshot, const char *folder, const char *revision,
+                             struct ct_arena *arena, carat_error *err);
+
+/* A model in a snapshot. */
+struct ct_hub_model {
+    const char *path;    /* for ct_file_open; NULL: a file is missing */
+    const char *missing; /* that file, or the ending of its name; NULL: nothing */
+};
+/* The model of a snapshot, which messages call so. part: a file's name, or the quantisation that a GGUF
+ * file's name ends in, in any case; "": safetensors where it has any, else of its GGUF files Q4_K_M, then
+ * Q4_0, the one trained for it first, then the first by name. Image encoders are no models, drafters only
+ * where there is nothing else. Strings are in the arena. E_NOT_FOUND (several files are meant, which are
+ * listed), E_FORMAT (an index of shards is damaged), E_IO, E_MEMORY. */
+carat_status ct_hub_find_model(struct ct_hub_model *model, const char *snapshot, const char *called,
+                               const char *part, struct ct_arena *arena, carat_error *err);
+
+#endif

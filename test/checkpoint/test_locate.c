@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_locate.c: what names stand for, and which files of the hub's cache are found by them. The files here
+ * are empty but for their names: opening models is not this test's. */
+#include "os/scratch.h"
+
+#include <assert.h>
+#include <carat_tools.h>
+
+#define COMMIT "0123456789abcdef0123456789abcdef01234567"
+
+enum { NAME = 512, PATH = NAME + sizeof scratch };
+
+static void put(const char *name, const char *text)
+{
+    char path[PATH];
+    snprintf(path, sizeof path, "%s/%s", scratch, name);
+    write_file(path, text, strlen(text));
+}
+
+static void take_away(const char *name)
+{
+    char path[PATH];
+    snprintf(path, sizeof path, "%s/%s", scratch, name);
+    assert_int_equal(remove(path), 0);
+}
+
+/* A file of a snapshot, as the hub's programs lay it: a link to a blob. */
+static void put_linked(const char *repository, const char *commit, const char *name, bool there)
+{
+    char name_of_link[NAME], path[PATH], target[PATH];
+    snprintf(name_of_link, sizeof name_of_link, "%s/snapshots/%s/%s", repository, commit, name);
+    put(name_of_link, "");
+    take_away(name_of_link);
+    snprintf(path, sizeof path, "%s/%s", scratch, name_of_link);
+    snprintf(target, sizeof target, "%s/%s/blobs/%s", scratch, repository, there ? "blob" : "gone");
+    assert_int_equal(symlink(target, path), 0);
+    snprintf(name_of_link, sizeof name_of_link, "%s/blobs/blob", repository);
+    put(name_of_link, "");
+}
+
+static carat_error error;
+static carat_location at;
+
+static carat_status locate(const char *name)
+{
+    carat_places places;
+    carat_places_default(&places);
+    places.hub = scratch;
+    carat_location_default(&at);
+    error.message[0] = 0;
+    return carat_locate(&at, name, &places, &error);
+}
+
+/* Text or "-" for NULL. */
+static void is(const char *found, const char *wanted)
+{
+    assert_string_equal(found ? found : "-", wanted);
+}
+
+static void names(const char *name, carat_named named, const char *repository, const char *revision,
+                  const char *part)
+{
+    assert_int_equal(locate(name), CARAT_OK);
+    assert_int_equal(at.named, named);
+    is(at.repository, repository);
+    is(at.revision, revision);
+    is(at.part, part);
+    carat_location_free(&at);
+    assert_null(at.memory);
+    assert_int_equal(at.size, sizeof at);
+}
+
+static void is_path(const char *name)
+{
+    assert_int_equal(locate(name), CARAT_OK);
+    assert_int_equal(at.named, CARAT_NAMED_PATH);
+    is(at.path, name);
+    is(at.repository, "-");
+    carat_location_free(&at);
+}
+
+static void fails(carat_status status, const char *name, const char *words)
+{
+    assert_int_equal(locate(name), status);
+    if (!strstr(error.message, words))
+        fail_msg("%s: '%s' lacks '%s'", name, error.message, words);
+    assert_null(at.memory);
+}
+
+static void reads_names(void **state)
+{
+    (void)state;
+    static const char *const of_1b[] = {"gemma3:1b", "gemma-3-1b-it", "Gemma3_1B", "GEMMA3:1B-it",
+                                        "gemma3:1b-it:latest"};
+    for (size_t i = 0; i < sizeof of_1b / sizeof *of_1b; i++)
+        names(of_1b[i], CARAT_NAMED_FAMILY, "google/gemma-3-1b-it", "main", "");
+    names("gemma3:4b-it-qat", CARAT_NAMED_FAMILY, "google/gemma-3-4b-it-qat-q4_0-gguf", "main", "");
+    names("gemma", CARAT_NAMED_FAMILY, "google/gemma-7b-it", "main", "");
+    static const char *const of_hub[] = {"a/b",
+                                         "hf.co/a/b",
+                                         "huggingface.co/a/b",
+                                         "www.huggingface.co/a/b",
+                                         "https://huggingface.co/a/b",
+                                         "http://hf.co/a/b",
+                                         "https://hf.co/a/b?download=true",
+                                         "https://hf.co/a/b#readme"};
+    for (size_t i = 0; i < sizeof of_hub / sizeof *of_hub; i++)
+        names(of_hub[i], CARAT_NAMED_REPOSITORY, "a/b", "main", "");
+    names("a/b:Q4_K_M", CARAT_NAMED_REPOSITORY, "a/b", "main", "Q4_K_M");
+    names("a/b@v1:x.gguf", CARAT_NAMED_REPOSITORY, "a/b", "v1", "x.gguf");
+    names("a/b@refs/pr/1", CARAT_NAMED_REPOSITORY, "a/b", "refs/pr/1", "");
+    names("https://huggingface.co/a/b/tree/dev", CARAT_NAMED_REPOSITORY, "a/b", "dev", "");
+    names("https://huggingface.co/a/b/resolve/main/f/x.gguf?download=true", CARAT_NAMED_REPOSITORY, "a/b",
+          "main", "f/x.gguf");
+    names("https://huggingface.co/a/b/blob/v2/x.gguf", CARAT_NAMED_REPOSITORY, "a/b", "v2", "x.gguf");
+    names("hf.co/a/b.gguf", CARAT_NAMED_REPOSITORY, "a/b.gguf", "main", "");
+    names("https://example.org/a/b", CARAT_NAMED_ADDRESS, "-", "-", "");
+    names("ftp://example.org/a.gguf", CARAT_NAMED_ADDRESS, "-", "-", "");
+}
+
+static void tells_the_drafter(void **state)
+{
+    (void)state;
+    assert_int_equal(locate("gemma4:e2b"), CARAT_OK);
+    is(at.drafter, "google/gemma-4-E2B-it-assistant");
+    carat_location_free(&at);
+    assert_int_equal(locate("gemma3:1b"), CARAT_OK);
+    is(at.drafter, "-");
+    carat_location_free(&at);
+}
+
+static void leaves_paths(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"x",      "a/b.gguf",    "./gemma3:1b", "/google/gemma-3-1b-it",
+                                        "../a/b", "a/b/c",       "a/",          "/",
+                                        "a/.b",   "gemma3.gguf", "gemma3:99b",  "gemma3:1b-base",
+                                        "a/b@",   "a/b@../c",    "a/b@x/../y",  "a/b@.",
+                                        "a b/c",  "gemma"};
+    char here[4096], long_name[600];
+
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(scratch), 0);
+    put("gemma", ""); /* a file of that name */
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        is_path(paths[i]);
+    take_away("gemma");
+    put("a/x", ""); /* a folder that is there, so this is a path in it */
+    is_path("a/b");
+    take_away("a/x");
+    take_away("a");
+    assert_int_equal(chdir(here), 0);
+    memset(long_name, 'a', sizeof long_name);
+    long_name[sizeof long_name - 1] = 0;
+    long_name[2] = '/';
+    is_path(long_name);
+}
+
+static void refuses_other_families(void **state)
+{
+    (void)state;
+    fails(CARAT_E_NOT_FOUND, "paligemma", "does not run");
+    fails(CARAT_E_NOT_FOUND, "paligemma:latest", "does not run");
+    fails(CARAT_E_NOT_FOUND, "google/t5gemma-2b",
+          "google/t5gemma-2b is the name of a model that carat does not run");
+    fails(CARAT_E_NOT_FOUND, "hf.co/a", "names no repository");
+    fails(CARAT_E_NOT_FOUND, "https://huggingface.co/", "names no repository");
+}
+
+static void ends(const char *name, const char *path, const char *missing)
+{
+    assert_int_equal(locate(name), CARAT_OK);
+    if (at.path && strncmp(at.path, scratch, strlen(scratch)) == 0)
+        is(at.path + strlen(scratch) + 1, path);
+    else
+        is(at.path, path);
+    is(at.missing, missing);
+    carat_location_free(&at);
+}
+
+static void finds_snapshots(void **state)
+{
+    (void)state;
+    const char *folder = "models--google--gemma-3-1b-it";
+    char file[NAME], snapshot[NAME / 2];
+
+    snprintf(snapshot, sizeof snapshot, "%s/snapshots/%s", folder, COMMIT);
+    ends("gemma3:1b", "-", "-"); /* nothing is there */
+    snprintf(file, sizeof file, "%s/refs/main", folder);
+    put(file, COMMIT "\n");
+    ends("gemma3:1b", "-", "-"); /* a ref without its snapshot */
+    put_linked(folder, COMMIT, "config.json", false);
+    ends("gemma3:1b", "-", "config.json"); /* a link that leads nowhere */
+    put_linked(folder, COMMIT, "model.safetensors", true);
+    ends("gemma3:1b", "-", "config.json");
+    snprintf(file, sizeof file, "%s/config.json", snapshot);
+    take_away(file);
+    put_linked(folder, COMMIT, "config.json", true);
+    ends("gemma3:1b", snapshot, "-");
+    ends("google/gemma-3-1b-it@" COMMIT, snapshot, "-");
+    ends("google/gemma-3-1b-it@dev", "-", "-");
+    snprintf(file, sizeof file, "%s/refs/refs/pr/1", folder);
+    put(file, COMMIT);
+    ends("google/gemma-3-1b-it@refs/pr/1", snapshot, "-");
+    assert_int_equal(locate("gemma3:1b"), CARAT_OK);
+    is(at.commit, COMMIT);
+    carat_location_free(&at);
+    /* shards by their index */
+    snprintf(file, sizeof file, "%s/model.safetensors.index.json", snapshot);
+    put(file, "{\"weight_map\": {\"a\": \"m-1.safetensors\", \"b\": \"m-1.safetensors\", \"c\": "
+              "\"m-2.safetensors\"}}");
+    ends("gemma3:1b", "-", "m-1.safetensors");
+    put_linked(folder, COMMIT, "m-1.safetensors", true);
+    ends("gemma3:1b", "-", "m-2.safetensors");
+    put_linked(folder, COMMIT, "m-2.safetensors", true);
+    ends("gemma3:1b", snapshot, "-");
+    put(file, "{\"weight_map\": {\"a\": \"../m\"}}");
+    fails(CARAT_E_FORMAT, "gemma3:1b", "a shard has no name of a file beside it");
+    put(file, "{\"weight_map\": ");
+    fails(CARAT_E_FORMAT, "gemma3:1b", "model.safetensors.index.json");
+    /* refs that name no commit */
+    snprintf(file, sizeof file, "%s/refs/main", folder);
+    static const char *const bad[] = {"", "\n", "../x", "a/b", ".", "a\x01"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        put(file, bad[i]);
+        fails(CARAT_E_FORMAT, "gemma3:1b", "expected a commit's hash");
+    }
+    take_away(file);
+}
+
+static void chooses_ggufs(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"x-BF16.gguf",
+                                        "x-Q8_0.gguf",
+                                        "x-qat-Q4_0.gguf",
+                                        "x-Q4_0.gguf",
+                                        "mmproj-x.gguf",
+                                        "x-draft-Q2_K.gguf",
+                                        "more/x-Q6_K-00001-of-00002.gguf",
+                                        "x-UD-Q4_K_XL.gguf",
+                                        "README.md"};
+    const char *folder = "models--u--g";
+    put("models--u--g/refs/main", COMMIT);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        put_linked(folder, COMMIT, files[i], true);
+#define IN "models--u--g/snapshots/" COMMIT "/"
+    ends("u/g", IN "x-qat-Q4_0.gguf", "-");
+    ends("u/g:q8_0", IN "x-Q8_0.gguf", "-");
+    ends("u/g:Q4_K_XL", IN "x-UD-Q4_K_XL.gguf", "-");
+    ends("u/g:UD-Q4_K_XL", IN "x-UD-Q4_K_XL.gguf", "-");
+    ends("u/g:x-BF16.gguf", IN "x-BF16.gguf", "-");
+    ends("u/g:Q6_K", "-", "more/x-Q6_K-00002-of-00002.gguf");
+    put_linked(folder, COMMIT, "more/x-Q6_K-00002-of-00002.gguf", true);
+    ends("u/g:Q6_K", IN "more/x-Q6_K-00001-of-00002.gguf", "-");
+    ends("u/g:Q5_K_M", "-", "*Q5_K_M.gguf");
+    ends("u/g:y.gguf", "-", "y.gguf");
+    ends("u/g:8_0", "-", "*8_0.gguf"); /* no word of its own */
+    fails(CARAT_E_NOT_FOUND, "u/g:Q4_0",
+          "u/g holds 2 GGUF models: name one of \"x-Q4_0.gguf\", \"x-qat-Q4_0.gguf\"");
+    put_linked(folder, COMMIT, "x-UD-Q4_K_M.gguf", true);
+    ends("u/g", IN "x-qat-Q4_0.gguf", "-");
+    put_linked(folder, COMMIT, "x.Q4_K_M.gguf", true);
+    ends("u/g", IN "x.Q4_K_M.gguf", "-");
+    ends("u/g:Q4_K_M", IN "x.Q4_K_M.gguf", "-");
+    /* one that has nothing that is preferred, and one of drafters alone */
+    put("models--u--h/refs/main", COMMIT);
+    put_linked("models--u--h", COMMIT, "b-Q8_0.gguf", true);
+    put_linked("models--u--h", COMMIT, "a-Q6_K.gguf", true);
+    ends("u/h", "models--u--h/snapshots/" COMMIT "/a-Q6_K.gguf", "-");
+    put("models--u--d/refs/main", COMMIT);
+    put_linked("models--u--d", COMMIT, "g-assistant-Q8_0.gguf", true);
+    ends("u/d", "models--u--d/snapshots/" COMMIT "/g-assistant-Q8_0.gguf", "-");
+    /* nothing that is a model */
+    put("models--u--n/refs/main", COMMIT);
+    put_linked("models--u--n", COMMIT, "README.md", true);
+    ends("u/n", "-", "config.json");
+}
+
+static void takes_no_hub(void **state)
+{
+    (void)state;
+    carat_location_default(&at);
+    assert_int_equal(carat_locate(&at, "gemma3:1b", NULL, &error), CARAT_OK);
+    is(at.path, "-");
+    is(at.repository, "google/gemma-3-1b-it");
+    carat_location_free(&at);
+    carat_location_free(&at);
+    carat_location_free(NULL);
+    assert_int_equal(carat_locate(&at, NULL, NULL, &error), CARAT_E_ARGUMENT);
+    assert_int_equal(carat_locate(NULL, "x", NULL, &error), CARAT_E_ARGUMENT);
+}
+
+static void lists_the_family(void **state)
+{
+    (void)state;
+    int n = 0;
+    for (; carat_family_name(n); n++) {
+        carat_status status = locate(carat_family_name(n));
+        assert_true(status == CARAT_OK || status == CARAT_E_NOT_FOUND);
+        if (status == CARAT_OK)
+            assert_int_equal(at.named, CARAT_NAMED_FAMILY);
+        carat_location_free(&at);
+    }
+    assert_in_range(n, 30, 100);
+    assert_null(carat_family_name(-1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_names),     cmocka_unit_test(tells_the_drafter),
+        cmocka_unit_test(leaves_paths),    cmocka_unit_test(refuses_other_families),
+        cmocka_unit_test(finds_snapshots), cmocka_unit_test(chooses_ggufs),
+        cmocka_unit_test(takes_no_hub),    cmocka_unit_test(lists_the_family),
+    };
+    return cmocka_run_group_tests(tests, make_scratch, drop_scratch);
+}
