@@ -54,6 +54,11 @@ CARAT_API carat_status carat_locate(carat_location *location, const char *name, 
                                     carat_error *err);
 /* Leaves it empty; NULL is allowed. */
 CARAT_API void carat_location_free(carat_location *location);
+/* Which of the n files of a repository make the model that PART asks for: wanted[i] becomes 1 for those, 0
+ * for the others. called: the repository, for messages. Any thread. CARAT_E_NOT_FOUND (none makes a model, or
+ * several are meant, which are listed), CARAT_E_MEMORY, CARAT_E_ARGUMENT. */
+CARAT_API carat_status carat_choose_files(const char *called, const char *const *names, int n,
+                                          const char *part, int *wanted, carat_error *err);
 /* Name i of the family, as "gemma3:4b"; NULL behind the last one. Static. */
 CARAT_API const char *carat_family_name(int i);
 

@@ -13,8 +13,7 @@
 
 #include "term/message.h"
 
-/* The hub's cache; false: no variable says where. */
-static bool find_hub(char *path, size_t capacity)
+bool find_hub(char *path, size_t capacity)
 {
     static const struct {
         const char *variable, *below;
@@ -80,43 +79,41 @@ static void write_names(char *text, size_t capacity, const carat_location *at, c
 
 static int explain_repository(const carat_location *at, const char *typed)
 {
-    const bool file = strcasecmp(at->part + (strlen(at->part) > 5 ? strlen(at->part) - 5 : 0), ".gguf") == 0;
-    const bool quant = *at->part && !file, branch = strcmp(at->revision, "main") != 0;
     char names[LOCATED_TEXT], lacks[LOCATED_TEXT] = "";
 
     write_names(names, sizeof names, at, typed);
     if (at->missing)
         snprintf(lacks, sizeof lacks, ", of which %.200s", at->missing);
-    return fail(
-        NOT_FOUND,
-        "%s%s is not on this machine, and carat downloads nothing yet; 'hf download %s%s%s%s%s%s%s%s' "
-        "gets it, then the same name works",
-        names,
-        *lacks                          ? lacks
-        : strcmp(typed, at->repository) ? ", which"
-                                        : "",
-        at->repository, file ? " " : "", file ? at->part : "", quant ? " --include '*" : "",
-        quant ? at->part : "", quant ? "*'" : "", branch ? " --revision " : "", branch ? at->revision : "");
+    return fail(NOT_FOUND, "%s%s is not on this machine; 'carat pull %.200s' fetches it", names,
+                *lacks                          ? lacks
+                : strcmp(typed, at->repository) ? ", which"
+                                                : "",
+                typed);
 }
 
-int locate_model(carat_location *at, const char *typed)
+int look_for_model(carat_location *at, const char *typed)
 {
     char hub[4096];
     carat_places places;
     carat_error err;
-    int code = DONE;
 
     carat_places_default(&places);
     carat_location_default(at);
     places.hub = find_hub(hub, sizeof hub) ? hub : NULL;
-    if (carat_locate(at, typed, &places, &err) != CARAT_OK)
-        return fail_open(&err);
+    return carat_locate(at, typed, &places, &err) == CARAT_OK ? DONE : fail_open(&err);
+}
+
+int locate_model(carat_location *at, const char *typed)
+{
+    int code = DONE;
+
+    TRY(look_for_model(at, typed));
     if (at->named == CARAT_NAMED_PATH)
         code = explain_word(typed);
     else if (at->named == CARAT_NAMED_ADDRESS)
         code = fail(NOT_FOUND,
-                    "%.200s is an address, not a file, and carat downloads nothing yet; 'curl -LO ADDRESS' "
-                    "gets the file, then give its path",
+                    "%.200s is an address of no hub that carat knows; 'curl -LO ADDRESS' gets the file, then "
+                    "give its path",
                     typed);
     else if (!at->path)
         code = explain_repository(at, typed);

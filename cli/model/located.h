@@ -4,9 +4,14 @@
 #define MODEL_LOCATED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "carat_tools.h"
 
+/* The hub's cache, as the environment says; false: it does not. */
+bool find_hub(char *path, size_t capacity);
+/* What a name stands for, which need not be on this machine; for carat_location_free. */
+int look_for_model(carat_location *at, const char *typed);
 /* Finds a model by what was typed: at->path is for carat_model_open, at for carat_location_free. What is not
  * on this machine is an error, which says what to type. tiny and - are no business of this function. */
 int locate_model(carat_location *at, const char *typed);

@@ -32,8 +32,7 @@ static const char no_grammar[] = "carat does not constrain what is generated";
 static const char no_image[] = "carat runs the text part of a model only";
 static const char no_adapter[] = "merge the adapter into the model first";
 static const char no_rope[] = "carat takes the positions as the model file describes them";
-static const char no_download[] =
-    "carat downloads nothing yet; 'hf download OWNER/NAME --local-dir DIR' gets a model, then give DIR";
+static const char no_download[] = "give the name as MODEL: OWNER/NAME:QUANT; carat pull fetches it";
 static const char no_conversation[] = "carat chat MODEL is a conversation, by the model's own template";
 static const char no_server[] = "carat has no server";
 static const char for_bench[] = "it belongs to carat bench";

@@ -21,6 +21,7 @@
     DO(perplexity)                                                                                           \
     DO(eval)                                                                                                 \
     DO(verify)                                                                                               \
+    DO(pull)                                                                                                 \
     DO(pack)                                                                                                 \
     DO(convert)                                                                                              \
     DO(quantize)                                                                                             \

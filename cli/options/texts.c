@@ -12,10 +12,11 @@ const struct exit_text exit_texts[] = {
     {DONE, "any", "success"},
     {FAILED, "any", "a failure while running, reading or writing"},
     {USAGE, "any", "wrong usage"},
-    {NOT_FOUND, "opens doctor", "model, or its tokenizer, not found or not readable"},
+    {NOT_FOUND, "opens doctor pull", "model, or its tokenizer, not found or not readable"},
     {BAD_MODEL, "opens doctor",
      "unsupported or corrupt model; also one whose logits or vectors hold NaN or infinity"},
     {NO_MEMORY, "any", "out of memory"},
+    {NO_CONNECTION, "pull", "no connection, or one that broke off again and again"},
     {CHECK_FAILED, "decode bench compare eval verify", "a check failed"},
     {INTERRUPTED, "any", "interrupted"},
     {PIPE_CLOSED, "any", "the reader of the output has gone"},
@@ -29,10 +30,18 @@ const struct named_text variable_texts[] = {
      "CARAT_ARG_TOP_P=0.9; for every option that takes a number or one of several words, and for every flag "
      "(1 or 0)"},
     {"LLAMA_ARG_<OPTION>", "any", "the same, when CARAT_ARG_<OPTION> is not set"},
-    {"HF_HUB_CACHE", "opens doctor",
+    {"HF_HUB_CACHE", "opens doctor pull",
      "the cache of the Hugging Face hub, where names of models are looked up (default $HF_HOME/hub, else "
      "$XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub)"},
-    {"HF_HOME", "opens doctor", "the folder that holds the hub's cache, where HF_HUB_CACHE is not set"},
+    {"HF_HOME", "opens doctor pull",
+     "the folder that holds the hub's cache, where HF_HUB_CACHE is not set, and the token"},
+    {"HF_ENDPOINT", "pull", "the hub that models are fetched from (default https://huggingface.co)"},
+    {"HF_TOKEN", "pull",
+     "opens private and gated repositories; else it is read from the file HF_TOKEN_PATH, or as 'hf auth "
+     "login' "
+     "left it, unless HF_HUB_DISABLE_IMPLICIT_TOKEN is 1. Only the hub gets it"},
+    {"HF_HUB_OFFLINE", "pull", "1: nothing is fetched; TRANSFORMERS_OFFLINE says the same"},
+    {"https_proxy", "pull", "the proxy for connections; no_proxy and SSL_CERT_FILE are obeyed, too"},
     {"XDG_CACHE_HOME", "opens cache doctor",
      "the folder that holds the cache; a path that does not begin with / is ignored (default ~/.cache)"},
     {"XDG_STATE_HOME", GENERATES,

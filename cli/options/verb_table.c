@@ -254,6 +254,20 @@ const struct verb verbs[] = {
                 "hash is the same for the same configuration, types and values, whatever the file "
                 "format. When a check fails, the exit code is 7.\n",
      .examples = "carat verify MODEL\n"},
+    {.name = "pull", .group = FOR_FILES, .brief = "fetch a model by name",
+     .args = "NAME ...", .summary = "fetch models by their names into the hub's cache",
+     .min_args = 1, .max_args = MOST_ARGS, .needs = "the name of a model",
+     .details = "NAME is OWNER/NAME of a repository of the Hugging Face hub, with @REVISION behind it "
+                "for a branch or commit and :QUANT or :FILE for one of several GGUF files; the address of its "
+                "page; or a name of the family, as gemma3:4b. Of safetensors, what a model is read from is fetched; of GGUF files "
+                "one: Q4_K_M, else Q4_0, else the first by name. The path of each model is printed; its name "
+                "serves as MODEL from then on.\n"
+                "Models go where huggingface_hub keeps them, and other programs find them there. What is there is "
+                "not fetched again. A connection that breaks is tried again, and what has come is kept: the same "
+                "command goes on where it ended. A file gets its name when its hash is the publisher's.\n"
+                "Gated models need a token: accept the licence on the model's page, then 'hf auth login' or "
+                "HF_TOKEN.\n",
+     .examples = "carat pull tiny\n"},
     {.name = "pack", .group = FOR_FILES, .brief = "a model that starts fast",
      .args = "MODEL", .summary = "write a model in the form that starts at once",
      .min_args = 1, .max_args = 1, .opens = true,

@@ -30,8 +30,8 @@ static const struct {
     {" talk interactive conversation ", "carat chat MODEL is a conversation"},
     {" generate complete prompt cli ", "carat run MODEL PROMPT generates text"},
     {" serve server start stop ps ", "carat has no server; carat run answers, and programs use the library"},
-    {" pull download fetch push login ", "carat downloads nothing yet; 'hf download OWNER/NAME --local-dir "
-                                         "DIR' gets a model, then carat run DIR"},
+    {" download fetch ", "carat pull NAME fetches a model"},
+    {" push login ", "carat sends nothing; 'hf auth login' leaves a token that carat pull uses"},
     {" list ls models ", "a model is named by its path; carat cache list shows the packed ones"},
     {" rm remove delete prune ", "carat cache removes packed models; a model's own files are left alone"},
     {" info inspect config ", "carat show MODEL describes a model"},

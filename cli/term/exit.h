@@ -10,6 +10,7 @@ enum {
     NOT_FOUND = 3,
     BAD_MODEL = 4,
     NO_MEMORY = 5,
+    NO_CONNECTION = 6,
     CHECK_FAILED = 7,
     INTERRUPTED = 130,
     PIPE_CLOSED = 141,

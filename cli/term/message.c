@@ -16,7 +16,8 @@
 /* The code in a message where the command itself, not the library, has found the fault. */
 static const char *const fault_names[] = {
     [FAILED] = "E_IO",           [USAGE] = "E_USAGE",      [NOT_FOUND] = "E_NOT_FOUND",
-    [BAD_MODEL] = "E_NOT_FOUND", [NO_MEMORY] = "E_MEMORY", [CHECK_FAILED] = "E_CHECK",
+    [BAD_MODEL] = "E_NOT_FOUND", [NO_MEMORY] = "E_MEMORY", [NO_CONNECTION] = "E_CONNECTION",
+    [CHECK_FAILED] = "E_CHECK",
 };
 
 static enum { AUTO, ALWAYS, NEVER } coloring; /* of --color */

@@ -4,6 +4,7 @@
 #include "base/arguments.h"
 #include "check/verify.h"
 #include "checkpoint/checkpoint.h"
+#include "file/hub.h"
 #include "model/names.h"
 
 #include <stdlib.h>
@@ -66,6 +67,16 @@ void carat_location_free(carat_location *location)
 {
     if (location)
         ct_location_free(location);
+}
+
+carat_status carat_choose_files(const char *called, const char *const *names, int n, const char *part,
+                                int *wanted, carat_error *err)
+{
+    CT_GIVEN(called, err);
+    CT_GIVEN(names, err);
+    CT_GIVEN(part, err);
+    CT_GIVEN(wanted, err);
+    return ct_hub_choose(called, names, n, part, wanted, err);
 }
 
 const char *carat_family_name(int i)

@@ -105,7 +105,7 @@ carat_status ct_hub_snapshot(const char **snapshot, const char *folder, const ch
 /* ---- GGUF files of a snapshot ---- */
 
 struct list {
-    const char *dir, *called;
+    const char *dir;
     struct ct_arena *arena;
     const char **name; /* below dir, malloc'd list of strings in the arena */
     size_t n, capacity;
@@ -132,113 +132,6 @@ static void add_name(void *user, const char *name)
     } else if (kind == 1 && ct_gguf_is_model(name)) {
         l->name[l->n++] = whole;
     }
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
-static bool same_text(const char *a, const char *b, size_t n)
-{
-    size_t i = 0;
-
-    while (i < n && lower(a[i]) == lower(b[i]))
-        i++;
-    return i == n;
-}
-
-/* Whether the text has this word, without regard to case. */
-static bool has_word(const char *text, const char *word)
-{
-    size_t n = strlen(word);
-
-    for (; strlen(text) >= n; text++)
-        if (same_text(text, word, n))
-            return true;
-    return false;
-}
-
-/* Whether the name of a file ends so, before ".gguf" and the number of a part. */
-static bool ends_in(const char *name, const char *quant)
-{
-    const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
-    const size_t n = strlen(quant);
-    size_t end = strlen(base) - strlen(".gguf");
-
-    if (ct_gguf_parts(base) > 0)
-        end -= strlen("-00001-of-00002");
-    return n <= end && same_text(base + end - n, quant, n) &&
-           (n == end || base[end - n - 1] == '-' || base[end - n - 1] == '.');
-}
-
-/* The same, and UD-Q4_K_M is no Q4_K_M. */
-static bool ends_in_just(const char *name, const char *quant)
-{
-    char other[64];
-
-    return ends_in(name, quant) &&
-           (snprintf(other, sizeof other, "UD-%s", quant) >= (int)sizeof other || !ends_in(name, other));
-}
-
-/* Those that drafts are made with. */
-static bool is_drafter(const char *name)
-{
-    return has_word(name, "assistant") || has_word(name, "-mtp") || has_word(name, "mtp-") ||
-           has_word(name, "draft");
-}
-
-/* Keeps the names that `keep` says, if there are any. */
-static void narrow(struct list *l, bool (*keep)(const char *name, const char *word), const char *word)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < l->n; i++)
-        n += keep(l->name[i], word);
-    if (n == 0)
-        return;
-    n = 0;
-    for (size_t i = 0; i < l->n; i++)
-        if (keep(l->name[i], word))
-            l->name[n++] = l->name[i];
-    l->n = n;
-}
-
-static bool is_no_drafter(const char *name, const char *word)
-{
-    (void)word;
-    return !is_drafter(name);
-}
-
-/* One of the names of a snapshot. quant: "" without one. NULL: nothing ends so. */
-static carat_status choose_gguf(const char **name, struct list *l, const char *quant, carat_error *err)
-{
-    static const char *const preferred[] = {"Q4_K_M", "Q4_0"};
-    size_t i = 0;
-
-    narrow(l, is_no_drafter, NULL);
-    for (; !*quant && i < CT_COUNT(preferred); i++) {
-        narrow(l, ends_in_just, preferred[i]);
-        if (ends_in_just(l->name[0], preferred[i]))
-            break;
-    }
-    if (*quant) {
-        narrow(l, ends_in, quant);
-        narrow(l, ends_in_just, quant);
-    } else if (i < CT_COUNT(preferred)) {
-        narrow(l, has_word, "qat");
-    } else {
-        l->n = 1;
-    }
-    *name = !*quant || ends_in(l->name[0], quant) ? l->name[0] : NULL;
-    if (*name && l->n > 1)
-        return ct_gguf_fail_several(l->called, l->name, (int)l->n, err);
-    return CARAT_OK;
 }
 
 /* Of a file in several parts, the first that is not there; NULL: all are. */
@@ -322,13 +215,6 @@ static carat_status find_directory(struct ct_hub_model *model, const char *snaps
 
 /* ---- both ---- */
 
-static bool ends_with(const char *s, const char *ending)
-{
-    size_t n = strlen(s), m = strlen(ending);
-
-    return n > m && same_text(s + n - m, ending, m);
-}
-
 static carat_status find_file(struct ct_hub_model *model, const char *snapshot, const char *name,
                               struct ct_arena *arena, carat_error *err)
 {
@@ -347,11 +233,11 @@ static carat_status find_file(struct ct_hub_model *model, const char *snapshot, 
 carat_status ct_hub_find_model(struct ct_hub_model *model, const char *snapshot, const char *called,
                                const char *part, struct ct_arena *arena, carat_error *err)
 {
-    struct list l = {.dir = snapshot, .called = called, .arena = arena};
+    struct list l = {.dir = snapshot, .arena = arena};
     const char *name = NULL;
 
     *model = (struct ct_hub_model){NULL, NULL};
-    if (ends_with(part, ".gguf") && stays_inside(ct_str_of(part)))
+    if (ct_hub_is_gguf(part) && stays_inside(ct_str_of(part)))
         return find_file(model, snapshot, part, arena, err);
     bool directory = !*part && (ct_exists_in(snapshot, "model.safetensors") ||
                                 ct_exists_in(snapshot, "model.safetensors.index.json"));
@@ -360,8 +246,7 @@ carat_status ct_hub_find_model(struct ct_hub_model *model, const char *snapshot,
     ct_os_names_in(snapshot, add_name, &l);
     carat_status status = l.failed ? ct_no_memory(err, snapshot) : CARAT_OK;
     if (!status && l.n > 0) {
-        qsort(l.name, l.n, sizeof *l.name, compare_names);
-        status = choose_gguf(&name, &l, part, err);
+        status = ct_hub_choose_gguf(&name, l.name, l.n, called, part, err);
     }
     free(l.name);
     if (status)

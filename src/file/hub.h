@@ -22,6 +22,17 @@ carat_status ct_hub_read_ref(char commit[CT_HUB_REVISION + 1], const char *path,
 carat_status ct_hub_snapshot(const char **snapshot, const char *folder, const char *revision,
                              struct ct_arena *arena, carat_error *err);
 
+/* Whether it is the name of a GGUF file. */
+bool ct_hub_is_gguf(const char *name);
+/* The one of n names, which are sorted for that, that such a quantisation means; "" as below. NULL: none.
+ * E_NOT_FOUND (several). */
+carat_status ct_hub_choose_gguf(const char **chosen, const char **name, size_t n, const char *called,
+                                const char *quant, carat_error *err);
+/* Of all n names in a repository those that make the model: wanted[i] is 1 for them, else 0. E_NOT_FOUND
+ * (none makes one, or several), E_MEMORY. */
+carat_status ct_hub_choose(const char *called, const char *const *names, int n, const char *part, int *wanted,
+                           carat_error *err);
+
 /* A model in a snapshot. */
 struct ct_hub_model {
     const char *path;    /* for ct_file_open; NULL: a file is missing */

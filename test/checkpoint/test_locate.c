@@ -277,6 +277,55 @@ static void chooses_ggufs(void **state)
     ends("u/n", "-", "config.json");
 }
 
+/* wanted: a digit for each name. */
+static void chooses(const char *const *files, int n, const char *part, const char *wanted)
+{
+    int found[16];
+    assert_int_equal(carat_choose_files("u/g", files, n, part, found, &error), CARAT_OK);
+    for (int i = 0; i < n; i++)
+        if (found[i] != wanted[i] - '0')
+            fail_msg("'%s': %s is %d", part, files[i], found[i]);
+}
+
+static void chooses_what_is_fetched(void **state)
+{
+    (void)state;
+    static const char *const directory[] = {"config.json",
+                                            "model-00001-of-00002.safetensors",
+                                            "tokenizer.json",
+                                            "model.safetensors.index.json",
+                                            "pytorch_model.bin",
+                                            "1_Pooling/config.json",
+                                            "original/config.json",
+                                            "README.md",
+                                            "chat_template.jinja",
+                                            "2_Dense/model.safetensors",
+                                            "onnx/model.safetensors",
+                                            "x-Q8_0.gguf"};
+    static const char *const ggufs[] = {"b/a-Q8_0-00001-of-00002.gguf",
+                                        "b/a-Q8_0-00002-of-00002.gguf",
+                                        "b/a-Q8_0-00001-of-00003.gguf",
+                                        "a-Q4_0.gguf",
+                                        "mmproj-a.gguf",
+                                        "config.json"};
+    static const char *const neither[] = {"README.md", "config.json"};
+    static const char *const no_config[] = {"model.safetensors"};
+    int found[16];
+
+    chooses(directory, 12, "", "111101001100");
+    chooses(directory, 12, "Q8_0", "000000000001");
+    chooses(ggufs, 6, "", "000100");
+    chooses(ggufs, 6, "a-Q4_0.gguf", "000100");
+    chooses(ggufs, 2, "q8_0", "11");
+    assert_int_equal(carat_choose_files("u/g", ggufs, 6, "Q8_0", found, &error),
+                     CARAT_E_NOT_FOUND); /* of 2 and of 3 */
+    assert_int_equal(carat_choose_files("u/g", ggufs, 6, "Q5_1", found, &error), CARAT_E_NOT_FOUND);
+    assert_non_null(strstr(error.message, "u/g has no Q5_1 among its 6 files"));
+    assert_int_equal(carat_choose_files("u/g", neither, 2, "", found, &error), CARAT_E_NOT_FOUND);
+    assert_int_equal(carat_choose_files("u/g", no_config, 1, "", found, &error), CARAT_E_NOT_FOUND);
+    assert_int_equal(carat_choose_files("u/g", NULL, 1, "", found, &error), CARAT_E_ARGUMENT);
+}
+
 static void takes_no_hub(void **state)
 {
     (void)state;
@@ -309,10 +358,15 @@ static void lists_the_family(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_names),     cmocka_unit_test(tells_the_drafter),
-        cmocka_unit_test(leaves_paths),    cmocka_unit_test(refuses_other_families),
-        cmocka_unit_test(finds_snapshots), cmocka_unit_test(chooses_ggufs),
-        cmocka_unit_test(takes_no_hub),    cmocka_unit_test(lists_the_family),
+        cmocka_unit_test(reads_names),
+        cmocka_unit_test(tells_the_drafter),
+        cmocka_unit_test(leaves_paths),
+        cmocka_unit_test(refuses_other_families),
+        cmocka_unit_test(finds_snapshots),
+        cmocka_unit_test(chooses_ggufs),
+        cmocka_unit_test(chooses_what_is_fetched),
+        cmocka_unit_test(takes_no_hub),
+        cmocka_unit_test(lists_the_family),
     };
     return cmocka_run_group_tests(tests, make_scratch, drop_scratch);
 }

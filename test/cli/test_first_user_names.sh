@@ -7,57 +7,48 @@ unset HF_HUB_CACHE HF_HOME
 export HOME=$work/home
 
 # ---- 8: a name of the hub's or of ollama's, an address, tiny misspelt ----
-get() { # REPOSITORY FURTHER WORDS...
-    err_has "not on this machine, and carat downloads nothing yet; 'hf download $*' gets it, then the same name works"
+get() { # NAME REPOSITORY
+    err_has "$1 is $2, which is not on this machine; 'carat pull $1' fetches it"
 }
-for name in gemma3:1b google/gemma-3-1b-it gemma-3-1b-it Gemma3-1B hf.co/google/gemma-3-1b-it \
-    https://huggingface.co/google/gemma-3-1b-it https://huggingface.co/google/gemma-3-1b-it/tree/main; do
-    refuse 3 run $name hi
-    get google/gemma-3-1b-it
+for name in gemma3:1b gemma-3-1b-it Gemma3-1B hf.co/google/gemma-3-1b-it https://huggingface.co/google/gemma-3-1b-it \
+    https://huggingface.co/google/gemma-3-1b-it/tree/main google/gemma-3-1b-it@dev google/gemma-3-1b-it:Q4_K_M \
+    https://huggingface.co/google/gemma-3-1b-it/resolve/main/c-q4.gguf?download=true; do
+    refuse 3 run "$name" hi
+    get "$name" google/gemma-3-1b-it
 done
-refuse 3 run gemma3:1b hi
-err_has 'gemma3:1b is google/gemma-3-1b-it, which is not on this machine'
 refuse 3 run google/gemma-3-1b-it hi
-err_has 'E_NOT_FOUND: google/gemma-3-1b-it is not on this machine'
+err_has "E_NOT_FOUND: google/gemma-3-1b-it is not on this machine; 'carat pull google/gemma-3-1b-it' fetches it"
 for verb in show tokenize bench verify pack; do
     refuse 3 $verb gemma3:1b
-    get google/gemma-3-1b-it
+    get gemma3:1b google/gemma-3-1b-it
 done
 refuse 3 convert gemma3:1b out.gguf
-get google/gemma-3-1b-it
+get gemma3:1b google/gemma-3-1b-it
 refuse 3 compare tiny gemma3:1b -p hi
-get google/gemma-3-1b-it
+get gemma3:1b google/gemma-3-1b-it
 refuse 3 run tiny hi -md gemma3:270m
-get google/gemma-3-270m-it
-refuse 3 run gemma:7b hi
-get google/gemma-7b-it
-refuse 3 run gemma2:9b hi
-get google/gemma-2-9b-it
-refuse 3 run gemma-2-2b hi
-get google/gemma-2-2b-it
-refuse 3 run gemma3:1b-it-qat hi
-get google/gemma-3-1b-it-qat-q4_0-gguf
-refuse 3 run functiongemma hi
-get google/functiongemma-270m-it
+get gemma3:270m google/gemma-3-270m-it
+while read -r name repository; do
+    refuse 3 run $name hi
+    get $name $repository
+done <<'END'
+gemma:7b google/gemma-7b-it
+gemma2:9b google/gemma-2-9b-it
+gemma-2-2b google/gemma-2-2b-it
+gemma3:1b-it-qat google/gemma-3-1b-it-qat-q4_0-gguf
+functiongemma google/functiongemma-270m-it
+END
 refuse 3 embed embeddinggemma hi
-get google/embeddinggemma-300m
-refuse 3 run unsloth/gemma-3-4b-it-GGUF hi
-get unsloth/gemma-3-4b-it-GGUF
-refuse 3 run hf.co/unsloth/gemma-3-4b-it-GGUF:Q4_K_M hi
-get unsloth/gemma-3-4b-it-GGUF --include "'\*Q4_K_M\*'"
-refuse 3 run 'https://huggingface.co/a/b/resolve/main/c-q4.gguf?download=true' hi
-get a/b c-q4.gguf
-refuse 3 run a/b@dev hi
-get a/b --revision dev
+get embeddinggemma google/embeddinggemma-300m
 for name in recurrentgemma google/t5gemma paligemma:latest; do
     refuse 3 run $name hi
     err_has 'is the name of a model that carat does not run; it runs Gemma 1, 2, 3, 3n and 4'
 done
 refuse 3 run https://example.org/model hi
-err_has 'not a file, and carat downloads nothing yet'
+err_has 'is an address of no hub that carat knows'
 for name in hf.co/ hf.co/a https://huggingface.co; do
     refuse 3 run $name hi
-    ! grep -q 'hf download' err || die "$name: another model is offered"
+    ! grep -q 'carat pull' err || die "$name: another model is offered"
 done
 refuse 3 run llama3:8b hi
 err_has 'llama3:8b is no path and no name that carat knows; names are OWNER/NAME of a repository of the hub'
@@ -74,7 +65,7 @@ for path in gemma3.gguf ./gemma3:1b models/gemma-3-1b-it /google/gemma-3-1b-it .
 done
 echo nothing >gemma3:1b
 refuse 4 run gemma3:1b hi
-! grep -q 'hf download' err || die 'an existing file is taken for a name'
+! grep -q 'carat pull' err || die 'an existing file is taken for a name'
 rm gemma3:1b
 # what the hub's programs have downloaded already is found where they keep it, under all its names
 unset XDG_CACHE_HOME
@@ -102,8 +93,8 @@ out_has 'healthy'
 rm "$folder/snapshots/$commit/model.safetensors"
 refuse 3 run gemma3:1b hi
 err_has 'gemma3:1b is google/gemma-3-1b-it, of which model.safetensors is not on this machine'
-HF_HOME=$work/other refuse 3 run google/gemma-3-1b-it hi
-get google/gemma-3-1b-it
+HF_HOME=$work/other refuse 3 run gemma3:1b hi
+get gemma3:1b google/gemma-3-1b-it
 HF_HUB_CACHE=$HOME/.cache/huggingface/hub HF_HOME=$work/other refuse 3 run google/gemma-3-1b-it hi
 err_has 'of which model.safetensors is not'
 export XDG_CACHE_HOME=$work/cache
@@ -118,7 +109,7 @@ out_is ''
 refuse 2 run tiny hi -cnv
 err_has 'run: -cnv is a conversation, whose messages come from standard input'
 # verbs of other programs
-for words in 'serve no.server' 'pull hf.download' 'list carat.cache.list' 'generate carat.run' \
+for words in 'serve no.server' 'download carat.pull' 'list carat.cache.list' 'generate carat.run' \
     'quantise carat.quantize' 'create carat.convert' 'tiny carat.run.tiny.PROMPT'; do
     set -- $words
     refuse 2 "$1"
@@ -137,7 +128,7 @@ for color in '-co on' -co=always -co; do
     expect 0 run tiny hi -n 4 --temp 0 --no-perf ${color/=/ }
     same wanted out
 done
-for words in '-hfv a/b=hf download' '--license=LICENSE' '--list-devices=carat doctor' '--host 0.0.0.0=no server' \
+for words in '-hfv a/b=carat pull' '--license=LICENSE' '--list-devices=carat doctor' '--host 0.0.0.0=no server' \
     '--port 80=no server'; do
     refuse 2 run tiny hi ${words%%=*}
     name=${words%%[ =]*}

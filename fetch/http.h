@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http.h: one request and what came of it. Redirects are followed here, by hand, so that the token goes to
+ * the endpoint alone and nothing falls back from https to http. */
+#ifndef FETCH_HTTP_H
+#define FETCH_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct http;
+
+/* What the last answer of a request said; texts are "" and numbers -1 where it did not. */
+struct http_reply {
+    long status;
+    char first_commit[72],
+        first_etag[136];        /* of the endpoint's own answer: X-Repo-Commit; X-Linked-Etag or ETag */
+    int64_t first_size;         /* X-Linked-Size */
+    char error_code[64];        /* X-Error-Code */
+    char type[128], range[128]; /* Content-Type, Content-Range */
+    char next[4096];            /* Link: rel="next" */
+    int64_t retry_after;        /* seconds */
+};
+
+/* Gets a part of a body with a status of 200 or 206; false ends the request. */
+typedef bool (*http_sink)(void *user, const struct http_reply *reply, const void *data, size_t n);
+
+enum http_end {
+    HTTP_ANSWERED,    /* reply says what */
+    HTTP_UNREACHABLE, /* no connection */
+    HTTP_BROKEN,      /* it ended in the middle, or took too long */
+    HTTP_STOPPED,     /* by the sink */
+    HTTP_REFUSED,     /* where it led, http_why says */
+};
+
+struct http *http_open(const char *endpoint, const char *token); /* NULL: out of memory */
+void http_close(struct http *h);
+/* GET. from: the first byte that is wanted; 0: all. */
+enum http_end http_get(struct http *h, const char *url, int64_t from, http_sink sink, void *user,
+                       struct http_reply *reply);
+/* Why the last request did not end with an answer. */
+const char *http_why(const struct http *h);
+/* Text as it stands in a path of an address, / included; false: it does not fit. */
+bool http_escape(char *out, size_t capacity, const char *text);
+/* Whether both addresses have one scheme, host and port. */
+bool http_same_host(const char *a, const char *b);
+
+#endif

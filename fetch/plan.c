@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan.c: see plan.h. The token comes this way, so that neither arguments nor environment have it. */
+#include "plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/json_tree.h"
+#include "names.h"
+#include "report.h"
+
+enum { MOST_PLAN = 1 << 24 };
+
+static const struct text_field {
+    const char *key;
+    size_t at, capacity;
+    bool lists, gets; /* needed for that */
+} fields[] = {
+#define FIELD(name, lists, gets)                                                                             \
+    {                                                                                                        \
+#name, offsetof(struct plan, name), sizeof((struct plan *)0)->name, lists, gets                      \
+    }
+    FIELD(endpoint, true, true), FIELD(repository, true, true), FIELD(revision, true, true),
+    FIELD(token, false, false),  FIELD(hub, false, true),       FIELD(commit, false, true),
+#undef FIELD
+};
+
+static int take_texts(struct plan *plan, const struct ct_json_value *root)
+{
+    for (size_t i = 0; i < CT_COUNT(fields); i++) {
+        const struct text_field *f = &fields[i];
+        const struct ct_str s = ct_json_str(ct_json_get(root, f->key));
+        const bool needed = plan->lists ? f->lists : f->gets;
+        if (s.n >= f->capacity || (s.n == 0 && needed))
+            return refuse(WRONG_PLAN, "plan: %s has %zu bytes, expected %d to %zu", f->key, s.n, needed,
+                          f->capacity - 1);
+        memcpy((char *)plan + f->at, s.s, s.n);
+    }
+    return DONE;
+}
+
+static int take_files(struct plan *plan, const struct ct_json_value *list)
+{
+    plan->file = calloc(ct_json_count(list) + 1, sizeof *plan->file);
+    if (!plan->file)
+        return refuse(NO_MEMORY, "out of memory for a plan of %zu files", ct_json_count(list));
+    CT_JSON_EACH(v, list)
+    {
+        struct wanted *w = &plan->file[plan->n++];
+        const struct ct_str name = ct_json_str(ct_json_get(v, "name")),
+                            hash = ct_json_str(ct_json_get(v, "hash"));
+        if (!name_stays_inside(name.s, name.n) || name.n >= sizeof w->name || !is_hash(hash.s, hash.n) ||
+            !ct_json_integer(ct_json_get(v, "bytes"), &w->bytes) || w->bytes < 0)
+            return refuse(WRONG_PLAN, "plan: file %d has a name, size or hash that cannot be", plan->n);
+        memcpy(w->name, name.s, name.n);
+        memcpy(w->hash, hash.s, hash.n);
+    }
+    return DONE;
+}
+
+int plan_read(struct plan *plan, int fd)
+{
+    struct ct_json_tree tree = {0};
+    uint8_t *text = malloc(MOST_PLAN);
+    size_t n = 0;
+    ssize_t got = 1;
+    carat_error err;
+    int code = DONE;
+
+    *plan = (struct plan){.lists = false};
+    if (!text)
+        return refuse(NO_MEMORY, "out of memory for the plan");
+    while (n < MOST_PLAN && (got = read(fd, text + n, MOST_PLAN - n)) != 0 && (got > 0 || errno == EINTR))
+        n += got > 0 ? (size_t)got : 0;
+    if (got != 0)
+        code = refuse(WRONG_PLAN, "plan: cannot be read, or has more than %d bytes", MOST_PLAN);
+    else if (ct_json_tree_read(&tree, CARAT_E_ARGUMENT, "plan", (struct ct_bytes){text, n}, &err) != CARAT_OK)
+        code = refuse(WRONG_PLAN, "%s", err.message);
+    if (code == DONE) {
+        plan->lists = ct_json_is_text(ct_json_get(tree.value, "do"), "list");
+        code = take_texts(plan, tree.value);
+    }
+    if (code == DONE && !plan->lists)
+        code = take_files(plan, ct_json_get(tree.value, "files"));
+    ct_json_tree_free(&tree);
+    memset(text, 0, n); /* it has the token */
+    free(text);
+    return code;
+}

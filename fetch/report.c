@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.c: see report.h. */
+#include "report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static void put_text(const char *key, const char *s)
+{
+    printf(", \"%s\": \"", key);
+    for (; *s; s++) {
+        const unsigned char c = (unsigned char)*s;
+        if (c == '"' || c == '\\')
+            printf("\\%c", c);
+        else if (c < 0x20 || c == 0x7f)
+            printf("\\u%04x", c);
+        else
+            putchar(c);
+    }
+    putchar('"');
+}
+
+static void put_number(const char *key, int64_t n)
+{
+    printf(", \"%s\": %lld", key, (long long)n);
+}
+
+static void begin(const char *event)
+{
+    printf("{\"event\": \"%s\"", event);
+}
+
+static void end(void)
+{
+    puts("}");
+    fflush(stdout);
+}
+
+int refuse(int code, const char *format, ...)
+{
+    char message[2048];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    begin("error");
+    put_number("code", code);
+    put_text("message", message);
+    end();
+    return code;
+}
+
+void report_file(const char *name, int64_t bytes, const char *hash)
+{
+    begin("file");
+    put_text("name", name);
+    put_number("bytes", bytes);
+    put_text("hash", hash);
+    end();
+}
+
+void report_listed(const char *commit)
+{
+    begin("listed");
+    put_text("commit", commit);
+    end();
+}
+
+void report_progress(int64_t done, int64_t total)
+{
+    begin("progress");
+    put_number("done", done);
+    put_number("total", total);
+    end();
+}
+
+void report_done(const char *path)
+{
+    begin("done");
+    put_text("path", path);
+    end();
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.h: what carat-fetch says on standard output: a line of JSON for each event. */
+#ifndef FETCH_REPORT_H
+#define FETCH_REPORT_H
+
+#include <stdint.h>
+
+/* Its exit codes, which are those of the command. */
+enum {
+    DONE = 0,
+    LOCAL = 1,       /* the disk */
+    WRONG_PLAN = 2,  /* what was asked for */
+    REMOTE = 3,      /* not found, gated, damaged */
+    NO_MEMORY = 5,   /* out of memory */
+    UNREACHABLE = 6, /* no connection */
+};
+
+/* A step of several: ends the caller with its code unless that is DONE. */
+#define TRY(step)                                                                                            \
+    do {                                                                                                     \
+        const int try_ = (step);                                                                             \
+        if (try_ != DONE)                                                                                    \
+            return try_;                                                                                     \
+    } while (0)
+
+/* {"event": "error", "code": code, "message": ...}; returns the code. */
+int refuse(int code, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+/* {"event": "file", "name": ..., "bytes": n, "hash": ...} */
+void report_file(const char *name, int64_t bytes, const char *hash);
+/* {"event": "listed", "commit": ...} */
+void report_listed(const char *commit);
+/* {"event": "progress", "done": bytes that have come, "total": of those that were missing} */
+void report_progress(int64_t done, int64_t total);
+/* {"event": "done", "path": the snapshot} */
+void report_done(const char *path);
+
+#endif
