@@ -67,6 +67,11 @@ before=$(requests)
 expect 0 pull gemma3:1b google/gemma-3-1b-it
 [ "$(requests)" = "$before" ] || die 'requests for a complete model'
 HF_HUB_OFFLINE=1 expect 0 pull gemma3:1b
+expect 0 pull gemma3:1b --json
+for words in '"name":"gemma3:1b"' "\"path\":\"$folder/snapshots/$commit\"" '"repository":"google/gemma-3-1b-it"' \
+    '"revision":"main"' "\"commit\":\"$commit\""; do
+    out_has "$words"
+done
 expect 0 pull u/g:q8_0
 out_is "$hub/models--u--g/snapshots/$commit/g-Q8_0.gguf"$'\n'
 [ ! -e "$hub/models--u--g/snapshots/$commit/g-Q4_0.gguf" ] || die 'both quantisations came'
@@ -154,6 +159,7 @@ until compgen -G "$folder/blobs/*.incomplete" >/dev/null; do sleep 0.05; done
 kill -INT $pull
 wait $pull && code=0 || code=$?
 [ $code = 130 ] || die "Ctrl-C: exit code $code: $(cat err)"
+err_has '^note: what has come is kept: carat pull gemma3:1b goes on with it$'
 hash=$(sha256sum <"$repository/model.safetensors" | cut -d ' ' -f 1)
 head -c 3000000 "$repository/model.safetensors" >"$folder/blobs/$hash.carat.incomplete"
 serve
