@@ -267,7 +267,7 @@ const struct verb verbs[] = {
                 "command goes on where it ended. A file gets its name when its hash is the publisher's.\n"
                 "Gated models need a token: accept the licence on the model's page, then 'hf auth login' or "
                 "HF_TOKEN.\n",
-     .examples = "carat pull tiny\n"},
+     .examples = "carat pull gemma3:1b\n"},
     {.name = "pack", .group = FOR_FILES, .brief = "a model that starts fast",
      .args = "MODEL", .summary = "write a model in the form that starts at once",
      .min_args = 1, .max_args = 1, .opens = true,
