@@ -102,10 +102,8 @@ static void print_verbs(void)
 {
     enum { MOST_APART = 19 }; /* verbs */
     static const char *const titles[N_VERB_GROUPS] = {
-        [TO_BEGIN] = "to begin with",        [TO_ASK] = "ask, step by step",
-        [TO_LOOK] = "look at a model",       [TO_MEASURE] = "measure what a model knows",
-        [TO_COMPARE] = "compare models",     [FOR_FILES] = "files",
-        [TO_SERVE] = "serve other programs", [FOR_MORE] = "more"};
+        [TO_BEGIN] = "to begin with", [TO_ASK] = "ask, step by step",      [TO_JUDGE] = "judge a model",
+        [FOR_FILES] = "files",        [TO_SERVE] = "serve other programs", [FOR_MORE] = "more"};
     int n = 0;
 
     while (verbs[n].name)

@@ -16,9 +16,7 @@ enum verb_tokenizer { NO_TOKENIZER, TOKENIZER, TOKENIZER_UNLESS_IDS };
 enum verb_group {
     TO_BEGIN,
     TO_ASK,
-    TO_LOOK,
-    TO_MEASURE,
-    TO_COMPARE,
+    TO_JUDGE,
     FOR_FILES,
     TO_SERVE,
     FOR_MORE,

@@ -185,7 +185,7 @@ const struct verb verbs[] = {
                  "carat show MODEL --memory\n"
                  "carat show MODEL --memory 2G --json\n"
                  "carat show tiny --ranges\n"},
-    {.name = "compare", .group = TO_COMPARE, .brief = "two models or modes",
+    {.name = "compare", .group = TO_JUDGE, .brief = "two models or modes",
      .args = "REF [TEST]", .summary = "measure how far apart two models, or two modes of one, are",
      .min_args = 1, .max_args = 2, .opens = true,
      .details = "REF and TEST are models; without TEST, REF is run in two modes, --ref and --test. "
@@ -197,7 +197,7 @@ const struct verb verbs[] = {
                 "level and chunk.\n",
      .examples = "carat compare tiny --ref exact -p \"Where is the bed?\" -n 32\n"
                  "carat compare MODEL tiny --driver free -p \"Hello\" --json\n"},
-    {.name = "sweep", .group = TO_COMPARE, .brief = "which recipe to take",
+    {.name = "sweep", .group = TO_JUDGE, .brief = "which recipe to take",
      .args = "MODEL --recipes FILE --dataset FILE --out DIR",
      .summary = "try recipes of convert, and say which one to take",
      .min_args = 1, .max_args = 1, .opens = true,
@@ -213,7 +213,7 @@ const struct verb verbs[] = {
                 "best of its size is one that none beats; acceptable where size is critical one of these "
                 "whose verdict is watch. With --max-kl the exit code is 7 when no recipe keeps it.\n",
      .examples = "carat sweep tiny --recipes recipes.txt --dataset prompts.jsonl --out tried\n"},
-    {.name = "perplexity", .group = TO_MEASURE, .brief = "how text is predicted",
+    {.name = "perplexity", .group = TO_JUDGE, .brief = "how text is predicted",
      .args = "MODEL [FILE]", .summary = "how well a model predicts a text",
      .min_args = 1, .max_args = 2, .opens = true, .tokenizer = TOKENIZER,
      .details = "FILE is a text; - is standard input. It is cut into windows of -c ids, as "
@@ -228,7 +228,7 @@ const struct verb verbs[] = {
                 "to answer: on plain text their perplexity is in the thousands and means nothing.\n",
      .examples = "carat perplexity tiny notes.txt --stride 8\n"
                  "carat perplexity MODEL notes.txt -c 4 --json\n"},
-    {.name = "eval", .group = TO_MEASURE, .brief = "score questions",
+    {.name = "eval", .group = TO_JUDGE, .brief = "score questions",
      .args = "MODEL FILE", .summary = "score multiple-choice questions",
      .min_args = 1, .max_args = 2, .opens = true, .tokenizer = TOKENIZER,
      .details = "A line of FILE is a JSON object with question, choices (2 to 26 texts) and answer "
@@ -243,7 +243,7 @@ const struct verb verbs[] = {
                 "model's.\n",
      .examples = "carat eval MODEL items.jsonl --chat\n"
                  "carat eval MODEL items.jsonl --min 0.25 --json\n"},
-    {.name = "verify", .group = TO_LOOK, .brief = "check a model file",
+    {.name = "verify", .group = TO_JUDGE, .brief = "check a model file",
      .args = "MODEL", .summary = "check a model file and how this machine computes it",
      .min_args = 1, .max_args = 1, .opens = true,
      .details = "Compares a packed form with its checksums and with what packing gives; looks for "
