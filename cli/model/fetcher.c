@@ -274,7 +274,7 @@ static void tell_size(const struct listing *l, const carat_location *at, const c
 int fetch_model(const carat_location *at)
 {
     char hub[MOST_PATH];
-    struct listing l = {.files = json_array()};
+    struct listing l = {.files = NULL};
     struct progress bar;
 
     if (is_offline())
@@ -284,6 +284,7 @@ int fetch_model(const carat_location *at)
             at->repository);
     if (!find_hub(hub, sizeof hub))
         return fail(FAILED, "there is no place for models: HOME is not set, nor HF_HUB_CACHE");
+    l.files = json_array();
     int code = run_program(begin_plan("list", at), hear_listing, &l);
     if (code == DONE)
         code = choose_files(&l, at);
