@@ -13,15 +13,7 @@
 enum verb_tokenizer { NO_TOKENIZER, TOKENIZER, TOKENIZER_UNLESS_IDS };
 
 /* Under which heading `carat help` lists a verb. */
-enum verb_group {
-    TO_BEGIN,
-    TO_ASK,
-    TO_JUDGE,
-    FOR_FILES,
-    TO_SERVE,
-    FOR_MORE,
-    N_VERB_GROUPS
-};
+enum verb_group { TO_BEGIN, TO_ASK, TO_JUDGE, FOR_FILES, TO_SERVE, FOR_MORE, N_VERB_GROUPS };
 
 /* Defaults that the details of bench name: of ways to measure that have no rows of their own. */
 #define TIMELINE_DEPTH "4096"
