@@ -91,6 +91,11 @@ static int explain_repository(const carat_location *at, const char *typed)
                 typed);
 }
 
+bool is_located(const char *typed)
+{
+    return strcmp(typed, "tiny") != 0 && strcmp(typed, "-") != 0;
+}
+
 int look_for_model(carat_location *at, const char *typed)
 {
     char hub[4096];

@@ -82,12 +82,6 @@ static carat_status open_embedded_drafter(carat_model_options *options, carat_er
     return open_embedded(&options->opened, &own, err);
 }
 
-/* Whether it is found by its name or path. */
-static bool is_located(const char *typed)
-{
-    return typed && strcmp(typed, "tiny") != 0 && strcmp(typed, "-") != 0;
-}
-
 /* path: of a model that is located. */
 static carat_status open_named(carat_model **model, const struct options *o, const char *path,
                                carat_model_options *options, carat_error *err)
@@ -122,7 +116,7 @@ static int find_places(struct places *at, const struct options *o, enum purpose 
     carat_location_default(&at->drafter);
     if (is_located(o->model))
         TRY(locate_model(&at->model, o->model));
-    if (drafts && is_located(o->open->drafter) && strcmp(o->open->drafter, "self") != 0)
+    if (drafts && o->open->drafter && is_located(o->open->drafter) && strcmp(o->open->drafter, "self") != 0)
         return locate_model(&at->drafter, o->open->drafter);
     return DONE;
 }

@@ -167,7 +167,7 @@ int phases_read(struct phases *p, const struct options *o)
 
     *p = (struct phases){.o = o};
     carat_location_default(&at);
-    if (!o->engine->no_profile && strcmp(o->model, "tiny") != 0 && strcmp(o->model, "-") != 0) {
+    if (!o->engine->no_profile && is_located(o->model)) {
         TRY(locate_model(&at, o->model));
         looks = place_file(p, at.path);
         carat_location_free(&at);

@@ -86,8 +86,7 @@ static void print_located(const struct subject *s)
     char text[LOCATED_TEXT];
     carat_location at;
 
-    if (strcmp(s->o->model, "tiny") == 0 || strcmp(s->o->model, "-") == 0 ||
-        locate_model(&at, s->o->model) != DONE)
+    if (!is_located(s->o->model) || locate_model(&at, s->o->model) != DONE)
         return;
     if (located_text(text, &at, s->o->model))
         out_print("  %-18s%s\n  %-18s%s\n", "found", text, "path", at.path);

@@ -73,6 +73,12 @@ int check_spares_model(const struct options *o, const carat_model *model)
     return DONE;
 }
 
+bool is_located(const char *typed)
+{
+    (void)typed;
+    return true;
+}
+
 int locate_model(carat_location *at, const char *typed)
 {
     at->path = typed;
