@@ -41,6 +41,7 @@ typedef struct carat_location {
     const char *part;       /* quantisation or file that the name asks for, or "" */
     const char *drafter;    /* repository of the model's drafter, or NULL */
     const char *missing;    /* what the revision that was found lacks; NULL: nothing */
+    int word; /* 1: of a path, of which nothing exists and that has not the form of one: no / and no ending */
 } carat_location;
 CARAT_DEFAULT(carat_location)
 

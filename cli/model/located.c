@@ -4,12 +4,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include "model/located.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #include "term/message.h"
 
@@ -38,26 +36,12 @@ static const char *known_name(void *user, int i)
     return i == 0 ? "tiny" : carat_family_name(i - 1);
 }
 
-static bool is_path(const char *typed)
-{
-    static const char *const endings[] = {".gguf", ".sbs", ".safetensors", ".bin", ".json", ".carat"};
-    size_t n = strlen(typed);
-    struct stat st;
-
-    if (lstat(typed, &st) == 0 || (errno != ENOENT && errno != ENOTDIR) || strchr(typed, '/'))
-        return true;
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
-        if (n > strlen(endings[i]) && strcasecmp(typed + n - strlen(endings[i]), endings[i]) == 0)
-            return true;
-    return false;
-}
-
 /* A word that is no path of something and no name: opening it would only say that there is no such file. */
 static int explain_word(const char *typed)
 {
-    const char *near = is_path(typed) ? NULL : nearest(typed, known_name, NULL);
+    const char *near = nearest(typed, known_name, NULL);
 
-    if (is_path(typed) || (!near && !strchr(typed, ':')))
+    if (!near && !strchr(typed, ':'))
         return DONE;
     if (near)
         return fail(NOT_FOUND, "%.200s: there is no such file; did you mean %s%s?", typed, near,
@@ -113,7 +97,7 @@ int locate_model(carat_location *at, const char *typed)
     int code = DONE;
 
     TRY(look_for_model(at, typed));
-    if (at->named == CARAT_NAMED_PATH)
+    if (at->word)
         code = explain_word(typed);
     else if (at->named == CARAT_NAMED_ADDRESS)
         code = fail(NOT_FOUND,

@@ -179,6 +179,7 @@ static carat_status locate(carat_location *l, const char *name, const carat_plac
     if (l->named == CARAT_NAMED_ADDRESS)
         return CARAT_OK;
     if (l->named == CARAT_NAMED_PATH) {
+        l->word = ct_os_absent(name) && !strchr(name, '/') && !is_file_name(ct_str_of(name));
         l->path = keep(a, ct_str_of(name));
         return l->path ? CARAT_OK : ct_no_memory(err, name);
     }

@@ -76,6 +76,8 @@ static void is_path(const char *name)
     assert_int_equal(at.named, CARAT_NAMED_PATH);
     is(at.path, name);
     is(at.repository, "-");
+    /* a word is what has no form of a path and does not exist */
+    assert_int_equal(at.word, access(name, F_OK) != 0 && !strchr(name, '/') && !strstr(name, ".gguf"));
     carat_location_free(&at);
 }
 
