@@ -85,6 +85,14 @@ static void same_logits(carat_session *s, carat_session *fresh, int n)
                         (size_t)model_info(gemma2).n_vocab * sizeof(float));
 }
 
+/* Tokens of prompts that were evaluated one by one. */
+static uint64_t singles(const carat_engine *engine)
+{
+    carat_engine_stats stats = {.size = sizeof stats};
+    OK(carat_engine_get_stats(engine, &stats, err));
+    return stats.one_by_one;
+}
+
 /* Stops the evaluation of all tokens behind the prefix at question k; false when there are fewer. */
 static bool stopped_at(carat_engine *engine, carat_session *fresh, int k)
 {
@@ -94,6 +102,7 @@ static bool stopped_at(carat_engine *engine, carat_session *fresh, int k)
     carat_error e;
 
     OK(carat_sync(s, ids.id, PREFIX, NULL, err));
+    uint64_t before = singles(engine);
     p = (struct patience){.left = k};
     carat_status status = carat_sync(s, ids.id, ALL, NULL, &e);
     bool stopped = status == CARAT_E_CANCELLED;
@@ -103,7 +112,9 @@ static bool stopped_at(carat_engine *engine, carat_session *fresh, int k)
     assert_memory_equal(held, ids.id, (size_t)n * sizeof *held);
     if (stopped) {
         check_sentence(e.message);
-        assert_true(n < ALL && (n - PREFIX) % CHUNK == 0 && (size_t)(n - PREFIX) <= p.done);
+        assert_true(n < ALL && (size_t)(n - PREFIX) <= p.done);
+        /* a busy machine may have found that tokens one by one take less time than a chunk */
+        assert_true((n - PREFIX) % CHUNK == 0 || singles(engine) > before);
         /* blocks that the window has left are gone, and all else is there */
         p.left = INT32_MAX;
         int back = (n - WINDOW + 1) / BLOCK * BLOCK + WINDOW - 1;

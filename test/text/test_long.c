@@ -77,8 +77,8 @@ static void try_unit(struct job *job, const struct unit *u)
         snprintf(job->failure, sizeof job->failure, "%.200s", err.message);
     } else {
         double seconds = cpu_seconds() - begin;
-        /* an idle machine takes half of it; anything quadratic would take hours */
-        if (seconds > fmax(0.3, 2.0 * (double)job->size / (16 << 20)) * SLOWER)
+        /* an idle machine takes a twentieth of it; anything quadratic would take hours */
+        if (seconds > fmax(3, 20.0 * (double)job->size / (16 << 20)) * SLOWER)
             snprintf(job->failure, sizeof job->failure, "\"%s\" took %.1f s", u->text, seconds);
         if (memcmp(brief.ids, all.ids, (size_t)brief.n / 2 * sizeof *all.ids) != 0)
             snprintf(job->failure, sizeof job->failure, "\"%s\" begins otherwise in a long text", u->text);
