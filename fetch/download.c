@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "hub.h"
 #include "report.h"
+#include "source.h"
 #include "store.h"
 
 enum {
@@ -28,7 +28,7 @@ enum {
 /* A file that is coming. */
 struct coming {
     const struct plan *plan;
-    const struct wanted *wanted;
+    struct wanted *wanted;
     struct part part;
     EVP_MD_CTX *hash;
     int64_t asked;              /* the first byte of the request */
@@ -50,11 +50,16 @@ static bool give_up(struct coming *c, int code, bool wrong)
 /* Git's name of a blob is the hash of its size and its bytes. */
 static bool begin_hash(struct coming *c)
 {
-    const bool git = strlen(c->wanted->hash) == 40;
+    const size_t digits = strlen(c->wanted->hash);
+    const bool git = digits == 40;
     char head[48];
     const int n = snprintf(head, sizeof head, "blob %lld", (long long)c->wanted->bytes) + 1;
 
-    return EVP_DigestInit_ex(c->hash, git ? EVP_sha1() : EVP_sha256(), NULL) == 1 &&
+    return EVP_DigestInit_ex(c->hash,
+                             git            ? EVP_sha1()
+                             : digits == 32 ? EVP_md5()
+                                            : EVP_sha256(),
+                             NULL) == 1 &&
            (!git || EVP_DigestUpdate(c->hash, head, (size_t)n) == 1);
 }
 
@@ -75,12 +80,15 @@ static int hash_beginning(struct coming *c)
         EVP_DigestUpdate(c->hash, piece, (size_t)n);
     }
     free(piece);
-    return c->part.have > 0 && n <= 0 ? refuse(LOCAL, "%s: cannot be read: %s", c->part.path, strerror(errno))
-                                      : DONE;
+    return c->part.have > 0 && n <= 0
+               ? refuse(LOCAL, "%s: cannot be read: %s", c->part.at.part, strerror(errno))
+               : DONE;
 }
 
 static int check_hash(struct coming *c)
 {
+    if (!*c->wanted->hash)
+        return DONE; /* nobody says what it should be */
     unsigned char digest[EVP_MAX_MD_SIZE];
     char text[2 * EVP_MAX_MD_SIZE + 1] = "";
     unsigned n = 0;
@@ -109,15 +117,9 @@ static bool look_at_answer(struct coming *c, const struct http_reply *r, const v
     char range[128];
 
     c->begun = true;
-    if (*r->first_commit && strcmp(r->first_commit, c->plan->commit) != 0)
-        return give_up(
-            c, refuse(REMOTE, "%s: is of commit %s, expected %s", name, r->first_commit, c->plan->commit),
-            true);
-    if (*r->first_etag && strcmp(r->first_etag, c->wanted->hash) != 0)
-        return give_up(
-            c,
-            refuse(REMOTE, "%s: has the hash %s by now, expected %s", name, r->first_etag, c->wanted->hash),
-            true);
+    const int code = c->plan->source->look ? c->plan->source->look(c->plan, c->wanted, r) : DONE;
+    if (code != DONE)
+        return give_up(c, code, true);
     snprintf(range, sizeof range, "bytes %lld-%lld/%lld", (long long)c->asked,
              (long long)c->wanted->bytes - 1, (long long)c->wanted->bytes);
     if (r->status == 206 && strcmp(r->range, range) != 0)
@@ -152,7 +154,8 @@ static bool take_bytes(void *user, const struct http_reply *reply, const void *d
             continue;
         if (put <= 0)
             return give_up(
-                c, refuse(LOCAL, "%s: cannot be written: %s", c->part.path, strerror(put ? errno : ENOSPC)),
+                c,
+                refuse(LOCAL, "%s: cannot be written: %s", c->part.at.part, strerror(put ? errno : ENOSPC)),
                 false);
         at += (size_t)put;
     }
@@ -189,20 +192,20 @@ static int fetch_bytes(struct http *h, struct coming *c)
     struct http_reply reply;
     int tries = 0;
 
-    if (!hub_address(url, sizeof url, c->plan, c->wanted->name))
+    if (!c->plan->source->address(url, sizeof url, c->plan, c->wanted))
         return refuse(WRONG_PLAN, "%s: its address is too long", c->wanted->name);
     while (c->part.have < c->wanted->bytes) {
         c->asked = c->part.have;
         c->begun = c->wrong = false;
         c->code = DONE;
-        const enum http_end end = http_get(h, url, c->asked, take_bytes, c, &reply);
+        const enum http_end end = http_get(h, url, c->asked, 0, take_bytes, c, &reply);
         if (end == HTTP_REFUSED)
             return refuse(REMOTE, "%s: %s", c->wanted->name, http_why(h));
         if (c->code != DONE)
             return c->code;
         if (end == HTTP_ANSWERED && reply.status != 200 && reply.status != 206 &&
             (!is_passing(reply.status) || (reply.status == 403 && *reply.error_code)))
-            return hub_refuse(c->plan, &reply, c->wanted->name);
+            return c->plan->source->refuse(c->plan, &reply, c->wanted->name);
         if (c->wrong || (end == HTTP_ANSWERED && reply.status == 416)) {
             *c->done -= c->part.have;
             c->part.have = 0;
@@ -259,17 +262,17 @@ int download_all(struct http *h, const struct plan *plan)
     if (code == DONE)
         report_progress(0, total);
     for (int i = 0; i < plan->n && code == DONE; i++) {
-        const struct wanted *w = &plan->file[i];
+        struct wanted *w = &plan->file[i];
         struct coming c = {
             .plan = plan, .wanted = w, .hash = hash, .done = &done, .total = total, .told = done};
         if (!store_has(&store, w))
             code = fetch_file(h, &store, &c);
         if (code == DONE)
-            code = store_link(&store, w);
+            code = store_enter(&store, w);
     }
     EVP_MD_CTX_free(hash);
     if (code == DONE)
-        code = store_ref(&store, path, sizeof path);
+        code = store_end(&store, path, sizeof path);
     if (code == DONE)
         report_progress(done, total);
     if (code == DONE)

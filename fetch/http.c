@@ -83,6 +83,25 @@ bool http_escape(char *out, size_t capacity, const char *text)
     return !*text;
 }
 
+bool http_unescape(char *text)
+{
+    char *out = text;
+    unsigned c;
+
+    for (; *text; text++) {
+        if (*text == '%' && sscanf(text + 1, "%2x", &c) == 1 && text[1] && text[2]) {
+            if (c == 0)
+                return false;
+            *out++ = (char)c;
+            text += 2;
+        } else {
+            *out++ = *text;
+        }
+    }
+    *out = 0;
+    return true;
+}
+
 /* ---- one answer ---- */
 
 /* The value of a header of that name, without the quotes of an etag; false: it is another header. */
@@ -142,7 +161,13 @@ static size_t hear_header(char *line, size_t one, size_t n, void *user)
         take_header(line, n, "content-type", r->type, sizeof r->type) ||
         take_header(line, n, "content-range", r->range, sizeof r->range))
         return one * n;
-    if (take_header(line, n, "link", text, sizeof text))
+    if (take_header(line, n, "etag", text, sizeof text)) {
+        take_etag(r->etag, text);
+        if (h->first && !*r->first_etag)
+            take_etag(r->first_etag, text);
+    } else if (take_header(line, n, "content-length", text, sizeof text))
+        r->size = number(text);
+    else if (take_header(line, n, "link", text, sizeof text))
         take_next(r->next, sizeof r->next, text);
     else if (take_header(line, n, "retry-after", text, sizeof text))
         r->retry_after = number(text);
@@ -151,8 +176,6 @@ static size_t hear_header(char *line, size_t one, size_t n, void *user)
     else if (take_header(line, n, "x-repo-commit", r->first_commit, sizeof r->first_commit))
         return one * n;
     else if (take_header(line, n, "x-linked-etag", text, sizeof text))
-        take_etag(r->first_etag, text);
-    else if (take_header(line, n, "etag", text, sizeof text) && !*r->first_etag)
         take_etag(r->first_etag, text);
     else if (take_header(line, n, "x-linked-size", text, sizeof text))
         r->first_size = number(text);
@@ -165,25 +188,31 @@ static size_t hear_body(char *data, size_t one, size_t n, void *user)
 
     curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &h->reply->status);
     if (h->reply->status != 200 && h->reply->status != 206)
-        return one * n; /* a page about an error, or about where it leads */
+        return one * n;   /* a page about an error, or about where it leads */
+    if (*h->reply->range) /* "bytes 0-9/100": all are 100 */
+        h->reply->size = strchr(h->reply->range, '/') ? number(strchr(h->reply->range, '/') + 1) : -1;
     h->stopped = !h->sink(h->user, h->reply, data, one * n);
     return h->stopped ? 0 : one * n;
 }
 
-static enum http_end ask(struct http *h, int64_t from)
+static enum http_end ask(struct http *h, int64_t from, int64_t until)
 {
     const bool own = http_same_host(h->url, h->endpoint);
     struct curl_slist *lines = NULL;
-    char range[32];
+    char range[64];
 
     if (own && *h->authorization && !(lines = curl_slist_append(NULL, h->authorization)))
         return HTTP_BROKEN;
-    snprintf(range, sizeof range, "%lld-", (long long)from);
+    if (until > 0)
+        snprintf(range, sizeof range, "%lld-%lld", (long long)from, (long long)until - 1);
+    else
+        snprintf(range, sizeof range, "%lld-", (long long)from);
     curl_easy_setopt(h->curl, CURLOPT_URL, h->url);
     curl_easy_setopt(h->curl, CURLOPT_HTTPHEADER, lines);
-    curl_easy_setopt(h->curl, CURLOPT_RANGE, from > 0 ? range : NULL);
+    curl_easy_setopt(h->curl, CURLOPT_RANGE, from > 0 || until > 0 ? range : NULL);
     h->headers = 0;
-    *h->location = 0;
+    *h->location = *h->reply->etag = *h->reply->range = *h->reply->type = 0;
+    h->reply->size = -1;
     h->stopped = h->floods = false;
     h->reply->retry_after = -1;
     *h->why = 0;
@@ -216,8 +245,8 @@ static enum http_end ask(struct http *h, int64_t from)
     }
 }
 
-enum http_end http_get(struct http *h, const char *url, int64_t from, http_sink sink, void *user,
-                       struct http_reply *reply)
+enum http_end http_get(struct http *h, const char *url, int64_t from, int64_t until, http_sink sink,
+                       void *user, struct http_reply *reply)
 {
     *reply = (struct http_reply){.first_size = -1, .retry_after = -1};
     h->reply = reply;
@@ -229,7 +258,7 @@ enum http_end http_get(struct http *h, const char *url, int64_t from, http_sink 
         return HTTP_REFUSED;
     }
     for (int i = 0; i <= MOST_REDIRECTS; i++) {
-        const enum http_end end = ask(h, from);
+        const enum http_end end = ask(h, from, until);
         if (end != HTTP_ANSWERED || reply->status < 300 || reply->status > 399 || !*h->location)
             return end;
         const bool secure = strncasecmp(h->url, "https:", 6) == 0;
@@ -244,12 +273,17 @@ enum http_end http_get(struct http *h, const char *url, int64_t from, http_sink 
     return HTTP_REFUSED;
 }
 
+const char *http_where(const struct http *h)
+{
+    return h->url;
+}
+
 const char *http_why(const struct http *h)
 {
     return h->why;
 }
 
-struct http *http_open(const char *endpoint, const char *token)
+struct http *http_open(const char *endpoint, const char *authorization)
 {
     struct http *h = calloc(1, sizeof *h);
 
@@ -258,8 +292,7 @@ struct http *http_open(const char *endpoint, const char *token)
         return NULL;
     }
     snprintf(h->endpoint, sizeof h->endpoint, "%s", endpoint);
-    if (*token)
-        snprintf(h->authorization, sizeof h->authorization, "Authorization: Bearer %s", token);
+    snprintf(h->authorization, sizeof h->authorization, "%s", authorization);
     curl_easy_setopt(h->curl, CURLOPT_ERRORBUFFER, h->why);
     curl_easy_setopt(h->curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(h->curl, CURLOPT_PROTOCOLS_STR, "http,https");

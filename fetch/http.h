@@ -18,6 +18,8 @@ struct http_reply {
     int64_t first_size;         /* X-Linked-Size */
     char error_code[64];        /* X-Error-Code */
     char type[128], range[128]; /* Content-Type, Content-Range */
+    char etag[136];             /* of the answer that has the bytes */
+    int64_t size;               /* of all bytes, of which a part may have come */
     char next[4096];            /* Link: rel="next" */
     int64_t retry_after;        /* seconds */
 };
@@ -33,15 +35,20 @@ enum http_end {
     HTTP_REFUSED,     /* where it led, http_why says */
 };
 
-struct http *http_open(const char *endpoint, const char *token); /* NULL: out of memory */
+/* authorization: a header line for the endpoint alone, or "". NULL: out of memory. */
+struct http *http_open(const char *endpoint, const char *authorization);
 void http_close(struct http *h);
-/* GET. from: the first byte that is wanted; 0: all. */
-enum http_end http_get(struct http *h, const char *url, int64_t from, http_sink sink, void *user,
-                       struct http_reply *reply);
+/* GET. from: the first byte that is wanted; until: behind the last one; 0: to the end. */
+enum http_end http_get(struct http *h, const char *url, int64_t from, int64_t until, http_sink sink,
+                       void *user, struct http_reply *reply);
+/* Where the last request led in the end. */
+const char *http_where(const struct http *h);
 /* Why the last request did not end with an answer. */
 const char *http_why(const struct http *h);
 /* Text as it stands in a path of an address, / included; false: it does not fit. */
 bool http_escape(char *out, size_t capacity, const char *text);
+/* The other way, in place; false: a NUL would stand in it. */
+bool http_unescape(char *text);
 /* Whether both addresses have one scheme, host and port. */
 bool http_same_host(const char *a, const char *b);
 

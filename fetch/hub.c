@@ -1,40 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hub.c: see hub.h. Lists may be long and come from others: they are read value by value, page by page, and a
- * list with one name that cannot be is refused as a whole. */
-#include "hub.h"
-
+/* hub.c: what the hub says of a repository: its commit, its files. Lists may be long and come from others:
+ * they are read value by value, page by page, and a list with one name that cannot be is refused as a
+ * whole. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "layout.h"
 #include "names.h"
+#include "page.h"
 #include "report.h"
+#include "source.h"
 
 enum {
-    MOST_PAGE = 8 << 20,  /* bytes of a page */
     MOST_PAGES = 2000,    /* of a list */
     MOST_FILES = 1 << 20, /* of a repository */
 };
 
-struct page {
-    uint8_t *text;
-    size_t n;
-};
-
-static bool add_to_page(void *user, const struct http_reply *reply, const void *data, size_t n)
-{
-    struct page *p = user;
-
-    (void)reply;
-    if (n > MOST_PAGE - p->n)
-        return false;
-    memcpy(p->text + p->n, data, n);
-    p->n += n;
-    return true;
-}
-
-int hub_refuse(const struct plan *plan, const struct http_reply *reply, const char *what)
+static int hub_refuse(const struct plan *plan, const struct http_reply *reply, const char *what)
 {
     static const struct {
         const char *code, *sentence;
@@ -52,42 +34,6 @@ int hub_refuse(const struct plan *plan, const struct http_reply *reply, const ch
         return refuse(REMOTE, "%s: %s: it is missing or private (status %ld); a token opens private ones",
                       plan->repository, what, reply->status);
     return refuse(REMOTE, "%s: %s: the hub answers with status %ld", plan->repository, what, reply->status);
-}
-
-/* One page of JSON. */
-static int get_page(struct http *h, const struct plan *plan, const char *url, const char *what,
-                    struct page *p, struct http_reply *reply)
-{
-    p->n = 0;
-    switch (http_get(h, url, 0, add_to_page, p, reply)) {
-    case HTTP_ANSWERED:
-        return reply->status == 200 ? DONE : hub_refuse(plan, reply, what);
-    case HTTP_UNREACHABLE:
-        return refuse(UNREACHABLE, "%s: %s: no connection: %s", plan->repository, what, http_why(h));
-    case HTTP_STOPPED:
-        return refuse(REMOTE, "%s: %s: the answer has more than %d bytes", plan->repository, what, MOST_PAGE);
-    case HTTP_BROKEN:
-        return refuse(UNREACHABLE, "%s: %s: %s", plan->repository, what, http_why(h));
-    default:
-        return refuse(REMOTE, "%s: %s: %s", plan->repository, what, http_why(h));
-    }
-}
-
-static bool take_string(struct ct_json *j, char *out, size_t capacity)
-{
-    if (ct_json_next(j) != CT_JSON_STRING || j->string.n >= capacity || memchr(j->string.s, 0, j->string.n))
-        return false;
-    memcpy(out, j->string.s, j->string.n);
-    out[j->string.n] = 0;
-    return true;
-}
-
-static bool take_number(struct ct_json *j, int64_t *out)
-{
-    if (ct_json_next(j) != CT_JSON_NUMBER)
-        return false;
-    const struct ct_str spelled = {(const char *)j->text + j->start, j->at - j->start};
-    return ct_json_whole(spelled, out) && *out >= 0;
 }
 
 static bool is_key(const struct ct_json *j, const char *key)
@@ -108,12 +54,12 @@ static int find_commit(struct http *h, const struct plan *plan, struct page *p, 
         snprintf(url, sizeof url, "%s/api/models/%s/revision/%s", plan->endpoint, plan->repository,
                  revision) >= (int)sizeof url)
         return refuse(WRONG_PLAN, "%s: its address is too long", plan->repository);
-    TRY(get_page(h, plan, url, plan->revision, p, &reply));
+    TRY(page_get(h, plan, url, plan->revision, p, &reply));
     ct_json_init(&j, "the hub's answer", (struct ct_bytes){p->text, p->n});
     bool good = ct_json_next(&j) == CT_JSON_OBJECT;
     while (good && ct_json_next(&j) == CT_JSON_KEY) {
         if (is_key(&j, "sha"))
-            good = found = take_string(&j, commit, PLAN_HASH) && is_hash(commit, strlen(commit));
+            good = found = page_text(&j, commit, PLAN_HASH) && is_hash(commit, strlen(commit));
         else
             good = ct_json_skip(&j);
     }
@@ -131,8 +77,8 @@ static bool take_lfs(struct ct_json *j, struct wanted *file)
     if (ct_json_next(j) != CT_JSON_OBJECT)
         return false;
     while (ct_json_next(j) == CT_JSON_KEY) {
-        bool good = is_key(j, "oid")    ? take_string(j, file->hash, sizeof file->hash)
-                    : is_key(j, "size") ? take_number(j, &file->bytes)
+        bool good = is_key(j, "oid")    ? page_text(j, file->hash, sizeof file->hash)
+                    : is_key(j, "size") ? page_number(j, &file->bytes)
                                         : ct_json_skip(j);
         if (!good)
             return false;
@@ -150,16 +96,16 @@ static bool take_entry(struct ct_json *j, struct wanted *file, bool *is_file)
         int64_t size;
         bool good = true;
         if (is_key(j, "type"))
-            good = take_string(j, type, sizeof type);
+            good = page_text(j, type, sizeof type);
         else if (is_key(j, "path"))
-            good = take_string(j, file->name, sizeof file->name);
+            good = page_text(j, file->name, sizeof file->name);
         else if (is_key(j, "oid"))
-            good = take_string(j, oid, sizeof oid);
+            good = page_text(j, oid, sizeof oid);
         else if (is_key(j, "lfs"))
             good = take_lfs(j, file);
         else if (!is_key(j, "size"))
             good = ct_json_skip(j);
-        else if ((good = take_number(j, &size)) && file->bytes < 0)
+        else if ((good = page_number(j, &size)) && file->bytes < 0)
             file->bytes = size;
         if (!good)
             return false;
@@ -205,7 +151,7 @@ static int list_files(struct http *h, const struct plan *plan, struct page *p, c
         return refuse(WRONG_PLAN, "%s: its address is too long", plan->repository);
     for (; *url; pages++) {
         const int before = n;
-        TRY(get_page(h, plan, url, "its files", p, &reply));
+        TRY(page_get(h, plan, url, "its files", p, &reply));
         TRY(take_page(plan, p, &n));
         if (*reply.next && (strcmp(reply.next, url) == 0 || n == before || pages == MOST_PAGES ||
                             !http_same_host(reply.next, plan->endpoint)))
@@ -215,11 +161,11 @@ static int list_files(struct http *h, const struct plan *plan, struct page *p, c
     return DONE;
 }
 
-int hub_list(struct http *h, const struct plan *plan)
+static int hub_list(struct http *h, const struct plan *plan)
 {
-    struct page p = {malloc(MOST_PAGE), 0};
+    struct page p;
     char commit[PLAN_HASH];
-    int code = p.text ? DONE : refuse(NO_MEMORY, "out of memory for a list of files");
+    int code = page_open(&p);
 
     if (code == DONE)
         code = find_commit(h, plan, &p, commit);
@@ -227,15 +173,33 @@ int hub_list(struct http *h, const struct plan *plan)
         code = list_files(h, plan, &p, commit);
     if (code == DONE)
         report_listed(commit);
-    free(p.text);
+    page_close(&p);
     return code;
 }
 
-bool hub_address(char *url, size_t capacity, const struct plan *plan, const char *name)
+/* ---- a file ---- */
+
+static bool hub_address(char *url, size_t capacity, const struct plan *plan, const struct wanted *w)
 {
     char path[3 * PLAN_NAME];
 
-    return http_escape(path, sizeof path, name) &&
+    return http_escape(path, sizeof path, w->name) &&
            snprintf(url, capacity, "%s/%s/resolve/%s/%s", plan->endpoint, plan->repository, plan->commit,
                     path) < (int)capacity;
 }
+
+static int hub_look(const struct plan *plan, struct wanted *w, const struct http_reply *r)
+{
+    if (*r->first_commit && strcmp(r->first_commit, plan->commit) != 0)
+        return refuse(REMOTE, "%s: is of commit %s, expected %s", w->name, r->first_commit, plan->commit);
+    if (*r->first_etag && strcmp(r->first_etag, w->hash) != 0)
+        return refuse(REMOTE, "%s: has the hash %s by now, expected %s", w->name, r->first_etag, w->hash);
+    return DONE;
+}
+
+const struct source hub_source = {.name = "hub",
+                                  .list = hub_list,
+                                  .address = hub_address,
+                                  .look = hub_look,
+                                  .refuse = hub_refuse,
+                                  .layout = &hub_layout};

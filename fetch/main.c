@@ -2,12 +2,42 @@
 /* main.c: carat-fetch, which carat starts to fetch models: it reads a plan from standard input, does it, and
  * tells of it on standard output, a line of JSON for each event (report.h). It alone opens connections. */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "download.h"
-#include "hub.h"
 #include "report.h"
+#include "source.h"
+
+static int list(struct http *h, struct plan *plan)
+{
+    return plan->source->list(h, plan);
+}
+
+static int get(struct http *h, struct plan *plan)
+{
+    return plan->source->get ? plan->source->get(h, plan) : download_all(h, plan);
+}
+
+static int (*const tasks[N_TASKS])(struct http *h,
+                                   struct plan *plan) = {[TASK_LIST] = list, [TASK_GET] = get};
+
+static struct http *connect_to(const struct plan *plan)
+{
+    char line[sizeof plan->token + 64] = "";
+    struct http *h = NULL;
+
+    if (plan->source->authorize ? !plan->source->authorize(line, sizeof line, plan)
+                                : *plan->token && snprintf(line, sizeof line, "Authorization: Bearer %s",
+                                                           plan->token) >= (int)sizeof line)
+        refuse(WRONG_PLAN, "plan: the token is too long");
+    else if (!(h = http_open(plan->endpoint, line)))
+        refuse(NO_MEMORY, "out of memory for a connection");
+    memset(line, 0, sizeof line);
+    return h;
+}
 
 int main(void)
 {
@@ -16,10 +46,12 @@ int main(void)
 
     signal(SIGPIPE, SIG_DFL); /* who listens has gone */
     int code = plan_read(&plan, STDIN_FILENO);
-    if (code == DONE && !(h = http_open(plan.endpoint, plan.token)))
-        code = refuse(NO_MEMORY, "out of memory for a connection");
+    if (code == DONE && !tasks[plan.task])
+        code = refuse(WRONG_PLAN, "plan: this is not done here");
+    if (code == DONE && !(h = connect_to(&plan)))
+        code = NO_MEMORY;
     if (code == DONE)
-        code = plan.lists ? hub_list(h, &plan) : download_all(h, &plan);
+        code = tasks[plan.task](h, &plan);
     http_close(h);
     free(plan.file);
     return code;

@@ -11,5 +11,7 @@
 bool name_stays_inside(const char *s, size_t n);
 /* 40 or 64 hexadecimal digits, in lower case. */
 bool is_hash(const char *s, size_t n);
+/* That, or 32, or none. */
+bool is_any_hash(const char *s, size_t n);
 
 #endif

@@ -3,41 +3,71 @@
 #include "plan.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/json_tree.h"
 #include "names.h"
 #include "report.h"
+#include "source.h"
 
 enum { MOST_PLAN = 1 << 24 };
+
+enum { LIST = 1 << TASK_LIST, GET = 1 << TASK_GET, SEARCH = 1 << TASK_SEARCH, NEVER = 0 };
+
+static const char *const tasks[N_TASKS] = {
+    [TASK_LIST] = "list", [TASK_GET] = "get", [TASK_SEARCH] = "search"};
 
 static const struct text_field {
     const char *key;
     size_t at, capacity;
-    bool lists, gets; /* needed for that */
+    unsigned needed; /* for these tasks */
 } fields[] = {
-#define FIELD(name, lists, gets)                                                                             \
+#define FIELD(name, needed)                                                                                  \
     {                                                                                                        \
-#name, offsetof(struct plan, name), sizeof((struct plan *)0)->name, lists, gets                      \
+#name, offsetof(struct plan, name), sizeof((struct plan *)0)->name, needed                           \
     }
-    FIELD(endpoint, true, true), FIELD(repository, true, true), FIELD(revision, true, true),
-    FIELD(token, false, false),  FIELD(hub, false, true),       FIELD(commit, false, true),
+    FIELD(endpoint, LIST | GET | SEARCH),
+    FIELD(repository, LIST | GET),
+    FIELD(revision, NEVER),
+    FIELD(user, NEVER),
+    FIELD(token, NEVER),
+    FIELD(root, NEVER),
+    FIELD(out, NEVER),
+    FIELD(commit, GET),
 #undef FIELD
 };
+
+static int take_task(struct plan *plan, const struct ct_json_value *root)
+{
+    const struct ct_json_value *named = ct_json_get(root, "source");
+    char name[32];
+
+    plan->task = N_TASKS;
+    for (int i = 0; i < N_TASKS; i++)
+        if (ct_json_is_text(ct_json_get(root, "do"), tasks[i]))
+            plan->task = (enum task)i;
+    snprintf(name, sizeof name, "%.*s", (int)ct_json_str(named).n, ct_json_str(named).s);
+    plan->source = source_named(named ? name : "hub");
+    return plan->task < N_TASKS && plan->source ? DONE
+                                                : refuse(WRONG_PLAN, "plan: its do or source is unknown");
+}
 
 static int take_texts(struct plan *plan, const struct ct_json_value *root)
 {
     for (size_t i = 0; i < CT_COUNT(fields); i++) {
         const struct text_field *f = &fields[i];
         const struct ct_str s = ct_json_str(ct_json_get(root, f->key));
-        const bool needed = plan->lists ? f->lists : f->gets;
-        if (s.n >= f->capacity || (s.n == 0 && needed))
+        const bool needed = f->needed & 1u << plan->task;
+        if (s.n >= f->capacity || (s.n == 0 && needed) || (s.n && memchr(s.s, 0, s.n)))
             return refuse(WRONG_PLAN, "plan: %s has %zu bytes, expected %d to %zu", f->key, s.n, needed,
                           f->capacity - 1);
         memcpy((char *)plan + f->at, s.s, s.n);
     }
-    return DONE;
+    return plan->task != TASK_GET || *plan->root || *plan->out
+               ? DONE
+               : refuse(WRONG_PLAN, "plan: neither root nor out says where files go");
 }
 
 static int take_files(struct plan *plan, const struct ct_json_value *list)
@@ -50,7 +80,7 @@ static int take_files(struct plan *plan, const struct ct_json_value *list)
         struct wanted *w = &plan->file[plan->n++];
         const struct ct_str name = ct_json_str(ct_json_get(v, "name")),
                             hash = ct_json_str(ct_json_get(v, "hash"));
-        if (!name_stays_inside(name.s, name.n) || name.n >= sizeof w->name || !is_hash(hash.s, hash.n) ||
+        if (!name_stays_inside(name.s, name.n) || name.n >= sizeof w->name || !is_any_hash(hash.s, hash.n) ||
             !ct_json_integer(ct_json_get(v, "bytes"), &w->bytes) || w->bytes < 0)
             return refuse(WRONG_PLAN, "plan: file %d has a name, size or hash that cannot be", plan->n);
         memcpy(w->name, name.s, name.n);
@@ -68,7 +98,7 @@ int plan_read(struct plan *plan, int fd)
     carat_error err;
     int code = DONE;
 
-    *plan = (struct plan){.lists = false};
+    *plan = (struct plan){.task = N_TASKS};
     if (!text)
         return refuse(NO_MEMORY, "out of memory for the plan");
     while (n < MOST_PLAN && (got = read(fd, text + n, MOST_PLAN - n)) != 0 && (got > 0 || errno == EINTR))
@@ -77,11 +107,11 @@ int plan_read(struct plan *plan, int fd)
         code = refuse(WRONG_PLAN, "plan: cannot be read, or has more than %d bytes", MOST_PLAN);
     else if (ct_json_tree_read(&tree, CARAT_E_ARGUMENT, "plan", (struct ct_bytes){text, n}, &err) != CARAT_OK)
         code = refuse(WRONG_PLAN, "%s", err.message);
-    if (code == DONE) {
-        plan->lists = ct_json_is_text(ct_json_get(tree.value, "do"), "list");
+    if (code == DONE)
+        code = take_task(plan, tree.value);
+    if (code == DONE)
         code = take_texts(plan, tree.value);
-    }
-    if (code == DONE && !plan->lists)
+    if (code == DONE && plan->task == TASK_GET)
         code = take_files(plan, ct_json_get(tree.value, "files"));
     ct_json_tree_free(&tree);
     memset(text, 0, n); /* it has the token */

@@ -13,19 +13,28 @@ enum { PLAN_PATH = 4096, PLAN_NAME = 1024, PLAN_HASH = 65 };
 struct wanted {
     char name[PLAN_NAME]; /* in it, with folders */
     int64_t bytes;
-    char hash[PLAN_HASH]; /* SHA-256 (64 digits), or git's SHA-1 of a blob (40) */
+    char hash[PLAN_HASH]; /* digits: SHA-256 (64), git's SHA-1 of a blob (40), MD5 (32); or "" */
+};
+
+/* What is done. */
+enum task {
+    TASK_LIST,   /* the files of a repository are told, and nothing is fetched */
+    TASK_GET,    /* they are fetched */
+    TASK_SEARCH, /* repositories are told */
+    N_TASKS
 };
 
 struct plan {
-    char endpoint[PLAN_PATH]; /* "https://huggingface.co", without a slash behind it */
-    char repository[256];     /* OWNER/NAME */
-    char revision[256];       /* branch, tag or commit */
-    char token[1024];         /* for the endpoint alone, or "" */
-    bool lists;               /* the files of the repository are told, and nothing is fetched */
+    enum task task;              /* "do": "list", "get", "search" */
+    const struct source *source; /* source.h */
+    char endpoint[PLAN_PATH];    /* "https://huggingface.co", without a slash behind it */
+    char repository[256];        /* OWNER/NAME, or as the source has it */
+    char revision[256];          /* branch, tag or commit */
+    char user[256], token[1024]; /* for the endpoint alone, or "" */
     /* of what is fetched */
-    char hub[PLAN_PATH]; /* the cache, which is made where it is missing */
-    char commit[PLAN_HASH];
-    struct wanted *file; /* [n], malloc'd */
+    char root[PLAN_PATH], out[PLAN_PATH]; /* the source's cache; or a folder for the files. Made if missing */
+    char commit[PLAN_HASH];               /* what they are pinned to */
+    struct wanted *file;                  /* [n], malloc'd */
     int n;
 };
 

@@ -290,7 +290,7 @@ int fetch_model(const carat_location *at)
         code = choose_files(&l, at);
     if (code == DONE) {
         json_t *plan = begin_plan("get", at);
-        json_object_set_new(plan, "hub", json_string(hub));
+        json_object_set_new(plan, "root", json_string(hub));
         json_object_set_new(plan, "commit", json_string(l.commit));
         json_object_set(plan, "files", l.files);
         tell_size(&l, at, hub);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* layout_hub.c: the hub's cache as it is written: blobs under their hashes, links to them in snapshots, refs.
+ * It is huggingface_hub's, which reads what is written here. A snapshot gets its link when the blob is there,
+ * a branch its commit when all links are. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "layout.h"
+#include "report.h"
+
+/* Backup programs leave a folder out that has this file (bford.info/cachedir). */
+static void tag_cache(const char *root)
+{
+    static const char text[] = "Signature: 8a477f597d28d172789f06886806bc55\n"
+                               "# This file is a cache directory tag, see https://bford.info/cachedir/\n";
+    char path[PLAN_PATH + 16];
+
+    snprintf(path, sizeof path, "%s/CACHEDIR.TAG", root);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 && write(fd, text, sizeof text - 1) != (ssize_t)sizeof text - 1)
+        unlink(path);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* "models--OWNER--NAME" */
+static void name_folder(char out[512], const char *repository)
+{
+    const char *slash = strchr(repository, '/');
+
+    if (slash)
+        snprintf(out, 512, "models--%.*s--%s", (int)(slash - repository), repository, slash + 1);
+    else
+        snprintf(out, 512, "models--%s", repository);
+}
+
+static int hub_open(struct store *s)
+{
+    static const char *const below[] = {"blobs/", "refs/", "snapshots/"};
+    char name[512], path[PLACE_PATH];
+
+    name_folder(name, s->plan->repository);
+    snprintf(s->folder, sizeof s->folder, "%s/%s", s->plan->root, name);
+    for (size_t i = 0; i < sizeof below / sizeof below[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", s->folder, below[i]);
+        TRY(make_folders(path));
+    }
+    tag_cache(s->plan->root);
+    return DONE;
+}
+
+static void hub_place(struct place *p, const struct store *s, const struct wanted *w)
+{
+    char name[512];
+
+    name_folder(name, s->plan->repository);
+    snprintf(p->whole, sizeof p->whole, "%s/blobs/%s", s->folder, w->hash);
+    snprintf(p->part, sizeof p->part, "%s.carat.incomplete", p->whole);
+    snprintf(p->older, sizeof p->older, "%s.incomplete", p->whole);
+    snprintf(p->lock, sizeof p->lock, "%s/.locks/%s/%s.lock", s->plan->root, name, w->hash);
+}
+
+static int hub_enter(const struct store *s, const struct wanted *w)
+{
+    char path[PLACE_PATH], beside[PLACE_PATH + 32], target[PLAN_PATH] = "../../", old[PLAN_PATH];
+
+    snprintf(path, sizeof path, "%s/snapshots/%s/%s", s->folder, s->plan->commit, w->name);
+    TRY(make_folders(path));
+    for (const char *slash = w->name; (slash = strchr(slash, '/')); slash++)
+        strcat(target, "../");
+    strcat(target, "blobs/");
+    strcat(target, w->hash);
+    if (symlink(target, path) == 0)
+        return DONE;
+    if (errno != EEXIST)
+        return fail_at(path, "linked");
+    const ssize_t n = readlink(path, old, sizeof old - 1);
+    if (n == (ssize_t)strlen(target) && memcmp(old, target, (size_t)n) == 0)
+        return DONE;
+    snprintf(beside, sizeof beside, "%s.carat-%ld", path, (long)getpid());
+    if (symlink(target, beside) != 0)
+        return fail_at(path, "linked");
+    return rename(beside, path) == 0 ? DONE : fail_at(path, "linked");
+}
+
+static int hub_end(const struct store *s, char *path, size_t capacity)
+{
+    char ref[PLACE_PATH];
+    const struct plan *plan = s->plan;
+
+    snprintf(path, capacity, "%s/snapshots/%s", s->folder, plan->commit);
+    if (!*plan->revision || strcmp(plan->revision, plan->commit) == 0)
+        return DONE;
+    snprintf(ref, sizeof ref, "%s/refs/%s", s->folder, plan->revision);
+    return write_small(ref, plan->commit);
+}
+
+const struct layout hub_layout = {
+    .by_hash = true, .open = hub_open, .place = hub_place, .enter = hub_enter, .end = hub_end};

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* page.c: see page.h. */
+#include "page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+#include "source.h"
+
+enum { MOST_PAGE = 8 << 20 };
+
+static bool add_to_page(void *user, const struct http_reply *reply, const void *data, size_t n)
+{
+    struct page *p = user;
+
+    (void)reply;
+    if (n > MOST_PAGE - p->n)
+        return false;
+    memcpy(p->text + p->n, data, n);
+    p->n += n;
+    return true;
+}
+
+int page_open(struct page *p)
+{
+    *p = (struct page){malloc(MOST_PAGE), 0};
+    return p->text ? DONE : refuse(NO_MEMORY, "out of memory for a list of files");
+}
+
+void page_close(struct page *p)
+{
+    free(p->text);
+}
+
+int page_get(struct http *h, const struct plan *plan, const char *url, const char *what, struct page *p,
+             struct http_reply *reply)
+{
+    p->n = 0;
+    switch (http_get(h, url, 0, 0, add_to_page, p, reply)) {
+    case HTTP_ANSWERED:
+        return reply->status == 200 ? DONE : plan->source->refuse(plan, reply, what);
+    case HTTP_UNREACHABLE:
+        return refuse(UNREACHABLE, "%s: %s: no connection: %s", plan->repository, what, http_why(h));
+    case HTTP_STOPPED:
+        return refuse(REMOTE, "%s: %s: the answer has more than %d bytes", plan->repository, what, MOST_PAGE);
+    case HTTP_BROKEN:
+        return refuse(UNREACHABLE, "%s: %s: %s", plan->repository, what, http_why(h));
+    default:
+        return refuse(REMOTE, "%s: %s: %s", plan->repository, what, http_why(h));
+    }
+}
+
+bool page_text(struct ct_json *j, char *out, size_t capacity)
+{
+    if (ct_json_next(j) != CT_JSON_STRING || j->string.n >= capacity || memchr(j->string.s, 0, j->string.n))
+        return false;
+    memcpy(out, j->string.s, j->string.n);
+    out[j->string.n] = 0;
+    return true;
+}
+
+bool page_number(struct ct_json *j, int64_t *out)
+{
+    if (ct_json_next(j) != CT_JSON_NUMBER)
+        return false;
+    const struct ct_str spelled = {(const char *)j->text + j->start, j->at - j->start};
+    return ct_json_whole(spelled, out) && *out >= 0;
+}
