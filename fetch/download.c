@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -226,11 +227,23 @@ static int fetch_bytes(struct http *h, struct coming *c)
     return DONE;
 }
 
+/* Of a layout that names no hashes: whether what is there is the file. */
+static int check_old(struct coming *c, const struct store *s)
+{
+    struct stat st;
+
+    if (s->layout->by_hash || s->plan->force || stat(c->part.at.whole, &st) != 0)
+        return DONE;
+    return refuse(LOCAL, "%s: is there, and is another file; --force replaces it", c->part.at.whole);
+}
+
 static int fetch_file(struct http *h, const struct store *s, struct coming *c)
 {
     bool done;
     int code = store_begin(s, &c->part, c->wanted, &done);
 
+    if (code == DONE && !done)
+        code = check_old(c, s);
     if (code == DONE && !done) {
         *c->done += c->part.have;
         code = hash_beginning(c);
@@ -247,25 +260,36 @@ static int fetch_file(struct http *h, const struct store *s, struct coming *c)
     return code;
 }
 
+int download_check(const struct plan *plan)
+{
+    struct store store;
+
+    store_open(&store, plan);
+    for (int i = 0; i < plan->n; i++)
+        report_there(plan->file[i].name, plan->file[i].bytes, store_has(&store, &plan->file[i]));
+    return DONE;
+}
+
 int download_all(struct http *h, const struct plan *plan)
 {
     char path[4 * PLAN_PATH];
     struct store store;
     int64_t done = 0, total = 0;
-    int code = store_open(&store, plan);
+    int code = DONE;
     EVP_MD_CTX *hash = EVP_MD_CTX_new();
 
     if (!hash)
         return refuse(NO_MEMORY, "out of memory for hashes");
+    store_open(&store, plan);
     for (int i = 0; i < plan->n && code == DONE; i++)
-        total += store_has(&store, &plan->file[i]) ? 0 : plan->file[i].bytes;
+        total += !plan->force && store_has(&store, &plan->file[i]) ? 0 : plan->file[i].bytes;
     if (code == DONE)
         report_progress(0, total);
     for (int i = 0; i < plan->n && code == DONE; i++) {
         struct wanted *w = &plan->file[i];
         struct coming c = {
             .plan = plan, .wanted = w, .hash = hash, .done = &done, .total = total, .told = done};
-        if (!store_has(&store, w))
+        if (plan->force || !store_has(&store, w))
             code = fetch_file(h, &store, &c);
         if (code == DONE)
             code = store_enter(&store, w);

@@ -15,7 +15,6 @@ enum {
     MOST_REDIRECTS = 10,
     MOST_HEADERS = 1 << 18, /* bytes of the headers of one answer */
     SLOWEST = 1024,         /* bytes a second, below which a connection counts as broken */
-    PATIENCE = 60,          /* after so many seconds */
 };
 
 struct http {
@@ -283,7 +282,7 @@ const char *http_why(const struct http *h)
     return h->why;
 }
 
-struct http *http_open(const char *endpoint, const char *authorization)
+struct http *http_open(const struct plan *plan, const char *authorization)
 {
     struct http *h = calloc(1, sizeof *h);
 
@@ -291,7 +290,7 @@ struct http *http_open(const char *endpoint, const char *authorization)
         free(h);
         return NULL;
     }
-    snprintf(h->endpoint, sizeof h->endpoint, "%s", endpoint);
+    snprintf(h->endpoint, sizeof h->endpoint, "%s", plan->endpoint);
     snprintf(h->authorization, sizeof h->authorization, "%s", authorization);
     curl_easy_setopt(h->curl, CURLOPT_ERRORBUFFER, h->why);
     curl_easy_setopt(h->curl, CURLOPT_NOSIGNAL, 1L);
@@ -299,7 +298,9 @@ struct http *http_open(const char *endpoint, const char *authorization)
     curl_easy_setopt(h->curl, CURLOPT_USERAGENT, "carat/" CARAT_VERSION);
     curl_easy_setopt(h->curl, CURLOPT_CONNECTTIMEOUT, 30L);
     curl_easy_setopt(h->curl, CURLOPT_LOW_SPEED_LIMIT, (long)SLOWEST);
-    curl_easy_setopt(h->curl, CURLOPT_LOW_SPEED_TIME, (long)PATIENCE);
+    curl_easy_setopt(h->curl, CURLOPT_LOW_SPEED_TIME, (long)plan->patience);
+    if (plan->rate > 0)
+        curl_easy_setopt(h->curl, CURLOPT_MAX_RECV_SPEED_LARGE, (curl_off_t)(plan->rate / plan->jobs + 1));
     curl_easy_setopt(h->curl, CURLOPT_HEADERFUNCTION, hear_header);
     curl_easy_setopt(h->curl, CURLOPT_HEADERDATA, h);
     curl_easy_setopt(h->curl, CURLOPT_WRITEFUNCTION, hear_body);

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plan.h"
+
 struct http;
 
 /* What the last answer of a request said; texts are "" and numbers -1 where it did not. */
@@ -35,8 +37,8 @@ enum http_end {
     HTTP_REFUSED,     /* where it led, http_why says */
 };
 
-/* authorization: a header line for the endpoint alone, or "". NULL: out of memory. */
-struct http *http_open(const char *endpoint, const char *authorization);
+/* authorization: a header line for the plan's endpoint alone, or "". NULL: out of memory. */
+struct http *http_open(const struct plan *plan, const char *authorization);
 void http_close(struct http *h);
 /* GET. from: the first byte that is wanted; until: behind the last one; 0: to the end. */
 enum http_end http_get(struct http *h, const char *url, int64_t from, int64_t until, http_sink sink,

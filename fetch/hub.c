@@ -15,6 +15,7 @@ enum {
     MOST_PAGES = 2000,    /* of a list */
     MOST_FILES = 1 << 20, /* of a repository */
 };
+#define MOST_PLAIN INT64_C(50000000000) /* bytes of a file that is served by other means than Xet */
 
 static int hub_refuse(const struct plan *plan, const struct http_reply *reply, const char *what)
 {
@@ -30,6 +31,14 @@ static int hub_refuse(const struct plan *plan, const struct http_reply *reply, c
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
         if (strcmp(reply->error_code, errors[i].code) == 0)
             return refuse(REMOTE, "%s: %s: %s", plan->repository, what, errors[i].sentence);
+    for (int i = 0; i < plan->n; i++)
+        if (plan->file[i].bytes > MOST_PLAIN && strcmp(plan->file[i].name, what) == 0)
+            return refuse(
+                REMOTE,
+                "%s: %s has %.1f GB, and the hub has no plain address for files above 50 GB (status "
+                "%ld); 'hf download %s %s' fetches it, and carat finds it then",
+                plan->repository, what, 1e-9 * (double)plan->file[i].bytes, reply->status, plan->repository,
+                what);
     if (reply->status == 401 || reply->status == 403)
         return refuse(REMOTE, "%s: %s: it is missing or private (status %ld); a token opens private ones",
                       plan->repository, what, reply->status);

@@ -64,13 +64,9 @@ int write_small(const char *path, const char *text)
 
 /* ---- a folder ---- */
 
-static int folder_open(struct store *s)
+static void folder_name(struct store *s)
 {
-    char path[sizeof s->folder + 1];
-
     snprintf(s->folder, sizeof s->folder, "%s", s->plan->out);
-    snprintf(path, sizeof path, "%s/", s->folder);
-    return make_folders(path);
 }
 
 /* What is on its way is known by its hash, or by what the file is pinned to. */
@@ -92,4 +88,4 @@ static int folder_end(const struct store *s, char *path, size_t capacity)
     return DONE;
 }
 
-const struct layout folder_layout = {.open = folder_open, .place = folder_place, .end = folder_end};
+const struct layout folder_layout = {.name = folder_name, .place = folder_place, .end = folder_end};

@@ -22,9 +22,8 @@ struct place {
 };
 
 struct layout {
-    bool by_hash; /* the name of a whole file is its hash: what is there is right */
-    /* Writes s->folder and makes the folders. */
-    int (*open)(struct store *s);
+    bool by_hash;                  /* the name of a whole file is its hash: what is there is right */
+    void (*name)(struct store *s); /* writes s->folder; nothing is made yet */
     void (*place)(struct place *p, const struct store *s, const struct wanted *w);
     /* The file is whole: what leads to it. NULL: nothing has to. */
     int (*enter)(const struct store *s, const struct wanted *w);

@@ -38,19 +38,12 @@ static void name_folder(char out[512], const char *repository)
         snprintf(out, 512, "models--%s", repository);
 }
 
-static int hub_open(struct store *s)
+static void hub_name(struct store *s)
 {
-    static const char *const below[] = {"blobs/", "refs/", "snapshots/"};
-    char name[512], path[PLACE_PATH];
+    char name[512];
 
     name_folder(name, s->plan->repository);
     snprintf(s->folder, sizeof s->folder, "%s/%s", s->plan->root, name);
-    for (size_t i = 0; i < sizeof below / sizeof below[0]; i++) {
-        snprintf(path, sizeof path, "%s/%s", s->folder, below[i]);
-        TRY(make_folders(path));
-    }
-    tag_cache(s->plan->root);
-    return DONE;
 }
 
 static void hub_place(struct place *p, const struct store *s, const struct wanted *w)
@@ -70,6 +63,7 @@ static int hub_enter(const struct store *s, const struct wanted *w)
 
     snprintf(path, sizeof path, "%s/snapshots/%s/%s", s->folder, s->plan->commit, w->name);
     TRY(make_folders(path));
+    tag_cache(s->plan->root);
     for (const char *slash = w->name; (slash = strchr(slash, '/')); slash++)
         strcat(target, "../");
     strcat(target, "blobs/");
@@ -100,4 +94,4 @@ static int hub_end(const struct store *s, char *path, size_t capacity)
 }
 
 const struct layout hub_layout = {
-    .by_hash = true, .open = hub_open, .place = hub_place, .enter = hub_enter, .end = hub_end};
+    .by_hash = true, .name = hub_name, .place = hub_place, .enter = hub_enter, .end = hub_end};

@@ -21,8 +21,14 @@ static int get(struct http *h, struct plan *plan)
     return plan->source->get ? plan->source->get(h, plan) : download_all(h, plan);
 }
 
-static int (*const tasks[N_TASKS])(struct http *h,
-                                   struct plan *plan) = {[TASK_LIST] = list, [TASK_GET] = get};
+static int check(struct http *h, struct plan *plan)
+{
+    (void)h;
+    return download_check(plan);
+}
+
+static int (*const tasks[N_TASKS])(struct http *h, struct plan *plan) = {
+    [TASK_LIST] = list, [TASK_CHECK] = check, [TASK_GET] = get};
 
 static struct http *connect_to(const struct plan *plan)
 {
@@ -33,7 +39,7 @@ static struct http *connect_to(const struct plan *plan)
                                 : *plan->token && snprintf(line, sizeof line, "Authorization: Bearer %s",
                                                            plan->token) >= (int)sizeof line)
         refuse(WRONG_PLAN, "plan: the token is too long");
-    else if (!(h = http_open(plan->endpoint, line)))
+    else if (!(h = http_open(plan, line)))
         refuse(NO_MEMORY, "out of memory for a connection");
     memset(line, 0, sizeof line);
     return h;

@@ -14,10 +14,16 @@
 
 enum { MOST_PLAN = 1 << 24 };
 
-enum { LIST = 1 << TASK_LIST, GET = 1 << TASK_GET, SEARCH = 1 << TASK_SEARCH, NEVER = 0 };
+enum {
+    LIST = 1 << TASK_LIST,
+    CHECK = 1 << TASK_CHECK,
+    GET = 1 << TASK_GET | CHECK,
+    SEARCH = 1 << TASK_SEARCH,
+    NEVER = 0
+};
 
 static const char *const tasks[N_TASKS] = {
-    [TASK_LIST] = "list", [TASK_GET] = "get", [TASK_SEARCH] = "search"};
+    [TASK_LIST] = "list", [TASK_CHECK] = "check", [TASK_GET] = "get", [TASK_SEARCH] = "search"};
 
 static const struct text_field {
     const char *key;
@@ -38,6 +44,31 @@ static const struct text_field {
     FIELD(commit, GET),
 #undef FIELD
 };
+
+static const struct number_field {
+    const char *key;
+    size_t at;
+    int64_t low, high, standard;
+} numbers[] = {
+    {"jobs", offsetof(struct plan, jobs), 1, 8, 4},
+    {"rate", offsetof(struct plan, rate), 0, INT64_MAX, 0},
+    {"force", offsetof(struct plan, force), 0, 1, 0},
+    {"patience", offsetof(struct plan, patience), 1, 3600, 60},
+};
+
+static int take_numbers(struct plan *plan, const struct ct_json_value *root)
+{
+    for (size_t i = 0; i < CT_COUNT(numbers); i++) {
+        const struct number_field *f = &numbers[i];
+        const struct ct_json_value *v = ct_json_get(root, f->key);
+        int64_t n = f->standard;
+        if (v && (!ct_json_integer(v, &n) || n < f->low || n > f->high))
+            return refuse(WRONG_PLAN, "plan: %s is no number from %lld to %lld", f->key, (long long)f->low,
+                          (long long)f->high);
+        memcpy((char *)plan + f->at, &n, sizeof n);
+    }
+    return DONE;
+}
 
 static int take_task(struct plan *plan, const struct ct_json_value *root)
 {
@@ -65,7 +96,7 @@ static int take_texts(struct plan *plan, const struct ct_json_value *root)
                           f->capacity - 1);
         memcpy((char *)plan + f->at, s.s, s.n);
     }
-    return plan->task != TASK_GET || *plan->root || *plan->out
+    return !(GET & 1u << plan->task) || *plan->root || *plan->out
                ? DONE
                : refuse(WRONG_PLAN, "plan: neither root nor out says where files go");
 }
@@ -111,7 +142,9 @@ int plan_read(struct plan *plan, int fd)
         code = take_task(plan, tree.value);
     if (code == DONE)
         code = take_texts(plan, tree.value);
-    if (code == DONE && plan->task == TASK_GET)
+    if (code == DONE)
+        code = take_numbers(plan, tree.value);
+    if (code == DONE && GET & 1u << plan->task)
         code = take_files(plan, ct_json_get(tree.value, "files"));
     ct_json_tree_free(&tree);
     memset(text, 0, n); /* it has the token */

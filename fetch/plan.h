@@ -19,13 +19,14 @@ struct wanted {
 /* What is done. */
 enum task {
     TASK_LIST,   /* the files of a repository are told, and nothing is fetched */
+    TASK_CHECK,  /* those of the plan are told, and which of them are there */
     TASK_GET,    /* they are fetched */
     TASK_SEARCH, /* repositories are told */
     N_TASKS
 };
 
 struct plan {
-    enum task task;              /* "do": "list", "get", "search" */
+    enum task task;              /* "do": "list", "check", "get", "search" */
     const struct source *source; /* source.h */
     char endpoint[PLAN_PATH];    /* "https://huggingface.co", without a slash behind it */
     char repository[256];        /* OWNER/NAME, or as the source has it */
@@ -36,6 +37,10 @@ struct plan {
     char commit[PLAN_HASH];               /* what they are pinned to */
     struct wanted *file;                  /* [n], malloc'd */
     int n;
+    int64_t jobs;     /* connections at once; 4 unless said otherwise */
+    int64_t rate;     /* bytes a second, all together; 0: as fast as they come */
+    int64_t force;    /* 1: also what is there */
+    int64_t patience; /* seconds of less than 1 KiB/s, behind which a connection counts as broken */
 };
 
 /* Returns a code of report.h. */

@@ -60,6 +60,15 @@ void report_file(const char *name, int64_t bytes, const char *hash)
     end();
 }
 
+void report_there(const char *name, int64_t bytes, bool is)
+{
+    begin("there");
+    put_text("name", name);
+    put_number("bytes", bytes);
+    put_number("is", is);
+    end();
+}
+
 void report_listed(const char *commit)
 {
     begin("listed");

@@ -3,6 +3,7 @@
 #ifndef FETCH_REPORT_H
 #define FETCH_REPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Its exit codes, which are those of the command. */
@@ -31,6 +32,8 @@ int refuse(int code, const char *format, ...)
     ;
 /* {"event": "file", "name": ..., "bytes": n, "hash": ...} */
 void report_file(const char *name, int64_t bytes, const char *hash);
+/* {"event": "there", "name": ..., "bytes": n, "is": 0 or 1} */
+void report_there(const char *name, int64_t bytes, bool is);
 /* {"event": "listed", "commit": ...} */
 void report_listed(const char *commit);
 /* {"event": "progress", "done": bytes that have come, "total": of those that were missing} */

@@ -16,11 +16,11 @@
 #include "report.h"
 #include "source.h"
 
-int store_open(struct store *s, const struct plan *plan)
+void store_open(struct store *s, const struct plan *plan)
 {
     s->plan = plan;
     s->layout = *plan->out ? &folder_layout : plan->source->layout;
-    return s->layout->open(s);
+    s->layout->name(s);
 }
 
 bool store_has(const struct store *s, const struct wanted *w)
@@ -50,15 +50,15 @@ int store_begin(const struct store *s, struct part *p, const struct wanted *w, b
 
     *p = (struct part){.fd = -1, .lock = -1};
     s->layout->place(&p->at, s, w);
-    TRY(make_folders(p->at.lock));
     TRY(make_folders(p->at.part));
+    TRY(make_folders(p->at.lock));
     p->lock = open(p->at.lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (p->lock < 0)
         return fail_at(p->at.lock, "opened");
     while (flock(p->lock, LOCK_EX) != 0)
         if (errno != EINTR)
             break; /* a file system without locks: what two write is the same */
-    *done = store_has(s, w);
+    *done = !s->plan->force && store_has(s, w);
     if (*done)
         return DONE;
     if (lstat(p->at.part, &st) == 0 && (!S_ISREG(st.st_mode) || st.st_size > w->bytes))

@@ -12,8 +12,8 @@ struct part {
     int64_t have; /* bytes from its beginning on */
 };
 
-/* Makes the folders. */
-int store_open(struct store *s, const struct plan *plan);
+/* Makes nothing yet. */
+void store_open(struct store *s, const struct plan *plan);
 /* Whether the file is there, whole. */
 bool store_has(const struct store *s, const struct wanted *w);
 /* Takes the file's lock, waiting for who has it, and opens what is there of it; *done: it is whole by now. */

@@ -1,149 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fetcher.c: talks with carat-fetch: a plan in JSON on its standard input, events back from it, a line each
- * (fetch/report.h). First it tells the files of a repository; the library says which of them make the model;
- * then it fetches those. */
+/* fetcher.c: what carat-fetch is asked for. First it tells the files of a repository; the library says which
+ * of them make the model, or patterns do; then it fetches those. */
 #define _GNU_SOURCE
 #include "model/fetcher.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <jansson.h>
-#include <signal.h>
-#include <spawn.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "model/fetch_program.h"
 #include "model/located.h"
-#include "term/interrupt.h"
 #include "term/message.h"
+#include "term/out_json.h"
+#include "term/output.h"
 #include "term/progress.h"
 #include "term/size.h"
 
-extern char **environ;
-
 enum { MOST_TOKEN = 1000, MOST_PATH = 4096 };
-
-/* ---- the program ---- */
-
-/* Beside the command, as it was built; or where both are installed. */
-static bool find_program(char *path, size_t capacity)
-{
-    static const char *const places[] = {"carat-fetch", "../libexec/carat/carat-fetch"};
-    char own[MOST_PATH];
-    const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
-
-    if (n <= 0)
-        return false;
-    own[n] = 0;
-    char *slash = strrchr(own, '/');
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-        if (snprintf(path, capacity, "%.*s/%s", (int)(slash - own), own, places[i]) < (int)capacity &&
-            access(path, X_OK) == 0)
-            return true;
-    return false;
-}
-
-struct program {
-    pid_t pid;
-    int to;
-    FILE *from;
-};
-
-static int start_program(struct program *p)
-{
-    char path[MOST_PATH];
-    char *words[] = {path, NULL};
-    posix_spawn_file_actions_t files;
-    int in[2] = {-1, -1}, out[2] = {-1, -1}, error = ENOMEM;
-
-    if (!find_program(path, sizeof path))
-        return fail(FAILED, "carat-fetch is not beside this command: it was built without libcurl (Debian: "
-                            "libcurl4-openssl-dev and libssl-dev)");
-    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0)
-        error = errno;
-    else if (posix_spawn_file_actions_init(&files) == 0) {
-        posix_spawn_file_actions_adddup2(&files, in[0], STDIN_FILENO);
-        posix_spawn_file_actions_adddup2(&files, out[1], STDOUT_FILENO);
-        error = posix_spawn(&p->pid, path, &files, NULL, words, environ);
-        posix_spawn_file_actions_destroy(&files);
-    }
-    if (in[0] >= 0)
-        close(in[0]);
-    if (out[1] >= 0)
-        close(out[1]);
-    p->to = in[1];
-    p->from = error ? NULL : fdopen(out[0], "re");
-    if (p->from)
-        return DONE;
-    if (out[0] >= 0)
-        close(out[0]);
-    if (in[1] >= 0)
-        close(in[1]);
-    return fail(FAILED, "%s: cannot be started: %s", path, strerror(error ? error : ENOMEM));
-}
-
-/* ends: it has said why it ends, and does what is left to do. */
-static int end_program(struct program *p, int code, bool ends)
-{
-    int status = 0;
-
-    if (code != DONE && !ends)
-        kill(p->pid, SIGTERM);
-    fclose(p->from);
-    while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (code == DONE && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
-        return fail(FAILED, "carat-fetch ended without a word");
-    return code;
-}
-
-/* Sends the plan, which it takes over, and hears what comes of it until `hear` returns another code. */
-static int run_program(json_t *plan, int (*hear)(void *user, const char *event, json_t *line), void *user)
-{
-    struct program p;
-    char *text = json_dumps(plan, JSON_COMPACT), *line = NULL;
-    size_t capacity = 0;
-    bool ends = false;
-    int code = text ? start_program(&p) : fail_memory();
-
-    json_decref(plan);
-    if (code != DONE) {
-        free(text);
-        return code;
-    }
-    for (size_t at = 0, n = strlen(text); at < n;) {
-        const ssize_t put = write(p.to, text + at, n - at);
-        if (put < 0 && errno != EINTR)
-            break; /* it says why it did not listen */
-        at += put > 0 ? (size_t)put : 0;
-    }
-    memset(text, 0, strlen(text)); /* it has the token */
-    free(text);
-    close(p.to);
-    while (code == DONE && !interrupted() && getline(&line, &capacity, p.from) > 0) {
-        json_t *event = json_loads(line, 0, NULL);
-        const char *name = json_string_value(json_object_get(event, "event"));
-        if (!name)
-            code = fail(FAILED, "carat-fetch says what is not understood");
-        else if (strcmp(name, "error") == 0) {
-            progress_hide();
-            ends = true;
-            code = fail((int)json_integer_value(json_object_get(event, "code")), "%s",
-                        json_string_value(json_object_get(event, "message")));
-        } else {
-            code = hear(user, name, event);
-        }
-        json_decref(event);
-    }
-    free(line);
-    if (code == DONE && interrupted())
-        code = INTERRUPTED;
-    return end_program(&p, code, ends);
-}
 
 /* ---- plans ---- */
 
@@ -183,19 +58,22 @@ static void find_token(char token[MOST_TOKEN])
         *token = 0;
 }
 
-static json_t *begin_plan(const char *what, const carat_location *at)
+static json_t *begin_plan(const char *what, const carat_location *at, const char *token)
 {
     const char *endpoint = getenv("HF_ENDPOINT");
-    char address[MOST_PATH], token[MOST_TOKEN];
+    char address[MOST_PATH];
 
     snprintf(address, sizeof address, "%s", endpoint && *endpoint ? endpoint : "https://huggingface.co");
     while (*address && address[strlen(address) - 1] == '/')
         address[strlen(address) - 1] = 0;
-    find_token(token);
-    json_t *plan = json_pack("{s:s, s:s, s:s, s:s, s:s}", "do", what, "endpoint", address, "repository",
-                             at->repository, "revision", at->revision, "token", token);
-    memset(token, 0, sizeof token);
-    return plan;
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "do", what, "source", "hub", "endpoint", address,
+                     "repository", at->repository, "revision", at->revision, "token", token);
+}
+
+static json_t *begin_plain(const char *what, const char *address)
+{
+    return json_pack("{s:s, s:s, s:s, s:s}", "do", what, "source", "plain", "endpoint", address, "repository",
+                     "-");
 }
 
 /* ---- what is there to fetch ---- */
@@ -216,33 +94,68 @@ static int hear_listing(void *user, const char *event, json_t *line)
     return DONE;
 }
 
-/* Leaves the files that make the model. */
-static int choose_files(struct listing *l, const carat_location *at)
+static const char *text_of(const json_t *line, const char *key)
+{
+    const char *text = json_string_value(json_object_get(line, key));
+
+    return text ? text : "";
+}
+
+/* Opening one of these runs what is in it. */
+static bool is_pickle(const char *name)
+{
+    static const char *const endings[] = {".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"};
+
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        if (strlen(name) > strlen(endings[i]) &&
+            strcasecmp(name + strlen(name) - strlen(endings[i]), endings[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Whether one of the patterns is of this name, or of the folder that it is in. */
+static bool matches(const struct texts *patterns, const char *name)
+{
+    for (int i = 0; patterns && i < patterns->n; i++)
+        if (fnmatch(patterns->text[i], name, FNM_LEADING_DIR) == 0)
+            return true;
+    return false;
+}
+
+static int choose_model(const struct listing *l, const carat_location *at, int *wanted)
 {
     const size_t n = json_array_size(l->files);
     const char **names = calloc(n + 1, sizeof *names);
-    int *wanted = calloc(n + 1, sizeof *wanted);
     carat_error err;
-    int code = names && wanted ? DONE : fail_memory();
+    int code = names ? DONE : fail_memory();
 
     for (size_t i = 0; i < n && code == DONE; i++)
-        names[i] = json_string_value(json_object_get(json_array_get(l->files, i), "name"));
+        names[i] = text_of(json_array_get(l->files, i), "name");
     if (code == DONE && carat_choose_files(at->repository, names, (int)n, at->part, wanted, &err) != CARAT_OK)
         code = fail_open(&err);
-    for (size_t i = n; i-- > 0 && code == DONE;)
-        if (!wanted[i])
-            json_array_remove(l->files, i);
     free(names);
-    free(wanted);
     return code;
 }
 
-static int hear_progress(void *user, const char *event, json_t *line)
+/* Leaves the files that are wanted. */
+static int choose_files(struct listing *l, const carat_location *at, const struct fetch_wish *wish)
 {
-    if (strcmp(event, "progress") == 0)
-        progress_update(user, (size_t)json_integer_value(json_object_get(line, "done")) >> 10,
-                        (size_t)json_integer_value(json_object_get(line, "total")) >> 10);
-    return DONE;
+    const size_t n = json_array_size(l->files);
+    const bool patterns = wish->include && wish->include->n;
+    int *wanted = calloc(n + 1, sizeof *wanted), code = wanted ? DONE : fail_memory();
+
+    if (code == DONE && !patterns)
+        code = choose_model(l, at, wanted);
+    for (size_t i = n; i-- > 0 && code == DONE;) {
+        const char *name = text_of(json_array_get(l->files, i), "name");
+        if ((patterns ? !matches(wish->include, name) : !wanted[i]) || is_pickle(name) ||
+            matches(wish->exclude, name))
+            json_array_remove(l->files, i);
+    }
+    free(wanted);
+    if (code == DONE && json_array_size(l->files) == 0)
+        code = fail(NOT_FOUND, "%s: of its %zu files none is wanted (pickles never are)", at->repository, n);
+    return code;
 }
 
 static bool is_offline(void)
@@ -258,8 +171,10 @@ static bool is_offline(void)
     return false;
 }
 
+/* ---- fetching ---- */
+
 /* "1.2 GB" of all its files. */
-static void tell_size(const struct listing *l, const carat_location *at, const char *hub)
+static void tell_size(const struct listing *l, const char *called, const char *place)
 {
     double bytes = 0;
     char size[SIZE_TEXT];
@@ -267,38 +182,141 @@ static void tell_size(const struct listing *l, const carat_location *at, const c
     json_t *file;
 
     json_array_foreach(l->files, i, file) bytes += (double)json_integer_value(json_object_get(file, "bytes"));
-    note("%s, commit %.12s: %zu files, %s, into %s", at->repository, l->commit, json_array_size(l->files),
-         size_text(size, bytes), hub);
+    note("%s: %zu file%s, %s, into %s", called, json_array_size(l->files),
+         json_array_size(l->files) == 1 ? "" : "s", size_text(size, bytes), place);
 }
 
-int fetch_model(const carat_location *at)
-{
-    char hub[MOST_PATH];
-    struct listing l = {.files = NULL};
+struct hearing {
     struct progress bar;
+    bool quiet;
+    char *path;
+    json_t *there; /* files, with whether they are there */
+};
 
+static int hear_fetching(void *user, const char *event, json_t *line)
+{
+    struct hearing *h = user;
+
+    if (strcmp(event, "progress") == 0 && !h->quiet)
+        progress_update(&h->bar, (size_t)json_integer_value(json_object_get(line, "done")) >> 10,
+                        (size_t)json_integer_value(json_object_get(line, "total")) >> 10);
+    else if (strcmp(event, "done") == 0)
+        snprintf(h->path, FETCHED_PATH, "%s", text_of(line, "path"));
+    else if (strcmp(event, "there") == 0 && json_array_append(h->there, line) != 0)
+        return fail_memory();
+    return DONE;
+}
+
+/* "    1234567 there    name", or one object. */
+static int tell_files(const struct hearing *h, const carat_location *at, const char *commit, bool json)
+{
+    json_int_t missing = 0;
+    json_t *files = json_array(), *file;
+    size_t i;
+
+    json_array_foreach(h->there, i, file)
+    {
+        const json_int_t bytes = json_integer_value(json_object_get(file, "bytes"));
+        const bool is = json_integer_value(json_object_get(file, "is")) != 0;
+        missing += is ? 0 : bytes;
+        if (json)
+            json_array_append_new(files, json_pack("{s:O, s:I, s:b}", "name", json_object_get(file, "name"),
+                                                   "bytes", bytes, "there", is));
+        else
+            out_print("%12lld %-7s %s\n", (long long)bytes, is ? "there" : "missing", text_of(file, "name"));
+    }
+    if (!json) {
+        json_decref(files);
+        out_print("%12lld bytes would be fetched\n", (long long)missing);
+        return DONE;
+    }
+    return out_json(json_pack("{s:s, s:s, s:s, s:I, s:o}", "repository", at->repository, "revision",
+                              at->revision, "commit", commit, "missing_bytes", missing, "files", files));
+}
+
+/* What both sources have in common. The plan says where from. */
+static int get_files(json_t *plan, const struct listing *l, const struct fetch_wish *wish, const char *hub,
+                     struct hearing *h)
+{
+    json_object_set_new(plan, wish->out ? "out" : "root", json_string(wish->out ? wish->out : hub));
+    json_object_set_new(plan, "commit", json_string(l->commit));
+    json_object_set(plan, "files", l->files);
+    json_object_set_new(plan, "force", json_integer(wish->force));
+    if (wish->jobs > 0)
+        json_object_set_new(plan, "jobs", json_integer(wish->jobs));
+    if (wish->rate > 0)
+        json_object_set_new(plan, "rate", json_integer((json_int_t)wish->rate));
+    progress_begin(&h->bar, "fetching", "MB");
+    h->bar.scale = KIB_IN_MB;
+    const int code = fetch_program(plan, hear_fetching, h);
+    progress_end(&h->bar);
+    return code;
+}
+
+int fetch_files(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH])
+{
+    char hub[MOST_PATH], token[MOST_TOKEN], called[512];
+    struct listing l = {.files = NULL};
+    struct hearing h = {.quiet = wish->quiet, .path = path};
+
+    *path = 0;
     if (is_offline())
         return fail(
             NOT_FOUND,
             "%s is not on this machine, and HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE forbids to fetch it",
             at->repository);
-    if (!find_hub(hub, sizeof hub))
+    if (!find_hub(hub, sizeof hub) && !wish->out)
         return fail(FAILED, "there is no place for models: HOME is not set, nor HF_HUB_CACHE");
+    if (!wish->token_file)
+        find_token(token);
+    else if (!read_token(token, wish->token_file))
+        return fail(FAILED, "%s: cannot be read, or has no token", wish->token_file);
     l.files = json_array();
-    int code = run_program(begin_plan("list", at), hear_listing, &l);
+    h.there = json_array();
+    int code = fetch_program(begin_plan("list", at, token), hear_listing, &l);
     if (code == DONE)
-        code = choose_files(&l, at);
+        code = choose_files(&l, at, wish);
     if (code == DONE) {
-        json_t *plan = begin_plan("get", at);
-        json_object_set_new(plan, "root", json_string(hub));
-        json_object_set_new(plan, "commit", json_string(l.commit));
-        json_object_set(plan, "files", l.files);
-        tell_size(&l, at, hub);
-        progress_begin(&bar, "fetching", "MB");
-        bar.scale = KIB_IN_MB;
-        code = run_program(plan, hear_progress, &bar);
-        progress_end(&bar);
+        snprintf(called, sizeof called, "%s, commit %.12s", at->repository, l.commit);
+        if (!wish->quiet && !wish->dry)
+            tell_size(&l, called, wish->out ? wish->out : hub);
+        code = get_files(begin_plan(wish->dry ? "check" : "get", at, token), &l, wish, hub, &h);
     }
+    if (code == DONE && wish->dry)
+        code = tell_files(&h, at, l.commit, wish->json);
+    explicit_bzero(token, sizeof token);
     json_decref(l.files);
+    json_decref(h.there);
+    return code;
+}
+
+int fetch_model(const carat_location *at)
+{
+    static const struct fetch_wish plain;
+    char path[FETCHED_PATH];
+
+    return fetch_files(at, &plain, path);
+}
+
+int fetch_address(const char *address, const struct fetch_wish *wish, char path[FETCHED_PATH])
+{
+    struct listing l = {.files = NULL};
+    struct hearing h = {.quiet = wish->quiet, .path = path};
+    const carat_location at = {.repository = address, .revision = ""};
+
+    *path = 0;
+    if (is_offline())
+        return fail(NOT_FOUND, "HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE forbids to fetch %.200s", address);
+    l.files = json_array();
+    h.there = json_array();
+    int code = fetch_program(begin_plain("list", address), hear_listing, &l);
+    if (code == DONE && !wish->quiet && !wish->dry)
+        tell_size(&l, address, wish->out);
+    if (code == DONE)
+        code = get_files(begin_plain(wish->dry ? "check" : "get", address), &l, wish, NULL, &h);
+    if (code == DONE && wish->dry)
+        code = tell_files(&h, &at, l.commit, wish->json);
+    json_decref(l.files);
+    json_decref(h.there);
     return code;
 }

@@ -1,14 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fetcher.h: models that are not on this machine, brought into the hub's cache by carat-fetch, a program of
- * its own: this one opens no connection. */
+/* fetcher.h: models that are not on this machine, brought here by carat-fetch, a program of its own: this one
+ * opens no connection. */
 #ifndef MODEL_FETCHER_H
 #define MODEL_FETCHER_H
 
 #include "carat_tools.h"
+#include "options/option.h"
+
+/* What is wished beside a name. Everything may be 0 or NULL, and is so for those who only want the model. */
+struct fetch_wish {
+    const char *out;                       /* a folder for the files; NULL: the hub's cache */
+    const char *token_file;                /* NULL: where huggingface_hub looks for it */
+    const struct texts *include, *exclude; /* patterns of names: instead of what makes the model; left out */
+    bool force;                            /* also what is there */
+    bool dry;                              /* only tells */
+    bool quiet;                            /* no bar, no notes */
+    bool json;                             /* for what `dry` tells */
+    int jobs;                              /* connections at once; 0: 4 */
+    uint64_t rate;                         /* bytes a second; 0: as fast as they come */
+};
+
+enum { FETCHED_PATH = 4096 };
 
 /* Fetches what a repository's name stands for, at->part and at->revision, into the hub's cache, under a bar;
  * what is there already is not fetched again, and what has come stays when it ends early. Afterwards
  * locate_model finds it. An exit code; offline it is refused. */
 int fetch_model(const carat_location *at);
+/* The same as it is wished; path[] gets the snapshot, or where it went with `out`, "" with `dry`. */
+int fetch_files(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH]);
+/* One file at an address, into wish->out. */
+int fetch_address(const char *address, const struct fetch_wish *wish, char path[FETCHED_PATH]);
 
 #endif

@@ -51,6 +51,7 @@
     DO(bench)                                                                                                \
     DO(compare)                                                                                              \
     DO(sweep)                                                                                                \
-    DO(score)
+    DO(score)                                                                                                \
+    DO(pull)
 
 #endif

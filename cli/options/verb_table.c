@@ -265,9 +265,14 @@ const struct verb verbs[] = {
                 "Models go where huggingface_hub keeps them, and other programs find them there. What is there is "
                 "not fetched again. A connection that breaks is tried again, and what has come is kept: the same "
                 "command goes on where it ended. A file gets its name when its hash is the publisher's.\n"
-                "Gated models need a token: accept the licence on the model's page, then 'hf auth login' or "
-                "HF_TOKEN.\n",
-     .examples = "carat pull gemma3:1b\n"},
+                "Gated models need a token: accept the licence on the model's page, then 'hf auth login', "
+                "HF_TOKEN or --token-file.\n"
+                "NAME may also be the address of one file; --out says where it goes. Nobody says what its hash "
+                "should be, so only its size is checked. In a PATTERN * stands for anything, and a folder's name "
+                "for what is in it.\n",
+     .examples = "carat pull gemma3:1b\n"
+                 "carat pull gemma3:1b --dry-run\n"
+                 "carat pull google/gemma-3-1b-it --include 'tokenizer*' --out tokenizer\n"},
     {.name = "pack", .group = FOR_FILES, .brief = "a model that starts fast",
      .args = "MODEL", .summary = "write a model in the form that starts at once",
      .min_args = 1, .max_args = 1, .opens = true,

@@ -1,29 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pull.c: `carat pull`: brings models into the hub's cache, and says where they lie. */
+/* pull.c: `carat pull`: brings models into the hub's cache or a folder, and says where they lie. */
+#include <stdio.h>
 #include <string.h>
 
 #include "model/fetcher.h"
 #include "model/located.h"
-#include "options/options.h"
+#include "store/pull_options.h"
 #include "term/interrupt.h"
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
 
+enum { MOST_NAME = 1024 };
+
 /* {"name": ..., "path": ..., "repository": ..., "revision": ..., "commit": ...}, or the path alone. */
-static int tell_place(const carat_location *at, const char *typed, bool json)
+static int tell_place(const carat_location *at, const char *path, const char *typed, bool json)
 {
     if (!json) {
-        out_print("%s\n", at->path);
+        out_print("%s\n", path);
         return DONE;
     }
-    return out_json(json_pack("{s:o, s:o, s:s, s:s, s:s}", "name", json_text(typed, strlen(typed)), "path",
-                              json_text(at->path, strlen(at->path)), "repository", at->repository, "revision",
-                              at->revision, "commit", at->commit));
+    json_t *place = json_pack("{s:o, s:o}", "name", json_text(typed, strlen(typed)), "path",
+                              json_text(path, strlen(path)));
+    if (at->repository)
+        json_object_set_new(place, "repository", json_string(at->repository));
+    if (at->revision)
+        json_object_set_new(place, "revision", json_string(at->revision));
+    if (at->commit)
+        json_object_set_new(place, "commit", json_string(at->commit));
+    return out_json(place);
 }
 
-static int pull_one(const char *typed, const struct options *o)
+/* NAME with the revision of --revision: OWNER/NAME@REVISION:PART, to be looked for. */
+static int revise(char name[MOST_NAME], const carat_location *at, const char *revision)
 {
+    if (strcmp(at->revision, "main") != 0 && strcmp(at->revision, revision) != 0)
+        return fail(USAGE, "pull: the name says revision %.100s, and --revision %.100s", at->revision,
+                    revision);
+    const int n =
+        snprintf(name, MOST_NAME, "%s@%s%s%s", at->repository, revision, *at->part ? ":" : "", at->part);
+    return n < MOST_NAME ? DONE : fail(USAGE, "pull: --revision is too long");
+}
+
+/* After Ctrl-C. */
+static int how_it_ended(int code, const char *typed)
+{
+    if (code == INTERRUPTED)
+        note("what has come is kept: carat pull %.200s goes on with it", typed);
+    return code;
+}
+
+static int pull_address(const char *typed, const struct fetch_wish *wish, bool json)
+{
+    const carat_location nowhere = {.size = sizeof nowhere};
+    char path[FETCHED_PATH];
+
+    if (!wish->out)
+        return fail(USAGE, "pull: %.200s is a file, and --out DIR has to say where it goes", typed);
+    TRY(how_it_ended(fetch_address(typed, wish, path), typed));
+    return wish->dry ? DONE : tell_place(&nowhere, path, typed, json);
+}
+
+static int pull_repository(carat_location *at, const char *typed, const struct fetch_wish *wish, bool json)
+{
+    const bool some = (wish->include && wish->include->n) || (wish->exclude && wish->exclude->n);
+    char path[FETCHED_PATH];
+
+    if (wish->out || wish->dry || wish->force || some || !at->path) {
+        TRY(how_it_ended(fetch_files(at, wish, path), typed));
+        if (wish->dry)
+            return DONE;
+        if (wish->out || some)
+            return tell_place(at, path, typed, json);
+        carat_location_free(at);
+        TRY(locate_model(at, typed));
+    }
+    return tell_place(at, at->path, typed, json);
+}
+
+static int pull_one(const char *typed, const struct options *o, const struct fetch_wish *wish)
+{
+    const char *revision = o->pull->revision;
+    char name[MOST_NAME] = "", drafter[MOST_NAME] = "";
     carat_location at;
 
     if (strcmp(typed, "tiny") == 0) {
@@ -31,29 +89,48 @@ static int pull_one(const char *typed, const struct options *o)
         return DONE;
     }
     TRY(look_for_model(&at, typed));
-    int code =
-        at.repository ? DONE : fail(USAGE, "pull: %.200s is no name of a repository or of the family", typed);
-    if (code == DONE && !at.path) {
-        code = fetch_model(&at);
+    int code = at.repository ? DONE
+               : at.named == CARAT_NAMED_ADDRESS
+                   ? DONE
+                   : fail(USAGE, "pull: %.200s is no name of a repository or of the family", typed);
+    if (code == DONE && at.repository && revision && (code = revise(name, &at, revision)) == DONE) {
         carat_location_free(&at);
-        if (code == INTERRUPTED)
-            note("what has come is kept: carat pull %.200s goes on with it", typed);
-        TRY(code);
-        TRY(locate_model(&at, typed));
+        TRY(look_for_model(&at, name));
     }
+    if (code == DONE && o->pull->with_drafter && at.drafter)
+        snprintf(drafter, sizeof drafter, "%s", at.drafter);
+    else if (code == DONE && o->pull->with_drafter)
+        code = fail(USAGE, "pull: --with-drafter: carat knows no drafter of %.200s", typed);
     if (code == DONE)
-        code = tell_place(&at, typed, o->json);
+        code = at.repository ? pull_repository(&at, *name ? name : typed, wish, o->json)
+                             : pull_address(typed, wish, o->json);
     carat_location_free(&at);
+    if (code == DONE && *drafter && (code = look_for_model(&at, drafter)) == DONE) {
+        code = pull_repository(&at, drafter, wish, o->json);
+        carat_location_free(&at);
+    }
     return code;
 }
 
 int verb_pull(const struct options *o)
 {
+    const struct pull_options *p = o->pull;
+    const struct fetch_wish wish = {.out = p->out,
+                                    .token_file = p->token_file,
+                                    .include = &p->include,
+                                    .exclude = &p->exclude,
+                                    .force = p->force,
+                                    .dry = p->dry_run,
+                                    .quiet = p->quiet,
+                                    .json = o->json,
+                                    .jobs = p->jobs,
+                                    .rate = p->rate};
+
     interrupt_install();
-    TRY(pull_one(o->model, o));
+    TRY(pull_one(o->model, o, &wish));
     if (o->text)
-        TRY(pull_one(o->text, o));
+        TRY(pull_one(o->text, o, &wish));
     for (int i = 0; i < o->more.n; i++)
-        TRY(pull_one(o->more.text[i], o));
+        TRY(pull_one(o->more.text[i], o, &wish));
     return DONE;
 }

@@ -279,35 +279,54 @@ static void answer_list(struct request *r, const char *repository)
 
 /* ---- files ---- */
 
-static void send_bytes(struct request *r, const char *data, size_t n, size_t from, size_t until)
-{
-    const bool partial = from > 0 && fault != RANGE_IGNORED;
-    char range[128] = "", *copy;
-    size_t end = n;
+struct range {
+    size_t from, end; /* end: behind the last byte */
+    bool partial;
+};
 
-    if (from > 0 && fault == RANGE_IGNORED)
-        from = 0;
-    if (partial && fault != RANGE_ABSENT)
-        snprintf(range, sizeof range, "Content-Range: bytes %zu-%zu/%zu\r\n", from + (fault == RANGE_WRONG),
-                 n - 1, n);
+/* "bytes=FROM-", "bytes=FROM-LAST", or nothing. */
+static struct range range_of(const struct request *r, size_t n)
+{
+    struct range part = {0, n, strlen(r->range) > 6};
+    const char *dash = strchr(r->range, '-');
+
+    if (part.partial) {
+        part.from = strtoull(r->range + 6, NULL, 10);
+        if (dash && dash[1] && strtoull(dash + 1, NULL, 10) + 1 < n)
+            part.end = strtoull(dash + 1, NULL, 10) + 1;
+    }
+    return part;
+}
+
+/* A part of a file, of which at most `until` bytes are sent. */
+static void send_bytes(struct request *r, const char *data, size_t n, const char *hash, size_t until)
+{
+    struct range part = range_of(r, n);
+    char range[128] = "", *copy;
+
+    if (fault == RANGE_IGNORED)
+        part = (struct range){0, n, false};
+    if (part.partial && fault != RANGE_ABSENT)
+        snprintf(range, sizeof range, "Content-Range: bytes %zu-%zu/%zu\r\n",
+                 part.from + (fault == RANGE_WRONG), part.end - 1, n);
     head(r,
-         "HTTP/1.1 %d Answer\r\nConnection: close\r\nContent-Type: "
-         "application/octet-stream\r\nAccept-Ranges: bytes\r\n"
-         "Content-Length: %zu\r\n%s\r\n",
-         partial ? 206 : 200, n - from + (fault == LONG_BODY ? 100 : 0), range);
-    if (until < n - from)
-        end = from + until;
+         "HTTP/1.1 %d Answer\r\nConnection: close\r\nContent-Type: application/octet-stream\r\n"
+         "Accept-Ranges: bytes\r\nETag: \"%.32s\"\r\nContent-Length: %zu\r\n%s\r\n",
+         part.partial ? 206 : 200, hash, part.end - part.from + (fault == LONG_BODY ? 100 : 0), range);
     copy = malloc(n + 101);
     memcpy(copy, data, n);
     memset(copy + n, 'x', 100);
     if (fault == FLIP && n > (size_t)number)
         copy[number] ^= 1;
+    const bool cuts = until < part.end - part.from;
+    if (cuts)
+        part.end = part.from + until;
     if (fault == LONG_BODY)
-        end += 100;
-    if (put(r, copy + from, end - from))
-        r->sent += (long long)(end - from);
+        part.end += 100;
+    if (put(r, copy + part.from, part.end - part.from))
+        r->sent += (long long)(part.end - part.from);
     free(copy);
-    if (until < n - from) {
+    if (cuts) {
         usleep(20000); /* what was sent arrives */
         cut(r);
     }
@@ -316,7 +335,7 @@ static void send_bytes(struct request *r, const char *data, size_t n, size_t fro
 static void answer_file(struct request *r, const char *repository, const char *name, bool redirected)
 {
     char path[2 * PATH], hash[65], more[PATH + 512], where[PATH + 128];
-    size_t n, from = strtoull(strlen(r->range) > 6 ? r->range + 6 : "0", NULL, 10);
+    size_t n;
     char *data;
 
     snprintf(path, sizeof path, "%s/%s/%s", dir, repository, name);
@@ -356,7 +375,7 @@ static void answer_file(struct request *r, const char *repository, const char *n
     const int before = __atomic_fetch_add(&shared->answers, 1, __ATOMIC_SEQ_CST);
     if ((fault == BUSY_429 || fault == BUSY_500) && before < number)
         answer(r, fault == BUSY_429 ? 429 : 500, "Retry-After: 0\r\n", "text/plain", "busy");
-    else if (fault == FULL_416 && from > 0)
+    else if (fault == FULL_416 && range_of(r, n).from > 0)
         answer(r, 416, "", "text/plain", "no");
     else if (fault == SILENT)
         sleep(3600);
@@ -367,7 +386,7 @@ static void answer_file(struct request *r, const char *repository, const char *n
         for (int i = 0; i < 1 << 20; i++)
             head(r, "X-%d: abcdefghijklmnopqrstuvwxyz\r\n", i);
     } else
-        send_bytes(r, data, n, from, fault == RESETS || (fault == RESET && before == 0) ? (size_t)number : n);
+        send_bytes(r, data, n, hash, fault == RESETS || (fault == RESET && before == 0) ? (size_t)number : n);
     free(data);
 }
 

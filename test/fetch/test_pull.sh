@@ -48,7 +48,7 @@ nothing() { # no blob has a name but those that are whole
 serve
 expect 0 pull gemma3:1b
 out_is "$folder/snapshots/$commit"$'\n'
-err_has 'google/gemma-3-1b-it, commit 0123456789ab: 7 files, '
+err_has '^note: google/gemma-3-1b-it, commit 0123456789ab: 7 files, '
 [ "$(cat "$folder/refs/main")" = $commit ] || die 'refs/main'
 [ -z "$(find "$folder" -xtype l)" ] || die 'a link leads nowhere'
 [ ! -e "$folder/snapshots/$commit/pytorch_model.bin" ] && [ ! -e "$folder/snapshots/$commit/sub" ] || die 'too many files came'
@@ -81,6 +81,79 @@ expect 0 pull u/g:Q4_0
 expect 0 pull u/g@$commit:g-Q4_0.gguf
 expect 0 pull tiny
 out_is ''
+
+# ---- options ----
+rm -rf "$hub"
+expect 0 pull gemma3:1b --dry-run
+out_has ' missing model.safetensors$'
+out_has '^ *[0-9]* bytes would be fetched$'
+[ ! -e "$hub" ] || die '--dry-run made something'
+expect 0 pull gemma3:1b -q
+[ ! -s err ] || die "-q: $(cat err)"
+expect 0 pull gemma3:1b --dry-run
+out_has ' there   model.safetensors$'
+out_has '^ *0 bytes would be fetched$'
+expect 0 pull gemma3:1b --dry-run --json
+out_has '"missing_bytes":0'
+# again, although it is there
+before=$(requests)
+expect 0 pull gemma3:1b --force
+[ "$(requests)" -gt $((before + 7)) ] || die '--force fetched nothing'
+cmp "$folder/snapshots/$commit/model.safetensors" "$repository/model.safetensors" || die '--force'
+# a revision that is a commit, and one that is not there
+rm -rf "$hub"
+expect 0 pull gemma3:1b --revision $commit
+out_is "$folder/snapshots/$commit"$'\n'
+[ ! -e "$folder/refs/main" ] || die 'a commit became the branch'
+refuse 3 pull gemma3:1b --revision dev
+err_has 'dev: it has no such revision'
+refuse 2 pull google/gemma-3-1b-it@other --revision dev
+refuse 2 pull u/g --with-drafter
+err_has 'knows no drafter of u/g'
+# a folder: names of the repository, and nothing in the cache
+rm -rf "$hub"
+expect 0 pull gemma3:1b --out away --exclude '*.model' --include 'tok*' --include sub --include '*.bin'
+out_is "away"$'\n'
+(cd away && find . -type f | sort) >found
+printf '%s\n' './sub/x y.txt' ./tokenizer.json ./tokenizer_config.json | sort >wanted
+same wanted found
+same away/tokenizer.json "$repository/tokenizer.json"
+[ ! -e "$hub" ] || die '--out put something into the cache'
+refuse 3 pull gemma3:1b --include '*.bin'
+err_has 'none is wanted (pickles never are)'
+expect 0 pull u/g:q4_0 --out one
+out_is "one/g-Q4_0.gguf"$'\n'
+same one/g-Q4_0.gguf "$work/served/u/g/g-Q4_0.gguf"
+# what is there and something else stays, unless --force says otherwise
+echo mine >one/g-Q4_0.gguf
+expect 1 pull u/g:q4_0 --out one
+err_has 'g-Q4_0.gguf: is there, and is another file; --force replaces it'
+[ "$(cat one/g-Q4_0.gguf)" = mine ] || die 'a file was replaced'
+expect 0 pull u/g:q4_0 --out one --force
+same one/g-Q4_0.gguf "$work/served/u/g/g-Q4_0.gguf"
+before=$(sent)
+expect 0 pull u/g:q4_0 --out one
+[ "$(sent)" = "$before" ] || die 'a file that is there was fetched'
+# a token out of a file, for the hub alone
+rm -rf "$hub" "$work/log"
+echo other >token
+HF_TOKEN='' expect 0 pull u/g:q4_0 --token-file token
+grep -q '^/api.*token=1' "$work/log" || die '--token-file: the hub got no token'
+refuse 1 pull u/g:q8_0 --token-file nothing
+# slowly
+rm -rf "$hub"
+start=$(date +%s%N)
+expect 0 pull u/g:q4_0 --limit-rate 1M -j 1
+[ $(($(date +%s%N) - start)) -gt 300000000 ] || die '--limit-rate does nothing'
+refuse 2 pull u/g -j 9
+# one file at an address
+refuse 2 pull "$HF_ENDPOINT/cdn/u/g/g-Q4_0.gguf"
+err_has 'is a file, and --out DIR has to say where it goes'
+expect 0 pull "$HF_ENDPOINT/cdn/u/g/g-Q4_0.gguf" --out plain --json
+out_has '"path":"plain/g-Q4_0.gguf"'
+same plain/g-Q4_0.gguf "$work/served/u/g/g-Q4_0.gguf"
+refuse 3 pull "$HF_ENDPOINT/cdn/u/g/nothing.gguf" --out plain
+refuse 3 pull "$HF_ENDPOINT/cdn/u/g/" --out plain
 
 # ---- what is refused ----
 fresh() { rm -rf "$hub"; }

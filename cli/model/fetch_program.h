@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fetch_program.h: carat-fetch, the program that opens connections: a plan in JSON on its standard input,
+ * events back from it, a line each (fetch/report.h). */
+#ifndef MODEL_FETCH_PROGRAM_H
+#define MODEL_FETCH_PROGRAM_H
+
+#include <jansson.h>
+
+typedef int (*fetch_hear)(void *user, const char *event, json_t *line);
+/* Starts it, sends the plan, which it takes over (NULL: out of memory), and hears what comes of it until
+ * `hear` returns another code than DONE. What the program refuses is said. An exit code. */
+int fetch_program(json_t *plan, fetch_hear hear, void *user);
+
+#endif
