@@ -86,7 +86,7 @@ static void same_logits(carat_session *s, carat_session *fresh, int n)
 }
 
 /* Tokens of prompts that were evaluated one by one. */
-static uint64_t singles(const carat_engine *engine)
+static uint64_t singles(carat_engine *engine)
 {
     carat_engine_stats stats = {.size = sizeof stats};
     OK(carat_engine_get_stats(engine, &stats, err));
