@@ -41,6 +41,7 @@ struct filling {
     bool avx2;
     struct scratch {
         float *x;        /* a row */
+        float largest;   /* of its magnitudes */
         float *decoded;  /* one of the new file */
         uint8_t *stored; /* of a packed source */
         struct fault fault;
@@ -76,16 +77,8 @@ static bool check_row(struct filling *v, int at, int row, const uint8_t *from, i
     const float *x = v->scratch[thread].x;
     struct fault *first = &v->scratch[thread].fault;
     const int n = v->plan->c[at].w.cols;
-    float sum[8] = {0}; /* side by side: one would wait for every addition */
 
-    for (int i = 0; i < n - 7; i += 8)
-        for (int k = 0; k < 8; k++)
-            sum[k] += x[i + k] - x[i + k]; /* 0 for what is finite, else NaN */
-    for (int i = n / 8 * 8; i < n; i++)
-        sum[0] += x[i] - x[i];
-    for (int k = 1; k < 8; k++)
-        sum[0] += sum[k];
-    for (int i = 0; i < n && sum[0] != 0; i++)
+    for (int i = 0; !(v->scratch[thread].largest < INFINITY) && i < n; i++)
         if (!isfinite(x[i]))
             return keep_fault(first, (struct fault){at, row, i, x[i], "a finite number", -1});
     for (int i = 0, byte; type->block > 1 && i < n; i += type->block, from += type->bytes) {
@@ -96,21 +89,31 @@ static bool check_row(struct filling *v, int at, int row, const uint8_t *from, i
     return true;
 }
 
+/* Whether values are written as they are read. */
+static bool as_stored(const struct ct_converted *c)
+{
+    return c->w.scale == 1 && c->times == 0 && c->less == 0;
+}
+
 /* The values of a row as they are to be written, in the thread's x. False: it has a fault, which is kept. */
 static bool decode_row(struct filling *v, int at, int row, const uint8_t *from, int thread)
 {
     const struct ct_converted *c = &v->plan->c[at];
-    float *x = v->scratch[thread].x;
+    float *x = v->scratch[thread].x, *largest = &v->scratch[thread].largest;
 
     ct_dequantize(c->w.type, x, from, (size_t)c->w.cols);
+    *largest = ct_row_largest(x, (size_t)c->w.cols, v->avx2);
     if (!check_row(v, at, row, from, thread))
         return false;
+    if (as_stored(c))
+        return true;
     for (int i = 0; c->w.scale != 1 && i < c->w.cols; i++)
         x[i] *= c->w.scale;
     for (int i = 0; c->times != 0 && i < c->w.cols; i++)
         x[i] *= c->times;
     for (int i = 0; c->less != 0 && i < c->w.cols; i++)
         x[i] -= c->less;
+    *largest = ct_row_largest(x, (size_t)c->w.cols, v->avx2);
     return true;
 }
 
@@ -139,7 +142,7 @@ static void clamp_row(struct scratch *s, int n, struct ct_figures *f)
 /* The type that rounded the values of a weight; F32: none did, or not last. */
 static enum ct_type rounded_to(const struct ct_converted *c)
 {
-    return c->w.scale == 1 && c->times == 0 && c->less == 0 ? c->w.type : CT_F32;
+    return as_stored(c) ? c->w.type : CT_F32;
 }
 
 static void encode_row(const struct filling *v, int at, enum ct_type type, uint8_t *to, int thread,
@@ -192,8 +195,7 @@ static void convert_row(struct filling *v, int at, int row, uint8_t *to, int thr
         return;
     if (c->w.type == type && c->less == 0 && c->times == 0)
         memcpy(to, from, c->row_bytes);
-    else if (type != CT_F32 && type != CT_BF16 && type != CT_MXFP4 &&
-             ct_largest(x, (size_t)c->w.cols) > MOST_F16)
+    else if (type != CT_F32 && type != CT_BF16 && type != CT_MXFP4 && v->scratch[thread].largest > MOST_F16)
         convert_large(v, at, row, type, to, thread, f);
     else
         encode_row(v, at, type, to, thread, f);
@@ -229,7 +231,7 @@ static const float *take_row(void *taking, int row)
         give_back(t->v, c, before, row, t->to + (size_t)(before - t->r0) * c->row_bytes);
     if (!decode_row(t->v, t->at, row, from, t->thread))
         return NULL;
-    if (c->scheme.kind != CT_PALETTE || ct_largest(s->x, (size_t)c->w.cols) < INFINITE_F16)
+    if (c->scheme.kind != CT_PALETTE || s->largest < INFINITE_F16)
         return s->x;
     refuse_range(t->v, t->at, row, "at most 65504, which an entry in F16 holds", t->thread);
     return NULL;

@@ -26,6 +26,8 @@ float ct_block_scale(enum ct_type type, const uint8_t *block);
 
 /* The largest |x| of n values; NaN when one is. */
 float ct_largest(const float *x, size_t n);
+/* The same; avx2: the processor has it. */
+float ct_row_largest(const float *x, size_t n, bool avx2);
 /* n values, a multiple of 32, as Q8_0 blocks of one scale, most / qmax; what is larger than most counts as
  * that. With the largest |x| and 127 it is that of Q8_0. */
 void ct_encode_alike(void *blocks, const float *x, size_t n, float most, int qmax);

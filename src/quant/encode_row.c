@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* encode_row.c: which encoder writes a type: those of plain numbers here, encode.c's, or one of
- * encode_rows.h's. */
+/* encode_row.c: which encoder writes a type: those of plain numbers here, or the first of
+ * encode_rows.h's that takes it. */
 #include "quant/encode.h"
+
 #include "quant/encode_rows.h"
 
-static ct_encoder *const encoders[2][3] = {
-    {ct_encode_simple_base, ct_encode_iq_base, ct_encode_k_base},
+static ct_encoder *const encoders[2][4] = {
+    {ct_encode_simple_base, ct_encode_iq_base, ct_encode_k_base, ct_encode_plain_base},
 #ifdef __x86_64__
-    {ct_encode_simple_avx2, ct_encode_iq_avx2, ct_encode_k_avx2},
+    {ct_encode_simple_avx2, ct_encode_iq_avx2, ct_encode_k_avx2, ct_encode_plain_avx2},
 #else
-    {ct_encode_simple_base, ct_encode_iq_base, ct_encode_k_base},
+    {ct_encode_simple_base, ct_encode_iq_base, ct_encode_k_base, ct_encode_plain_base},
 #endif
 };
 
@@ -35,10 +36,17 @@ void ct_encode_row(enum ct_type type, void *blocks, const float *x, size_t n, co
     bool written = encode_plain(type, blocks, x, n);
 
     assert(ct_encodes_rows(type));
-    for (int i = 0; i < 3 && !written; i++)
+    for (int i = 0; i < 4 && !written; i++)
         written = encoders[avx2][i](type, blocks, x, n, importance);
-    if (!written)
-        ct_encode(type, blocks, x, n);
+}
+
+float ct_row_largest(const float *x, size_t n, bool avx2)
+{
+#ifdef __x86_64__
+    if (avx2)
+        return ct_encode_largest_avx2(x, n);
+#endif
+    return ct_encode_largest_base(x, n);
 }
 
 float ct_block_scale(enum ct_type type, const uint8_t *block)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* encode_simple.c: float32 values as blocks of 32 with one scale, byte by byte as ggml's quantisers write
  * them: Q4_1, Q5_1 and MXFP4; and those two, Q4_0 and Q5_0 with the importance of columns. Without it the
- * latter are encode.c's. Searches: encode_lanes.h. */
+ * latter are encode_plain.c's. Searches: encode_lanes.h. */
 #include "quant/encode_lanes.h"
 
 #include "quant/blocks.h"

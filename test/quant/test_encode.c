@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "os/cpu.h"
 #include "quant/encode.h"
 
 #include <cmocka.h>
@@ -165,6 +166,25 @@ static void largest_of_what_is_no_number(void **state)
     assert_true(isnan(ct_largest(x, 5)));
 }
 
+/* Wherever it stands in a row of whole blocks and a rest. */
+static void largest_of_a_row_by_every_level(void **state)
+{
+    float x[3 * 32 + 5] = {0};
+    const size_t n = CT_COUNT(x);
+
+    (void)state;
+    for (int avx2 = 0; avx2 <= ct_cpu_has_avx2(); avx2++)
+        for (size_t i = 0; i < n; i++) {
+            x[i] = -3;
+            x[(i + 7) % n] = 2.5f;
+            assert_true(ct_row_largest(x, n, avx2) == 3);
+            x[i] = NAN;
+            assert_true(isnan(ct_row_largest(x, n, avx2)));
+            x[i] = x[(i + 7) % n] = 0;
+        }
+    assert_true(ct_row_largest(x, n, ct_cpu_has_avx2()) == 0);
+}
+
 static void three_types_are_written(void **state)
 {
     int written = 0;
@@ -186,6 +206,7 @@ int main(void)
         cmocka_unit_test(one_scale_for_many_blocks),
         cmocka_unit_test(integers_are_those_of_roundf),
         cmocka_unit_test(largest_of_what_is_no_number),
+        cmocka_unit_test(largest_of_a_row_by_every_level),
         cmocka_unit_test(three_types_are_written),
     };
     return cmocka_run_group_tests_name("encode", tests, NULL, NULL);
