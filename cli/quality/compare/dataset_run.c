@@ -176,7 +176,7 @@ static void run_ended(void *user, void *prompt, const carat_compared *end)
 
     compared_end(r->c, prompt, end);
     r->done++;
-    if (r->code == DONE)
+    if (r->code == DONE && !interrupted()) /* which ends a prompt early: it has no line, and comes again */
         r->code = add_prompt(r, f);
     dataset_prompt_free(&f->p);
     f->used = false;

@@ -112,8 +112,13 @@ kill -INT $pid
 within 20 $pid
 [ "$code" = 130 ] || die "Ctrl-C: exit code $code"
 [ "$(wc -l <stopped/results.jsonl)" -lt $many ] || die 'it was not interrupted'
+# wherever in a prompt it comes, that one has no line before it is whole
+for _ in $(seq 12); do
+    interrupted "0.0$((RANDOM % 10))" compare tiny tiny --ref exact --dataset many.jsonl -n 12 --out stopped --parallel 3 || break
+done
 expect 0 compare tiny tiny --ref exact --dataset many.jsonl -n 12 --out stopped
 [ "$(wc -l <stopped/results.jsonl)" = $many ] || die 'it did not go on'
+[ "$(grep -o '"ids":\[[^]]*\]' stopped/results.jsonl | sort -u | wc -l)" = 1 ] || die 'a prompt was cut short'
 
 # ---- somebody else's results, and places that take none ----
 
