@@ -43,6 +43,7 @@ const char report_style[] =
     ".both td,.both th{overflow-wrap:anywhere;vertical-align:top}\n"
     ".both tbody th{width:10rem}\n"
     ".lengths{width:auto}\n"
+    "summary{cursor:pointer;padding:.3rem 0}\n"
     ".facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,16rem),1fr));\n"
     "gap:.7rem 1.5rem;margin:1rem 0}\n"
     ".facts dt{color:var(--soft);font-size:.85rem}\n"

@@ -5,6 +5,8 @@
 #ifndef SWEEP_H
 #define SWEEP_H
 
+#include <stdio.h>
+
 #include <jansson.h>
 
 #include "carat.h"
@@ -60,5 +62,7 @@ void sweep_print(const struct sweep *s);
 /* ---- sweep_page.c ---- */
 
 int sweep_page(const struct sweep *s, const char *path);
+/* sweep_tensors.c: its last part. */
+void sweep_tensors(FILE *f, const struct sweep *s);
 
 #endif

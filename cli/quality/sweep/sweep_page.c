@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sweep_page.c: the report of a sweep: one page that stands alone, with a picture of KL over size. It has no
- * script and loads nothing; what it says of a recipe in full lies in the folder of its name. */
+ * script and loads nothing; what it says of a recipe in full lies in the folder of its name. Its tensors:
+ * sweep_tensors.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -295,6 +296,7 @@ int sweep_page(const struct sweep *s, const char *path)
     put_head(page.file, s);
     put_picture(page.file, s);
     put_table(page.file, s);
+    sweep_tensors(page.file, s);
     fputs("</body>\n</html>\n", page.file);
     return save_close(&page);
 }

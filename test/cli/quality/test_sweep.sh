@@ -56,18 +56,26 @@ grep -q '^recommended: small$' shown || die "the table: $(cat shown)"
 [ "$(awk 'length > 80' shown)" = '' ] || die 'the table is wider than a terminal'
 grep -q '<a href="small/report.html">small</a>' dir/report.html || die 'the page leads nowhere'
 grep -q '<h1>Recommended: small</h1>' dir/report.html || die 'the page recommends nothing'
+# its tensors: those whose values changed, with what tensors.json says of them
+for name in q8_0 small beaten; do
+    changed=$(grep -c '"rms_error": [0-9.e-]*[1-9]' "dir/$name/tensors.json")
+    [ "$changed" -gt 3 ] || die "tensors.json of $name"
+    [ "$(sed -n "/<summary><b>$name</,/<.details>/p" dir/report.html | grep -c '^<tr><th>')" = "$changed" ] ||
+        die "the page has other tensors of $name, expected $changed"
+done
+sed -n '/<summary><b>small</,/<.details>/p' dir/report.html | grep -q '"type"><bdi>Q3_K' || die 'the page does not say the types'
 ! sed 's|xmlns="http://www.w3.org/2000/svg"||g' dir/report.html | grep -E 'script|http:|src=' || die 'the page loads something'
 
 # ---- the same once more, of what DIR has ----
 
 cp dir/sweep.json before.json
 cp dir/report.html before.html
-rm dir/q8_0/tensors.json
+touch -d 2001-02-03 dir/q8_0/tensors.json
 expect 0 "${sweep[@]}" --out dir --keep
 same before.json dir/sweep.json
 same before.html dir/report.html
 same out shown
-[ ! -s err ] && [ ! -e dir/q8_0/tensors.json ] || die 'what was there was made again'
+[ ! -s err ] && [ dir/q8_0/tensors.json -ot recipes.txt ] || die 'what was there was made again'
 COLUMNS=40 expect 0 "${sweep[@]}" --out dir
 [ "$(awk 'length > 40' out)" = '' ] || die 'not as narrow as the terminal'
 out_has '^  not recommended$'
