@@ -1,262 +1,539 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* download.c: see download.h. What has come is always a beginning of the file, so nothing of it is lost
- * whenever the program ends; it is hashed again when it is taken up, and the whole gets a name only when the
- * hash is the publisher's. */
+/* download.c: see download.h. Connections, a thread each, take pieces of the files that are coming, or the
+ * next file; what an answer says decides how the file goes on. The main thread tells how far all are. */
 #define _POSIX_C_SOURCE 200809L
 #include "download.h"
 
-#include <errno.h>
-#include <openssl/evp.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "base/base.h"
 #include "report.h"
+#include "running.h"
 #include "source.h"
-#include "store.h"
+#include "tries.h"
 
 enum {
-    MOST_TRIES = 5,      /* without a new byte */
-    LONGEST_PAUSE = 300, /* seconds that a server may ask for */
-    PIECE = 1 << 20,     /* bytes that are hashed at once when a file is taken up */
-    STEP = 256 << 10,    /* bytes between two lines of progress */
+    MOST_JOBS = 8,
+    MOST_RESTARTS = 2, /* of a file, without a byte that could stay */
+    LONG_PIECE = 16,   /* pieces in one, where every connection has a file of its own */
 };
 
-/* A file that is coming. */
-struct coming {
-    const struct plan *plan;
-    struct wanted *wanted;
-    struct part part;
-    EVP_MD_CTX *hash;
-    int64_t asked;              /* the first byte of the request */
-    int64_t *done, total, told; /* of all files of the plan */
-    bool begun;                 /* the answer was looked at */
-    int code;                   /* why the sink ended it; DONE: it did not */
-    bool wrong;                 /* what is there cannot be used */
+struct download {
+    struct plan *plan;
+    struct store store;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    struct running running[MOST_JOBS];
+    struct ahead ahead;
+    int next_file, n_running, n_workers;
+    int64_t ended, total; /* bytes of files that were missing: whole by now, and all */
+    double began;         /* with the wish for a rate */
+    int64_t came;
+    atomic_bool stops;
+    int code; /* why */
 };
 
-static bool give_up(struct coming *c, int code, bool wrong)
+/* A connection. */
+struct worker {
+    struct download *d;
+    struct http *h;
+    pthread_t thread;
+    struct running *f;
+    struct piece *p;
+    int generation;
+    bool direct; /* it asked where the hub's answer had led before */
+    bool begun;  /* the answer was looked at */
+};
+
+static bool stops(void *user)
 {
-    c->code = code;
-    c->wrong = wrong;
+    return atomic_load(&((struct download *)user)->stops);
+}
+
+/* The first reason counts. */
+static bool fail(struct download *d, int code)
+{
+    if (code == DONE)
+        return true;
+    if (!atomic_exchange(&d->stops, true))
+        d->code = code;
+    pthread_cond_broadcast(&d->changed);
     return false;
 }
 
-/* ---- hashes ---- */
-
-/* Git's name of a blob is the hash of its size and its bytes. */
-static bool begin_hash(struct coming *c)
-{
-    const size_t digits = strlen(c->wanted->hash);
-    const bool git = digits == 40;
-    char head[48];
-    const int n = snprintf(head, sizeof head, "blob %lld", (long long)c->wanted->bytes) + 1;
-
-    return EVP_DigestInit_ex(c->hash,
-                             git            ? EVP_sha1()
-                             : digits == 32 ? EVP_md5()
-                                            : EVP_sha256(),
-                             NULL) == 1 &&
-           (!git || EVP_DigestUpdate(c->hash, head, (size_t)n) == 1);
-}
-
-/* Hashes what was there. */
-static int hash_beginning(struct coming *c)
-{
-    unsigned char *piece = malloc(PIECE);
-    ssize_t n = 0;
-
-    if (!piece || !begin_hash(c)) {
-        free(piece);
-        return refuse(NO_MEMORY, "out of memory for %s", c->wanted->name);
-    }
-    for (int64_t at = 0; at < c->part.have; at += n) {
-        n = pread(c->part.fd, piece, PIECE, at);
-        if (n <= 0)
-            break;
-        EVP_DigestUpdate(c->hash, piece, (size_t)n);
-    }
-    free(piece);
-    return c->part.have > 0 && n <= 0
-               ? refuse(LOCAL, "%s: cannot be read: %s", c->part.at.part, strerror(errno))
-               : DONE;
-}
-
-static int check_hash(struct coming *c)
-{
-    if (!*c->wanted->hash)
-        return DONE; /* nobody says what it should be */
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    char text[2 * EVP_MAX_MD_SIZE + 1] = "";
-    unsigned n = 0;
-
-    EVP_DigestFinal_ex(c->hash, digest, &n);
-    for (unsigned i = 0; i < n; i++)
-        sprintf(text + 2 * i, "%02x", digest[i]);
-    if (strcmp(text, c->wanted->hash) == 0)
-        return DONE;
-    store_leave(&c->part, true);
-    return refuse(REMOTE, "%s: what came has the hash %s, expected %s: nothing of it is kept",
-                  c->wanted->name, text, c->wanted->hash);
-}
-
-/* ---- bytes ---- */
+/* ---- what an answer says ---- */
 
 static bool begins_with(const void *data, size_t n, const char *text)
 {
     return n >= strlen(text) && strncasecmp(data, text, strlen(text)) == 0;
 }
 
-/* What the answer says of itself, before its first byte is taken. */
-static bool look_at_answer(struct coming *c, const struct http_reply *r, const void *data, size_t n)
+/* By its first bytes; "": it may be the file. */
+static const char *what_else(const struct wanted *w, const void *data, size_t n)
 {
-    const char *name = c->wanted->name;
+    if (begins_with(data, n, "<!doctype html") || begins_with(data, n, "<html"))
+        return "is a page of HTML, not the file";
+    if (begins_with(data, n, "version https://git-lfs.github.com") && strlen(w->hash) != 40)
+        return "is a pointer of Git LFS, not the file";
+    const char *dot = strrchr(w->name, '.');
+    if (begins_with(data, n, "\x1f\x8b") && dot &&
+        (strcasecmp(dot, ".gguf") == 0 || strcasecmp(dot, ".safetensors") == 0))
+        return "is compressed (gzip), not the file";
+    return "";
+}
+
+/* What has come is of something else, or parts are not what they are called: the file begins again. */
+static bool begin_again(struct running *f, bool only_whole)
+{
+    f->again = true;
+    f->only_whole |= only_whole;
+    return false;
+}
+
+static bool look_at_answer(struct worker *c, const struct http_reply *r, const void *data, size_t n)
+{
+    struct running *f = c->f;
+    struct piece *p = c->p;
+    const struct plan *plan = c->d->plan;
+    const int64_t asked = p->from + p->have;
+    const bool ranged = asked > 0 || p->until < f->w->bytes;
     char range[128];
 
     c->begun = true;
-    const int code = c->plan->source->look ? c->plan->source->look(c->plan, c->wanted, r) : DONE;
-    if (code != DONE)
-        return give_up(c, code, true);
-    snprintf(range, sizeof range, "bytes %lld-%lld/%lld", (long long)c->asked,
-             (long long)c->wanted->bytes - 1, (long long)c->wanted->bytes);
+    if (c->direct && strcmp(f->etag, r->etag) != 0)
+        return begin_again(f, false);
+    if (!c->direct && plan->source->look && !fail(c->d, plan->source->look(plan, f->w, r)))
+        return false;
+    if ((asked == 0 || r->status == 200) && *what_else(f->w, data, n))
+        return fail(c->d, refuse(REMOTE, "%s: %s", f->w->name, what_else(f->w, data, n)));
+    snprintf(range, sizeof range, "bytes %lld-%lld/%lld", (long long)asked, (long long)p->until - 1,
+             (long long)f->w->bytes);
     if (r->status == 206 && strcmp(r->range, range) != 0)
-        return give_up(c, DONE, true); /* another part than was asked for: from the beginning */
-    if (c->asked == 0 || r->status == 200) {
-        if (begins_with(data, n, "<!doctype html") || begins_with(data, n, "<html"))
-            return give_up(c, refuse(REMOTE, "%s: is a page of HTML, not the file", name), true);
-        if (begins_with(data, n, "version https://git-lfs.github.com") && strlen(c->wanted->hash) == 64)
-            return give_up(c, refuse(REMOTE, "%s: is a pointer of Git LFS, not the file", name), true);
+        return begin_again(f, true);
+    if (r->status == 200 && r->size >= 0 && r->size != f->w->bytes) {
+        if (f->restarts < MOST_RESTARTS)
+            return begin_again(f, false);
+        return fail(c->d, refuse(REMOTE, "%s: the server has %lld bytes of it, expected %lld", f->w->name,
+                                 (long long)r->size, (long long)f->w->bytes));
     }
-    if (r->status == 206 || c->part.have == 0)
-        return true;
-    *c->done -= c->part.have; /* the whole file comes: the same bytes go to the same places */
-    c->part.have = 0;
-    return begin_hash(c) || give_up(c, refuse(NO_MEMORY, "out of memory for %s", name), false);
+    if (r->status == 200 && ranged) {
+        if (asked > 0 || f->state != RUNNING_FRESH)
+            return begin_again(f, true);
+        p->until = f->next = f->w->bytes;
+    }
+    if (f->state == RUNNING_FRESH)
+        f->state = r->status == 206 ? RUNNING_PIECES : RUNNING_WHOLE;
+    if (!c->direct) {
+        snprintf(f->where, sizeof f->where, "%s", http_where(c->h));
+        snprintf(f->etag, sizeof f->etag, "%s", r->etag);
+    }
+    pthread_cond_broadcast(&c->d->changed); /* others may take pieces now */
+    return fail(c->d, running_hash(f));
+}
+
+/* Where so many bytes a second are wished: who has got some waits until they are due. */
+static void keep_rate(struct download *d, size_t n)
+{
+    const double second = 1e9;
+
+    if (d->plan->rate == 0)
+        return;
+    pthread_mutex_lock(&d->mutex);
+    d->came += (int64_t)n;
+    const double due = d->began + (double)d->came / (double)d->plan->rate;
+    pthread_mutex_unlock(&d->mutex);
+    wait_for((int64_t)(second * CT_MIN(due - seconds_now(), 10)), stops, d);
 }
 
 static bool take_bytes(void *user, const struct http_reply *reply, const void *data, size_t n)
 {
-    struct coming *c = user;
+    struct worker *c = user;
+    struct running *f = c->f;
 
-    if (!c->begun && !look_at_answer(c, reply, data, n))
+    pthread_mutex_lock(&c->d->mutex);
+    bool good = !stops(c->d) && !f->again && f->generation == c->generation;
+    if (good && !c->begun)
+        good = look_at_answer(c, reply, data, n);
+    if (good && (int64_t)n > c->p->until - c->p->from - c->p->have)
+        good = fail(c->d, refuse(REMOTE, "%s: more bytes come than the %lld that it has", f->w->name,
+                                 (long long)f->w->bytes));
+    if (good)
+        good = fail(c->d, running_put(f, c->p, &c->d->ahead, data, n));
+    pthread_mutex_unlock(&c->d->mutex);
+    if (good)
+        keep_rate(c->d, n);
+    return good;
+}
+
+/* ---- a piece ---- */
+
+/* What is counted over the tries of a piece. */
+struct trying {
+    int fruitless, slow; /* tries in a row without a byte; spans of patience with too few */
+    double since;
+    int64_t had;
+};
+
+/* A status that is none of the file's; true: try again. */
+static bool take_status(struct worker *c, const struct http_reply *reply)
+{
+    const struct plan *plan = c->d->plan;
+    struct running *f = c->f;
+
+    if (c->direct) {
+        *f->where = 0; /* a signed address has run out */
+        return true;
+    }
+    if (reply->status == 416)
+        return begin_again(f, true);
+    if (is_passing(reply->status) || (reply->status == 403 && !*reply->error_code))
+        return true;
+    return fail(c->d, plan->source->refuse(plan, reply, f->w->name));
+}
+
+/* After an answer or a broken connection, with the lock; true: try again, *pause later. */
+static bool goes_on(struct worker *c, struct trying *t, enum http_end end, const struct http_reply *reply,
+                    int64_t before, int64_t *pause)
+{
+    const double slowest = 1024, now = seconds_now();
+    const struct plan *plan = c->d->plan;
+    const struct piece *p = c->p;
+    struct running *f = c->f;
+    const bool gone = c->direct && (end == HTTP_UNREACHABLE || end == HTTP_ANSWERED);
+
+    if (stops(c->d) || f->again || f->generation != c->generation || p->have == p->until - p->from)
         return false;
-    if ((int64_t)n > c->wanted->bytes - c->part.have)
-        return give_up(
-            c,
-            refuse(REMOTE, "%s: has more than its %lld bytes", c->wanted->name, (long long)c->wanted->bytes),
-            true);
-    for (size_t at = 0; at < n;) {
-        const ssize_t put = pwrite(c->part.fd, (const char *)data + at, n - at, c->part.have + (int64_t)at);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return give_up(
-                c,
-                refuse(LOCAL, "%s: cannot be written: %s", c->part.at.part, strerror(put ? errno : ENOSPC)),
-                false);
-        at += (size_t)put;
+    if (end == HTTP_REFUSED)
+        return fail(c->d, refuse(REMOTE, "%s: %s", f->w->name, http_why(c->h)));
+    if (end == HTTP_ANSWERED && reply->status != 200 && reply->status != 206 && !take_status(c, reply))
+        return false;
+    if (end == HTTP_UNREACHABLE && c->direct)
+        *f->where = 0;
+    if (now - t->since >= (double)plan->patience) {
+        t->slow = (double)(p->have - t->had) < slowest * (now - t->since) ? t->slow + 1 : 0;
+        t->since = now;
+        t->had = p->have;
     }
-    EVP_DigestUpdate(c->hash, data, n);
-    c->part.have += (int64_t)n;
-    *c->done += (int64_t)n;
-    if (*c->done - c->told >= STEP || *c->done < c->told) {
-        report_progress(*c->done, c->total);
-        c->told = *c->done;
-    }
+    t->fruitless = p->have > before && end != HTTP_SLOW ? 0 : t->fruitless + 1;
+    if (t->fruitless > MOST_TRIES || t->slow > MOST_TRIES)
+        return end == HTTP_ANSWERED
+                   ? fail(c->d, refuse(REMOTE, "%s: the server answers with status %ld, %d times", f->w->name,
+                                       reply->status, t->fruitless))
+                   : fail(c->d, refuse(UNREACHABLE, "%s: %s, %d times; what has come is kept", f->w->name,
+                                       http_why(c->h), CT_MAX(t->fruitless, t->slow)));
+    *pause = gone ? 0 : pause_before(t->fruitless, reply->retry_after, plan->patience);
     return true;
 }
 
-/* ---- tries ---- */
-
-static void pause_before(int tries, int64_t asked_for)
+/* Until it is whole, or nothing more comes of it. Comes and goes with the lock. */
+static void fetch_piece(struct worker *c)
 {
-    struct timespec t = {.tv_nsec = (long)(rand() % 500) * 1000000};
-
-    t.tv_sec = asked_for >= 0 ? (asked_for < LONGEST_PAUSE ? (time_t)asked_for : LONGEST_PAUSE)
-                              : (time_t)1 << (tries - 1);
-    nanosleep(&t, NULL);
-}
-
-static bool is_passing(long status)
-{
-    return status == 403 || status == 408 || status == 416 || status == 429 || status >= 500;
-}
-
-/* Until the file is whole, or nothing more comes of it. */
-static int fetch_bytes(struct http *h, struct coming *c)
-{
-    char url[2 * PLAN_PATH];
+    struct download *d = c->d;
+    struct running *f = c->f;
+    struct piece *p = c->p;
+    struct trying t = {.since = seconds_now()};
     struct http_reply reply;
-    int tries = 0;
+    char url[2 * PLAN_PATH];
+    int64_t pause = 0;
 
-    if (!c->plan->source->address(url, sizeof url, c->plan, c->wanted))
-        return refuse(WRONG_PLAN, "%s: its address is too long", c->wanted->name);
-    while (c->part.have < c->wanted->bytes) {
-        c->asked = c->part.have;
-        c->begun = c->wrong = false;
-        c->code = DONE;
-        const enum http_end end = http_get(h, url, c->asked, 0, take_bytes, c, &reply);
-        if (end == HTTP_REFUSED)
-            return refuse(REMOTE, "%s: %s", c->wanted->name, http_why(h));
-        if (c->code != DONE)
-            return c->code;
-        if (end == HTTP_ANSWERED && reply.status != 200 && reply.status != 206 &&
-            (!is_passing(reply.status) || (reply.status == 403 && *reply.error_code)))
-            return c->plan->source->refuse(c->plan, &reply, c->wanted->name);
-        if (c->wrong || (end == HTTP_ANSWERED && reply.status == 416)) {
-            *c->done -= c->part.have;
-            c->part.have = 0;
-            TRY(hash_beginning(c));
-        } else if (c->part.have > c->asked) {
-            tries = 0;
+    for (bool goes = true; goes;) {
+        const int64_t from = p->from + p->have, until = p->until == f->w->bytes ? 0 : p->until;
+        c->begun = false;
+        c->direct = *f->where != 0;
+        snprintf(url, sizeof url, "%s", f->where);
+        if (!c->direct && !d->plan->source->address(url, sizeof url, d->plan, f->w)) {
+            fail(d, refuse(WRONG_PLAN, "%s: its address is too long", f->w->name));
+            return;
         }
-        if (c->part.have == c->wanted->bytes)
-            break;
-        if (++tries > MOST_TRIES)
-            return end == HTTP_ANSWERED
-                       ? refuse(REMOTE, "%s: the server answers with status %ld, %d times", c->wanted->name,
-                                reply.status, tries)
-                       : refuse(UNREACHABLE, "%s: %s, %d times without a new byte; what has come is kept",
-                                c->wanted->name, http_why(h), tries);
-        pause_before(tries, reply.retry_after);
+        const int64_t before = p->have;
+        pthread_mutex_unlock(&d->mutex);
+        const enum http_end end = http_get(c->h, url, from, until, take_bytes, c, &reply);
+        pthread_mutex_lock(&d->mutex);
+        goes = goes_on(c, &t, end, &reply, before, &pause);
+        pthread_mutex_unlock(&d->mutex);
+        wait_for(goes ? pause : 0, stops, d);
+        pthread_mutex_lock(&d->mutex);
+        goes = goes && !f->again && f->generation == c->generation && !stops(d);
     }
-    return DONE;
 }
 
-/* Of a layout that names no hashes: whether what is there is the file. */
-static int check_old(struct coming *c, const struct store *s)
-{
-    struct stat st;
+/* ---- a file ---- */
 
-    if (s->layout->by_hash || s->plan->force || stat(c->part.at.whole, &st) != 0)
+static void drop(struct download *d, struct running *f)
+{
+    running_drop(f, &d->ahead);
+    d->n_running--;
+    pthread_cond_broadcast(&d->changed);
+}
+
+/* What has come goes. */
+static void restart(struct download *d, struct running *f)
+{
+    if (f->restarts++ < MOST_RESTARTS)
+        fail(d, running_again(f, &d->ahead));
+    else
+        fail(d, refuse(REMOTE,
+                       "%s: what the server sends is of another file, or other parts than were asked for, "
+                       "%d times",
+                       f->w->name, f->restarts));
+    pthread_cond_broadcast(&d->changed);
+}
+
+/* Whether the hash is right, once all is there; with the lock. */
+static bool check_hash(struct download *d, struct running *f, char hash[PLAN_HASH])
+{
+    struct hasher *h = f->hasher;
+
+    *hash = 0;
+    if (!h)
+        return true; /* nobody says what it should be */
+    pthread_mutex_unlock(&d->mutex);
+    hasher_wait(h);
+    pthread_mutex_lock(&d->mutex);
+    f->hasher = NULL;
+    return hasher_end(h, hash) && strcmp(hash, f->w->hash) == 0;
+}
+
+/* All of it has come. Comes and goes with the lock. */
+static void finish(struct download *d, struct running *f)
+{
+    const int64_t bytes = f->w->bytes;
+    char hash[PLAN_HASH];
+
+    f->state = RUNNING_ENDING;
+    if (!check_hash(d, f, hash)) {
+        if (f->part.old) { /* what lay there was of something else */
+            restart(d, f);
+            return;
+        }
+        store_leave(&f->part, true);
+        fail(d, refuse(REMOTE, "%s: what came has the hash %s, expected %s: nothing of it is kept",
+                       f->w->name, hash, f->w->hash));
+        return;
+    }
+    pthread_mutex_unlock(&d->mutex);
+    int code = store_finish(&d->store, &f->part, f->w);
+    if (code == DONE)
+        code = store_enter(&d->store, f->w);
+    pthread_mutex_lock(&d->mutex);
+    if (code == PRUNED) {
+        restart(d, f);
+        return;
+    }
+    store_leave(&f->part, false);
+    if (fail(d, code))
+        d->ended += bytes;
+    drop(d, f);
+}
+
+/* What lies there, in a layout whose names say nothing, is what is wanted. */
+static int check_old(struct download *d, struct running *f)
+{
+    char hash[PLAN_HASH];
+
+    if (d->store.layout->by_hash || !*f->w->hash)
         return DONE;
-    return refuse(LOCAL, "%s: is there, and is another file; --force replaces it", c->part.at.whole);
+    f->part.have = f->w->bytes;
+    TRY(running_hash(f));
+    return check_hash(d, f, hash)
+               ? DONE
+               : refuse(LOCAL, "%s: is there, and is another file; --force replaces it", f->part.at.whole);
 }
 
-static int fetch_file(struct http *h, const struct store *s, struct coming *c)
+/* The next one. Comes and goes with the lock. */
+static void open_file(struct download *d)
 {
-    bool done;
-    int code = store_begin(s, &c->part, c->wanted, &done);
+    struct running *f = d->running;
+    const bool named = d->store.layout->by_hash && !d->plan->force;
+    bool whole = false;
 
-    if (code == DONE && !done)
-        code = check_old(c, s);
-    if (code == DONE && !done) {
-        *c->done += c->part.have;
-        code = hash_beginning(c);
-        if (code == DONE)
-            code = fetch_bytes(h, c);
-        if (code == DONE)
-            code = check_hash(c);
-        if (code == DONE)
-            code = store_finish(&c->part);
-    } else if (code == DONE) {
-        *c->done += c->wanted->bytes; /* another process has fetched it */
+    while (f->w)
+        f++;
+    f->w = &d->plan->file[d->next_file++];
+    f->state = RUNNING_OPENING;
+    f->part = (struct part){.fd = -1, .lock = -1};
+    d->n_running++;
+    const int64_t missing = d->total - d->ended;
+    pthread_mutex_unlock(&d->mutex);
+    const bool there = named && store_has(&d->store, f->w);
+    int code = there ? DONE : store_begin(&d->store, &f->part, f->w, missing, &whole);
+    pthread_mutex_lock(&d->mutex);
+    if (code == DONE && whole)
+        code = check_old(d, f);
+    if (code == DONE && (there || whole))
+        code = store_enter(&d->store, f->w);
+    if (code != DONE || there || whole) {
+        if (fail(d, code) && whole && named)
+            d->ended += f->w->bytes; /* another process has fetched it */
+        store_leave(&f->part, false);
+        drop(d, f);
+        return;
     }
-    store_leave(&c->part, c->wrong);
+    f->next = f->part.have;
+    f->state = RUNNING_FRESH;
+    if (fail(d, running_hash(f)) && f->part.have == f->w->bytes)
+        finish(d, f);
+}
+
+/* ---- connections ---- */
+
+static bool take_piece(struct worker *c)
+{
+    struct download *d = c->d;
+    const int64_t length = d->plan->jobs == 1              ? INT64_MAX
+                           : d->n_running == d->plan->jobs ? LONG_PIECE * (int64_t)PIECE_BYTES
+                                                           : PIECE_BYTES;
+
+    for (int i = 0; i < MOST_JOBS; i++) {
+        c->f = &d->running[i];
+        if (c->f->w && (c->p = running_take(c->f, length, &d->ahead)) != NULL) {
+            c->generation = c->f->generation;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void *work(void *user)
+{
+    struct worker *c = user;
+    struct download *d = c->d;
+
+    pthread_mutex_lock(&d->mutex);
+    while (!stops(d)) {
+        if (take_piece(c)) {
+            struct running *f = c->f;
+            fetch_piece(c);
+            running_give_back(f, c->p, &d->ahead);
+            if (!stops(d) && f->workers == 0 && f->again)
+                restart(d, f);
+            else if (!stops(d) && f->workers == 0 && f->part.have == f->w->bytes)
+                finish(d, f);
+            else
+                pthread_cond_broadcast(&d->changed);
+        } else if (d->next_file < d->plan->n && d->n_running < d->plan->jobs) {
+            open_file(d);
+        } else if (d->n_running > 0) {
+            pthread_cond_wait(&d->changed, &d->mutex);
+        } else {
+            break;
+        }
+    }
+    d->n_workers--;
+    pthread_cond_broadcast(&d->changed);
+    pthread_mutex_unlock(&d->mutex);
+    return NULL;
+}
+
+/* ---- how far all are ---- */
+
+static void tell_progress(struct download *d)
+{
+    struct report_running line[MOST_JOBS];
+    int64_t done = d->ended;
+    int n = 0;
+
+    for (int i = 0; i < MOST_JOBS; i++) {
+        const struct running *f = &d->running[i];
+        if (!f->w || f->part.fd < 0 || f->state == RUNNING_OPENING) {
+            if (f->w && f->part.lock >= 0)
+                line[n++] = (struct report_running){f->w->name, 0, f->w->bytes, "waiting"};
+            continue;
+        }
+        int64_t have = f->part.have;
+        for (int k = 0; k < MOST_PIECES; k++)
+            have += f->piece[k].have - f->piece[k].put;
+        done += have;
+        line[n++] = f->state == RUNNING_ENDING
+                        ? (struct report_running){f->w->name, f->hasher ? hasher_at(f->hasher) : have,
+                                                  f->w->bytes, "checking"}
+                        : (struct report_running){f->w->name, have, f->w->bytes, "coming"};
+    }
+    report_progress(done, d->total, line, n);
+}
+
+/* Now and then, until no connection is left. */
+static void watch(struct download *d)
+{
+    const long step = 100000000, second = 1000000000;
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    while (d->n_workers > 0) {
+        t.tv_nsec += step;
+        t.tv_sec += t.tv_nsec / second;
+        t.tv_nsec %= second;
+        while (d->n_workers > 0 && pthread_cond_timedwait(&d->changed, &d->mutex, &t) == 0)
+            ;
+        tell_progress(d);
+    }
+}
+
+static int run(struct download *d, struct http *h)
+{
+    struct worker worker[MOST_JOBS];
+    int n = 0;
+
+    pthread_mutex_lock(&d->mutex);
+    tell_progress(d);
+    for (; n < d->plan->jobs; n++) {
+        worker[n] = (struct worker){.d = d, .h = n ? http_like(h) : h};
+        if (!worker[n].h || pthread_create(&worker[n].thread, NULL, work, &worker[n]) != 0) {
+            if (n)
+                http_close(worker[n].h);
+            break;
+        }
+        http_stops(worker[n].h, stops, d);
+        d->n_workers++;
+    }
+    if (n == 0)
+        fail(d, refuse(NO_MEMORY, "out of memory for a connection"));
+    watch(d);
+    pthread_mutex_unlock(&d->mutex);
+    for (int i = 0; i < n; i++) {
+        pthread_join(worker[i].thread, NULL);
+        if (i)
+            http_close(worker[i].h);
+    }
+    for (int i = 0; i < MOST_JOBS; i++) {
+        if (!d->running[i].w)
+            continue;
+        store_leave(&d->running[i].part, false);
+        running_drop(&d->running[i], &d->ahead);
+    }
+    return d->code;
+}
+
+int download_all(struct http *h, struct plan *plan)
+{
+    static struct download d;
+    pthread_condattr_t monotonic;
+    char path[4 * PLAN_PATH];
+
+    d.plan = plan;
+    d.began = seconds_now();
+    pthread_mutex_init(&d.mutex, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&d.changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    store_open(&d.store, plan);
+    d.store.stops = &d.stops;
+    for (int i = 0; i < plan->n; i++)
+        d.total += !plan->force && store_has(&d.store, &plan->file[i]) ? 0 : plan->file[i].bytes;
+    int code = run(&d, h);
+    ahead_free(&d.ahead);
+    pthread_cond_destroy(&d.changed);
+    pthread_mutex_destroy(&d.mutex);
+    if (code == DONE)
+        code = store_end(&d.store, path, sizeof path);
+    if (code == DONE)
+        report_done(path);
     return code;
 }
 
@@ -268,38 +545,4 @@ int download_check(const struct plan *plan)
     for (int i = 0; i < plan->n; i++)
         report_there(plan->file[i].name, plan->file[i].bytes, store_has(&store, &plan->file[i]));
     return DONE;
-}
-
-int download_all(struct http *h, const struct plan *plan)
-{
-    char path[4 * PLAN_PATH];
-    struct store store;
-    int64_t done = 0, total = 0;
-    int code = DONE;
-    EVP_MD_CTX *hash = EVP_MD_CTX_new();
-
-    if (!hash)
-        return refuse(NO_MEMORY, "out of memory for hashes");
-    store_open(&store, plan);
-    for (int i = 0; i < plan->n && code == DONE; i++)
-        total += !plan->force && store_has(&store, &plan->file[i]) ? 0 : plan->file[i].bytes;
-    if (code == DONE)
-        report_progress(0, total);
-    for (int i = 0; i < plan->n && code == DONE; i++) {
-        struct wanted *w = &plan->file[i];
-        struct coming c = {
-            .plan = plan, .wanted = w, .hash = hash, .done = &done, .total = total, .told = done};
-        if (plan->force || !store_has(&store, w))
-            code = fetch_file(h, &store, &c);
-        if (code == DONE)
-            code = store_enter(&store, w);
-    }
-    EVP_MD_CTX_free(hash);
-    if (code == DONE)
-        code = store_end(&store, path, sizeof path);
-    if (code == DONE)
-        report_progress(done, total);
-    if (code == DONE)
-        report_done(path);
-    return code;
 }

@@ -7,7 +7,7 @@
 #include "plan.h"
 
 /* Fetches what is missing, and tells how it goes. A code of report.h. */
-int download_all(struct http *h, const struct plan *plan);
+int download_all(struct http *h, struct plan *plan);
 /* Tells the files of the plan, and which of them are there; makes nothing. */
 int download_check(const struct plan *plan);
 

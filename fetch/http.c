@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "carat.h"
 
@@ -28,6 +29,9 @@ struct http {
     struct http_reply *reply;
     http_sink sink;
     void *user;
+    const struct plan *plan;
+    bool (*stops)(void *user);
+    void *stops_user;
 };
 
 /* ---- addresses ---- */
@@ -136,6 +140,15 @@ static int64_t number(const char *text)
     return end == text || *end || n < 0 ? -1 : n;
 }
 
+/* Seconds, or a date. */
+static int64_t seconds_of(const char *text)
+{
+    const int64_t n = number(text);
+    const time_t then = n < 0 ? curl_getdate(text, NULL) : -1, now = time(NULL);
+
+    return n >= 0 ? n : then < 0 ? -1 : then > now ? (int64_t)(then - now) : 0;
+}
+
 /* <https://...>; rel="next" */
 static void take_next(char *next, size_t capacity, const char *link)
 {
@@ -169,7 +182,7 @@ static size_t hear_header(char *line, size_t one, size_t n, void *user)
     else if (take_header(line, n, "link", text, sizeof text))
         take_next(r->next, sizeof r->next, text);
     else if (take_header(line, n, "retry-after", text, sizeof text))
-        r->retry_after = number(text);
+        r->retry_after = seconds_of(text);
     else if (!h->first)
         return one * n;
     else if (take_header(line, n, "x-repo-commit", r->first_commit, sizeof r->first_commit))
@@ -199,6 +212,7 @@ static enum http_end ask(struct http *h, int64_t from, int64_t until)
     const bool own = http_same_host(h->url, h->endpoint);
     struct curl_slist *lines = NULL;
     char range[64];
+    curl_off_t connected = 0;
 
     if (own && *h->authorization && !(lines = curl_slist_append(NULL, h->authorization)))
         return HTTP_BROKEN;
@@ -239,6 +253,9 @@ static enum http_end ask(struct http *h, int64_t from, int64_t until)
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:
         return HTTP_UNREACHABLE;
+    case CURLE_OPERATION_TIMEDOUT:
+        curl_easy_getinfo(h->curl, CURLINFO_PRETRANSFER_TIME_T, &connected);
+        return connected > 0 ? HTTP_SLOW : HTTP_UNREACHABLE;
     default:
         return HTTP_BROKEN;
     }
@@ -282,6 +299,28 @@ const char *http_why(const struct http *h)
     return h->why;
 }
 
+static int hear_progress(void *user, curl_off_t n, curl_off_t of, curl_off_t sent, curl_off_t to_send)
+{
+    const struct http *h = user;
+
+    (void)n;
+    (void)of;
+    (void)sent;
+    (void)to_send;
+    return h->stops && h->stops(h->stops_user);
+}
+
+void http_stops(struct http *h, bool (*stops)(void *user), void *user)
+{
+    h->stops = stops;
+    h->stops_user = user;
+}
+
+struct http *http_like(const struct http *h)
+{
+    return http_open(h->plan, h->authorization);
+}
+
 struct http *http_open(const struct plan *plan, const char *authorization)
 {
     struct http *h = calloc(1, sizeof *h);
@@ -290,6 +329,7 @@ struct http *http_open(const struct plan *plan, const char *authorization)
         free(h);
         return NULL;
     }
+    h->plan = plan;
     snprintf(h->endpoint, sizeof h->endpoint, "%s", plan->endpoint);
     snprintf(h->authorization, sizeof h->authorization, "%s", authorization);
     curl_easy_setopt(h->curl, CURLOPT_ERRORBUFFER, h->why);
@@ -297,10 +337,12 @@ struct http *http_open(const struct plan *plan, const char *authorization)
     curl_easy_setopt(h->curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(h->curl, CURLOPT_USERAGENT, "carat/" CARAT_VERSION);
     curl_easy_setopt(h->curl, CURLOPT_CONNECTTIMEOUT, 30L);
-    curl_easy_setopt(h->curl, CURLOPT_LOW_SPEED_LIMIT, (long)SLOWEST);
+    curl_easy_setopt(h->curl, CURLOPT_LOW_SPEED_LIMIT, plan->rate > 0 ? 1L : (long)SLOWEST);
     curl_easy_setopt(h->curl, CURLOPT_LOW_SPEED_TIME, (long)plan->patience);
-    if (plan->rate > 0)
-        curl_easy_setopt(h->curl, CURLOPT_MAX_RECV_SPEED_LARGE, (curl_off_t)(plan->rate / plan->jobs + 1));
+    curl_easy_setopt(h->curl, CURLOPT_BUFFERSIZE, 512L << 10);
+    curl_easy_setopt(h->curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(h->curl, CURLOPT_XFERINFOFUNCTION, hear_progress);
+    curl_easy_setopt(h->curl, CURLOPT_XFERINFODATA, h);
     curl_easy_setopt(h->curl, CURLOPT_HEADERFUNCTION, hear_header);
     curl_easy_setopt(h->curl, CURLOPT_HEADERDATA, h);
     curl_easy_setopt(h->curl, CURLOPT_WRITEFUNCTION, hear_body);

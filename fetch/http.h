@@ -32,13 +32,18 @@ typedef bool (*http_sink)(void *user, const struct http_reply *reply, const void
 enum http_end {
     HTTP_ANSWERED,    /* reply says what */
     HTTP_UNREACHABLE, /* no connection */
-    HTTP_BROKEN,      /* it ended in the middle, or took too long */
+    HTTP_BROKEN,      /* it ended in the middle */
+    HTTP_SLOW,        /* it did not end, and next to nothing came */
     HTTP_STOPPED,     /* by the sink */
     HTTP_REFUSED,     /* where it led, http_why says */
 };
 
 /* authorization: a header line for the plan's endpoint alone, or "". NULL: out of memory. */
 struct http *http_open(const struct plan *plan, const char *authorization);
+/* Another connection like that one. */
+struct http *http_like(const struct http *h);
+/* It is asked now and then whether to end at once. */
+void http_stops(struct http *h, bool (*stops)(void *user), void *user);
 void http_close(struct http *h);
 /* GET. from: the first byte that is wanted; until: behind the last one; 0: to the end. */
 enum http_end http_get(struct http *h, const char *url, int64_t from, int64_t until, http_sink sink,

@@ -4,11 +4,14 @@
 #ifndef FETCH_LAYOUT_H
 #define FETCH_LAYOUT_H
 
+#include <stdatomic.h>
+
 #include "plan.h"
 
 struct store {
     const struct plan *plan;
     const struct layout *layout;
+    atomic_bool *stops;         /* somebody has failed, so that nobody waits any longer; or NULL */
     char folder[2 * PLAN_PATH]; /* of this model, below which `place` puts everything but locks */
 };
 

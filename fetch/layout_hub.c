@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "layout.h"
@@ -46,39 +47,75 @@ static void hub_name(struct store *s)
     snprintf(s->folder, sizeof s->folder, "%s/%s", s->plan->root, name);
 }
 
+static void name_snapshot(char path[PLACE_PATH], const struct store *s, const struct wanted *w)
+{
+    snprintf(path, PLACE_PATH, "%s/snapshots/%s/%s", s->folder, s->plan->commit, w->name);
+}
+
+static bool is_file(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Where there are no links, a snapshot has the file itself. */
 static void hub_place(struct place *p, const struct store *s, const struct wanted *w)
 {
-    char name[512];
+    char name[512], name_of_file[PLACE_PATH];
 
     name_folder(name, s->plan->repository);
     snprintf(p->whole, sizeof p->whole, "%s/blobs/%s", s->folder, w->hash);
     snprintf(p->part, sizeof p->part, "%s.carat.incomplete", p->whole);
     snprintf(p->older, sizeof p->older, "%s.incomplete", p->whole);
     snprintf(p->lock, sizeof p->lock, "%s/.locks/%s/%s.lock", s->plan->root, name, w->hash);
+    name_snapshot(name_of_file, s, w);
+    if (is_file(name_of_file))
+        memcpy(p->whole, name_of_file, sizeof p->whole);
+}
+
+/* A link, or the file itself where links cannot be made. */
+static int link_or_move(const char *target, const char *path, const char *whole)
+{
+    if (symlink(target, path) == 0)
+        return DONE;
+    if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
+        return fail_at(path, "linked");
+    return rename(whole, path) == 0 ? DONE : fail_at(path, "made");
 }
 
 static int hub_enter(const struct store *s, const struct wanted *w)
 {
     char path[PLACE_PATH], beside[PLACE_PATH + 32], target[PLAN_PATH] = "../../", old[PLAN_PATH];
+    struct place at;
 
-    snprintf(path, sizeof path, "%s/snapshots/%s/%s", s->folder, s->plan->commit, w->name);
+    hub_place(&at, s, w);
+    name_snapshot(path, s, w);
     TRY(make_folders(path));
     tag_cache(s->plan->root);
+    if (strcmp(path, at.whole) == 0)
+        return DONE; /* it is the file itself */
     for (const char *slash = w->name; (slash = strchr(slash, '/')); slash++)
         strcat(target, "../");
     strcat(target, "blobs/");
     strcat(target, w->hash);
-    if (symlink(target, path) == 0)
-        return DONE;
-    if (errno != EEXIST)
-        return fail_at(path, "linked");
     const ssize_t n = readlink(path, old, sizeof old - 1);
     if (n == (ssize_t)strlen(target) && memcmp(old, target, (size_t)n) == 0)
         return DONE;
     snprintf(beside, sizeof beside, "%s.carat-%ld", path, (long)getpid());
-    if (symlink(target, beside) != 0)
-        return fail_at(path, "linked");
+    TRY(link_or_move(target, beside, at.whole));
     return rename(beside, path) == 0 ? DONE : fail_at(path, "linked");
+}
+
+static bool holds(const char *path, const char *text)
+{
+    char held[PLAN_HASH + 1] = "";
+    FILE *f = fopen(path, "re");
+    const bool same = f && fgets(held, sizeof held, f) && strcmp(held, text) == 0;
+
+    if (f)
+        fclose(f);
+    return same;
 }
 
 static int hub_end(const struct store *s, char *path, size_t capacity)
@@ -90,6 +127,8 @@ static int hub_end(const struct store *s, char *path, size_t capacity)
     if (!*plan->revision || strcmp(plan->revision, plan->commit) == 0)
         return DONE;
     snprintf(ref, sizeof ref, "%s/refs/%s", s->folder, plan->revision);
+    if (holds(ref, plan->commit))
+        return DONE;
     return write_small(ref, plan->commit);
 }
 

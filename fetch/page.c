@@ -7,6 +7,7 @@
 
 #include "report.h"
 #include "source.h"
+#include "tries.h"
 
 enum { MOST_PAGE = 8 << 20 };
 
@@ -36,8 +37,17 @@ void page_close(struct page *p)
 int page_get(struct http *h, const struct plan *plan, const char *url, const char *what, struct page *p,
              struct http_reply *reply)
 {
-    p->n = 0;
-    switch (http_get(h, url, 0, 0, add_to_page, p, reply)) {
+    enum http_end end = HTTP_BROKEN;
+
+    for (int tries = 0;; tries++) {
+        p->n = 0;
+        end = http_get(h, url, 0, 0, add_to_page, p, reply);
+        if (tries == MOST_TRIES ||
+            (end == HTTP_ANSWERED ? !is_passing(reply->status) : end != HTTP_BROKEN && end != HTTP_SLOW))
+            break;
+        wait_for(pause_before(tries + 1, reply->retry_after, plan->patience), NULL, NULL);
+    }
+    switch (end) {
     case HTTP_ANSWERED:
         return reply->status == 200 ? DONE : plan->source->refuse(plan, reply, what);
     case HTTP_UNREACHABLE:
@@ -45,6 +55,7 @@ int page_get(struct http *h, const struct plan *plan, const char *url, const cha
     case HTTP_STOPPED:
         return refuse(REMOTE, "%s: %s: the answer has more than %d bytes", plan->repository, what, MOST_PAGE);
     case HTTP_BROKEN:
+    case HTTP_SLOW:
         return refuse(UNREACHABLE, "%s: %s: %s", plan->repository, what, http_why(h));
     default:
         return refuse(REMOTE, "%s: %s: %s", plan->repository, what, http_why(h));

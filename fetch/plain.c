@@ -55,7 +55,7 @@ static int plain_list(struct http *h, const struct plan *plan)
     struct http_reply r;
     const enum http_end end = http_get(h, plan->endpoint, 0, 1, stop, NULL, &r);
 
-    if (end == HTTP_UNREACHABLE || end == HTTP_BROKEN)
+    if (end == HTTP_UNREACHABLE || end == HTTP_BROKEN || end == HTTP_SLOW)
         return refuse(UNREACHABLE, "%s: no connection: %s", plan->endpoint, http_why(h));
     if (end == HTTP_REFUSED)
         return refuse(REMOTE, "%s: %s", plan->endpoint, http_why(h));

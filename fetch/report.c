@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report.c: see report.h. */
+#define _POSIX_C_SOURCE 200809L
 #include "report.h"
 
 #include <stdarg.h>
@@ -27,6 +28,7 @@ static void put_number(const char *key, int64_t n)
 
 static void begin(const char *event)
 {
+    flockfile(stdout);
     printf("{\"event\": \"%s\"", event);
 }
 
@@ -34,6 +36,7 @@ static void end(void)
 {
     puts("}");
     fflush(stdout);
+    funlockfile(stdout);
 }
 
 int refuse(int code, const char *format, ...)
@@ -76,11 +79,20 @@ void report_listed(const char *commit)
     end();
 }
 
-void report_progress(int64_t done, int64_t total)
+void report_progress(int64_t done, int64_t total, const struct report_running *file, int n)
 {
     begin("progress");
     put_number("done", done);
     put_number("total", total);
+    printf(", \"files\": [");
+    for (int i = 0; i < n; i++) {
+        printf("%s{\"state\": \"%s\"", i ? ", " : "", file[i].state);
+        put_text("name", file[i].name);
+        put_number("done", file[i].done);
+        put_number("bytes", file[i].bytes);
+        putchar('}');
+    }
+    putchar(']');
     end();
 }
 

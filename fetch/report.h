@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.h: what carat-fetch says on standard output: a line of JSON for each event. */
+/* report.h: what carat-fetch says on standard output: a line of JSON for each event. Any thread. */
 #ifndef FETCH_REPORT_H
 #define FETCH_REPORT_H
 
@@ -36,8 +36,15 @@ void report_file(const char *name, int64_t bytes, const char *hash);
 void report_there(const char *name, int64_t bytes, bool is);
 /* {"event": "listed", "commit": ...} */
 void report_listed(const char *commit);
-/* {"event": "progress", "done": bytes that have come, "total": of those that were missing} */
-void report_progress(int64_t done, int64_t total);
+/* A file that is coming; its name lives until it is reported. */
+struct report_running {
+    const char *name;
+    int64_t done, bytes;
+    const char *state; /* "waiting" (for another process), "coming", "checking" */
+};
+/* {"event": "progress", "done": bytes that have come, "total": of those that were missing, "files": [{"name":
+ * ..., "done": ..., "bytes": ..., "state": ...}, ...]} */
+void report_progress(int64_t done, int64_t total, const struct report_running *file, int n);
 /* {"event": "done", "path": the snapshot} */
 void report_done(const char *path);
 

@@ -6,11 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "report.h"
@@ -19,55 +21,127 @@
 void store_open(struct store *s, const struct plan *plan)
 {
     s->plan = plan;
+    s->stops = NULL;
     s->layout = *plan->out ? &folder_layout : plan->source->layout;
     s->layout->name(s);
+}
+
+static bool is_whole(const struct place *at, const struct wanted *w)
+{
+    struct stat st;
+
+    return stat(at->whole, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == w->bytes;
 }
 
 bool store_has(const struct store *s, const struct wanted *w)
 {
     struct place at;
-    struct stat st;
 
     s->layout->place(&at, s, w);
-    return stat(at.whole, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == w->bytes;
+    return is_whole(&at, w);
 }
 
 /* Whether the disk has room for what is missing, and 5 % of it beside. */
-static int check_room(const struct part *p, const struct wanted *w)
+static int check_room(const struct part *p, int64_t missing)
 {
     struct statvfs fs;
-    const double missing = (double)(w->bytes - p->have);
+    const double free = fstatvfs(p->fd, &fs) == 0 ? (double)fs.f_bavail * (double)fs.f_frsize : INFINITY;
 
-    if (fstatvfs(p->fd, &fs) != 0 || (double)fs.f_bavail * (double)fs.f_frsize >= 1.05 * missing)
+    if (free >= 1.05 * (double)missing)
         return DONE;
-    return refuse(LOCAL, "%s: needs %.2f MB, and the disk has %.2f MB free", p->at.whole, 1.05e-6 * missing,
-                  1e-6 * (double)fs.f_bavail * (double)fs.f_frsize);
+    return refuse(LOCAL, "%s: needs %.2f MB, and the disk has %.2f MB free", p->at.whole,
+                  1.05e-6 * (double)missing, 1e-6 * free);
 }
 
-int store_begin(const struct store *s, struct part *p, const struct wanted *w, bool *done)
+/* Opens the lock and takes it. Who cleans a cache up may remove the file that others wait for. */
+static int take_lock(const struct store *s, struct part *p)
+{
+    struct stat mine, named;
+
+    for (;;) {
+        p->lock = open(p->at.lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (p->lock < 0)
+            return fail_at(p->at.lock, "opened");
+        while (flock(p->lock, LOCK_EX | LOCK_NB) != 0) {
+            if (errno != EINTR && errno != EWOULDBLOCK)
+                return DONE; /* a file system without locks: what two write is the same */
+            if (s->stops && atomic_load(s->stops))
+                return LOCAL; /* why was said */
+            nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+        }
+        if (fstat(p->lock, &mine) == 0 && stat(p->at.lock, &named) == 0 && mine.st_ino == named.st_ino)
+            return DONE;
+        close(p->lock);
+    }
+}
+
+static int open_part(struct part *p, const struct wanted *w)
 {
     struct stat st;
 
-    *p = (struct part){.fd = -1, .lock = -1};
-    s->layout->place(&p->at, s, w);
-    TRY(make_folders(p->at.part));
-    TRY(make_folders(p->at.lock));
-    p->lock = open(p->at.lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (p->lock < 0)
-        return fail_at(p->at.lock, "opened");
-    while (flock(p->lock, LOCK_EX) != 0)
-        if (errno != EINTR)
-            break; /* a file system without locks: what two write is the same */
-    *done = !s->plan->force && store_has(s, w);
-    if (*done)
-        return DONE;
+    if (lstat(p->at.part, &st) != 0 && *p->at.older && lstat(p->at.older, &st) == 0 && S_ISREG(st.st_mode) &&
+        st.st_size <= w->bytes)
+        rename(p->at.older, p->at.part); /* an older program's half; the hash decides */
     if (lstat(p->at.part, &st) == 0 && (!S_ISREG(st.st_mode) || st.st_size > w->bytes))
         unlink(p->at.part); /* no beginning of this file */
     p->fd = open(p->at.part, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (p->fd < 0 || fstat(p->fd, &st) != 0)
         return fail_at(p->at.part, "opened");
     p->have = st.st_size;
-    return check_room(p, w);
+    p->old = p->have > 0;
+    return DONE;
+}
+
+int store_begin(const struct store *s, struct part *p, const struct wanted *w, int64_t missing, bool *whole)
+{
+    *p = (struct part){.fd = -1, .lock = -1};
+    s->layout->place(&p->at, s, w);
+    TRY(make_folders(p->at.part));
+    TRY(make_folders(p->at.lock));
+    TRY(take_lock(s, p));
+    s->layout->place(&p->at, s, w); /* by now it may lie elsewhere */
+    *whole = !s->plan->force && is_whole(&p->at, w);
+    if (*whole) {
+        p->fd = open(p->at.whole, O_RDONLY | O_CLOEXEC);
+        return p->fd >= 0 ? DONE : fail_at(p->at.whole, "opened");
+    }
+    if (!s->layout->by_hash && !s->plan->force && access(p->at.whole, F_OK) == 0)
+        return refuse(LOCAL, "%s: is there, and is another file; --force replaces it", p->at.whole);
+    TRY(open_part(p, w));
+    TRY(check_room(p, missing - p->have));
+    if (fallocate(p->fd, FALLOC_FL_KEEP_SIZE, 0, w->bytes) != 0 && errno == ENOSPC)
+        return fail_at(p->at.part, "given its room");
+    return DONE;
+}
+
+int store_again(struct part *p)
+{
+    unlink(p->at.part);
+    close(p->fd);
+    p->have = 0;
+    p->old = false;
+    p->fd = open(p->at.part, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    return p->fd >= 0 ? DONE : fail_at(p->at.part, "opened");
+}
+
+int store_put(struct part *p, const void *data, size_t n)
+{
+    enum { BEHIND = 32 << 20 };
+    const int64_t before = p->have;
+
+    for (size_t at = 0; at < n;) {
+        const ssize_t put = pwrite(p->fd, (const char *)data + at, n - at, p->have);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return refuse(LOCAL, "%s: cannot be written: %s; what has come is kept", p->at.part,
+                          strerror(put ? errno : ENOSPC));
+        at += (size_t)put;
+        p->have += put;
+    }
+    if (p->have / BEHIND != before / BEHIND) /* the disk begins at once, so that it is soon done in the end */
+        sync_file_range(p->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+    return DONE;
 }
 
 void store_leave(struct part *p, bool wrong)
@@ -81,10 +155,14 @@ void store_leave(struct part *p, bool wrong)
     p->fd = p->lock = -1;
 }
 
-int store_finish(struct part *p)
+int store_finish(const struct store *s, struct part *p, const struct wanted *w)
 {
+    struct stat mine, named;
+
     if (fsync(p->fd) != 0)
         return fail_at(p->at.part, "synced");
+    if (fstat(p->fd, &mine) != 0 || stat(p->at.part, &named) != 0 || mine.st_ino != named.st_ino)
+        return !s->plan->force && is_whole(&p->at, w) ? DONE : PRUNED; /* another has written the same */
     if (rename(p->at.part, p->at.whole) != 0)
         return fail_at(p->at.part, "renamed");
     return sync_folder(p->at.whole);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hasher.h: hashes a file in a thread of its own, close behind who writes it, out of what the disk has. What
+ * lay there before is hashed the same way, while more is coming. */
+#ifndef FETCH_HASHER_H
+#define FETCH_HASHER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plan.h"
+
+struct hasher;
+
+/* kind: a hash whose number of digits says which one it is. NULL: out of memory. */
+struct hasher *hasher_start(int fd, int64_t bytes, const char *kind);
+/* So many bytes from the beginning on may be read now. */
+void hasher_allow(struct hasher *h, int64_t have);
+/* How many are hashed. */
+int64_t hasher_at(struct hasher *h);
+/* Waits until all are, or cannot be read. Whoever waits is the only one to end it. */
+void hasher_wait(struct hasher *h);
+/* After that: false where they could not be read. */
+bool hasher_end(struct hasher *h, char hash[PLAN_HASH]);
+/* Ends it where it stands; NULL is allowed. */
+void hasher_stop(struct hasher *h);
+
+#endif
