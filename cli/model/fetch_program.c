@@ -124,8 +124,9 @@ int fetch_program(json_t *plan, fetch_hear hear, void *user)
         else if (strcmp(name, "error") == 0) {
             progress_hide();
             ends = true;
-            code = fail((int)json_integer_value(json_object_get(event, "code")), "%s",
-                        json_string_value(json_object_get(event, "message")));
+            code = (int)json_integer_value(json_object_get(event, "code"));
+            code = fail(code, "%s%s", json_string_value(json_object_get(event, "message")),
+                        code == NO_CONNECTION ? "; models on this machine need none" : "");
         } else {
             code = hear(user, name, event);
         }

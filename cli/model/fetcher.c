@@ -12,13 +12,16 @@
 
 #include "model/fetch_program.h"
 #include "model/located.h"
+#include "term/interrupt.h"
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
 #include "term/progress.h"
+#include "term/question.h"
 #include "term/size.h"
 
 enum { MOST_TOKEN = 1000, MOST_PATH = 4096 };
+static const double ASKS_ABOVE = 20e9;
 
 /* ---- plans ---- */
 
@@ -158,32 +161,50 @@ static int choose_files(struct listing *l, const carat_location *at, const struc
     return code;
 }
 
-static bool is_offline(void)
+const char *forbids_fetching(bool offline)
 {
     static const char *const variables[] = {"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"};
 
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+    for (size_t i = 0; !offline && i < sizeof variables / sizeof variables[0]; i++) {
         const char *value = getenv(variables[i]);
         if (value && *value && strcmp(value, "0") != 0 && strcasecmp(value, "false") != 0 &&
             strcasecmp(value, "no") != 0 && strcasecmp(value, "off") != 0)
-            return true;
+            return variables[i];
     }
-    return false;
+    return offline ? "--offline" : NULL;
 }
 
 /* ---- fetching ---- */
 
-/* "1.2 GB" of all its files. */
-static void tell_size(const struct listing *l, const char *called, const char *place)
+/* Says how much will come, and asks where it is very much. */
+static int announce(const struct listing *l, const char *called, const char *place,
+                    const struct fetch_wish *wish)
 {
     double bytes = 0;
     char size[SIZE_TEXT];
     size_t i;
     json_t *file;
 
+    if (wish->quiet || wish->dry)
+        return DONE;
     json_array_foreach(l->files, i, file) bytes += (double)json_integer_value(json_object_get(file, "bytes"));
+    size_text(size, bytes);
     note("%s: %zu file%s, %s, into %s", called, json_array_size(l->files),
-         json_array_size(l->files) == 1 ? "" : "s", size_text(size, bytes), place);
+         json_array_size(l->files) == 1 ? "" : "s", size, place);
+    if (bytes <= ASKS_ABOVE || !wish->asks)
+        return DONE;
+    if (!somebody_is_there())
+        return fail(USAGE, "these are %s, and nobody is there to be asked: --yes fetches them", size);
+    if (agrees("Fetch %s?", size))
+        return DONE;
+    return interrupted() ? INTERRUPTED : fail(FAILED, "nothing was fetched");
+}
+
+static int refuse_fetching(const char *called, const struct fetch_wish *wish)
+{
+    const char *what = forbids_fetching(wish->offline);
+
+    return what ? fail(NOT_FOUND, "%.200s is not fetched: %s forbids it", called, what) : DONE;
 }
 
 struct hearing {
@@ -260,11 +281,7 @@ int fetch_files(const carat_location *at, const struct fetch_wish *wish, char pa
     struct hearing h = {.quiet = wish->quiet, .path = path};
 
     *path = 0;
-    if (is_offline())
-        return fail(
-            NOT_FOUND,
-            "%s is not on this machine, and HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE forbids to fetch it",
-            at->repository);
+    TRY(refuse_fetching(at->repository, wish));
     if (!find_hub(hub, sizeof hub) && !wish->out)
         return fail(FAILED, "there is no place for models: HOME is not set, nor HF_HUB_CACHE");
     if (!wish->token_file)
@@ -276,12 +293,11 @@ int fetch_files(const carat_location *at, const struct fetch_wish *wish, char pa
     int code = fetch_program(begin_plan("list", at, token), hear_listing, &l);
     if (code == DONE)
         code = choose_files(&l, at, wish);
-    if (code == DONE) {
-        snprintf(called, sizeof called, "%s, commit %.12s", at->repository, l.commit);
-        if (!wish->quiet && !wish->dry)
-            tell_size(&l, called, wish->out ? wish->out : hub);
+    snprintf(called, sizeof called, "%s, commit %.12s", at->repository, l.commit);
+    if (code == DONE)
+        code = announce(&l, called, wish->out ? wish->out : hub, wish);
+    if (code == DONE)
         code = get_files(begin_plan(wish->dry ? "check" : "get", at, token), &l, wish, hub, &h);
-    }
     if (code == DONE && wish->dry)
         code = tell_files(&h, at, l.commit, wish->json);
     explicit_bzero(token, sizeof token);
@@ -290,12 +306,12 @@ int fetch_files(const carat_location *at, const struct fetch_wish *wish, char pa
     return code;
 }
 
-int fetch_model(const carat_location *at)
+int fetch_model(const carat_location *at, const struct fetch_options *how)
 {
-    static const struct fetch_wish plain;
+    const struct fetch_wish wish = {.offline = how->offline, .asks = !how->yes};
     char path[FETCHED_PATH];
 
-    return fetch_files(at, &plain, path);
+    return fetch_files(at, &wish, path);
 }
 
 int fetch_address(const char *address, const struct fetch_wish *wish, char path[FETCHED_PATH])
@@ -305,13 +321,12 @@ int fetch_address(const char *address, const struct fetch_wish *wish, char path[
     const carat_location at = {.repository = address, .revision = ""};
 
     *path = 0;
-    if (is_offline())
-        return fail(NOT_FOUND, "HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE forbids to fetch %.200s", address);
+    TRY(refuse_fetching(address, wish));
     l.files = json_array();
     h.there = json_array();
     int code = fetch_program(begin_plain("list", address), hear_listing, &l);
-    if (code == DONE && !wish->quiet && !wish->dry)
-        tell_size(&l, address, wish->out);
+    if (code == DONE)
+        code = announce(&l, address, wish->out, wish);
     if (code == DONE)
         code = get_files(begin_plain(wish->dry ? "check" : "get", address), &l, wish, NULL, &h);
     if (code == DONE && wish->dry)

@@ -7,6 +7,11 @@
 #include "carat_tools.h"
 #include "options/option.h"
 
+/* The options of verbs that fetch what they miss. */
+struct fetch_options {
+    bool offline, refresh, yes;
+};
+
 /* What is wished beside a name. Everything may be 0 or NULL, and is so for those who only want the model. */
 struct fetch_wish {
     const char *out;                       /* a folder for the files; NULL: the hub's cache */
@@ -15,6 +20,8 @@ struct fetch_wish {
     bool force;                            /* also what is there */
     bool dry;                              /* only tells */
     bool quiet;                            /* no bar, no notes */
+    bool offline;                          /* --offline */
+    bool asks;                             /* somebody, before more than 20 GB */
     bool json;                             /* for what `dry` tells */
     int jobs;                              /* connections at once; 0: 4 */
     uint64_t rate;                         /* bytes a second; 0: as fast as they come */
@@ -22,10 +29,12 @@ struct fetch_wish {
 
 enum { FETCHED_PATH = 4096 };
 
+/* What forbids to fetch: --offline, or the name of a variable; NULL: nothing does. */
+const char *forbids_fetching(bool offline);
 /* Fetches what a repository's name stands for, at->part and at->revision, into the hub's cache, under a bar;
  * what is there already is not fetched again, and what has come stays when it ends early. Afterwards
- * locate_model finds it. An exit code; offline it is refused. */
-int fetch_model(const carat_location *at);
+ * locate_model finds it. An exit code; it is refused where something forbids it. */
+int fetch_model(const carat_location *at, const struct fetch_options *how);
 /* The same as it is wished; path[] gets the snapshot, or where it went with `out`, "" with `dry`. */
 int fetch_files(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH]);
 /* One file at an address, into wish->out. */

@@ -61,18 +61,18 @@ static void write_names(char *text, size_t capacity, const carat_location *at, c
         snprintf(text, capacity, "%.200s is %s", typed, at->repository);
 }
 
-static int explain_repository(const carat_location *at, const char *typed)
+int explain_missing(const carat_location *at, const char *typed, const char *forbids)
 {
     char names[LOCATED_TEXT], lacks[LOCATED_TEXT] = "";
 
     write_names(names, sizeof names, at, typed);
     if (at->missing)
         snprintf(lacks, sizeof lacks, ", of which %.200s", at->missing);
-    return fail(NOT_FOUND, "%s%s is not on this machine; 'carat pull %.200s' fetches it", names,
+    return fail(NOT_FOUND, "%s%s is not on this machine; 'carat pull %.200s' fetches it%s%s%s", names,
                 *lacks                          ? lacks
                 : strcmp(typed, at->repository) ? ", which"
                                                 : "",
-                typed);
+                typed, forbids ? ", but " : "", forbids ? forbids : "", forbids ? " forbids that" : "");
 }
 
 bool is_located(const char *typed)
@@ -105,7 +105,7 @@ int locate_model(carat_location *at, const char *typed)
                     "give its path",
                     typed);
     else if (!at->path)
-        code = explain_repository(at, typed);
+        code = explain_missing(at, typed, NULL);
     if (code != DONE)
         carat_location_free(at);
     return code;

@@ -18,6 +18,9 @@ bool is_located(const char *typed);
  * machine is an error, which says what to type. */
 int locate_model(carat_location *at, const char *typed);
 
+/* The same error for what look_for_model did not find; forbids: what forbids to fetch it, or NULL. */
+int explain_missing(const carat_location *at, const char *typed, const char *forbids);
+
 enum { LOCATED_TEXT = 512 };
 /* "gemma3:1b is google/gemma-3-1b-it, commit 0123456789ab of main"; false: a path was typed, of which there
  * is nothing to say. */

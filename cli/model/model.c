@@ -9,6 +9,7 @@
 #include "io/stdin.h"
 #include "model/cache_place.h"
 #include "model/embed.h"
+#include "model/find_model.h"
 #include "model/head.h"
 #include "model/located.h"
 #include "options/store.h"
@@ -115,9 +116,9 @@ static int find_places(struct places *at, const struct options *o, enum purpose 
     carat_location_default(&at->model);
     carat_location_default(&at->drafter);
     if (is_located(o->model))
-        TRY(locate_model(&at->model, o->model));
+        TRY(find_model(&at->model, o->model, o));
     if (drafts && o->open->drafter && is_located(o->open->drafter) && strcmp(o->open->drafter, "self") != 0)
-        return locate_model(&at->drafter, o->open->drafter);
+        return find_model(&at->drafter, o->open->drafter, o);
     return DONE;
 }
 

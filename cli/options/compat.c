@@ -70,7 +70,6 @@ static const struct foreign table[] = {
     {" --spec-default -bs --backend-sampling --no-mmproj --no-mmproj-auto ", NOTHING, HARMLESS},
     {" -dt --defrag-thold ", A_VALUE, HARMLESS},
     {" --keep ", A_VALUE, HARMLESS},
-    {" --offline ", NOTHING, HARMLESS},
     /* how it looks: carat prints the text alone */
     {" --stream --jinja --no-jinja --no-escape ", NOTHING, HARMLESS},
     {" --no-display-prompt --simple-io --show-timings --perf --verbose-prompt --log-disable ",

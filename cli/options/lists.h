@@ -34,6 +34,7 @@
 
 #define OPTION_GROUPS(DO)                                                                                    \
     DO(open)                                                                                                 \
+    DO(fetch)                                                                                                \
     DO(engine)                                                                                               \
     DO(head)                                                                                                 \
     DO(draw)                                                                                                 \

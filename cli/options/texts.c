@@ -16,7 +16,7 @@ const struct exit_text exit_texts[] = {
     {BAD_MODEL, "opens doctor",
      "unsupported or corrupt model; also one whose logits or vectors hold NaN or infinity"},
     {NO_MEMORY, "any", "out of memory"},
-    {NO_CONNECTION, "pull", "no connection, or one that broke off again and again"},
+    {NO_CONNECTION, FETCHES " pull", "no connection, or one that broke off again and again"},
     {CHECK_FAILED, "decode bench compare eval verify", "a check failed"},
     {INTERRUPTED, "any", "interrupted"},
     {PIPE_CLOSED, "any", "the reader of the output has gone"},
@@ -35,13 +35,13 @@ const struct named_text variable_texts[] = {
      "$XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub)"},
     {"HF_HOME", "opens doctor pull",
      "the folder that holds the hub's cache, where HF_HUB_CACHE is not set, and the token"},
-    {"HF_ENDPOINT", "pull", "the hub that models are fetched from (default https://huggingface.co)"},
-    {"HF_TOKEN", "pull",
+    {"HF_ENDPOINT", FETCHES " pull", "the hub that models are fetched from (default https://huggingface.co)"},
+    {"HF_TOKEN", FETCHES " pull",
      "opens private and gated repositories; else it is read from the file HF_TOKEN_PATH, or as 'hf auth "
      "login' "
      "left it, unless HF_HUB_DISABLE_IMPLICIT_TOKEN is 1. Only the hub gets it"},
-    {"HF_HUB_OFFLINE", "pull", "1: nothing is fetched; TRANSFORMERS_OFFLINE says the same"},
-    {"https_proxy", "pull", "the proxy for connections; no_proxy and SSL_CERT_FILE are obeyed, too"},
+    {"HF_HUB_OFFLINE", FETCHES " pull", "1: nothing is fetched; TRANSFORMERS_OFFLINE says the same"},
+    {"https_proxy", FETCHES " pull", "the proxy for connections; no_proxy and SSL_CERT_FILE are obeyed, too"},
     {"XDG_CACHE_HOME", "opens cache doctor",
      "the folder that holds the cache; a path that does not begin with / is ignored (default ~/.cache)"},
     {"XDG_STATE_HOME", GENERATES,
@@ -84,10 +84,11 @@ const char command_examples[] = "carat run tiny \"Turn on the kitchen lights\"\n
                                 "carat help run\n";
 const char model_text[] =
     "MODEL is a Hugging Face directory, a GGUF file or a gemma.cpp file; or the name of one in the hub's "
-    "cache: "
-    "OWNER/NAME, with @REVISION behind it for a branch or commit and :QUANT or :FILE for one of several GGUF "
-    "files, or a name of the family, as gemma3:4b. The name tiny is the small model inside this command "
-    "(./tiny is a path). For any file that is read, MODEL included, - is standard input.\n";
+    "cache: OWNER/NAME, with @REVISION behind it for a branch or commit and :QUANT or :FILE for one of "
+    "several GGUF files, or a name of the family, as gemma3:4b. What is missing of it is fetched into that "
+    "cache by verbs that compute or write models, after a line that says how much it is. The name tiny is "
+    "the small model inside this command (./tiny is a path). For any file that is read, MODEL included, - is "
+    "standard input.\n";
 const char llama_text[] =
     "Options of llama.cpp are understood. Those that cannot change the text (threads of a batch, layers on a "
     "GPU, locking of memory) are accepted with a note. Those that would change it, and that carat does not "

@@ -122,6 +122,7 @@ int verb_pull(const struct options *o)
                                     .force = p->force,
                                     .dry = p->dry_run,
                                     .quiet = p->quiet,
+                                    .offline = o->fetch->offline,
                                     .json = o->json,
                                     .jobs = p->jobs,
                                     .rate = p->rate};

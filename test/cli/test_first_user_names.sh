@@ -4,7 +4,7 @@
 # programs. The numbers are those of the cases of test_first_user.sh.
 . "$CARAT_SOURCE/test/cli/common.bash"
 unset HF_HUB_CACHE HF_HOME
-export HOME=$work/home
+export HOME=$work/home HF_HUB_OFFLINE=1 # test_find_model.sh fetches
 
 # ---- 8: a name of the hub's or of ollama's, an address, tiny misspelt ----
 get() { # NAME REPOSITORY

@@ -58,6 +58,7 @@ enum fault {
     ZERO_NAME,     /* of the list: a NUL in a name */
     DEEP,          /* of the list: 10000 brackets */
     HUGE_SIZE,     /* of the list: 2^63 bytes */
+    LARGE_SIZE,    /* of the list: files above 4096 bytes have NUMBER of them */
     GATED,         /* 403 with GatedRepo */
     ALL_MISSING,   /* 401 for the repository */
 };
@@ -87,6 +88,7 @@ static const struct {
               {"zero-name", ZERO_NAME},
               {"deep", DEEP},
               {"huge-size", HUGE_SIZE},
+              {"large-size", LARGE_SIZE},
               {"gated", GATED},
               {"missing", ALL_MISSING}};
 
@@ -235,7 +237,8 @@ static void list_below(FILE *out, const char *root, const char *below, bool *fir
                     size);
             if (is_large(size)) {
                 hash_of(hash, data, size, true);
-                fprintf(out, ", \"lfs\": {\"oid\": \"%s\", \"size\": %zu, \"pointerSize\": 134}", hash, size);
+                fprintf(out, ", \"lfs\": {\"oid\": \"%s\", \"size\": %zu, \"pointerSize\": 134}", hash,
+                        fault == LARGE_SIZE ? (size_t)number : size);
             }
             fprintf(out, ", \"path\": \"%s\"}", name);
             *first = false;
@@ -378,7 +381,8 @@ static void answer_file(struct request *r, const char *repository, const char *n
     else if (fault == FULL_416 && range_of(r, n).from > 0)
         answer(r, 416, "", "text/plain", "no");
     else if (fault == SILENT)
-        sleep(3600);
+        while (recv(r->fd, path, sizeof path, 0) > 0) /* until the other side has had enough */
+            ;
     else if (fault == HTML)
         answer(r, 200, "", "text/html", "<!DOCTYPE html><html><body>Sign in</body></html>");
     else if (fault == ENDLESS) {

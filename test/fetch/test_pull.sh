@@ -159,7 +159,7 @@ refuse 3 pull "$HF_ENDPOINT/cdn/u/g/" --out plain
 fresh() { rm -rf "$hub"; }
 fresh
 HF_HUB_OFFLINE=1 refuse 3 pull gemma3:1b
-err_has 'HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE forbids'
+err_has 'is not fetched: HF_HUB_OFFLINE forbids it'
 refuse 3 pull google/nothing
 err_has 'google/nothing: main: there is no such repository, or it is private'
 refuse 2 pull gemma3:1b@dev

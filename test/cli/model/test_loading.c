@@ -79,8 +79,9 @@ bool is_located(const char *typed)
     return true;
 }
 
-int locate_model(carat_location *at, const char *typed)
+int find_model(carat_location *at, const char *typed, const struct options *o)
 {
+    (void)o;
     at->path = typed;
     return DONE;
 }

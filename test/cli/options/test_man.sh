@@ -54,7 +54,7 @@ done
 grep -qx CARAT_ARG_TEMP carat-run.1 || die 'carat-run.1 lacks CARAT_ARG_TEMP'
 ! grep -q CARAT_ARG_TEMP carat-bench.1 || die 'carat-bench.1 has CARAT_ARG_TEMP'
 codes() { sed -n '/^.SH EXIT/,/^.SH ENV/s/^.B //p' "carat-$1.1" | tr '\n' ' '; }
-[ "$(codes run)" = '0 1 2 3 4 5 130 141 143 ' ] || die "exit codes of run: $(codes run)"
+[ "$(codes run)" = '0 1 2 3 4 5 6 130 141 143 ' ] || die "exit codes of run: $(codes run)"
 [ "$(codes verify)" = '0 1 2 3 4 5 7 130 141 143 ' ] || die "exit codes of verify: $(codes verify)"
 [ "$(codes version)" = '0 1 2 5 130 141 143 ' ] || die "exit codes of version: $(codes version)"
 head -n 1 carat-run.1 >out
