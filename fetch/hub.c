@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "layout.h"
 #include "names.h"
 #include "page.h"
@@ -124,7 +125,7 @@ static bool take_entry(struct ct_json *j, struct wanted *file, bool *is_file)
         strcpy(file->hash, oid);
     return token == CT_JSON_OBJECT_END &&
            (!*is_file || (file->bytes >= 0 && is_hash(file->hash, strlen(file->hash)) &&
-                          name_stays_inside(file->name, strlen(file->name))));
+                          ct_path_stays_inside(ct_str_of(file->name))));
 }
 
 static int take_page(const struct plan *plan, const struct page *p, int *n)

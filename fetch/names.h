@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names.h: names and hashes that come from others, before anything is done with them. */
+/* names.h: hashes that come from others, before anything is done with them. */
 #ifndef FETCH_NAMES_H
 #define FETCH_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A relative path of UTF-8 without control characters and backslashes, no part of which is empty, "." or
- * "..". */
-bool name_stays_inside(const char *s, size_t n);
 /* 40 or 64 hexadecimal digits, in lower case. */
 bool is_hash(const char *s, size_t n);
 /* That, or 32, or none. */

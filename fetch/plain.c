@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "layout.h"
-#include "names.h"
 #include "report.h"
 #include "source.h"
 
@@ -34,7 +34,7 @@ static bool name_of(char *name, size_t capacity, const char *address)
     while (from > 0 && address[from - 1] != '/')
         from--;
     return snprintf(name, capacity, "%.*s", (int)(whole - from), address + from) < (int)capacity &&
-           http_unescape(name) && !strchr(name, '/') && name_stays_inside(name, strlen(name));
+           http_unescape(name) && !strchr(name, '/') && ct_path_stays_inside(ct_str_of(name));
 }
 
 /* 40 digits that change when the ETag or the size does. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/json_tree.h"
+#include "base/path.h"
 #include "names.h"
 #include "report.h"
 #include "source.h"
@@ -111,7 +112,7 @@ static int take_files(struct plan *plan, const struct ct_json_value *list)
         struct wanted *w = &plan->file[plan->n++];
         const struct ct_str name = ct_json_str(ct_json_get(v, "name")),
                             hash = ct_json_str(ct_json_get(v, "hash"));
-        if (!name_stays_inside(name.s, name.n) || name.n >= sizeof w->name || !is_any_hash(hash.s, hash.n) ||
+        if (!ct_path_stays_inside(name) || name.n >= sizeof w->name || !is_any_hash(hash.s, hash.n) ||
             !ct_json_integer(ct_json_get(v, "bytes"), &w->bytes) || w->bytes < 0)
             return refuse(WRONG_PLAN, "plan: file %d has a name, size or hash that cannot be", plan->n);
         memcpy(w->name, name.s, name.n);

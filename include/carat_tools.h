@@ -14,10 +14,16 @@ extern "C" {
 
 /* ------------------------------------------------------- names of models ---- */
 
-/* Where the programs of this machine keep models. */
+/* Where the programs of this machine keep models; NULL: nowhere. All of it is only read. */
 typedef struct carat_places {
     size_t size;
     const char *hub; /* the hub's cache, which holds folders models--OWNER--NAME; NULL: there is none */
+    const char *ollama, *ollama_system; /* stores of ollama, with blobs/: the user's, then the machine's */
+    const char *llama_cpp;              /* llama.cpp's cache of files OWNER_NAME_FILE */
+    const char *lm_studio;              /* LM Studio's directory of OWNER/NAME/FILE */
+    const char *kaggle;                 /* kagglehub's cache, with models/ */
+    const char *litert;                 /* LiteRT-LM's: it is listed, and nothing in it can be read */
+    const char *own; /* carat's: ollama/ laid as ollama does, files/HOST/PATH of addresses */
 } carat_places;
 CARAT_DEFAULT(carat_places)
 
@@ -27,6 +33,8 @@ typedef enum carat_named {
     CARAT_NAMED_REPOSITORY, /* OWNER/NAME of the hub, perhaps behind its host; @REVISION and :PART */
     CARAT_NAMED_FAMILY,     /* gemma3:4b and so on, which stand for repositories */
     CARAT_NAMED_ADDRESS,    /* another address, with :// in it */
+    CARAT_NAMED_OLLAMA,     /* MODEL:TAG of a store of ollama, or of its registry behind its host */
+    CARAT_NAMED_KAGGLE,     /* kaggle://OWNER/MODEL/FRAMEWORK/VARIATION, perhaps /VERSION */
 } carat_named;
 
 /* A model by its name. Strings live until carat_location_free. */
@@ -42,6 +50,16 @@ typedef struct carat_location {
     const char *drafter;    /* repository of the model's drafter, or NULL */
     const char *missing;    /* what the revision that was found lacks; NULL: nothing */
     int word; /* 1: of a path, of which nothing exists and that has not the form of one: no / and no ending */
+    const char *store;  /* whose store it was found in: "Hugging Face", "ollama", "llama.cpp", "LM Studio",
+                           "Kaggle", "carat"; NULL: in none */
+    const char *handle; /* the whole name for its source, where that is not the hub:
+                           "registry.ollama.ai/library/gemma3:1b", "OWNER/MODEL/FRAMEWORK/VARIATION/VERSION", the
+                           address; NULL: the hub's, or a path */
+    const char *place;  /* where the file of an address is kept once it is fetched, or NULL */
+    /* what ollama's store keeps beside the weights, or NULL */
+    const char *params;       /* an object of JSON: temperature, top_k, stop and so on */
+    const char *system;       /* system prompt */
+    const char *template_odd; /* its template, where that has text that the family's own has not */
 } carat_location;
 CARAT_DEFAULT(carat_location)
 
@@ -50,7 +68,8 @@ CARAT_DEFAULT(carat_location)
  * of GGUF files Q4_K_M, then Q4_0 (one trained for it first), then the first by name. *location is for
  * carat_location_free. places may be NULL. Any thread. CARAT_E_NOT_FOUND (a model that carat does not run, an
  * address of the hub without a repository, or one of several files, which are listed), CARAT_E_FORMAT (what
- * a store says of itself is damaged), CARAT_E_IO, CARAT_E_MEMORY, CARAT_E_ARGUMENT. */
+ * a store says of itself is damaged), CARAT_E_UNSUPPORTED (ollama's model has layers that carat does not
+ * read), CARAT_E_IO, CARAT_E_MEMORY, CARAT_E_ARGUMENT. */
 CARAT_API carat_status carat_locate(carat_location *location, const char *name, const carat_places *places,
                                     carat_error *err);
 /* Leaves it empty; NULL is allowed. */
@@ -60,6 +79,24 @@ CARAT_API void carat_location_free(carat_location *location);
  * several are meant, which are listed), CARAT_E_MEMORY, CARAT_E_ARGUMENT. */
 CARAT_API carat_status carat_choose_files(const char *called, const char *const *names, int n,
                                           const char *part, int *wanted, carat_error *err);
+
+/* A model in a store. Strings live until the visit returns. */
+typedef struct carat_stored {
+    size_t size;
+    const char *store;   /* as carat_location says it, or "LiteRT-LM" */
+    const char *name;    /* for carat_locate; "": it is not found by a name */
+    const char *path;    /* of the model, or of what there is of it */
+    const char *missing; /* NULL: it is complete */
+    const char *trouble; /* why carat cannot read it; NULL: nothing is known against it */
+    uint64_t bytes;      /* of its files */
+} carat_stored;
+CARAT_DEFAULT(carat_stored)
+/* Return other than 0 to end the walk. */
+typedef int (*carat_stored_visit)(void *user, const carat_stored *model);
+/* Visits what all stores hold, in no order; files are looked at by their names, not opened. What is damaged
+ * is visited with its trouble. Any thread. CARAT_E_MEMORY, CARAT_E_ARGUMENT. */
+CARAT_API carat_status carat_list_models(const carat_places *places, carat_stored_visit visit, void *user,
+                                         carat_error *err);
 /* Name i of the family, as "gemma3:4b"; NULL behind the last one. Static. */
 CARAT_API const char *carat_family_name(int i);
 

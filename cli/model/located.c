@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* located.c: which model a name on the command line stands for. The library knows the names and reads the
- * stores; where these lie is told by the environment, which is read here. */
-#define _POSIX_C_SOURCE 200809L
+ * stores; where these lie is places.c's. */
 #include "model/located.h"
 
 #include <stdio.h>
@@ -9,23 +8,15 @@
 #include <string.h>
 #include <strings.h>
 
+#include "model/places.h"
 #include "term/message.h"
 
 bool find_hub(char *path, size_t capacity)
 {
-    static const struct {
-        const char *variable, *below;
-    } places[] = {{"HF_HUB_CACHE", ""},
-                  {"HF_HOME", "/hub"},
-                  {"XDG_CACHE_HOME", "/huggingface/hub"},
-                  {"HOME", "/.cache/huggingface/hub"}};
+    static struct known_places known;
 
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        const char *base = getenv(places[i].variable);
-        if (base && *base)
-            return snprintf(path, capacity, "%s%s", base, places[i].below) < (int)capacity;
-    }
-    return false;
+    find_places_of_models(&known);
+    return known.places.hub && snprintf(path, capacity, "%s", known.places.hub) < (int)capacity;
 }
 
 /* ---- what to type where nothing is found ---- */
@@ -61,10 +52,23 @@ static void write_names(char *text, size_t capacity, const carat_location *at, c
         snprintf(text, capacity, "%.200s is %s", typed, at->repository);
 }
 
+/* What Kaggle, ollama and addresses have, and this machine has not, or not all of it. */
+static int explain_handle(const carat_location *at, const char *typed, const char *forbids)
+{
+    const bool foreign = at->store && strcmp(at->store, "ollama") == 0;
+
+    return fail(NOT_FOUND, "%.200s%s%.200s is not on this machine%s; '%s pull %.200s' fetches it%s%s%s",
+                typed, at->missing ? ", of which " : "", at->missing ? at->missing : "",
+                foreign ? ", though ollama knows it" : "", foreign ? "ollama" : "carat", typed,
+                forbids ? ", but " : "", forbids ? forbids : "", forbids ? " forbids that" : "");
+}
+
 int explain_missing(const carat_location *at, const char *typed, const char *forbids)
 {
     char names[LOCATED_TEXT], lacks[LOCATED_TEXT] = "";
 
+    if (!at->repository)
+        return explain_handle(at, typed, forbids);
     write_names(names, sizeof names, at, typed);
     if (at->missing)
         snprintf(lacks, sizeof lacks, ", of which %.200s", at->missing);
@@ -82,14 +86,12 @@ bool is_located(const char *typed)
 
 int look_for_model(carat_location *at, const char *typed)
 {
-    char hub[4096];
-    carat_places places;
+    static struct known_places known;
     carat_error err;
 
-    carat_places_default(&places);
     carat_location_default(at);
-    places.hub = find_hub(hub, sizeof hub) ? hub : NULL;
-    return carat_locate(at, typed, &places, &err) == CARAT_OK ? DONE : fail_open(&err);
+    find_places_of_models(&known);
+    return carat_locate(at, typed, &known.places, &err) == CARAT_OK ? DONE : fail_open(&err);
 }
 
 int locate_model(carat_location *at, const char *typed)
@@ -99,20 +101,31 @@ int locate_model(carat_location *at, const char *typed)
     TRY(look_for_model(at, typed));
     if (at->word)
         code = explain_word(typed);
-    else if (at->named == CARAT_NAMED_ADDRESS)
-        code = fail(NOT_FOUND,
-                    "%.200s is an address of no hub that carat knows; 'curl -LO ADDRESS' gets the file, then "
-                    "give its path",
-                    typed);
-    else if (!at->path)
+    else if (at->path)
+        code = DONE;
+    else if (at->named == CARAT_NAMED_ADDRESS && !at->place)
+        code = fail(NOT_FOUND, "%.200s is not the address of a file", typed);
+    else
         code = explain_missing(at, typed, NULL);
     if (code != DONE)
         carat_location_free(at);
     return code;
 }
 
+/* Another program's, or carat's own for what the hub has not. */
+static const char *foreign_store(const carat_location *at)
+{
+    return at->path && at->store && strcmp(at->store, "Hugging Face") != 0 ? at->store : NULL;
+}
+
 bool located_text(char text[LOCATED_TEXT], const carat_location *at, const char *typed)
 {
+    if (foreign_store(at)) {
+        const bool versioned = at->named == CARAT_NAMED_KAGGLE && at->commit;
+        snprintf(text, LOCATED_TEXT, "%.200s in the store of %s%s%.20s", typed, at->store,
+                 versioned ? ", version " : "", versioned ? at->commit : "");
+        return true;
+    }
     if (!at->repository || !at->commit)
         return false;
     write_names(text, LOCATED_TEXT, at, typed);

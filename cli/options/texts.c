@@ -35,6 +35,13 @@ const struct named_text variable_texts[] = {
      "$XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub)"},
     {"HF_HOME", "opens doctor pull",
      "the folder that holds the hub's cache, where HF_HUB_CACHE is not set, and the token"},
+    {"OLLAMA_MODELS", "opens doctor pull",
+     "ollama's store, which is read in place (default ~/.ollama/models, then "
+     "/usr/share/ollama/.ollama/models)"},
+    {"LLAMA_CACHE", "opens doctor pull",
+     "llama.cpp's cache, which is read in place (default $XDG_CACHE_HOME/llama.cpp, else "
+     "~/.cache/llama.cpp)"},
+    {"KAGGLEHUB_CACHE", "opens doctor pull", "kagglehub's cache (default ~/.cache/kagglehub)"},
     {"HF_ENDPOINT", FETCHES " pull", "the hub that models are fetched from (default https://huggingface.co)"},
     {"HF_TOKEN", FETCHES " pull",
      "opens private and gated repositories; else it is read from the file HF_TOKEN_PATH, or as 'hf auth "
@@ -59,6 +66,12 @@ const struct named_text file_texts[] = {
     {"$XDG_CACHE_HOME/carat", "opens cache doctor",
      "the cache of packed models; ~/.cache/carat when that variable is not set. Everything in it can be "
      "removed at any time; 'carat cache clear' does so."},
+    {"$XDG_CACHE_HOME/carat/models", "opens doctor pull",
+     "what was fetched from elsewhere than the hub and Kaggle; ~/.cache/carat/models when that variable is "
+     "not set"},
+    {"~/.lmstudio/models", "opens doctor pull",
+     "LM Studio's models, which are read in place; or models in the folder that ~/.lmstudio-home-pointer "
+     "names"},
     {"$XDG_STATE_HOME/carat/history", GENERATES,
      "the lines typed in conversations; ~/.local/state/carat/history when that variable is not set. It can "
      "be removed at any time."},

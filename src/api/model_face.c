@@ -69,6 +69,16 @@ void carat_location_free(carat_location *location)
         ct_location_free(location);
 }
 
+carat_status carat_list_models(const carat_places *places, carat_stored_visit visit, void *user,
+                               carat_error *err)
+{
+    carat_places p = {.size = sizeof p};
+
+    CT_GIVEN(visit, err);
+    CT_TRY(ct_take_struct(&p, sizeof p, places, "carat_places", err));
+    return ct_list_models(&p, visit, user, err);
+}
+
 carat_status carat_choose_files(const char *called, const char *const *names, int n, const char *part,
                                 int *wanted, carat_error *err)
 {

@@ -66,6 +66,8 @@ carat_status ct_model_pack(const carat_model *model, const char *path, carat_pro
 carat_status ct_locate(carat_location *location, const char *name, const carat_places *places,
                        carat_error *err);
 void ct_location_free(carat_location *location);
+carat_status ct_list_models(const carat_places *places, carat_stored_visit visit, void *user,
+                            carat_error *err);
 carat_status ct_cache_walk(const char *dir, carat_cache_visit visit, void *user, carat_error *err);
 carat_status ct_cache_look(const char *dir, carat_cache_info *info, carat_error *err);
 /* Keeps what an engine made of the weights in the packed copy of the model, where later openings find it

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/json_tree.h"
+#include "base/path.h"
 #include "file/reader.h"
 #include "os/files.h"
 
@@ -30,33 +31,9 @@ bool ct_hub_is_repository(struct ct_str s)
     return true;
 }
 
-/* Relative, and within the directory that it is relative to. */
-static bool stays_inside(struct ct_str path)
-{
-    for (size_t i = 0; i < path.n;) {
-        const char *part = path.s + i, *slash = memchr(part, '/', path.n - i);
-        size_t n = slash ? (size_t)(slash - part) : path.n - i;
-        if (n == 0 || (n <= 2 && memcmp(part, "..", n) == 0))
-            return false;
-        i += n + 1;
-    }
-    return path.n && path.s[path.n - 1] != '/';
-}
-
 bool ct_hub_is_revision(struct ct_str s)
 {
-    return ct_name_ok(s, CT_HUB_REVISION) && stays_inside(s);
-}
-
-/* a/b, in the arena. */
-static const char *joined(struct ct_arena *arena, const char *a, const char *b)
-{
-    size_t n = strlen(a), m = strlen(b);
-    char *path = ct_arena_push(arena, 1, n + m + 2);
-
-    if (path)
-        snprintf(path, n + m + 2, "%s/%s", a, b);
-    return path;
+    return ct_name_ok(s, CT_HUB_REVISION) && ct_path_stays_inside(s);
 }
 
 /* ---- refs and snapshots ---- */
@@ -81,7 +58,8 @@ carat_status ct_hub_snapshot(const char **snapshot, const char *folder, const ch
                              struct ct_arena *arena, carat_error *err)
 {
     char name[sizeof "snapshots/" + CT_HUB_REVISION], commit[CT_HUB_REVISION + 1];
-    const char *refs = joined(arena, folder, "refs"), *ref = refs ? joined(arena, refs, revision) : NULL;
+    const char *refs = ct_path_join(arena, folder, "refs"),
+               *ref = refs ? ct_path_join(arena, refs, revision) : NULL;
     int kind;
 
     *snapshot = NULL;
@@ -95,7 +73,7 @@ carat_status ct_hub_snapshot(const char **snapshot, const char *folder, const ch
     else
         snprintf(commit, sizeof commit, "%s", revision);
     snprintf(name, sizeof name, "snapshots/%s", commit);
-    const char *path = joined(arena, folder, name);
+    const char *path = ct_path_join(arena, folder, name);
     if (!path)
         return ct_no_memory(err, folder);
     *snapshot = ct_os_kind(path) == 2 ? path : NULL;
@@ -117,8 +95,8 @@ static void add_name(void *user, const char *name)
 {
     struct list *l = user;
     const char *whole =
-        l->folder ? joined(l->arena, l->folder, name) : ct_arena_str(l->arena, name, strlen(name));
-    const char *path = whole ? joined(l->arena, l->dir, whole) : NULL;
+        l->folder ? ct_path_join(l->arena, l->folder, name) : ct_arena_str(l->arena, name, strlen(name));
+    const char *path = whole ? ct_path_join(l->arena, l->dir, whole) : NULL;
 
     if (!path || !ct_array_grow(&l->name, &l->capacity, l->n + 1, sizeof *l->name)) {
         l->failed = true;
@@ -134,8 +112,22 @@ static void add_name(void *user, const char *name)
     }
 }
 
-/* Of a file in several parts, the first that is not there; NULL: all are. */
-static carat_status look_for_parts(const char **missing, const char *snapshot, const char *name,
+carat_status ct_hub_list_ggufs(const char ***names, size_t *n, const char *snapshot, struct ct_arena *arena,
+                               carat_error *err)
+{
+    struct list l = {.dir = snapshot, .arena = arena};
+
+    ct_os_names_in(snapshot, add_name, &l);
+    if (l.failed) {
+        free(l.name);
+        return ct_no_memory(err, snapshot);
+    }
+    *names = l.name;
+    *n = l.n;
+    return CARAT_OK;
+}
+
+carat_status ct_hub_look_for_parts(const char **missing, const char *snapshot, const char *name,
                                    struct ct_arena *arena, carat_error *err)
 {
     const unsigned parts = ct_gguf_parts(name);
@@ -148,7 +140,7 @@ static carat_status look_for_parts(const char **missing, const char *snapshot, c
         const char *path = NULL;
         if (part) {
             snprintf(part, size, "%.*s-%05u-of-%05u.gguf", (int)stem, name, i, parts);
-            path = joined(arena, snapshot, part);
+            path = ct_path_join(arena, snapshot, part);
         }
         if (!path)
             return ct_no_memory(err, snapshot);
@@ -181,8 +173,8 @@ static carat_status look_for_shards(const char **missing, const char *path, cons
             continue;
         last = name;
         const char *file =
-            ct_name_ok(name, 255) && stays_inside(name) ? ct_arena_str(arena, name.s, name.n) : "";
-        const char *whole = file ? joined(arena, snapshot, file) : NULL;
+            ct_name_ok(name, 255) && ct_path_stays_inside(name) ? ct_arena_str(arena, name.s, name.n) : "";
+        const char *whole = file ? ct_path_join(arena, snapshot, file) : NULL;
         if (!whole)
             status = ct_no_memory(err, path);
         else if (!*file)
@@ -195,11 +187,17 @@ static carat_status look_for_shards(const char **missing, const char *path, cons
     return status;
 }
 
+bool ct_hub_has_safetensors(const char *snapshot)
+{
+    return ct_exists_in(snapshot, "model.safetensors") ||
+           ct_exists_in(snapshot, "model.safetensors.index.json");
+}
+
 static carat_status find_directory(struct ct_hub_model *model, const char *snapshot, struct ct_arena *arena,
                                    carat_error *err)
 {
     static const char one[] = "model.safetensors", many[] = "model.safetensors.index.json";
-    const char *index = joined(arena, snapshot, many);
+    const char *index = ct_path_join(arena, snapshot, many);
 
     if (!index)
         return ct_no_memory(err, snapshot);
@@ -218,12 +216,12 @@ static carat_status find_directory(struct ct_hub_model *model, const char *snaps
 static carat_status find_file(struct ct_hub_model *model, const char *snapshot, const char *name,
                               struct ct_arena *arena, carat_error *err)
 {
-    const char *path = joined(arena, snapshot, name);
+    const char *path = ct_path_join(arena, snapshot, name);
 
     if (!path)
         return ct_no_memory(err, snapshot);
     if (ct_os_kind(path) == 1)
-        CT_TRY(look_for_parts(&model->missing, snapshot, name, arena, err));
+        CT_TRY(ct_hub_look_for_parts(&model->missing, snapshot, name, arena, err));
     else
         model->missing = ct_arena_str(arena, name, strlen(name));
     model->path = model->missing ? NULL : path;
@@ -233,22 +231,17 @@ static carat_status find_file(struct ct_hub_model *model, const char *snapshot, 
 carat_status ct_hub_find_model(struct ct_hub_model *model, const char *snapshot, const char *called,
                                const char *part, struct ct_arena *arena, carat_error *err)
 {
-    struct list l = {.dir = snapshot, .arena = arena};
-    const char *name = NULL;
+    const char *name = NULL, **names;
+    size_t n;
 
     *model = (struct ct_hub_model){NULL, NULL};
-    if (ct_hub_is_gguf(part) && stays_inside(ct_str_of(part)))
+    if (ct_hub_is_gguf(part) && ct_path_stays_inside(ct_str_of(part)))
         return find_file(model, snapshot, part, arena, err);
-    bool directory = !*part && (ct_exists_in(snapshot, "model.safetensors") ||
-                                ct_exists_in(snapshot, "model.safetensors.index.json"));
-    if (directory)
+    if (!*part && ct_hub_has_safetensors(snapshot))
         return find_directory(model, snapshot, arena, err);
-    ct_os_names_in(snapshot, add_name, &l);
-    carat_status status = l.failed ? ct_no_memory(err, snapshot) : CARAT_OK;
-    if (!status && l.n > 0) {
-        status = ct_hub_choose_gguf(&name, l.name, l.n, called, part, err);
-    }
-    free(l.name);
+    CT_TRY(ct_hub_list_ggufs(&names, &n, snapshot, arena, err));
+    carat_status status = n > 0 ? ct_hub_choose_gguf(&name, names, n, called, part, err) : CARAT_OK;
+    free(names);
     if (status)
         return status;
     if (name)

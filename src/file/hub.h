@@ -32,6 +32,15 @@ carat_status ct_hub_choose_gguf(const char **chosen, const char **name, size_t n
  * (none makes one, or several), E_MEMORY. */
 carat_status ct_hub_choose(const char *called, const char *const *names, int n, const char *part, int *wanted,
                            carat_error *err);
+/* Whether a snapshot has weights in safetensors. */
+bool ct_hub_has_safetensors(const char *snapshot);
+/* Its GGUF files, of split ones the first parts, in *names[*n], which is for free; the names are in the
+ * arena. E_MEMORY. */
+carat_status ct_hub_list_ggufs(const char ***names, size_t *n, const char *snapshot, struct ct_arena *arena,
+                               carat_error *err);
+/* Of a file in several parts, the first that is not in the directory; NULL: all are. E_MEMORY. */
+carat_status ct_hub_look_for_parts(const char **missing, const char *snapshot, const char *name,
+                                   struct ct_arena *arena, carat_error *err);
 
 /* A model in a snapshot. */
 struct ct_hub_model {

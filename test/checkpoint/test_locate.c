@@ -41,10 +41,10 @@ static void put_linked(const char *repository, const char *commit, const char *n
 static carat_error error;
 static carat_location at;
 
+static carat_places places; /* the hub's alone, unless a test says more */
+
 static carat_status locate(const char *name)
 {
-    carat_places places;
-    carat_places_default(&places);
     places.hub = scratch;
     carat_location_default(&at);
     error.message[0] = 0;
@@ -334,6 +334,7 @@ static void takes_no_hub(void **state)
     carat_location_default(&at);
     assert_int_equal(carat_locate(&at, "gemma3:1b", NULL, &error), CARAT_OK);
     is(at.path, "-");
+    is(at.store, "-");
     is(at.repository, "google/gemma-3-1b-it");
     carat_location_free(&at);
     carat_location_free(&at);
@@ -357,8 +358,231 @@ static void lists_the_family(void **state)
     assert_null(carat_family_name(-1));
 }
 
+/* ---- other stores ---- */
+
+#define HEX  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde"
+#define BLOB "ollama/blobs/sha256-" HEX
+
+static void put_in_ollama(const char *name, const char *extra)
+{
+    char file[NAME], text[2 * NAME];
+    snprintf(file, sizeof file, "ollama/manifests/%s", name);
+    snprintf(text, sizeof text,
+             "{\"layers\":[{\"mediaType\":\"application/vnd.ollama.image.model\",\"digest\":\"sha256:" HEX
+             "1\"}%s]}",
+             extra);
+    put(file, text);
+    put(BLOB "1", "GGUF");
+}
+
+/* A layer of a type, whose text is put into the store. */
+static const char *layer(const char *type, const char *last, const char *text)
+{
+    static char one[NAME];
+    char file[NAME];
+    snprintf(file, sizeof file, BLOB "%s", last);
+    put(file, text);
+    snprintf(one, sizeof one,
+             ",{\"mediaType\":\"application/vnd.ollama.image.%s\",\"digest\":\"sha256:" HEX "%s\"}", type,
+             last);
+    return one;
+}
+
+static void lies_in(const char *name, carat_named named, const char *store, const char *path)
+{
+    assert_int_equal(locate(name), CARAT_OK);
+    assert_int_equal(at.named, named);
+    is(at.store, store);
+    assert_true(at.path || strcmp(path, "-") == 0);
+    is(at.path ? at.path + strlen(scratch) + 1 : NULL, path);
+    carat_location_free(&at);
+}
+
+static void looks_into_ollama(void **state)
+{
+    (void)state;
+    char dir[PATH];
+    snprintf(dir, sizeof dir, "%s/ollama", scratch);
+    is_path("mine");
+    put_in_ollama("registry.ollama.ai/library/mine/latest", "");
+    put_in_ollama("registry.ollama.ai/library/gemma3/1b", "");
+    put_in_ollama("registry.ollama.ai/library/gemma3/1b-it-q8_0", "");
+    put_in_ollama("registry.ollama.ai/me/own/v2", "");
+    put_in_ollama("hf.co/u/quants/Q8_0", "");
+    for (int i = 0; i < 2; i++) {
+        places.ollama = i == 0 ? dir : NULL;
+        places.ollama_system = i == 1 ? dir : NULL;
+        lies_in("mine", CARAT_NAMED_OLLAMA, "ollama", BLOB "1");
+        lies_in("mine:latest", CARAT_NAMED_OLLAMA, "ollama", BLOB "1");
+        lies_in("gemma3:1b", CARAT_NAMED_FAMILY, "ollama", BLOB "1");
+        lies_in("Gemma-3-1b-it", CARAT_NAMED_FAMILY, "ollama", BLOB "1");
+        lies_in("gemma3:1b-it-q8_0", CARAT_NAMED_OLLAMA, "ollama", BLOB "1"); /* the table has it not */
+        lies_in("me/own:v2", CARAT_NAMED_REPOSITORY, "ollama", BLOB "1");
+        lies_in("hf.co/u/quants:Q8_0", CARAT_NAMED_REPOSITORY, "ollama", BLOB "1");
+        lies_in("ollama.com/library/mine", CARAT_NAMED_OLLAMA, "ollama", BLOB "1");
+        lies_in("https://ollama.com/me/own:v2", CARAT_NAMED_OLLAMA, "ollama", BLOB "1");
+    }
+    places.ollama_system = NULL;
+    lies_in("gemma3:1b", CARAT_NAMED_FAMILY, "-", "-");
+    places.ollama = dir;
+    assert_int_equal(locate("registry.ollama.ai/library/gemma3:270m"), CARAT_OK);
+    assert_int_equal(at.named, CARAT_NAMED_OLLAMA);
+    is(at.handle, "registry.ollama.ai/library/gemma3:270m");
+    is(at.path, "-");
+    is(at.repository, "-");
+    carat_location_free(&at);
+    fails(CARAT_E_NOT_FOUND, "ollama.com/a/b/c", "names no model of ollama's");
+    fails(CARAT_E_NOT_FOUND, "ollama.com/", "names no model of ollama's");
+    fails(CARAT_E_NOT_FOUND, "ollama.com/a?b", "names no model of ollama's");
+    /* what it has beside the weights */
+    put_in_ollama("registry.ollama.ai/library/mine/p", layer("params", "2", "{\"top_k\":3}"));
+    put_in_ollama("registry.ollama.ai/library/mine/s", layer("system", "3", "Be brief."));
+    put_in_ollama("registry.ollama.ai/library/mine/t",
+                  layer("template", "4",
+                        "{{ range .Messages }}<start_of_turn>user\n{{ .Content }}<end_of_turn>\n"
+                        "<start_of_turn>model\n{{ end }}"));
+    put_in_ollama("registry.ollama.ai/library/mine/o",
+                  layer("template", "5", "[INST] {{ .Prompt }} [/INST]"));
+    put_in_ollama("registry.ollama.ai/library/mine/u", layer("template", "6", "{{ .Prompt"));
+    assert_int_equal(locate("mine:p"), CARAT_OK);
+    is(at.params, "{\"top_k\":3}");
+    is(at.system, "-");
+    carat_location_free(&at);
+    assert_int_equal(locate("mine:s"), CARAT_OK);
+    is(at.system, "Be brief.");
+    is(at.template_odd, "-");
+    carat_location_free(&at);
+    assert_int_equal(locate("mine:t"), CARAT_OK);
+    is(at.template_odd, "-");
+    carat_location_free(&at);
+    assert_int_equal(locate("mine:o"), CARAT_OK);
+    is(at.template_odd, "[INST] {{ .Prompt }} [/INST]");
+    carat_location_free(&at);
+    assert_int_equal(locate("mine:u"), CARAT_OK);
+    is(at.template_odd, "{{ .Prompt");
+    carat_location_free(&at);
+    /* what it cannot give stands in nobody's way who can */
+    put_in_ollama("registry.ollama.ai/library/gemma3/270m", layer("projector", "2", "x"));
+    fails(CARAT_E_UNSUPPORTED, "gemma3:270m", "a projector");
+    fails(CARAT_E_UNSUPPORTED, "gemma3:270m", "google/gemma-3-270m-it is the publisher's");
+    put("models--google--gemma-3-270m-it/refs/main", COMMIT);
+    put_linked("models--google--gemma-3-270m-it", COMMIT, "config.json", true);
+    put_linked("models--google--gemma-3-270m-it", COMMIT, "model.safetensors", true);
+    lies_in("gemma3:270m", CARAT_NAMED_FAMILY, "Hugging Face",
+            "models--google--gemma-3-270m-it/snapshots/" COMMIT);
+    put("ollama/manifests/registry.ollama.ai/library/mine/x", "{");
+    fails(CARAT_E_FORMAT, "mine:x", "library/mine/x: at byte 1");
+    carat_places_default(&places);
+}
+
+static void looks_into_borrowed_stores(void **state)
+{
+    (void)state;
+    char flat[PATH], studio[PATH], kaggle[PATH], own[PATH];
+    snprintf(flat, sizeof flat, "%s/flat", scratch);
+    snprintf(studio, sizeof studio, "%s/lms", scratch);
+    snprintf(kaggle, sizeof kaggle, "%s/kaggle", scratch);
+    snprintf(own, sizeof own, "%s/own", scratch);
+    put("flat/b_repo_x-Q8_0.gguf", "1");
+    put("flat/b_repo_x-Q4_0.gguf", "1");
+    put("flat/b_repo_mmproj-x.gguf", "1");
+    put("flat/b_repo_y-Q6_K-00001-of-00002.gguf", "1");
+    put("flat/c_repo_x-Q8_0.gguf.downloadInProgress", "1");
+    put("lms/b/repo/x-Q5_K_M.gguf", "1");
+    put("lms/b/other/x-Q5_K_M.gguf", "1");
+    lies_in("b/repo", CARAT_NAMED_REPOSITORY, "-", "-");
+    places.llama_cpp = flat;
+    places.lm_studio = studio;
+    lies_in("b/repo", CARAT_NAMED_REPOSITORY, "llama.cpp", "flat/b_repo_x-Q4_0.gguf");
+    lies_in("b/repo:q8_0", CARAT_NAMED_REPOSITORY, "llama.cpp", "flat/b_repo_x-Q8_0.gguf");
+    lies_in("b/repo:x-Q8_0.gguf", CARAT_NAMED_REPOSITORY, "llama.cpp", "flat/b_repo_x-Q8_0.gguf");
+    lies_in("b/repo:Q6_K", CARAT_NAMED_REPOSITORY, "llama.cpp", "-");
+    lies_in("b/repo:Q5_K_M", CARAT_NAMED_REPOSITORY, "LM Studio", "lms/b/repo/x-Q5_K_M.gguf");
+    lies_in("b/other", CARAT_NAMED_REPOSITORY, "LM Studio", "lms/b/other/x-Q5_K_M.gguf");
+    lies_in("b/repo@v1", CARAT_NAMED_REPOSITORY, "-", "-"); /* whose revision nobody knows */
+    lies_in("c/repo", CARAT_NAMED_REPOSITORY, "-", "-");
+    lies_in("b/re", CARAT_NAMED_REPOSITORY, "-", "-");
+    put("flat/b_repo_y-Q6_K-00002-of-00002.gguf", "1");
+    lies_in("b/repo:Q6_K", CARAT_NAMED_REPOSITORY, "llama.cpp", "flat/b_repo_y-Q6_K-00001-of-00002.gguf");
+    /* the hub's cache goes first, where it is complete */
+    put("models--b--repo/refs/main", COMMIT);
+    put_linked("models--b--repo", COMMIT, "x-Q8_0.gguf", false);
+    lies_in("b/repo:Q8_0", CARAT_NAMED_REPOSITORY, "llama.cpp", "flat/b_repo_x-Q8_0.gguf");
+    take_away("models--b--repo/snapshots/" COMMIT "/x-Q8_0.gguf");
+    put_linked("models--b--repo", COMMIT, "x-Q8_0.gguf", true);
+    lies_in("b/repo:Q8_0", CARAT_NAMED_REPOSITORY, "Hugging Face",
+            "models--b--repo/snapshots/" COMMIT "/x-Q8_0.gguf");
+    /* Kaggle */
+    put("kaggle/models/google/gemma-3/gguf/1b/2/m.gguf", "1");
+    lies_in("kaggle://google/gemma-3/gguf/1b", CARAT_NAMED_KAGGLE, "-", "-");
+    places.kaggle = kaggle;
+    lies_in("kaggle://google/gemma-3/gguf/1b", CARAT_NAMED_KAGGLE, "Kaggle", "-");
+    put("kaggle/models/google/gemma-3/gguf/1b/2.complete", "");
+    lies_in("kaggle://google/gemma-3/gguf/1b", CARAT_NAMED_KAGGLE, "Kaggle",
+            "kaggle/models/google/gemma-3/gguf/1b/2/m.gguf");
+    assert_int_equal(locate("kaggle://google/gemma-3/gguf/1b"), CARAT_OK);
+    is(at.handle, "google/gemma-3/gguf/1b");
+    is(at.commit, "2");
+    is(at.repository, "-");
+    carat_location_free(&at);
+    fails(CARAT_E_NOT_FOUND, "kaggle://google/gemma-3", "expected OWNER/MODEL/FRAMEWORK/VARIATION");
+    fails(CARAT_E_NOT_FOUND, "kaggle://google/../gguf/1b", "expected OWNER/MODEL/FRAMEWORK/VARIATION");
+    /* addresses, and what was fetched from them */
+    places.own = own;
+    lies_in("https://example.org/a/x.gguf", CARAT_NAMED_ADDRESS, "-", "-");
+    put("own/files/example.org/a/x.gguf", "1");
+    lies_in("https://example.org/a/x.gguf?download=true", CARAT_NAMED_ADDRESS, "carat",
+            "own/files/example.org/a/x.gguf");
+    assert_int_equal(locate("https://example.org/b.gguf"), CARAT_OK);
+    is(at.place + strlen(scratch), "/own/files/example.org/b.gguf");
+    carat_location_free(&at);
+    assert_int_equal(locate("https://example.org/../b.gguf"), CARAT_OK);
+    is(at.place, "-");
+    carat_location_free(&at);
+    put("own/ollama/manifests/registry.ollama.ai/library/k/1",
+        "{\"layers\":[{\"mediaType\":\"application/vnd.ollama.image.model\",\"digest\":\"sha256:" HEX
+        "1\"}]}");
+    put("own/" BLOB "1", "1");
+    lies_in("k:1", CARAT_NAMED_OLLAMA, "carat", "own/" BLOB "1");
+    carat_places_default(&places);
+}
+
+static int n_listed;
+
+static int count_store(void *user, const carat_stored *s)
+{
+    strcat(user, s->store);
+    strcat(user, s->missing || s->trouble ? "! " : " ");
+    return ++n_listed == 100;
+}
+
+static void lists_all_stores(void **state)
+{
+    (void)state;
+    char at_hub[PATH], flat[PATH], ollama[PATH], own[PATH], text[4096] = "";
+    snprintf(at_hub, sizeof at_hub, "%s/none", scratch);
+    snprintf(flat, sizeof flat, "%s/flat", scratch);
+    snprintf(ollama, sizeof ollama, "%s/list", scratch);
+    snprintf(own, sizeof own, "%s/own", scratch);
+    put("list/manifests/registry.ollama.ai/library/x/1", "{");
+    places =
+        (carat_places){.size = sizeof places, .hub = at_hub, .llama_cpp = flat, .ollama = ollama, .own = own};
+    assert_int_equal(carat_list_models(&places, count_store, text, &error), CARAT_OK);
+    assert_string_equal(text, "ollama! llama.cpp llama.cpp llama.cpp llama.cpp! carat carat ");
+    text[0] = 0;
+    n_listed = 98; /* the visitor has enough after two */
+    assert_int_equal(carat_list_models(&places, count_store, text, &error), CARAT_OK);
+    assert_string_equal(text, "ollama! llama.cpp ");
+    text[0] = 0;
+    assert_int_equal(carat_list_models(NULL, count_store, text, &error), CARAT_OK);
+    assert_string_equal(text, "");
+    assert_int_equal(carat_list_models(&places, NULL, NULL, &error), CARAT_E_ARGUMENT);
+    carat_places_default(&places);
+}
+
 int main(void)
 {
+    carat_places_default(&places);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_names),
         cmocka_unit_test(tells_the_drafter),
@@ -369,6 +593,9 @@ int main(void)
         cmocka_unit_test(chooses_what_is_fetched),
         cmocka_unit_test(takes_no_hub),
         cmocka_unit_test(lists_the_family),
+        cmocka_unit_test(looks_into_ollama),
+        cmocka_unit_test(looks_into_borrowed_stores),
+        cmocka_unit_test(lists_all_stores),
     };
     return cmocka_run_group_tests(tests, make_scratch, drop_scratch);
 }

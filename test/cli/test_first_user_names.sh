@@ -3,8 +3,8 @@
 # test_first_user_names.sh: what a first user types: names instead of files, verbs and options of other
 # programs. The numbers are those of the cases of test_first_user.sh.
 . "$CARAT_SOURCE/test/cli/common.bash"
-unset HF_HUB_CACHE HF_HOME
-export HOME=$work/home HF_HUB_OFFLINE=1 # test_find_model.sh fetches
+unset HF_HUB_CACHE HF_HOME XDG_CACHE_HOME LLAMA_CACHE KAGGLEHUB_CACHE
+export HOME=$work/home OLLAMA_MODELS=$work/home/.ollama/models HF_HUB_OFFLINE=1 # test_find_model.sh fetches
 
 # ---- 8: a name of the hub's or of ollama's, an address, tiny misspelt ----
 get() { # NAME REPOSITORY
@@ -45,7 +45,7 @@ for name in recurrentgemma google/t5gemma paligemma:latest; do
     err_has 'is the name of a model that carat does not run; it runs Gemma 1, 2, 3, 3n and 4'
 done
 refuse 3 run https://example.org/model hi
-err_has 'is an address of no hub that carat knows'
+err_has "https://example.org/model is not on this machine; 'carat pull https://example.org/model' fetches it"
 for name in hf.co/ hf.co/a https://huggingface.co; do
     refuse 3 run $name hi
     ! grep -q 'carat pull' err || die "$name: another model is offered"

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* places.h: where the programs of this machine keep models, as the environment says. What lies there is the
+ * library's to read. */
+#ifndef MODEL_PLACES_H
+#define MODEL_PLACES_H
+
+#include "carat_tools.h"
+
+enum { PLACE_PATH = 4096, PLACES = 7 };
+
+struct known_places {
+    carat_places places;
+    char path[PLACES][PLACE_PATH], lm_studio[PLACE_PATH + 8];
+};
+void find_places_of_models(struct known_places *p);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stores.h: models that other programs have downloaded, where these programs keep them. They are read here,
+ * never written. The hub's cache is hub.h's, but for the walk over it. */
+#ifndef CT_STORES_H
+#define CT_STORES_H
+
+#include "base/arena.h"
+#include "base/base.h"
+#include "carat_tools.h" /* carat_stored only */
+#include "file/hub.h"
+
+/* ---- looking for a model: its path, or what it lacks; neither: nothing of it is there ---- */
+
+/* llama.cpp keeps OWNER_NAME_FILE beside each other, LM Studio OWNER/NAME/FILE. As ct_hub_find_model. */
+carat_status ct_llama_cpp_find(struct ct_hub_model *model, const char *dir, const char *repository,
+                               const char *part, struct ct_arena *arena, carat_error *err);
+carat_status ct_lm_studio_find(struct ct_hub_model *model, const char *dir, const char *repository,
+                               const char *part, struct ct_arena *arena, carat_error *err);
+
+/* Whether s is OWNER/MODEL/FRAMEWORK/VARIATION, perhaps with /VERSION, a number. */
+bool ct_kaggle_is_handle(struct ct_str s);
+/* In kagglehub's cache, which marks what is complete. *version: the one that was found, the newest where the
+ * handle names none; NULL: none was. As ct_hub_find_model. */
+carat_status ct_kaggle_find(struct ct_hub_model *model, const char **version, const char *dir,
+                            const char *handle, struct ct_arena *arena, carat_error *err);
+
+/* Where the file of an address is kept below dir: HOST/PATH, without what follows a ? or #. NULL: it is the
+ * address of no file, or memory ran out. */
+const char *ct_address_path(const char *dir, const char *address, struct ct_arena *arena);
+
+/* ---- ollama: manifests/HOST/OWNER/MODEL/TAG name layers by digest, blobs/ holds these ---- */
+
+#define CT_OLLAMA_HOST "registry.ollama.ai" /* that names mean without one */
+
+struct ct_ollama_name {
+    struct ct_str host, owner, model, tag;
+};
+/* [[HOST/]OWNER/]MODEL[:TAG]; what is left out is ollama's own library and "latest". False: no such name. */
+bool ct_ollama_read_name(struct ct_ollama_name *name, struct ct_str s);
+
+enum { CT_OLLAMA_BLOB = 72, CT_OLLAMA_REFUSED = 160 };
+/* A layer's file in blobs/, "sha256-" and 64 digits; "": there is no such layer. */
+struct ct_ollama_layer {
+    char blob[CT_OLLAMA_BLOB];
+    int64_t size; /* -1: it is not said */
+};
+enum ct_ollama_role {
+    CT_OLLAMA_WEIGHTS,
+    CT_OLLAMA_PARAMS,
+    CT_OLLAMA_SYSTEM,
+    CT_OLLAMA_TEMPLATE,
+    CT_OLLAMA_ROLES
+};
+struct ct_ollama_manifest {
+    struct ct_ollama_layer layer[CT_OLLAMA_ROLES];
+    struct ct_ollama_layer list;     /* it is a list, and this is the manifest of it that is a GGUF file's */
+    char refused[CT_OLLAMA_REFUSED]; /* why carat does not run the model, or "" */
+};
+/* Reads one; path is for messages. E_FORMAT, E_MEMORY. */
+carat_status ct_ollama_read_manifest(struct ct_ollama_manifest *m, const char *path, struct ct_bytes text,
+                                     carat_error *err);
+
+struct ct_ollama_model {
+    struct ct_hub_model model;
+    const char *params, *system, *template_text; /* texts of its layers, or NULL */
+};
+/* In the store at dir. E_UNSUPPORTED (layers that carat does not read), E_FORMAT, E_IO, E_MEMORY. */
+carat_status ct_ollama_find(struct ct_ollama_model *model, const char *dir, const struct ct_ollama_name *name,
+                            struct ct_arena *arena, carat_error *err);
+
+/* ---- walks ---- */
+
+struct ct_walk {
+    const char *store; /* its name, for who visits */
+    carat_stored_visit visit;
+    void *user;
+    struct ct_arena arena; /* of the model that is looked at */
+    bool ended, failed;    /* by the visitor; for want of memory */
+};
+/* Visits all models of a store of this layout. */
+typedef void ct_store_walk(struct ct_walk *w, const char *dir);
+ct_store_walk ct_hub_walk, ct_ollama_walk, ct_llama_cpp_walk, ct_lm_studio_walk, ct_kaggle_walk,
+    ct_litert_walk, ct_address_walk;
+
+/* ---- for the files of these stores ---- */
+
+/* Names in a directory that is read at once, in the arena. */
+struct ct_dir {
+    const char **name; /* [n], sorted */
+    size_t n;
+};
+carat_status ct_dir_read(struct ct_dir *d, const char *dir, struct ct_arena *arena, carat_error *err);
+/* Bytes of a model: a file and its further parts, or a directory and the folders in it. */
+uint64_t ct_store_bytes(const char *path, struct ct_arena *arena);
+/* Tells the visitor of one, and empties the arena. trouble: the status and err of looking for it. */
+void ct_walk_tell(struct ct_walk *w, const char *name, const char *path, const char *missing,
+                  const char *trouble);
+
+#endif
