@@ -160,11 +160,11 @@ CARAT_API carat_status carat_convert(const carat_model *model, const char *path,
                                      const carat_convert_options *options, carat_error *err);
 
 /* How much the columns of matrices matter, as an engine meets them: sums of squares of what each is
- * multiplied by. */
+ * multiplied by, of an expert by the rows that took it. */
 typedef struct carat_importance carat_importance;
 /* From now on every pass of the engine is measured, and goes through all layers with all rows; logits stay
- * what they are. One measuring at a time; any thread. CARAT_E_ARGUMENT, CARAT_E_UNSUPPORTED (Gemma 3n, a
- * model with experts, an embedder), CARAT_E_MEMORY. */
+ * what they are. One measuring at a time; any thread. CARAT_E_ARGUMENT, CARAT_E_UNSUPPORTED (an
+ * embedder), CARAT_E_MEMORY. */
 CARAT_API carat_status carat_importance_begin(carat_importance **importance, carat_engine *engine,
                                               carat_error *err);
 /* Writes what was measured so far in llama.cpp's form, for carat_convert_options.importance. The file appears

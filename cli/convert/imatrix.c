@@ -20,7 +20,8 @@
 
 struct measuring {
     const struct options *o;
-    const char *path; /* of the text, or of the conversations */
+    const char *path; /* of the text, or of the conversations; ids have none */
+    carat_tokens ids; /* of --ids */
     carat_model *model;
     carat_importance *importance;
     struct windows windows;
@@ -97,7 +98,9 @@ static int measure_parts(struct measuring *m)
     carat_error err;
     int code;
 
-    TRY(m->o->prompt->messages ? read_talks(m) : read_parts_of_text(m));
+    TRY(m->o->prompt->ids        ? add_part(m, &m->ids)
+        : m->o->prompt->messages ? read_talks(m)
+                                 : read_parts_of_text(m));
     TRY(phases_engine(&phases, &options, m->o));
     const int context = m->o->engine->context < m->longest ? m->o->engine->context : m->longest;
     TRY(windows_begin(w, m->model, &options, context));
@@ -121,10 +124,13 @@ static int check(struct measuring *m)
 {
     const struct options *o = m->o;
 
-    if ((o->prompt->file != NULL) + (o->prompt->messages != NULL) != 1)
-        return fail(USAGE, "imatrix needs one text: -f FILE, or --messages FILE.jsonl");
+    if ((o->prompt->file != NULL) + (o->prompt->messages != NULL) + (o->prompt->ids != NULL) != 1)
+        return fail(USAGE, "imatrix needs one text: -f FILE, --messages FILE.jsonl, or --ids");
     if (!o->writing->out)
         return fail(USAGE, "imatrix: -o FILE.gguf says where the importance goes");
+    m->path = "ids";
+    if (o->prompt->ids)
+        return read_ids(o->prompt->ids, "--ids", &m->ids);
     m->path = o->prompt->file ? o->prompt->file : o->prompt->messages;
     return strcmp(m->path, "-") == 0 ? DONE : check_readable("imatrix", m->path, false);
 }
@@ -144,6 +150,7 @@ int verb_imatrix(const struct options *o)
     for (int i = 0; i < m.n_part; i++)
         carat_tokens_free(&m.part[i]);
     free(m.part);
+    carat_tokens_free(&m.ids);
     carat_importance_end(m.importance);
     carat_session_close(m.windows.session);
     carat_engine_close(m.windows.engine);

@@ -319,13 +319,14 @@ const struct verb verbs[] = {
                  "carat quantize --pure --tensor-type 'attn_[qk]=q8_0' MODEL small.gguf Q4_0 2\n"},
     {.name = "imatrix", .group = FOR_FILES, .brief = "what columns matter",
      .args = "MODEL -f TEXT -o OUT.gguf", .summary = "measure how much the columns of matrices matter",
-     .min_args = 1, .max_args = 1, .opens = true, .tokenizer = TOKENIZER,
-     .details = "Evaluates a text in windows of -c ids, each behind <bos>, or with --messages FILE.jsonl the "
-                "conversation of each line, and writes sums of squares of what every column is multiplied by, "
-                "in llama.cpp's form: --imatrix of convert and quantize, and llama-quantize, read it. What is "
-                "left over behind the last window is not evaluated. The bytes are the same for every number "
-                "of threads and every chunk. A file carat.json beside the weights is not read: its head "
-                "strategies change nothing here, and there is nothing to decode.\n",
+     .min_args = 1, .max_args = 1, .opens = true, .tokenizer = TOKENIZER_UNLESS_IDS,
+     .details = "Evaluates a text, or --ids, in windows of -c ids, each behind <bos>, or with --messages "
+                "FILE.jsonl the conversation of each line, and writes sums of squares of what every column "
+                "is multiplied by, in llama.cpp's form: --imatrix of convert and quantize, and "
+                "llama-quantize, read it. What is left over behind the last window is not evaluated. The "
+                "bytes are the same for every number of threads and every chunk. A file carat.json beside "
+                "the weights is not read: its head strategies change nothing here, and there is nothing to "
+                "decode.\n",
      .examples = "carat imatrix tiny -f notes.txt -c 8 -o importance.gguf\n"
                  "carat quantize --imatrix importance.gguf tiny small.gguf Q4_K_M\n"},
     {.name = "cache", .group = FOR_FILES, .brief = "packed models",

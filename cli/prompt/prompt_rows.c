@@ -18,7 +18,7 @@ static const struct option rows[] = {
      "a system message before the prompt", 0, 0},
     {ABOUT_INPUT + 40, {"-sysf", "--system-prompt-file"}, READS, AT(system_file), "/ " GENERATES " logits compare", "FILE", NULL,
      "read the system message from FILE", 0, 0},
-    {ABOUT_INPUT + 50, {"--ids"}, IDS, AT(ids), "logits decode bench compare / run", "IDS", NULL,
+    {ABOUT_INPUT + 50, {"--ids"}, IDS, AT(ids), "logits decode bench compare imatrix / run", "IDS", NULL,
      "token ids instead of text, as in 2,5,9; @FILE reads them from FILE", 0, 0},
     {ABOUT_INPUT + 60, {"--raw", "-no-cnv", "--no-conversation"}, FLAG, AT(raw), "run logits compare", NULL, NULL,
      "do not use the chat template", 0, 0},

@@ -306,6 +306,15 @@ struct ct_verbs {
                     enum ct_kv_type kv, struct ct_serving *s);
     /* Of a verb that has just run. */
     struct ct_cost (*cost)(const struct ct_backend *b, const struct ct_event *event);
+    /* Of experts, which has just run: the numbers of those that a current row took. */
+    const int32_t *(*chosen)(const struct ct_backend *b, int row);
+};
+
+/* What the down of an expert reads: some columns of the rows that take it, in their order. */
+struct ct_inner {
+    int expert, rows, first, cols; /* columns [first, first + cols) */
+    const float *x;                /* in memory of the host, stride floats a row */
+    int stride;
 };
 
 /* A listener, called after every verb of a pass: taps, profiles and checks. The forward pass does not know
@@ -316,6 +325,8 @@ struct ct_trace {
     struct ct_trace *next;
     bool reads; /* it reads or changes the matrices that verbs made */
     bool first; /* it is called before all others */
+    /* NULL, or hears inside experts what is nobody's output: from any thread, of a column from one alone. */
+    void (*inner)(void *user, const struct ct_inner *inner);
 };
 
 struct ct_backend {

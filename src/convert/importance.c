@@ -73,7 +73,7 @@ static carat_status take_record(struct ct_importance_of *of, struct reader *r, s
     r->at += (size_t)n * sizeof *v;
     for (int32_t k = 0; k < n; k++)
         v[k] /= (float)calls;
-    *of = (struct ct_importance_of){name, v, (size_t)n};
+    *of = (struct ct_importance_of){name, v, (size_t)n, 1};
     return check_values(of, r->path, r->err);
 }
 
@@ -143,7 +143,7 @@ static carat_status read_sums(struct ct_importance_of *of, const struct ct_file 
     }
     if (!any)
         return ct_bad_file(err, path, "%s has a count of 0: nothing was measured", name);
-    *of = (struct ct_importance_of){name, v, n};
+    *of = (struct ct_importance_of){name, v, n, rows};
     return check_values(of, path, err);
 }
 

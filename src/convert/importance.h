@@ -10,7 +10,7 @@
 struct ct_importance_of {
     const char *name;
     const float *value; /* [n] */
-    size_t n;
+    size_t n, counts;   /* counts of rows: of all matrices together, or of each */
 };
 struct ct_importance {
     struct ct_importance_of *of; /* [n] */

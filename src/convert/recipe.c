@@ -126,7 +126,8 @@ static void choose_head(struct ct_recipe *r, struct ct_words *words)
                     head->scheme.bits != embed->scheme.bits || head->scheme.shared != embed->scheme.shared;
 }
 
-/* Each entry has a value for every column of its matrices; what is made with importance alone has some. */
+/* Each entry has a value for every column of its matrices; what is made with importance alone has some. Small
+ * matrices that are bound as vectors are no matter: nothing makes blocks of them. */
 static carat_status check_importance(const struct ct_recipe *r, const char *path, carat_error *err)
 {
     for (int i = 0; r->importance && i < r->importance->n; i++) {
@@ -134,10 +135,14 @@ static carat_status check_importance(const struct ct_recipe *r, const char *path
         const struct ct_chosen *t = r->tensor, *end = t + r->n + r->head_apart;
         while (t < end && strcmp(t->name, of->name) != 0)
             t++;
-        if (t == end || of->n != (size_t)t->cols * (size_t)t->n)
+        if (t == end || (t->rows > 1 && of->n != (size_t)t->cols * (size_t)t->n))
             return ct_fail(err, CARAT_E_FORMAT,
                            "the importance is of another model: it has %zu columns of %s, but %s has %zu",
                            of->n, of->name, path, t == end ? 0 : (size_t)t->cols * (size_t)t->n);
+        if (t->rows > 1 && of->counts != 1 && of->counts != (size_t)t->n)
+            return ct_fail(err, CARAT_E_FORMAT,
+                           "the importance has %zu counts of %s, but %s has %d matrices there", of->counts,
+                           of->name, path, t->n);
     }
     for (const struct ct_chosen *t = r->tensor; r->mix && r->mix->weighted && t < r->tensor + r->n; t++)
         if (t->type == CT_Q2_K && !strstr(t->name, "token_embd") &&

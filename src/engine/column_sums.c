@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* column_sums.c: sums of squares of what each column of a matrix is multiplied by, over all rows of all
- * passes, in the form of llama.cpp's imatrix files: a listener, as tap.c. Squares are added one row after
- * another in float64, so that neither threads nor the cut into passes changes a bit. convert/importance.c
- * reads the files. */
+ * passes, in the form of llama.cpp's imatrix files: a listener, as tap.c. An expert has sums of its own, of
+ * the rows that took it. Squares are added one row after another in float64, so that neither threads nor the
+ * cut into passes changes a bit. convert/importance.c reads the files. */
 #include "engine/column_sums.h"
 
 #include <stdlib.h>
@@ -11,23 +11,27 @@
 #include "file/write.h"
 #include "os/new_file.h"
 
-/* What matrices read, and which. */
+/* What matrices read, and which. Those of AltUp, which nobody quantises, are no products of their own. */
 #define PLACE(weight) (int)offsetof(struct ct_layer, weight)
 #define BUFFER(mat)   offsetof(struct ct_pass, mat)
 static const struct input {
-    const char *verb;
-    int place; /* of the verb's first weight in its layer */
+    int place; /* of the product's first weight in its layer */
     size_t buffer;
     const char *names; /* of slots, between spaces */
 } inputs[] = {
-    {"project", PLACE(q), BUFFER(h), " attn_q attn_k attn_v "},
-    {"project", PLACE(o), BUFFER(a), " attn_output "},
-    {"project_geglu", PLACE(gate), BUFFER(h), " ffn_gate ffn_up "},
-    {"project", PLACE(down), BUFFER(ffn), " ffn_down "},
-    {"project", PLACE(input_gate), BUFFER(x), " inp_gate "},
-    {"project", PLACE(input_proj), BUFFER(u), " proj "},
+    {PLACE(q), BUFFER(h), " attn_q attn_k attn_v "},
+    {PLACE(o), BUFFER(a), " attn_output "},
+    {PLACE(gate), BUFFER(h), " ffn_gate ffn_up "}, /* up alone reads the same */
+    {PLACE(down), BUFFER(ffn), " ffn_down "},
+    {PLACE(input_gate), BUFFER(x), " inp_gate "},
+    {PLACE(input_proj), BUFFER(u), " proj "},
+    {PLACE(laurel_left), BUFFER(h), " laurel_l "},
+    {PLACE(laurel_right), BUFFER(narrow), " laurel_r "},
+    {PLACE(router), BUFFER(r), " ffn_gate_inp "},
 };
 enum { INPUTS = CT_COUNT(inputs) };
+/* Slots of the first expert, for whose tensors all experts are told: gate and up read one input. */
+static const char gate_slot[] = "ffn_gate_exps.0", down_slot[] = "ffn_down_exps.0";
 
 struct carat_importance {
     carat_engine *engine;
@@ -37,11 +41,59 @@ struct carat_importance {
     int widest;   /* columns of a matrix, at most */
     float *row;   /* [widest] */
     double *sums; /* [layers][INPUTS][widest] */
+    struct {
+        int most, cols, ffn; /* of a layer; columns of gate and up, of down */
+        double *sums;        /* [layers][most][cols + ffn] */
+        int64_t *rows;       /* [layers][most] that took it */
+    } experts;
 };
 
 static double *sums_of(const carat_importance *i, int layer, size_t input)
 {
     return i->sums + ((size_t)layer * INPUTS + input) * (size_t)i->widest;
+}
+
+/* Of the first expert of a layer, and how far the next one's lie behind. */
+static size_t expert_of(const carat_importance *i, int layer)
+{
+    return (size_t)layer * (size_t)i->experts.most;
+}
+static size_t expert_cols(const carat_importance *i)
+{
+    return (size_t)(i->experts.cols + i->experts.ffn);
+}
+
+static void add_squares(double *sum, const float *x, int n)
+{
+    for (int c = 0; c < n; c++)
+        sum[c] += (double)x[c] * (double)x[c];
+}
+
+/* What down reads. */
+static void hear_inner(void *user, const struct ct_inner *inner)
+{
+    const carat_importance *i = user;
+    const size_t expert = expert_of(i, i->engine->pass.layer) + (size_t)inner->expert;
+    double *sum = i->experts.sums + expert * expert_cols(i) + i->experts.cols + inner->first;
+
+    for (int row = 0; row < inner->rows; row++)
+        add_squares(sum, inner->x + (size_t)row * (size_t)inner->stride, inner->cols);
+}
+
+/* What gate and up read, and who took which expert; nobody knows in a pass that is stopped. */
+static void hear_experts(carat_importance *i, struct ct_backend *b, const struct ct_experts *e)
+{
+    const struct ct_pass *p = &i->engine->pass;
+
+    for (int row = 0; row < i->n && b->verb.goes_on(b); row++) {
+        const int32_t *chosen = b->verb.chosen(b, row);
+        b->verb.copy_out(b, i->row, p->r, row);
+        for (int k = 0; k < e->used; k++) {
+            const size_t expert = expert_of(i, p->layer) + (size_t)chosen[k];
+            add_squares(i->experts.sums + expert * expert_cols(i), i->row, i->experts.cols);
+            i->experts.rows[expert]++;
+        }
+    }
 }
 
 static void hear(void *user, struct ct_backend *b, const struct ct_event *event)
@@ -55,48 +107,68 @@ static void hear(void *user, struct ct_backend *b, const struct ct_event *event)
         i->rows += i->n;
     }
     ct_every_row_heard(&i->listener, b, event);
+    if (event->experts)
+        hear_experts(i, b, event->experts);
     for (size_t k = 0; k < INPUTS; k++) {
         ct_mat m;
-        if (inputs[k].place != place || strcmp(inputs[k].verb, event->verb) != 0)
+        if (inputs[k].place != place)
             continue;
         double *sum = sums_of(i, e->pass.layer, k);
         memcpy(&m, (const char *)&e->pass + inputs[k].buffer, sizeof m);
         m.cols = event->w[0]->cols;
         for (int row = 0; row < i->n; row++) {
             b->verb.copy_out(b, i->row, m, row);
-            for (int c = 0; c < m.cols; c++)
-                sum[c] += (double)i->row[c] * (double)i->row[c];
+            add_squares(sum, i->row, m.cols);
+        }
+    }
+}
+
+/* How much there is to be kept. */
+static void importance_extent(carat_importance *i)
+{
+    const carat_engine *e = i->engine;
+
+    i->widest = 1;
+    for (int k = 0; k < e->config.n_layer; k++) {
+        const struct ct_layer *l = &e->weights.layer[k];
+        for (size_t in = 0; in < INPUTS; in++) {
+            const struct ct_weight *w = (const void *)((const char *)l + inputs[in].place);
+            i->widest = CT_MAX(i->widest, w->cols);
+        }
+        if (l->experts.n) {
+            i->experts.most = CT_MAX(i->experts.most, l->experts.n);
+            i->experts.cols = l->experts.expert->gate.cols;
+            i->experts.ffn = CT_MAX(i->experts.ffn, l->experts.expert->down.cols);
         }
     }
 }
 
 carat_status ct_importance_begin(carat_importance **out, carat_engine *e, carat_error *err)
 {
+    const size_t layers = (size_t)e->config.n_layer;
     carat_importance *i;
-    int widest = 1;
-    size_t n;
+    size_t n, n_expert;
 
     *out = NULL;
-    if (e->config.altup || e->config.embeds)
+    if (e->config.embeds)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "importance is not measured for %s models",
                        e->config.architecture);
-    for (int k = 0; k < e->config.n_layer; k++) {
-        const struct ct_layer *l = &e->weights.layer[k];
-        if (l->experts.n)
-            return ct_fail(err, CARAT_E_UNSUPPORTED, "importance is not measured for experts");
-        widest = CT_MAX(CT_MAX(widest, l->q.cols), CT_MAX(l->o.cols, l->down.cols));
-    }
-    if (!ct_mul((size_t)e->config.n_layer * INPUTS, (size_t)widest, &n) || !(i = calloc(1, sizeof *i)))
+    if (!(i = calloc(1, sizeof *i)))
         return ct_no_memory(err, "importance");
-    *i = (carat_importance){.engine = e,
-                            .widest = widest,
-                            .row = calloc((size_t)widest, sizeof *i->row),
-                            .sums = calloc(n, sizeof *i->sums)};
-    if (!i->row || !i->sums) {
+    i->engine = e;
+    importance_extent(i);
+    i->row = calloc((size_t)i->widest, sizeof *i->row);
+    if (ct_mul(layers * INPUTS, (size_t)i->widest, &n))
+        i->sums = calloc(n, sizeof *i->sums);
+    if (ct_mul(layers, (size_t)i->experts.most, &n_expert) && ct_mul(n_expert, expert_cols(i), &n)) {
+        i->experts.sums = calloc(n + 1, sizeof *i->experts.sums);
+        i->experts.rows = calloc(n_expert + 1, sizeof *i->experts.rows);
+    }
+    if (!i->row || !i->sums || !i->experts.sums || !i->experts.rows) {
         ct_importance_end(i);
         return ct_no_memory(err, "importance");
     }
-    ct_every_row_begin(&i->listener, e, hear, i);
+    ct_every_row_begin(&i->listener, e, (struct ct_trace){.hook = hear, .user = i, .inner = hear_inner});
     *out = i;
     return CARAT_OK;
 }
@@ -108,6 +180,8 @@ void ct_importance_end(carat_importance *i)
     ct_every_row_end(&i->listener);
     free(i->row);
     free(i->sums);
+    free(i->experts.sums);
+    free(i->experts.rows);
     free(i);
 }
 
@@ -115,8 +189,10 @@ void ct_importance_end(carat_importance *i)
 
 struct entry {
     const char *name;
-    const double *sums;
-    int cols;
+    const double *sums; /* [matrices], so far from one to the next: */
+    size_t apart;
+    const int64_t *rows; /* [matrices] */
+    int cols, matrices;
 };
 struct entries {
     const carat_importance *i;
@@ -145,13 +221,25 @@ static carat_status list_matrix(void *user, const char *slot, const char *tensor
     (void)tensor;
     if (layer < 0 || layer >= e->config.n_layer || w->rows < 2)
         return CARAT_OK;
-    snprintf(part, sizeof part, " %s ", strchr(slot + 4, '.') + 1);
+    const char *const own = strchr(slot + 4, '.') + 1;
+    snprintf(part, sizeof part, " %s ", own);
+    ct_gguf_place(&place, &e->model->config, slot);
+    struct entry entry = {.cols = w->cols, .matrices = 1, .rows = &v->i->rows};
     for (size_t k = 0; k < INPUTS; k++)
-        if (strstr(inputs[k].names, part) && v->n < v->capacity) {
-            ct_gguf_place(&place, &e->model->config, slot);
-            v->entry[v->n++] =
-                (struct entry){tensor_name(v, place.name, ""), sums_of(v->i, layer, k), w->cols};
-        }
+        if (strstr(inputs[k].names, part))
+            entry.sums = sums_of(v->i, layer, k);
+    if (strcmp(own, gate_slot) == 0 || strcmp(own, down_slot) == 0) {
+        const size_t first = expert_of(v->i, layer),
+                     within = strcmp(own, down_slot) ? 0 : (size_t)v->i->experts.cols;
+        entry.apart = expert_cols(v->i);
+        entry.sums = v->i->experts.sums + first * entry.apart + within;
+        entry.rows = v->i->experts.rows + first;
+        entry.matrices = e->weights.layer[layer].experts.n;
+    }
+    if (!entry.sums || v->n == v->capacity)
+        return CARAT_OK;
+    entry.name = tensor_name(v, place.name, "");
+    v->entry[v->n++] = entry;
     return CARAT_OK;
 }
 
@@ -177,16 +265,19 @@ static carat_status list_entries(struct entries *v, const char *path, const char
     qsort(v->entry, (size_t)v->n, sizeof *v->entry, by_name);
     for (int i = 0; i < v->n; i++) {
         const struct entry *t = &v->entry[i];
+        /* of one matrix a vector, of several rows */
+        const int n_dim = t->matrices > 1 ? 2 : 1;
+        const size_t values = (size_t)t->matrices * (size_t)t->cols;
         v->tensor[2 * i] = (struct ct_new_tensor){.name = tensor_name(v, t->name, ".in_sum2"),
                                                   .type = CT_F32,
-                                                  .n_dim = 1,
-                                                  .dim = {t->cols},
-                                                  .size = (size_t)t->cols * sizeof(float)};
+                                                  .n_dim = n_dim,
+                                                  .dim = {n_dim > 1 ? t->matrices : t->cols, t->cols},
+                                                  .size = values * sizeof(float)};
         v->tensor[2 * i + 1] = (struct ct_new_tensor){.name = tensor_name(v, t->name, ".counts"),
                                                       .type = CT_F32,
-                                                      .n_dim = 1,
-                                                      .dim = {1},
-                                                      .size = sizeof(float)};
+                                                      .n_dim = n_dim,
+                                                      .dim = {t->matrices, 1},
+                                                      .size = (size_t)t->matrices * sizeof(float)};
         if (!v->tensor[2 * i].name || !v->tensor[2 * i + 1].name)
             return ct_no_memory(err, path);
     }
@@ -199,17 +290,22 @@ static carat_status list_entries(struct entries *v, const char *path, const char
     return ct_gguf_end(&v->head, v->tensor, 2 * v->n, size, path, err);
 }
 
+static void put_float(uint8_t *base, const struct ct_new_tensor *t, size_t at, float v)
+{
+    memcpy(base + t->at + at * sizeof v, &v, sizeof v);
+}
+
 static void fill(const struct entries *v, uint8_t *base)
 {
-    const float rows = (float)v->i->rows;
-
     memcpy(base, v->head.data, v->head.n);
-    for (int i = 0; i < v->n; i++) {
-        for (int c = 0; c < v->entry[i].cols; c++) {
-            const float sum = (float)v->entry[i].sums[c];
-            memcpy(base + v->tensor[2 * i].at + (size_t)c * sizeof sum, &sum, sizeof sum);
+    for (const struct entry *t = v->entry; t < v->entry + v->n; t++) {
+        const struct ct_new_tensor *sums = &v->tensor[2 * (t - v->entry)], *counts = sums + 1;
+        const size_t cols = (size_t)t->cols;
+        for (size_t m = 0; m < (size_t)t->matrices; m++) {
+            put_float(base, counts, m, (float)t->rows[m]);
+            for (size_t c = 0; c < cols; c++)
+                put_float(base, sums, m * cols + c, (float)t->sums[m * t->apart + c]);
         }
-        memcpy(base + v->tensor[2 * i + 1].at, &rows, sizeof rows);
     }
 }
 

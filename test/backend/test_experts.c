@@ -279,12 +279,70 @@ static void chosen_experts_are_read_once(void **state)
     rig_close(&r);
 }
 
+/* What a listener heard inside: of each expert its rows' values, and how often each column. */
+static struct {
+    float value[EXPERTS][MOST][WIDE];
+    int rows[EXPERTS], times[EXPERTS][WIDE];
+} inside;
+
+static void hear_inside(void *user, const struct ct_inner *inner)
+{
+    const int e = inner->expert;
+
+    (void)user;
+    assert_true(e >= 0 && e < EXPERTS && inner->rows <= MOST && inner->first + inner->cols <= WIDE);
+    for (int row = 0; row < inner->rows; row++)
+        memcpy(inside.value[e][row] + inner->first, inner->x + row * inner->stride,
+               (size_t)inner->cols * sizeof *inner->x);
+    for (int c = inner->first; c < inner->first + inner->cols; c++)
+        inside.times[e][c]++;
+    inside.rows[e] = inner->rows;
+}
+
+/* Rows are told in their order, every column once, as f32 whatever down reads; and who took what is known. */
+static void experts_tell_what_down_reads(void **state)
+{
+    static const struct shape shapes[] = {{CT_BF16, CT_Q4_0, 33, 256}, {CT_Q4_0, CT_F32, 320, 200}};
+    static const int rows[] = {1, 9};
+    struct ct_trace trace = {.hook = hear, .inner = hear_inside};
+    static struct rig r;
+    float gate[WIDE], up[WIDE];
+
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(shapes); i++) {
+        rig_open(&r, &shapes[i], 3, i == 1, MOST);
+        ct_trace_begin(r.b, &trace);
+        for (int k = 0; k < (int)CT_COUNT(rows) * CHOICES; k++) {
+            int taken[EXPERTS] = {0};
+            memset(&inside, 0, sizeof inside);
+            check(&r, rows[k / CHOICES], (enum choice)(k % CHOICES));
+            for (int row = 0; row < rows[k / CHOICES]; row++)
+                for (int u = 0; u < USED; u++) {
+                    const int e = r.b->verb.chosen(r.b, row)[u];
+                    multiply(&r, gate, &r.stored[e].gate, ct_row(r.in, row));
+                    multiply(&r, up, &r.stored[e].up, ct_row(r.in, row));
+                    r.ref.geglu(gate, up, shapes[i].ffn);
+                    assert_memory_equal(gate, inside.value[e][taken[e]++],
+                                        (size_t)shapes[i].ffn * sizeof *gate);
+                }
+            for (int e = 0; e < EXPERTS; e++) {
+                assert_int_equal(taken[e], inside.rows[e]);
+                for (int c = 0; c < shapes[i].ffn; c++)
+                    assert_int_equal(inside.times[e][c], taken[e] > 0);
+            }
+        }
+        ct_trace_end(r.b, &trace);
+        rig_close(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_get_what_they_get_alone),
         cmocka_unit_test(an_engine_may_have_room_for_few_rows),
         cmocka_unit_test(chosen_experts_are_read_once),
+        cmocka_unit_test(experts_tell_what_down_reads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

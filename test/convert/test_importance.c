@@ -228,6 +228,50 @@ static void experts_are_weighed_apart(void **state)
     remove_dir(dir, (const char *const[]){"plain.gguf", "even.gguf", "odd.gguf", NULL});
 }
 
+/* A tensor of ten experts is told of with ten counts, or with one for all. */
+static void counts_are_those_of_experts(void **state)
+{
+    static const char name[] = "blk.1.ffn_down_exps.weight";
+    static const struct {
+        uint64_t n;
+        carat_status status;
+    } rows[] = {
+        {1, CARAT_OK}, {2, CARAT_E_FORMAT}, {5, CARAT_E_FORMAT}, {10, CARAT_OK}, {240, CARAT_E_FORMAT}};
+    const uint64_t sums[] = {24, 10};
+    char *dir = temp_dir(), path[1024];
+    carat_model *m = NULL;
+    carat_error err;
+
+    (void)state;
+    assert_int_equal(carat_model_open(&m, CT_TEST_DATA "/vectors/models/gemma4-moe", NULL, &err), CARAT_OK);
+    snprintf(path, sizeof path, "%s", path_in(dir, "x.gguf"));
+    for (size_t k = 0; k < CT_COUNT(rows); k++) {
+        const carat_convert_options o = {
+            .size = sizeof o, .type = "bf16", .threads = 1, .importance = path, .dry_run = 1};
+        struct buf b = {0};
+        char full[64];
+        put_header(&b, 3, 2, 0);
+        snprintf(full, sizeof full, "%s.in_sum2", name);
+        put_info(&b, full, 2, sums, 0, 0);
+        snprintf(full, sizeof full, "%s.counts", name);
+        put_info(&b, full, 2, (const uint64_t[]){1, rows[k].n}, 0, 960);
+        put_pad(&b, 32);
+        for (uint64_t i = 0; i < 240 + rows[k].n; i++)
+            put(&b, &(float){1}, 4);
+        put_pad(&b, 32);
+        write_file(dir, "x.gguf", b.p, b.n);
+        buf_free(&b);
+        err.message[0] = 0;
+        const carat_status status = carat_convert(m, NULL, &o, &err);
+        if (status != rows[k].status)
+            fail_msg("%d counts: %d, %s", (int)rows[k].n, status, err.message);
+        snprintf(full, sizeof full, "has %d counts of %s", (int)rows[k].n, name);
+        assert_true(!status || strstr(err.message, full));
+    }
+    carat_model_close(m);
+    remove_dir(dir, (const char *const[]){"x.gguf", NULL});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +279,7 @@ int main(void)
         cmocka_unit_test(older_form_lies),
         cmocka_unit_test(newer_form_lies),
         cmocka_unit_test(experts_are_weighed_apart),
+        cmocka_unit_test(counts_are_those_of_experts),
     };
     return cmocka_run_group_tests_name("convert: importance", tests, NULL, NULL);
 }

@@ -441,7 +441,8 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
                  .gelu_times = cpu_gelu_times,
                  .facts = ct_cpu_facts,
                  .serving = ct_cpu_serving,
-                 .cost = ct_cpu_cost},
+                 .cost = ct_cpu_cost,
+                 .chosen = ct_cpu_chosen},
         .isa = b->kernel.isa,
         .threads = CT_MAX(b->thread_counts[0], b->thread_counts[1]),
     };

@@ -125,6 +125,7 @@ int ct_cpu_first_alike(const struct ct_weight *const *w, int i);
 /* cpu_experts.c */
 void ct_cpu_experts_init(struct ct_cpu_backend *b);
 void ct_cpu_experts(struct ct_backend *b, ct_mat out, ct_mat in, ct_mat route, const struct ct_experts *e);
+const int32_t *ct_cpu_chosen(const struct ct_backend *b, int row);
 
 /* cpu_kv.c: where K and V lie */
 void ct_cpu_kv_verbs(struct ct_verbs *v);

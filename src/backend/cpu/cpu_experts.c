@@ -183,7 +183,9 @@ static void widen_blocks(struct ct_block_job *job, struct ct_blocks now, struct 
                                            .up = &expert->up,
                                            .x = {&g->in, &g->in},
                                            .reader = &g->wide,
-                                           .form = ct_input_form(&expert->down, b->o.exact)};
+                                           .form = ct_input_form(&expert->down, b->o.exact),
+                                           .trace = b->base.trace,
+                                           .expert = (int)(expert - j->e->expert)};
         now.first = g->blocks_before + (rows.r1 + block - 1) / block;
         ct_cpu_geglu_rows(b, &geglu, rows.r0, rows.r1, ct_cpu_rows_beside(b, g->n, 2),
                           rows_of_gate(j, now.first < now.end ? now : next), thread);
@@ -265,6 +267,13 @@ void ct_cpu_experts(struct ct_backend *base, ct_mat out, ct_mat in, ct_mat route
         if (j.n > 0)
             run_groups(&j);
     }
+}
+
+const int32_t *ct_cpu_chosen(const struct ct_backend *base, int row)
+{
+    const struct ct_cpu_backend *b = ct_cpu_const(base);
+
+    return b->experts.id + (size_t)row * (size_t)(b->experts.n_rows / b->rows.n);
 }
 
 /* Rows of inputs: a pass's own, since one group may have them all; and a group for each expert that eight

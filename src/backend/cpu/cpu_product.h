@@ -47,6 +47,8 @@ struct ct_cpu_geglu {
     ct_mat out;                     /* where it goes; or */
     struct ct_prepared *reader;     /* the input of who reads it, not NULL, in that form */
     enum ct_input form;
+    const struct ct_trace *trace; /* who may listen to it; NULL: nobody */
+    int expert;                   /* whose it is then */
 };
 /* Rows [r0, r1), at most so many at a time; both, and r0, are whole blocks. */
 void ct_cpu_geglu_rows(struct ct_cpu_backend *b, const struct ct_cpu_geglu *g, int r0, int r1, int step,

@@ -300,6 +300,16 @@ static bool lay_ahead(struct ct_cpu_backend *b, ct_mat m, const struct ct_weight
     return ct_cpu_lay_prepared(&b->ahead, m.handle, ct_input_form(w, b->o.exact), b->rows.n, w->cols) <= room;
 }
 
+/* Columns from r on have been made. */
+static void tell_inner(const struct ct_cpu_geglu *g, ct_mat made, int r)
+{
+    const struct ct_inner inner = {g->expert, g->x[0]->n, r, made.cols, made.handle, made.stride};
+
+    for (const struct ct_trace *t = g->trace; t; t = t->next)
+        if (t->inner)
+            t->inner(t->user, &inner);
+}
+
 void ct_cpu_geglu_rows(struct ct_cpu_backend *b, const struct ct_cpu_geglu *g, int r0, int r1, int step,
                        struct ct_panels_next next, int thread)
 {
@@ -321,6 +331,8 @@ void ct_cpu_geglu_rows(struct ct_cpu_backend *b, const struct ct_cpu_geglu *g, i
         ct_cpu_product(b, beside, &up, 0, up.rows, g->x[1], then, thread);
         for (int t = 0; t < n; t++)
             b->kernel.geglu(ct_row(out, t), ct_row(beside, t), up.rows);
+        if (g->trace)
+            tell_inner(g, out, r);
         if (g->reader) {
             const int tokens = (int)ct_round_up((size_t)n, CT_LANES);
             ct_cpu_prepare(b, g->reader, g->form, ct_row(out, 0), (size_t)out.stride,

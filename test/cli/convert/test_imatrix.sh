@@ -34,6 +34,18 @@ done
 expect 0 convert "$tiny4" x.gguf --type q4_k_m --imatrix four.gguf
 expect 4 convert "$tiny" y.gguf --type q4_k_m --imatrix four.gguf
 
+# Gemma 3n, and experts, each by itself; models without a vocabulary, by ids
+ids=2$(printf ',%s' $(seq 5 3 290))
+for name in gemma3n gemma4-moe; do
+    model=$CARAT_SOURCE/test/data/vectors/models/$name
+    expect 0 imatrix "$model" --ids "$ids" -o ids.gguf -c 32 -t 1 --chunk 5
+    expect 0 imatrix "$model" --ids "$ids" -o again.gguf -c 32 -t 2
+    same ids.gguf again.gguf
+    expect 0 convert "$model" x.gguf --type q4_0 --imatrix ids.gguf
+done
+grep -aq "blk.2.ffn_down_exps.weight.in_sum2" ids.gguf || die "experts have no sums"
+refuse 4 convert "$tiny" y.gguf --type q4_0 --imatrix ids.gguf
+
 # conversations, each by itself
 cat >talks.jsonl <<'END'
 {"messages":[{"role":"user","content":"What color is the horse?"},{"role":"assistant","content":"White."}]}
@@ -45,6 +57,8 @@ expect 0 convert "$tiny" x.gguf --type q4_0 --imatrix talks.gguf
 refuse 2 imatrix "$tiny" -o z.gguf
 err_has 'imatrix needs one text'
 refuse 2 imatrix "$tiny" -f text.txt --messages talks.jsonl -o z.gguf
+refuse 2 imatrix "$tiny" -f text.txt --ids 2,3 -o z.gguf
+refuse 2 imatrix "$tiny" --ids 2,99999 -o z.gguf
 refuse 2 imatrix "$tiny" -f text.txt
 err_has '-o FILE.gguf says where'
 : >empty
