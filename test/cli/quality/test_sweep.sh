@@ -129,6 +129,14 @@ without_times long/sweep.json >a
 without_times gone/sweep.json >b
 same a b
 
+# a recipe measures as `carat convert` does
+expect 0 convert tiny large.gguf --residual-scale 16384
+printf 'auto --residual-scale auto --type bf16\n' >auto.txt
+expect 0 sweep large.gguf --recipes auto.txt --dataset data.jsonl "${options[@]}" --n-gen 0 --n-prompt 0 --out auto --keep
+err_has '^note: residual scale 0.0'
+expect 0 convert large.gguf alone.gguf --residual-scale auto --type bf16
+same alone.gguf auto/auto.gguf
+
 # ---- mistakes ----
 
 wrong() {
