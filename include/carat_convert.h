@@ -138,9 +138,11 @@ typedef struct carat_convert_options {
      * CARAT_E_UNSUPPORTED where it cannot be opened, or its tensors are others. */
     const char *const *set;
     int n_set;
-    /* 1: path is a GGUF file that was made of this model: its keys, vocabulary and template are written anew,
-     * but for those about tensors, and its tensors stay. Nothing else is asked for, but keys in `set`.
-     * CARAT_E_NOT_FOUND: there is none; CARAT_E_FORMAT, CARAT_E_UNSUPPORTED: it is another's. */
+    /* 1: path is a GGUF file or a directory that was made of this model: keys, vocabulary and template, or
+     * config.json and the files about these, are written anew, but for what is about tensors, and its tensors
+     * stay. Nothing else is asked for, but keys in `set`. Files of a directory are replaced one after the
+     * other, when a model can be read of all of them. CARAT_E_NOT_FOUND: there is none; CARAT_E_FORMAT,
+     * CARAT_E_UNSUPPORTED: it is another's. */
     int metadata_only;
 } carat_convert_options;
 CARAT_DEFAULT(carat_convert_options)

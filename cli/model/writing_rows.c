@@ -55,7 +55,7 @@ static const struct option rows[] = {
     {ABOUT_OUTPUT + 172, {"--set"}, TEXTS, AT(set), "convert", "KEY=VALUE", NULL,
      "give a key of the GGUF file another value; may be given again", 0, MOST_TEXTS},
     {ABOUT_OUTPUT + 173, {"--metadata-only"}, FLAG, AT(metadata_only), "convert", NULL, NULL,
-     "OUT is a GGUF file of this model: write its keys, vocabulary and template anew, and leave its tensors", 0, 0},
+     "OUT is of this model: write its keys, vocabulary and template anew, and leave its tensors", 0, 0},
     {ABOUT_OUTPUT + 174, {"--override-kv"}, TEXTS, AT(overrides), "quantize", "KEY=TYPE:VALUE", NULL,
      "give a key another value: int, float, bool or str; may be given again", 0, MOST_TEXTS},
     {ABOUT_OUTPUT + 32, {"--output"}, TEXT, AT(output), "/ convert", "OUT", NULL,

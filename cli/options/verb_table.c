@@ -303,7 +303,8 @@ const struct verb verbs[] = {
                 "--set KEY=VALUE changes a key of a GGUF file; the value has the type of the key. The file is "
                 "opened before it gets its name: what contradicts tensors or cannot be read is refused. "
                 "--metadata-only writes keys, vocabulary and template of a GGUF file anew that was made of this "
-                "model before, and leaves its tensors and what keys say about them.\n"
+                "model before, and leaves its tensors and what keys say about them; of a directory config.json "
+                "and the files of the tokenizer.\n"
                 "A file carat.json beside the weights is not read: no setting in it changes what is "
                 "written.\n",
      .examples = "carat convert MODEL small.gguf --type q4_k_m\n"

@@ -52,14 +52,15 @@ static carat_status check_lattices(const struct ct_conversion *v, carat_error *e
                                      "qat is on, which is about blocks of Q4_0, and no tensor becomes Q4_0");
 }
 
-/* Tensors stay those of the file that is there. */
+/* Tensors stay those of the file or directory that is there. */
 static carat_status keep_tensors(struct ct_conversion *v, const carat_convert_options *o, carat_error *err)
 {
-    if (v->container != &ct_new_gguf || o->type || o->recipe || o->importance || v->residual != 1)
-        return ct_fail(
-            err, CARAT_E_ARGUMENT,
-            "metadata_only writes the keys of a GGUF file anew and leaves its tensors: nothing else is "
-            "asked for with it");
+    if (o->type || o->recipe || o->importance || v->residual != 1 || o->dry_run)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "metadata_only writes anew what a model says beside its tensors, and leaves them: "
+                       "nothing else is asked for with it");
+    if (v->container == &ct_new_hf)
+        return ct_hf_keep(v, err);
     CT_TRY(ct_file_open(&v->kept, v->path, false, err));
     if (ct_file_kind(v->kept) != CT_FILE_GGUF || ct_file_is_packed(v->kept))
         return ct_fail(err, CARAT_E_ARGUMENT, "%s is no GGUF file, and metadata_only writes one anew",
@@ -102,6 +103,8 @@ static carat_status convert(struct ct_conversion *v, const carat_convert_options
         ct_plan_tell(v, i, NULL, o);
     if (o->dry_run)
         return CARAT_OK;
+    if (v->kept_dir)
+        return ct_hf_renew(v, err);
     return v->container == &ct_new_hf ? ct_hf_write(v, o, err)
                                       : ct_new_model(v->m, v->path, write_gguf, &(struct writing){v, o}, err);
 }
@@ -121,5 +124,6 @@ carat_status ct_convert(const struct carat_model *m, const char *path, const car
         ct_new_head_free(&v.shard[i].head);
     ct_arena_free(&v.arena);
     ct_file_close(v.kept);
+    ct_model_close(v.kept_dir);
     return status;
 }

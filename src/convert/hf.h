@@ -12,6 +12,12 @@ bool ct_hf_keeps_config(const struct ct_conversion *v);
 /* Writes the planned directory. As carat_convert; E_IO: there is something at the path already. */
 carat_status ct_hf_write(struct ct_conversion *v, const carat_convert_options *o, carat_error *err);
 
+/* Opens the directory that is there, whose tensors stay. As carat_model_open; E_UNSUPPORTED: it is no such
+ * directory. */
+carat_status ct_hf_keep(struct ct_conversion *v, carat_error *err);
+/* Writes what stands beside the tensors of that directory anew, when a model can be read of both. */
+carat_status ct_hf_renew(struct ct_conversion *v, carat_error *err);
+
 /* Texts of JSON about the model: config.json, generation_config.json, and what a tokenizer is beside its
  * vocabulary. E_FORMAT, E_MEMORY. */
 carat_status ct_hf_put_config(struct ct_new_head *h, const struct ct_conversion *v, carat_error *err);

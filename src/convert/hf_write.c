@@ -325,28 +325,86 @@ static void tell_changes(const struct ct_conversion *v, const carat_convert_opti
     }
 }
 
-carat_status ct_hf_write(struct ct_conversion *v, const carat_convert_options *o, carat_error *err)
+/* A directory that is made beside the one that is asked for: *path is that, without a slash behind it. */
+static carat_status begin_making(struct making *g, char **path)
 {
-    size_t n = strlen(v->path);
+    const char *asked = g->v->path;
+    size_t n = strlen(asked);
     const size_t room = n + sizeof CT_PART + 1;
-    char *path = ct_arena_push(&v->arena, room, 1), *part = ct_arena_push(&v->arena, room + MOST_NAME, 1);
-    struct making g = {.v = v, .path = part, .err = err};
     const char *why;
 
-    if (!path || !part)
-        return ct_no_memory(err, v->path);
-    while (n > 1 && v->path[n - 1] == '/')
+    *path = ct_arena_push(&g->v->arena, room, 1);
+    g->path = ct_arena_push(&g->v->arena, room + MOST_NAME, 1);
+    if (!*path || !g->path)
+        return ct_no_memory(g->err, asked);
+    while (n > 1 && asked[n - 1] == '/')
         n--;
-    memcpy(path, v->path, n);
-    if (!ct_os_takes_dir(path, &why))
-        return ct_fail(err, CARAT_E_IO, "%s %s: name a new directory, or an empty one", path, why);
-    snprintf(part, room, "%s" CT_PART, path);
-    g.end = strlen(part);
+    memcpy(*path, asked, n);
+    if (!g->v->kept_dir && !ct_os_takes_dir(*path, &why))
+        return ct_fail(g->err, CARAT_E_IO, "%s %s: name a new directory, or an empty one", *path, why);
+    snprintf(g->path, room, "%s" CT_PART, *path);
+    g->end = strlen(g->path);
+    return ct_os_new_dir_begin(&g->dir, ct_arena_str(&g->v->arena, g->path, g->end), g->err);
+}
+
+carat_status ct_hf_write(struct ct_conversion *v, const carat_convert_options *o, carat_error *err)
+{
+    struct making g = {.v = v, .err = err};
+    char *path;
+
+    CT_TRY(begin_making(&g, &path));
     tell_changes(v, o);
-    CT_TRY(ct_os_new_dir_begin(&g.dir, ct_arena_str(&v->arena, part, g.end), err));
     carat_status status = put_all(&g, o);
     if (!status)
         status = ct_os_new_dir_finish(&g.dir, path, err);
+    else
+        ct_os_new_dir_abandon(&g.dir);
+    return status;
+}
+
+/* ---- what stands beside tensors, anew ---- */
+
+carat_status ct_hf_keep(struct ct_conversion *v, carat_error *err)
+{
+    const carat_model_options o = {.size = sizeof o, .drafter_alone = v->m->drafts};
+
+    CT_TRY(ct_model_open(&v->kept_dir, v->path, &o, err));
+    if (ct_file_kind(v->kept_dir->file) != CT_FILE_HF)
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "%s is no directory of safetensors, and metadata_only writes "
+                       "what stands beside these",
+                       v->path);
+    return CARAT_OK;
+}
+
+/* Whatever the model says of the tensors, the directory goes on saying. */
+static void take_kept(struct ct_conversion *v)
+{
+    const struct ct_weights *kept = &v->kept_dir->weights;
+
+    v->recipe.head_apart = v->m->weights.tied && !kept->tied;
+    v->tensor[v->c[v->embed].tensor].type = kept->embed.type;
+}
+
+carat_status ct_hf_renew(struct ct_conversion *v, carat_error *err)
+{
+    struct making g = {.v = v, .err = err};
+    char *path;
+
+    take_kept(v);
+    CT_TRY(begin_making(&g, &path));
+    carat_status status = put_config(&g);
+    if (!status)
+        status = put_generation(&g);
+    if (!status)
+        status = put_tokenizer(&g);
+    if (!status)
+        status = ct_os_new_dir_borrow(&g.dir, path, err);
+    g.path[g.end] = 0;
+    if (!status)
+        status = ct_read_back(v, g.path, err);
+    if (!status)
+        status = ct_os_new_dir_give(&g.dir, path, err);
     else
         ct_os_new_dir_abandon(&g.dir);
     return status;

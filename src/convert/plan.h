@@ -55,8 +55,9 @@ struct ct_new_shard {
 struct ct_conversion {
     const struct carat_model *m;
     const struct ct_new_container *container;
-    const char *path;     /* of the new file */
-    struct ct_file *kept; /* an older one there, whose tensors stay; NULL: they are the model's */
+    const char *path;             /* of the new file */
+    struct ct_file *kept;         /* an older one there, whose tensors stay; NULL: they are the model's */
+    struct carat_model *kept_dir; /* the same of a directory */
     const carat_convert_options *o;
     carat_error *err;
     struct ct_recipe recipe;

@@ -62,5 +62,5 @@ carat_status ct_read_back(struct ct_conversion *v, const char *part, carat_error
             return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: %s would say another shape of layer %d", v->path,
                            v->container->name, i);
     }
-    return all && !v->kept ? CARAT_OK : open_whole(v, part, err);
+    return all && !v->kept && !v->kept_dir ? CARAT_OK : open_whole(v, part, err);
 }

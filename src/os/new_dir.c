@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@ static int open_dir(int at, const char *path)
 }
 
 /* Calls visit with every name in the directory until it returns false; that is then returned. */
-static bool each_in(int fd, bool (*visit)(int fd, const char *name, int depth), int depth)
+static bool each_in(int fd, bool (*visit)(int fd, const char *name, int number), int number)
 {
     const int copy = open_dir(fd, ".");
     DIR *dir = copy < 0 ? NULL : fdopendir(copy);
@@ -29,15 +30,15 @@ static bool each_in(int fd, bool (*visit)(int fd, const char *name, int depth), 
         close(copy);
     while (on && (e = readdir(dir)) != NULL)
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            on = visit(fd, e->d_name, depth);
+            on = visit(fd, e->d_name, number);
     if (dir)
         closedir(dir);
     return on;
 }
 
-static bool nothing(int fd, const char *name, int depth)
+static bool nothing(int fd, const char *name, int number)
 {
-    (void)fd, (void)name, (void)depth;
+    (void)fd, (void)name, (void)number;
     return false;
 }
 
@@ -117,11 +118,11 @@ carat_status ct_os_new_dir_folder(const struct ct_os_new_dir *d, const char *nam
     return ct_fail(err, CARAT_E_IO, "%s/%s: cannot be made: %s", d->path, name, ct_os_reason(errno));
 }
 
-static bool sync_folder(int fd, const char *name, int depth)
+static bool sync_folder(int fd, const char *name, int number)
 {
     const int inner = open_dir(fd, name);
 
-    (void)depth;
+    (void)number;
     if (inner < 0)
         return true; /* a file */
     const bool synced = fsync(inner) == 0;
@@ -149,6 +150,50 @@ carat_status ct_os_new_dir_finish(struct ct_os_new_dir *d, const char *name, car
     close(d->fd);
     d->fd = -1;
     return CARAT_OK;
+}
+
+carat_status ct_os_new_dir_borrow(const struct ct_os_new_dir *d, const char *from, carat_error *err)
+{
+    char *whole = realpath(from, NULL), target[4096];
+    DIR *dir = whole ? opendir(whole) : NULL;
+    const struct dirent *e;
+    bool linked = dir != NULL;
+
+    while (linked && (e = readdir(dir)) != NULL) {
+        const int n = snprintf(target, sizeof target, "%s/%s", whole, e->d_name);
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            linked =
+                (size_t)n < sizeof target && (symlinkat(target, d->fd, e->d_name) == 0 || errno == EEXIST);
+    }
+    carat_status status =
+        linked ? CARAT_OK
+               : ct_fail(err, CARAT_E_IO, "%s: cannot be read anew: %s", from, ct_os_reason(errno));
+    if (dir)
+        closedir(dir);
+    free(whole);
+    return status;
+}
+
+static bool give_entry(int fd, const char *name, int to)
+{
+    struct stat st;
+
+    if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return false;
+    return !S_ISREG(st.st_mode) || renameat(fd, name, to, name) == 0;
+}
+
+carat_status ct_os_new_dir_give(struct ct_os_new_dir *d, const char *to, carat_error *err)
+{
+    const int fd = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool given = fd >= 0 && each_in(d->fd, give_entry, fd) && fsync(fd) == 0;
+    carat_status status =
+        given ? CARAT_OK : ct_fail(err, CARAT_E_IO, "%s: cannot be written: %s", to, ct_os_reason(errno));
+
+    if (fd >= 0)
+        close(fd);
+    ct_os_new_dir_abandon(d);
+    return status;
 }
 
 void ct_os_new_dir_abandon(struct ct_os_new_dir *d)

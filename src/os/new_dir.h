@@ -20,6 +20,11 @@ carat_status ct_os_new_dir_folder(const struct ct_os_new_dir *d, const char *nam
 /* Brings its names to the disk and gives it its own, which nothing has, or a directory without files. E_IO:
  * then it is abandoned. */
 carat_status ct_os_new_dir_finish(struct ct_os_new_dir *d, const char *name, carat_error *err);
+/* Links in it to all that another directory has and it has not. E_IO. */
+carat_status ct_os_new_dir_borrow(const struct ct_os_new_dir *d, const char *from, carat_error *err);
+/* Gives its files, one after the other, to another directory, where they replace what has their names; the
+ * rest is abandoned. E_IO: some may have gone there. */
+carat_status ct_os_new_dir_give(struct ct_os_new_dir *d, const char *to, carat_error *err);
 /* Removes it with what is in it. */
 void ct_os_new_dir_abandon(struct ct_os_new_dir *d);
 

@@ -90,6 +90,43 @@ static void one_makes_it_at_a_time(void **state)
     ct_os_new_dir_abandon(&b);
 }
 
+static bool is_link(const char *name)
+{
+    char path[MOST];
+    struct stat st;
+    return lstat(at(path, name), &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* What a directory lacks is seen through links, which are never given. */
+static void files_go_to_another(void **state)
+{
+    (void)state;
+    struct ct_os_new_dir d;
+    carat_error err;
+    char path[MOST], old[MOST], new[MOST];
+    put("old/large");
+    put("old/text");
+    put("old/folder/inner");
+    assert_int_equal(ct_os_new_dir_begin(&d, at(new, "new"), &err), CARAT_OK);
+    write_file(at(path, "new/text"), "yy", 2);
+    assert_int_equal(ct_os_new_dir_borrow(&d, at(old, "old"), &err), CARAT_OK);
+    assert_true(is_link("new/large") && is_link("new/folder") && exists("new/folder/inner"));
+    assert_false(is_link("new/text"));
+    assert_int_equal(ct_os_new_dir_give(&d, old, &err), CARAT_OK);
+    assert_false(exists("new"));
+    assert_true(exists("old/large") && exists("old/folder/inner") && !is_link("old/large"));
+    struct stat st;
+    assert_int_equal(stat(at(path, "old/text"), &st), 0);
+    assert_int_equal(st.st_size, 2);
+
+    assert_int_equal(ct_os_new_dir_begin(&d, at(new, "new"), &err), CARAT_OK);
+    assert_int_equal(ct_os_new_dir_borrow(&d, at(path, "nowhere"), &err), CARAT_E_IO);
+    put("new/text");
+    assert_int_equal(ct_os_new_dir_give(&d, path, &err), CARAT_E_IO);
+    assert_non_null(strstr(err.message, "nowhere: cannot be written"));
+    assert_false(exists("new"));
+}
+
 static void what_was_left_is_removed(void **state)
 {
     (void)state;
@@ -133,6 +170,7 @@ int main(void)
         cmocka_unit_test(places),
         cmocka_unit_test(it_appears_whole),
         cmocka_unit_test(one_makes_it_at_a_time),
+        cmocka_unit_test(files_go_to_another),
         cmocka_unit_test(what_was_left_is_removed),
         cmocka_unit_test(what_fails_is_gone),
     };

@@ -111,12 +111,42 @@ refuse 4 convert "$tiny" missing.gguf --metadata-only
 expect 4 convert "$CARAT_SOURCE/test/fixtures/tiny4" q8.gguf --metadata-only
 expect 4 convert "$CARAT_SOURCE/test/data/vectors/models/gemma3-bf16" q8.gguf --metadata-only
 same kept.gguf q8.gguf
-for more in '--type q4_0' '--recipe all=q4_0' '--residual-scale 0.5' '--to safetensors'; do
+for more in '--type q4_0' '--recipe all=q4_0' '--residual-scale 0.5' --dry-run; do
     # shellcheck disable=SC2086 # two words
     refuse 2 convert "$tiny" q8.gguf --metadata-only $more
     err_has 'nothing else is asked for with it'
 done
-refuse 2 convert "$tiny" "$CARAT_SOURCE/LICENSE" --metadata-only
+refuse 4 convert "$tiny" "$CARAT_SOURCE/LICENSE" --metadata-only
+refuse 4 convert "$tiny" q8.gguf --metadata-only --to safetensors
+err_has 'q8.gguf is no directory of safetensors'
+
+# of a directory: what stands beside its tensors, which stay
+for how in '' '--type f32' '--residual-scale 0.5'; do
+    rm -rf dir
+    # shellcheck disable=SC2086 # two words, or none
+    expect 0 convert "$tiny" dir $how
+    cp -r dir before
+    sed -i 's/"max_position_embeddings": *[0-9]*/"max_position_embeddings": 64/' dir/config.json
+    rm dir/tokenizer_config.json dir/generation_config.json
+    echo mine >dir/notes.txt
+    expect 0 convert "$tiny" dir --metadata-only
+    [ "$(cat dir/notes.txt)" = mine ] || die "a file of the user's has gone"
+    rm dir/notes.txt
+    diff -r before dir || die "convert $how: --metadata-only made another directory"
+    rm -r before
+    ! ls -d dir?* 2>/dev/null || die 'something was left'
+done
+is dir max_context "$(key plain.gguf max_context)"
+cp -r dir before
+expect 4 convert "$CARAT_SOURCE/test/fixtures/tiny4" dir --metadata-only
+expect 4 convert "$CARAT_SOURCE/test/data/vectors/models/gemma3-bf16" dir --metadata-only
+refuse 4 convert "$tiny" missing/ --metadata-only
+refuse 2 convert "$tiny" dir --metadata-only --type bf16
+rm dir/model.safetensors
+expect 4 convert "$tiny" dir --metadata-only
+cp before/model.safetensors dir
+diff -r before dir || die 'what was refused changed the directory'
+! ls -d dir?* 2>/dev/null || die 'something was left'
 
 # as CoreML's converter is typed
 expect 0 convert --model "$tiny" --output x.gguf --context 512 --batch 64 --chunk 2 --prefix abc --skip-check
