@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/engine.h"
+#include "model/beside.h"
 #include "model/located.h"
 #include "model/model.h"
 #include "model/writing.h"
@@ -90,6 +91,7 @@ static void print_located(const struct subject *s)
         return;
     if (located_text(text, &at, s->o->model))
         out_print("  %-18s%s\n  %-18s%s\n", "found", text, "path", at.path);
+    beside_show(&at);
     carat_location_free(&at);
 }
 

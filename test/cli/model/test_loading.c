@@ -79,6 +79,11 @@ bool is_located(const char *typed)
     return true;
 }
 
+void beside_note(const carat_location *at)
+{
+    (void)at;
+}
+
 int find_model(carat_location *at, const char *typed, const struct options *o)
 {
     (void)o;
