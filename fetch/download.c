@@ -20,6 +20,7 @@
 enum {
     MOST_JOBS = 8,
     MOST_RESTARTS = 2, /* of a file, without a byte that could stay */
+    MOST_GONE = 32,    /* addresses that run out while a piece comes */
     LONG_PIECE = 16,   /* pieces in one, where every connection has a file of its own */
 };
 
@@ -175,59 +176,65 @@ static bool take_bytes(void *user, const struct http_reply *reply, const void *d
 /* What is counted over the tries of a piece. */
 struct trying {
     int fruitless, slow; /* tries in a row without a byte; spans of patience with too few */
+    int gone;            /* addresses that had run out */
     double since;
     int64_t had;
 };
 
 /* A status that is none of the file's; true: try again. */
-static bool take_status(struct worker *c, const struct http_reply *reply)
+static bool take_status(struct worker *c, const struct trying *t, const struct http_reply *reply)
 {
     const struct plan *plan = c->d->plan;
     struct running *f = c->f;
 
-    if (c->direct) {
-        *f->where = 0; /* a signed address has run out */
-        return true;
-    }
+    if (c->direct)
+        return true; /* a signed address has run out */
     if (reply->status == 416)
         return begin_again(f, true);
-    if (is_passing(reply->status) || (reply->status == 403 && !*reply->error_code))
+    if (is_passing(reply->status) || (reply->status == 403 && !*reply->error_code && t->fruitless == 0))
         return true;
     return fail(c->d, plan->source->refuse(plan, reply, f->w->name));
 }
 
 /* After an answer or a broken connection, with the lock; true: try again, *pause later. */
 static bool goes_on(struct worker *c, struct trying *t, enum http_end end, const struct http_reply *reply,
-                    int64_t before, int64_t *pause)
+                    const char *url, int64_t before, int64_t *pause)
 {
     const double slowest = 1024, now = seconds_now();
     const struct plan *plan = c->d->plan;
     const struct piece *p = c->p;
     struct running *f = c->f;
-    const bool gone = c->direct && (end == HTTP_UNREACHABLE || end == HTTP_ANSWERED);
+    /* where it had led before, there is nothing any more */
+    const bool gone =
+        c->direct && (end == HTTP_UNREACHABLE || (end == HTTP_ANSWERED && reply->status != 200 &&
+                                                  reply->status != 206 && !is_passing(reply->status)));
 
     if (stops(c->d) || f->again || f->generation != c->generation || p->have == p->until - p->from)
         return false;
     if (end == HTTP_REFUSED)
         return fail(c->d, refuse(REMOTE, "%s: %s", f->w->name, http_why(c->h)));
-    if (end == HTTP_ANSWERED && reply->status != 200 && reply->status != 206 && !take_status(c, reply))
+    if (end == HTTP_ANSWERED && reply->status != 200 && reply->status != 206 && !take_status(c, t, reply))
         return false;
-    if (end == HTTP_UNREACHABLE && c->direct)
+    if (gone && strcmp(f->where, url) == 0)
         *f->where = 0;
     if (now - t->since >= (double)plan->patience) {
         t->slow = (double)(p->have - t->had) < slowest * (now - t->since) ? t->slow + 1 : 0;
         t->since = now;
         t->had = p->have;
     }
+    if (gone && t->gone++ < MOST_GONE) {
+        *pause = 0;
+        return true;
+    }
     t->fruitless = p->have > before && end != HTTP_SLOW ? 0 : t->fruitless + 1;
-    if (t->fruitless > MOST_TRIES || t->slow > MOST_TRIES)
-        return end == HTTP_ANSWERED
-                   ? fail(c->d, refuse(REMOTE, "%s: the server answers with status %ld, %d times", f->w->name,
-                                       reply->status, t->fruitless))
-                   : fail(c->d, refuse(UNREACHABLE, "%s: %s, %d times; what has come is kept", f->w->name,
-                                       http_why(c->h), CT_MAX(t->fruitless, t->slow)));
-    *pause = gone ? 0 : pause_before(t->fruitless, reply->retry_after, plan->patience);
-    return true;
+    *pause = pause_before(t->fruitless, reply->retry_after, plan->patience);
+    if (t->fruitless <= MOST_TRIES && t->slow <= MOST_TRIES)
+        return true;
+    return end == HTTP_ANSWERED
+               ? fail(c->d, refuse(REMOTE, "%s: the server answers with status %ld, %d times", f->w->name,
+                                   reply->status, t->fruitless))
+               : fail(c->d, refuse(UNREACHABLE, "%s: %s, %d times; what has come is kept", f->w->name,
+                                   http_why(c->h), CT_MAX(t->fruitless, t->slow)));
 }
 
 /* Until it is whole, or nothing more comes of it. Comes and goes with the lock. */
@@ -254,7 +261,7 @@ static void fetch_piece(struct worker *c)
         pthread_mutex_unlock(&d->mutex);
         const enum http_end end = http_get(c->h, url, from, until, take_bytes, c, &reply);
         pthread_mutex_lock(&d->mutex);
-        goes = goes_on(c, &t, end, &reply, before, &pause);
+        goes = goes_on(c, &t, end, &reply, url, before, &pause);
         pthread_mutex_unlock(&d->mutex);
         wait_for(goes ? pause : 0, stops, d);
         pthread_mutex_lock(&d->mutex);

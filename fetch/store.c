@@ -69,7 +69,9 @@ static int take_lock(const struct store *s, struct part *p)
                 return LOCAL; /* why was said */
             nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
         }
-        if (fstat(p->lock, &mine) == 0 && stat(p->at.lock, &named) == 0 && mine.st_ino == named.st_ino)
+        p->locked =
+            fstat(p->lock, &mine) == 0 && stat(p->at.lock, &named) == 0 && mine.st_ino == named.st_ino;
+        if (p->locked)
             return DONE;
         close(p->lock);
     }
@@ -144,10 +146,21 @@ int store_put(struct part *p, const void *data, size_t n)
     return DONE;
 }
 
+/* Room that was taken and not used is given back. */
+static void give_back_room(const struct part *p)
+{
+    struct stat st;
+
+    if (p->locked && fstat(p->fd, &st) == 0 && st.st_size == p->have)
+        (void)!ftruncate(p->fd, st.st_size);
+}
+
 void store_leave(struct part *p, bool wrong)
 {
-    if (wrong && p->fd >= 0)
+    if (p->fd >= 0 && (wrong || (p->locked && p->have == 0)))
         unlink(p->at.part);
+    else if (p->fd >= 0)
+        give_back_room(p);
     if (p->fd >= 0)
         close(p->fd);
     if (p->lock >= 0)

@@ -11,6 +11,7 @@ struct part {
     struct place at;
     int64_t have; /* bytes from its beginning on */
     bool old;     /* some of them lay there before */
+    bool locked;  /* no other process writes here */
 };
 
 enum { PRUNED = -1 }; /* of store_finish: somebody has removed it meanwhile */
