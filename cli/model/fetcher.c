@@ -284,7 +284,9 @@ int fetch_files(const carat_location *at, const struct fetch_wish *wish, char pa
     TRY(refuse_fetching(at->repository, wish));
     if (!find_hub(hub, sizeof hub) && !wish->out)
         return fail(FAILED, "there is no place for models: HOME is not set, nor HF_HUB_CACHE");
-    if (!wish->token_file)
+    if (wish->token)
+        snprintf(token, sizeof token, "%s", wish->token);
+    else if (!wish->token_file)
         find_token(token);
     else if (!read_token(token, wish->token_file))
         return fail(FAILED, "%s: cannot be read, or has no token", wish->token_file);
@@ -308,7 +310,7 @@ int fetch_files(const carat_location *at, const struct fetch_wish *wish, char pa
 
 int fetch_model(const carat_location *at, const struct fetch_options *how)
 {
-    const struct fetch_wish wish = {.offline = how->offline, .asks = !how->yes};
+    const struct fetch_wish wish = {.offline = how->offline, .asks = !how->yes, .token = how->token};
     char path[FETCHED_PATH];
 
     return fetch_files(at, &wish, path);

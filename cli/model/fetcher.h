@@ -5,16 +5,20 @@
 #define MODEL_FETCHER_H
 
 #include "carat_tools.h"
-#include "options/option.h"
+#include "options/options.h"
 
 /* The options of verbs that fetch what they miss. */
 struct fetch_options {
     bool offline, refresh, yes;
+    const char *file;     /* of MODEL's repository */
+    const char *token;    /* NULL: where huggingface_hub looks for it */
+    char with_file[2048]; /* MODEL and the file together */
 };
 
 /* What is wished beside a name. Everything may be 0 or NULL, and is so for those who only want the model. */
 struct fetch_wish {
     const char *out;                       /* a folder for the files; NULL: the hub's cache */
+    const char *token;                     /* NULL: it is looked for */
     const char *token_file;                /* NULL: where huggingface_hub looks for it */
     const struct texts *include, *exclude; /* patterns of names: instead of what makes the model; left out */
     bool force;                            /* also what is there */

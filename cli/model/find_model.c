@@ -2,6 +2,7 @@
 /* find_model.c: see find_model.h. Where things lie is located.c's, fetching them fetcher.c's. */
 #include "model/find_model.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "model/fetcher.h"
@@ -19,6 +20,27 @@ static bool is_commit(const char *revision)
 static bool is_wanted(const carat_location *at, const struct fetch_options *how)
 {
     return at->repository && (!at->path || (how->refresh && !is_commit(at->revision)));
+}
+
+int settle_fetching(struct options *o)
+{
+    struct fetch_options *f = options_group(o, GROUP_OF_fetch);
+    const char *slash = o->model ? strchr(o->model, '/') : NULL, *part = slash ? strchr(slash, ':') : NULL;
+
+    if (f->token)
+        note("other users of this machine can see a token among a command's words; HF_TOKEN keeps it from "
+             "them");
+    if (!f->file)
+        return DONE;
+    if (!slash || strstr(o->model, "://"))
+        return fail(USAGE, "%s: --hf-file names a file of OWNER/NAME, and MODEL is %.200s", o->verb->name,
+                    o->model);
+    if (snprintf(f->with_file, sizeof f->with_file, "%.*s:%s",
+                 (int)(part ? part - o->model : (int)strlen(o->model)), o->model,
+                 f->file) >= (int)sizeof f->with_file)
+        return fail(USAGE, "%s: --hf-file is too long", o->verb->name);
+    o->model = f->with_file;
+    return DONE;
 }
 
 int find_model(carat_location *at, const char *typed, const struct options *o)

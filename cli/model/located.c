@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
+#include "model/aliases.h"
 #include "model/places.h"
 #include "term/message.h"
 
@@ -84,7 +86,7 @@ bool is_located(const char *typed)
     return strcmp(typed, "tiny") != 0 && strcmp(typed, "-") != 0;
 }
 
-int look_for_model(carat_location *at, const char *typed)
+int look_for_name(carat_location *at, const char *typed)
 {
     static struct known_places known;
     carat_error err;
@@ -92,6 +94,15 @@ int look_for_model(carat_location *at, const char *typed)
     carat_location_default(at);
     find_places_of_models(&known);
     return carat_locate(at, typed, &known.places, &err) == CARAT_OK ? DONE : fail_open(&err);
+}
+
+int look_for_model(carat_location *at, const char *typed)
+{
+    char target[MOST_TARGET];
+
+    if (access(typed, F_OK) != 0 && alias_target(target, typed))
+        return look_for_name(at, target);
+    return look_for_name(at, typed);
 }
 
 int locate_model(carat_location *at, const char *typed)

@@ -12,6 +12,8 @@
 bool find_hub(char *path, size_t capacity);
 /* What a name stands for, which need not be on this machine; for carat_location_free. */
 int look_for_model(carat_location *at, const char *typed);
+/* The same, of names that nobody has given with carat cp. */
+int look_for_name(carat_location *at, const char *typed);
 /* Whether it is found by its name or path: it is neither tiny, the model inside the command, nor -. */
 bool is_located(const char *typed);
 /* Finds such a model: at->path is for carat_model_open, at for carat_location_free. What is not on this

@@ -8,6 +8,10 @@
 static const struct option rows[] = {
     {ABOUT_MODEL + 10, {"-m", "--model", "--weights"}, MODEL, AT(model), "opens", "MODEL", NULL,
      "the model, instead of the first argument", 0, 0},
+    {ABOUT_MODEL + 11, {"-hf", "-hfr", "--hf-repo"}, TEXT, AT(model), "/ opens", "OWNER/NAME", NULL,
+     "the same, a repository of the hub, with :QUANT behind it for one of several GGUF files", 0, 0},
+    {ABOUT_MODEL + 13, {"-mu", "--model-url"}, TEXT, AT(model), "/ opens", "ADDRESS", NULL,
+     "the same, the address of a file or of a page of the hub", 0, 0},
     {ABOUT_OUTPUT + 110, {"--json"}, FLAG, AT(json), "any -chat -render -pack -completion -help", NULL, NULL,
      "print JSON", 0, 0},
     {ABOUT_OUTPUT + 120, {"--jsonl"}, FLAG, AT(lines), SCORES " decode", NULL, NULL,

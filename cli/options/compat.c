@@ -32,7 +32,7 @@ static const char no_grammar[] = "carat does not constrain what is generated";
 static const char no_image[] = "carat runs the text part of a model only";
 static const char no_adapter[] = "merge the adapter into the model first";
 static const char no_rope[] = "carat takes the positions as the model file describes them";
-static const char no_download[] = "give the name as MODEL: OWNER/NAME:QUANT; carat pull fetches it";
+static const char no_docker[] = "carat fetches from the hub; carat pull OWNER/NAME gets a model";
 static const char no_conversation[] = "carat chat MODEL is a conversation, by the model's own template";
 static const char no_server[] = "carat has no server";
 static const char for_bench[] = "it belongs to carat bench";
@@ -92,9 +92,8 @@ static const struct foreign table[] = {
     {" --yarn-ext-factor --yarn-attn-factor --yarn-beta-slow --yarn-beta-fast --yarn-orig-ctx ",
      A_VALUE, no_rope, NULL},
     {" --override-kv ", A_VALUE, "carat takes the model file as it is", NULL},
-    {" -hf -hfr --hf-repo -hff --hf-file -hfv -hfrv --hf-repo-v -hffv --hf-file-v -mu "
-     "--model-url -hft --hf-token -dr --docker-repo ",
-     A_VALUE, no_download, NULL},
+    {" -dr --docker-repo ", A_VALUE, no_docker, NULL},
+    {" -hfv -hfrv --hf-repo-v -hffv --hf-file-v ", A_VALUE, "carat makes no speech", NULL},
     {" --chat-template-file --chat-template-kwargs ", A_VALUE, no_template, NULL},
     {" --chat -i --interactive -if --interactive-first -mli --multiline-input ",
      NOTHING, no_conversation, NULL},

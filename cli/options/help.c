@@ -125,10 +125,7 @@ static void print_command(bool all)
 {
     out_print("carat runs Google's Gemma models.\nusage: carat VERB [ARGUMENTS] [OPTIONS]\n");
     print_verbs();
-    out_print("\n");
-    wrap("'carat help VERB' describes a verb. 'carat help --help-all' says what MODEL may be, and lists exit "
-         "codes and variables.\n",
-         0, 0);
+    wrap("'carat help VERB' says more of a verb, 'carat help --help-all' of MODEL.\n", 0, 0);
     if (!all)
         return;
     out_print("\n");

@@ -22,6 +22,9 @@
     DO(eval)                                                                                                 \
     DO(verify)                                                                                               \
     DO(pull)                                                                                                 \
+    DO(ls)                                                                                                   \
+    DO(rm)                                                                                                   \
+    DO(cp)                                                                                                   \
     DO(pack)                                                                                                 \
     DO(convert)                                                                                              \
     DO(quantize)                                                                                             \

@@ -12,7 +12,7 @@ const struct exit_text exit_texts[] = {
     {DONE, "any", "success"},
     {FAILED, "any", "a failure while running, reading or writing"},
     {USAGE, "any", "wrong usage"},
-    {NOT_FOUND, "opens doctor pull", "model, or its tokenizer, not found or not readable"},
+    {NOT_FOUND, "opens doctor pull rm cp", "model, or its tokenizer, not found or not readable"},
     {BAD_MODEL, "opens doctor",
      "unsupported or corrupt model; also one whose logits or vectors hold NaN or infinity"},
     {NO_MEMORY, "any", "out of memory"},
@@ -30,18 +30,18 @@ const struct named_text variable_texts[] = {
      "CARAT_ARG_TOP_P=0.9; for every option that takes a number or one of several words, and for every flag "
      "(1 or 0)"},
     {"LLAMA_ARG_<OPTION>", "any", "the same, when CARAT_ARG_<OPTION> is not set"},
-    {"HF_HUB_CACHE", "opens doctor pull",
+    {"HF_HUB_CACHE", "opens doctor pull ls rm",
      "the cache of the Hugging Face hub, where names of models are looked up (default $HF_HOME/hub, else "
      "$XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub)"},
-    {"HF_HOME", "opens doctor pull",
+    {"HF_HOME", "opens doctor pull ls rm",
      "the folder that holds the hub's cache, where HF_HUB_CACHE is not set, and the token"},
-    {"OLLAMA_MODELS", "opens doctor pull",
+    {"OLLAMA_MODELS", "opens doctor pull ls rm",
      "ollama's store, which is read in place (default ~/.ollama/models, then "
      "/usr/share/ollama/.ollama/models)"},
-    {"LLAMA_CACHE", "opens doctor pull",
+    {"LLAMA_CACHE", "opens doctor pull ls rm",
      "llama.cpp's cache, which is read in place (default $XDG_CACHE_HOME/llama.cpp, else "
      "~/.cache/llama.cpp)"},
-    {"KAGGLEHUB_CACHE", "opens doctor pull", "kagglehub's cache (default ~/.cache/kagglehub)"},
+    {"KAGGLEHUB_CACHE", "opens doctor pull ls rm", "kagglehub's cache (default ~/.cache/kagglehub)"},
     {"HF_ENDPOINT", FETCHES " pull", "the hub that models are fetched from (default https://huggingface.co)"},
     {"HF_TOKEN", FETCHES " pull",
      "opens private and gated repositories; else it is read from the file HF_TOKEN_PATH, or as 'hf auth "
@@ -49,11 +49,13 @@ const struct named_text variable_texts[] = {
      "left it, unless HF_HUB_DISABLE_IMPLICIT_TOKEN is 1. Only the hub gets it"},
     {"HF_HUB_OFFLINE", FETCHES " pull", "1: nothing is fetched; TRANSFORMERS_OFFLINE says the same"},
     {"https_proxy", FETCHES " pull", "the proxy for connections; no_proxy and SSL_CERT_FILE are obeyed, too"},
-    {"XDG_CACHE_HOME", "opens cache doctor",
+    {"XDG_CACHE_HOME", "opens cache doctor ls rm",
      "the folder that holds the cache; a path that does not begin with / is ignored (default ~/.cache)"},
+    {"XDG_CONFIG_HOME", "opens pull ls rm cp",
+     "the folder that holds names given with carat cp (default ~/.config)"},
     {"XDG_STATE_HOME", GENERATES,
      "the folder that holds the lines typed in conversations (default ~/.local/state)"},
-    {"HOME", "opens cache doctor", "your home folder, ~"},
+    {"HOME", "opens cache doctor ls rm", "your home folder, ~"},
     {"TMPDIR", "bench", "where bench timeline writes a file, which it removes (default /tmp)"},
     {"NO_COLOR", "any", "no colours, except with --color on"},
     {"CLICOLOR_FORCE", "any", "use colours also without a terminal"},
@@ -63,7 +65,7 @@ const struct named_text variable_texts[] = {
 };
 
 const struct named_text file_texts[] = {
-    {"$XDG_CACHE_HOME/carat", "opens cache doctor",
+    {"$XDG_CACHE_HOME/carat", "opens cache doctor ls rm",
      "the cache of packed models; ~/.cache/carat when that variable is not set. Everything in it can be "
      "removed at any time; 'carat cache clear' does so."},
     {"$XDG_CACHE_HOME/carat/models", "opens doctor pull",
@@ -72,6 +74,9 @@ const struct named_text file_texts[] = {
     {"~/.lmstudio/models", "opens doctor pull",
      "LM Studio's models, which are read in place; or models in the folder that ~/.lmstudio-home-pointer "
      "names"},
+    {"$XDG_CONFIG_HOME/carat/names.json", "opens pull ls rm cp",
+     "names given with carat cp, and what they stand for; ~/.config/carat/names.json when that variable is "
+     "not set"},
     {"$XDG_STATE_HOME/carat/history", GENERATES,
      "the lines typed in conversations; ~/.local/state/carat/history when that variable is not set. It can "
      "be removed at any time."},

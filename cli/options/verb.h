@@ -24,6 +24,7 @@ enum { MOST_ARGS = 2 + MOST_TEXTS };
 
 struct verb {
     const char *name;
+    const char *other; /* what it may also be called, or NULL */
     enum verb_group group;
     const char *brief; /* the summary for a terminal of 40 columns: at most 24 bytes */
     const char *args, *summary;

@@ -273,6 +273,32 @@ const struct verb verbs[] = {
      .examples = "carat pull gemma3:1b\n"
                  "carat pull gemma3:1b --dry-run\n"
                  "carat pull google/gemma-3-1b-it --include 'tokenizer*' --out tokenizer\n"},
+    {.name = "ls", .other = "list", .group = FOR_FILES, .brief = "models that are here",
+     .args = "", .summary = "list the models of this machine, and what each takes",
+     .details = "Lists what lies in the hub's cache and in the stores of ollama, llama.cpp, LM Studio and "
+                "Kaggle, by the names that serve as MODEL; then tiny, and the names given with carat cp. Shared are "
+                "bytes that other snapshots need too: carat rm leaves them. Type and kind are what a file says "
+                "of itself, used is when it was read last. What is not complete says what it lacks; 'carat "
+                "pull NAME' fetches that.\n",
+     .examples = "carat ls\n"
+                 "carat list --json\n"},
+    {.name = "rm", .group = FOR_FILES, .brief = "remove a model",
+     .args = "NAME ...", .summary = "remove models from the hub's cache",
+     .min_args = 1, .max_args = MOST_ARGS, .needs = "the name of a model",
+     .details = "Removes a model's links, the blobs that no other link needs, and its packed copy; of a name "
+                "given with carat cp the name alone. It says how much will be free, and asks; without a "
+                "terminal it needs --yes. Other programs' stores are only read: a message says how they remove a "
+                "model. What the hub's programs share between repositories stays for 'hf cache prune'.\n",
+     .examples = "carat rm gemma3:1b --yes\n"},
+    {.name = "cp", .group = FOR_FILES, .brief = "another name for one",
+     .args = "MODEL NEW", .summary = "give a model another name",
+     .min_args = 2, .max_args = 2, .needs = "a model and its new name",
+     .details = "NEW then serves as MODEL wherever a name does. No file is copied: names are kept in "
+                "$XDG_CONFIG_HOME/carat/names.json, and carat rm NEW forgets one. What it stands for is a name, "
+                "whose branch may move, or a path.\n",
+     .examples = "carat cp MODEL mine\n"
+                 "carat run mine \"Turn on the kitchen lights\"\n"
+                 "carat rm mine\n"},
     {.name = "pack", .group = FOR_FILES, .brief = "a model that starts fast",
      .args = "MODEL", .summary = "write a model in the form that starts at once",
      .min_args = 1, .max_args = 1, .opens = true,

@@ -18,7 +18,7 @@ const struct verb *find_verb(const char *name)
 {
     const struct verb *verb = verbs;
 
-    while (verb->name && strcmp(name, verb->name) != 0)
+    while (verb->name && strcmp(name, verb->name) != 0 && !(verb->other && strcmp(name, verb->other) == 0))
         verb++;
     return verb->name ? verb : NULL;
 }
@@ -32,8 +32,9 @@ static const struct {
     {" serve server start stop ps ", "carat has no server; carat run answers, and programs use the library"},
     {" download fetch ", "carat pull NAME fetches a model"},
     {" push login ", "carat sends nothing; 'hf auth login' leaves a token that carat pull uses"},
-    {" list ls models ", "a model is named by its path; carat cache list shows the packed ones"},
-    {" rm remove delete prune ", "carat cache removes packed models; a model's own files are left alone"},
+    {" models tags ", "carat ls lists the models of this machine"},
+    {" remove delete prune ", "carat rm NAME removes a model, carat cache prune packed copies of no use"},
+    {" copy mv rename ", "carat cp NAME NEW gives a model another name"},
     {" info inspect config ", "carat show MODEL describes a model"},
     {" encode ", "carat tokenize MODEL TEXT gives ids"},
     {" benchmark ", "carat bench MODEL measures speed"},

@@ -7,6 +7,7 @@
 
 #include "carat_tools.h"
 #include "model/engine.h"
+#include "model/find_model.h"
 #include "model/head.h"
 #include "options/store.h"
 #include "options/written.h"
@@ -76,6 +77,7 @@ static int check_stdin(struct options *o)
 
 int settle(struct options *o)
 {
+    TRY(settle_fetching(o));
     TRY(settle_cache_types(o));
     TRY(settle_head(o));
     TRY(check_stdin(o));

@@ -109,7 +109,7 @@ out_is ''
 refuse 2 run tiny hi -cnv
 err_has 'run: -cnv is a conversation, whose messages come from standard input'
 # verbs of other programs
-for words in 'serve no.server' 'download carat.pull' 'list carat.cache.list' 'generate carat.run' \
+for words in 'serve no.server' 'download carat.pull' 'models carat.ls' 'remove carat.rm' 'copy carat.cp' 'generate carat.run' \
     'quantise carat.quantize' 'create carat.convert' 'tiny carat.run.tiny.PROMPT'; do
     set -- $words
     refuse 2 "$1"
@@ -128,12 +128,28 @@ for color in '-co on' -co=always -co; do
     expect 0 run tiny hi -n 4 --temp 0 --no-perf ${color/=/ }
     same wanted out
 done
-for words in '-hfv a/b=carat pull' '--license=LICENSE' '--list-devices=carat doctor' '--host 0.0.0.0=no server' \
+for words in '-hfv a/b=makes no speech' '-dr a/b=carat pull' '--license=LICENSE' '--list-devices=carat doctor' '--host 0.0.0.0=no server' \
     '--port 80=no server'; do
     refuse 2 run tiny hi ${words%%=*}
     name=${words%%[ =]*}
     err_has "run: $name is not supported: .*${words#*=}"
 done
+# those that name a model of the hub
+for words in '-hf google/gemma-3-1b-it:Q4_K_M' '--hf-repo=google/gemma-3-1b-it' '-hfr google/gemma-3-1b-it --hf-file a.gguf' \
+    '-mu https://huggingface.co/google/gemma-3-1b-it/resolve/main/a.gguf' '-hf google/gemma-3-1b-it:Q4_0 -hff a.gguf' \
+    '-m google/gemma-3-1b-it -hff a.gguf'; do
+    refuse 3 run $words -p hi
+    err_has 'is not on this machine; .carat pull .*google/gemma-3-1b-it'
+done
+err_has "google/gemma-3-1b-it:a.gguf"
+refuse 3 run -hf google/gemma-3-1b-it hi # counts as MODEL
+refuse 2 run -hf google/gemma-3-1b-it tiny hi
+refuse 2 run tiny hi -hff a.gguf
+err_has 'run: --hf-file names a file of OWNER/NAME, and MODEL is tiny'
+expect 0 run tiny hi -n 4 --temp 0 --no-perf -hft secret
+same wanted out
+err_has '^note: other users of this machine can see a token among a command'
+! grep -q secret err out || die 'the token is repeated'
 for device in cpu none; do
     expect 0 run tiny hi -n 4 --temp 0 --no-perf --device $device
     same wanted out

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_find_model.sh: verbs fetch what is missing of a model, say so in a line, ask before it is much, and ask
 # nobody where everything is there; --offline and its like forbid it, --refresh asks once more.
-. "$CARAT_SOURCE/test/cli/hub.bash"
+. "${CARAT_SOURCE:?}/test/cli/hub.bash"
 generate=(hi -n 4 --temp 0 --no-perf)
 expect 0 run tiny "${generate[@]}"
 cp out wanted
@@ -71,6 +71,22 @@ asks 0 3 run gemma3:1b hi --offline
 err_has 'of which model.safetensors is not on this machine'
 fetches 0 run gemma3:1b "${generate[@]}"
 same wanted out
+
+# ---- as llama.cpp spells it ----
+mkdir -p served/u/g
+expect 0 convert tiny served/u/g/g-Q8_0.gguf --type q8_0
+cp served/u/g/g-Q8_0.gguf served/u/g/g-Q4_0.gguf
+for words in '-hf u/g:q8_0' '--hf-repo u/g --hf-file g-Q8_0.gguf' '-hf u/g:Q4_0 -hff g-Q8_0.gguf' \
+    "-mu https://huggingface.co/u/g/resolve/$commit/g-Q8_0.gguf"; do
+    fresh
+    fetches 0 run $words -p hi -n 4 --temp 0 --no-perf -hft secret
+    [ -e "$HF_HUB_CACHE/models--u--g/snapshots/$commit/g-Q8_0.gguf" ] || die "$words: the file has not come"
+    [ ! -e "$HF_HUB_CACHE/models--u--g/snapshots/$commit/g-Q4_0.gguf" ] || die "$words: both files came"
+    grep -q '^/api.*token=1' log || die 'the hub got no token'
+    asks 0 0 run $words -p hi -n 4 --temp 0 --no-perf
+    : >log
+done
+! grep -rq secret "$HF_HUB_CACHE" || die 'the token was kept'
 
 # ---- what the hub says, and that there is none ----
 refuse 3 run google/nothing hi
