@@ -12,11 +12,11 @@
 
 #include "model/fetch_program.h"
 #include "model/located.h"
+#include "term/bars.h"
 #include "term/interrupt.h"
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
-#include "term/progress.h"
 #include "term/question.h"
 #include "term/size.h"
 
@@ -208,19 +208,39 @@ static int refuse_fetching(const char *called, const struct fetch_wish *wish)
 }
 
 struct hearing {
-    struct progress bar;
+    struct bars bars;
     bool quiet;
     char *path;
     json_t *there; /* files, with whether they are there */
 };
+
+/* "coming" needs no word. */
+static void show_progress(struct hearing *h, json_t *line)
+{
+    const json_t *files = json_object_get(line, "files");
+    struct bar bar[MOST_BARS];
+    size_t i;
+    json_t *file;
+    int n = 0;
+
+    json_array_foreach(files, i, file)
+    {
+        const char *state = text_of(file, "state");
+        if (n < MOST_BARS)
+            bar[n++] = (struct bar){text_of(file, "name"), json_integer_value(json_object_get(file, "done")),
+                                    json_integer_value(json_object_get(file, "bytes")),
+                                    strcmp(state, "coming") == 0 ? NULL : state};
+    }
+    bars_update(&h->bars, json_integer_value(json_object_get(line, "done")),
+                json_integer_value(json_object_get(line, "total")), bar, n);
+}
 
 static int hear_fetching(void *user, const char *event, json_t *line)
 {
     struct hearing *h = user;
 
     if (strcmp(event, "progress") == 0 && !h->quiet)
-        progress_update(&h->bar, (size_t)json_integer_value(json_object_get(line, "done")) >> 10,
-                        (size_t)json_integer_value(json_object_get(line, "total")) >> 10);
+        show_progress(h, line);
     else if (strcmp(event, "done") == 0)
         snprintf(h->path, FETCHED_PATH, "%s", text_of(line, "path"));
     else if (strcmp(event, "there") == 0 && json_array_append(h->there, line) != 0)
@@ -267,10 +287,9 @@ static int get_files(json_t *plan, const struct listing *l, const struct fetch_w
         json_object_set_new(plan, "jobs", json_integer(wish->jobs));
     if (wish->rate > 0)
         json_object_set_new(plan, "rate", json_integer((json_int_t)wish->rate));
-    progress_begin(&h->bar, "fetching", "MB");
-    h->bar.scale = KIB_IN_MB;
+    bars_begin(&h->bars, "fetching");
     const int code = fetch_program(plan, hear_fetching, h);
-    progress_end(&h->bar);
+    bars_end(&h->bars);
     return code;
 }
 

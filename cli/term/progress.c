@@ -20,7 +20,8 @@ static const double dumb_patience = 2, dumb_interval = 5;
 
 static bool standing; /* a bar is on the screen, and the cursor behind it */
 
-static const char wipe[] = "\r\033[K";
+static const char line_wipe[] = "\r\033[K";
+static const char *wipe = line_wipe; /* what stands there */
 
 bool progress_stands(void)
 {
@@ -34,6 +35,12 @@ static void set_standing(bool stands)
     interrupt_wipes(stands ? wipe : "");
 }
 
+void progress_stands_as(const char *wipes)
+{
+    wipe = wipes;
+    set_standing(true);
+}
+
 void progress_hide(void)
 {
     if (standing) {
@@ -41,6 +48,7 @@ void progress_hide(void)
         fflush(stderr);
     }
     set_standing(false);
+    wipe = line_wipe;
 }
 
 void progress_begin(struct progress *p, const char *label, const char *unit)

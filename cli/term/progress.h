@@ -36,5 +36,7 @@ void progress_end(struct progress *p); /* wipes the bar */
  * update draws it anew. */
 void progress_hide(void);
 bool progress_stands(void); /* on the screen */
+/* Something else than one line stands there, which this text wipes; the text must stay where it is. */
+void progress_stands_as(const char *wipes);
 
 #endif

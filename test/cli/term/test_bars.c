@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_bars.c: the lines of several bars fit into a terminal of any width, and lose what matters least
+ * first. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "term/bars.c"
+
+bool progress_stands(void)
+{
+    return false;
+}
+
+void progress_hide(void)
+{
+}
+
+void progress_stands_as(const char *wipes)
+{
+    (void)wipes;
+}
+
+double seconds(void)
+{
+    return 0;
+}
+
+int terminal_columns(int fd)
+{
+    (void)fd;
+    return 0;
+}
+
+const char *size_text(char out[SIZE_TEXT], double bytes)
+{
+    snprintf(out, SIZE_TEXT, "%.0f MB", bytes * 1e-6);
+    return out;
+}
+
+static const struct bar bars[] = {{"model-00001-of-00002.safetensors", 500, 1000, NULL},
+                                  {"model-00002-of-00002.safetensors", 1000, 1000, "checking"}};
+
+static void lay_out(char text[BARS_TEXT], int columns)
+{
+    bars_lay_out(text, "fetching", 1500000000, 4000000000, bars, 2, 50e6, columns);
+}
+
+static void forty(void **state)
+{
+    char text[BARS_TEXT];
+
+    (void)state;
+    lay_out(text, 39);
+    assert_string_equal(text, "...of-00002.safetensors  50 %\n...of-00002.safetensors 100 %  checking\n"
+                              "fetching       38 %  50 MB/s  50 s left");
+}
+
+static void eighty(void **state)
+{
+    char text[BARS_TEXT];
+
+    (void)state;
+    lay_out(text, 79);
+    assert_string_equal(text,
+                        "model-00001-of-00002.safetensors [##############              ]  50 %\n"
+                        "model-00002-of-00002.safetensors [############################] 100 %  checking\n"
+                        "fetching                         [######            ]  38 %  50 MB/s  50 s left");
+}
+
+static void every_width_fits(void **state)
+{
+    char text[BARS_TEXT];
+
+    (void)state;
+    for (int columns = 39; columns < 240; columns++) {
+        lay_out(text, columns);
+        int lines = 0;
+        for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), lines++)
+            if ((int)strlen(line) > columns)
+                fail_msg("%d columns: '%s' has %zu", columns, line, strlen(line));
+        assert_int_equal(lines, 3);
+    }
+}
+
+/* A letter of two bytes takes one column, and is never cut. */
+static void letters_count(void **state)
+{
+    char out[LINE];
+
+    (void)state;
+    put_shortened(out, "\xc3\xa4\xc3\xb6\xc3\xbc.gguf", 10);
+    assert_string_equal(out, "\xc3\xa4\xc3\xb6\xc3\xbc.gguf  ");
+    put_shortened(out, "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f.gguf", 8);
+    assert_string_equal(out, "....gguf");
+    put_shortened(out, "0123\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f.gguf", 10);
+    assert_string_equal(out, "...\xc3\xbc\xc3\x9f.gguf");
+}
+
+/* What lay there is no speed: the rate is that of the last seconds. */
+static void rate_is_of_the_last_seconds(void **state)
+{
+    struct bars b = {.label = "fetching"};
+
+    (void)state;
+    assert_true(take_sample(&b, 0, 1000000) == 0);
+    assert_true(take_sample(&b, 1, 1000100) == 100);
+    for (int i = 2; i <= 20; i++)
+        take_sample(&b, i, 1000000 + (i < 10 ? 100 * i : 1000 + 7 * (i - 10)));
+    assert_true(take_sample(&b, 21, 1000000 + 1000 + 77) == 7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forty),
+        cmocka_unit_test(eighty),
+        cmocka_unit_test(every_width_fits),
+        cmocka_unit_test(letters_count),
+        cmocka_unit_test(rate_is_of_the_last_seconds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
