@@ -269,7 +269,8 @@ static void convert_shared(struct filling *v, int at, int r0, int r1, uint8_t *t
                                         &s->palette, &fits, NULL) != CARAT_OK;
         if (palettes)
             memcpy(v->base[palettes->file] + palettes->at +
-                       ((size_t)(rows.first / shared) << c->scheme.bits) * sizeof *entries,
+                       ((size_t)(c->palettes_before + rows.first / shared) << c->scheme.bits) *
+                           sizeof *entries,
                    entries, sizeof *entries << c->scheme.bits);
         for (int r = rows.first; r < rows.last && f && fits && !s->no_memory; r++) {
             const float *x = take_row(&taking, r);

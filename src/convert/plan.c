@@ -17,12 +17,13 @@ static carat_status count_weight(void *user, const char *slot, const char *tenso
     return CARAT_OK;
 }
 
-/* The tensor of that name, the last or the one before it; a new one at the end. */
+/* The tensor of that name, one of the last; a new one at the end. Those of experts come by turns, and with
+ * palettes there are four. */
 static int tensor_named(struct ct_conversion *v, const char *name)
 {
     int i = v->n_tensor;
 
-    while (i > 0 && i > v->n_tensor - 2)
+    while (i > 0 && i > v->n_tensor - 4)
         if (strcmp(v->tensor[--i].name, name) == 0)
             return i;
     v->tensor[v->n_tensor] =
@@ -66,22 +67,27 @@ void ct_plan_rows(struct ct_conversion *v, struct ct_converted *c, int several)
 }
 
 /* In place of the tensor of a name: that of the palettes, and that of the indices. Returns the number of the
- * latter. */
-static int add_palettes(struct ct_conversion *v, struct ct_converted *c, const char *name, int rows)
+ * latter. several: as ct_plan_rows has it. */
+static int add_palettes(struct ct_conversion *v, struct ct_converted *c, const char *name, int rows,
+                        int several)
 {
     const int stem = (int)(strlen(name) - strlen(".weight"));
     const int64_t n = ct_palette_groups(rows, c->scheme.shared ? c->scheme.shared : rows);
     const int64_t entries = (int64_t)1 << c->scheme.bits;
+    const size_t bytes = (size_t)entries * sizeof(uint16_t);
     char part[CT_NEW_NAME + 16];
 
     snprintf(part, sizeof part, "%.*s.palette", stem, name);
     c->palette = tensor_named(v, part);
     struct ct_new_tensor *t = &v->tensor[c->palette];
-    *t = (struct ct_new_tensor){.name = t->name,
-                                .type = CT_F16,
-                                .n_dim = 2,
-                                .dim = {n, entries},
-                                .size = (size_t)(n * entries) * sizeof(uint16_t)};
+    const int64_t before = (int64_t)(t->size / bytes), all = before + n;
+    c->palettes_before = (int)before;
+    *t = (struct ct_new_tensor){
+        .name = t->name, .type = CT_F16, .n_dim = 2, .dim = {all, entries}, .size = (size_t)all * bytes};
+    if (several) {
+        t->n_dim = 3;
+        memcpy(t->dim, (const int64_t[]){several, all / several, entries}, 3 * sizeof *t->dim);
+    }
     snprintf(part, sizeof part, "%.*s.index", stem, name);
     const int index = tensor_named(v, part);
     v->tensor[index].bytes = true;
@@ -116,8 +122,8 @@ carat_status ct_plan_weight(void *user, const char *slot, const char *source, co
     *c = (struct ct_converted){.source = ct_arena_str(&v->arena, source, strlen(source)), .palette = -1};
     if (chosen)
         c->scheme = chosen->scheme;
-    const bool palettes = c->scheme.kind == CT_PALETTE && v->container->palettes && !v->expand && !several;
-    c->tensor = palettes ? add_palettes(v, c, name, w->rows) : tensor_named(v, name);
+    const bool palettes = c->scheme.kind == CT_PALETTE && v->container->palettes && !v->expand;
+    c->tensor = palettes ? add_palettes(v, c, name, w->rows, several) : tensor_named(v, name);
     struct ct_new_tensor *t = &v->tensor[c->tensor];
     if (!t->name || !c->source || (palettes && !v->tensor[c->palette].name))
         return ct_no_memory(v->err, "the list of weights");

@@ -23,9 +23,9 @@ struct ct_converted {
     size_t row_bytes;        /* of the new one */
     int tensor, first;       /* and the first of its rows there */
     struct ct_scheme scheme;
-    bool lattice;     /* it is looked for, and blocks of Q4_0 get its scales */
-    int palette;      /* the tensor of its palettes; -1: there are only values */
-    int rows, chunks; /* of a chunk; chunks before its first one */
+    bool lattice;                 /* it is looked for, and blocks of Q4_0 get its scales */
+    int palette, palettes_before; /* the tensor of its palettes, and those of others there; -1: values */
+    int rows, chunks;             /* of a chunk; chunks before its first one */
 };
 
 /* What the tensors of a container depend on. */

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_NAMED = 5 }; /* missing tensors in one message */
+#include "quant/palette.h"
 
 /* A slot of a layer. */
 struct slot {
@@ -206,26 +206,6 @@ static carat_status find_tensor(struct ct_binding *b, const struct slot *s, int 
     return CARAT_OK;
 }
 
-/* Every missing tensor is looked for before the model is refused: one name alone does not tell whether a
- * tensor was lost or half of the file. */
-static void note_missing(struct ct_binding *b, const char *name)
-{
-    size_t n = strlen(b->missing);
-    if (b->n_missing++ < MOST_NAMED)
-        snprintf(b->missing + n, sizeof b->missing - n, "%s%s", n ? ", " : "", name);
-}
-
-static carat_status check_missing(struct ct_binding *b)
-{
-    if (b->n_missing == 0)
-        return CARAT_OK;
-    return ct_fail(b->err, CARAT_E_FORMAT,
-                   "%s: %d tensor%s missing: %s%s; the configuration says %d layers (%s) of architecture %s",
-                   ct_file_path(b->f), b->n_missing, b->n_missing == 1 ? " is" : "s are", b->missing,
-                   b->n_missing > MOST_NAMED ? ", ..." : "", b->c->n_layer, b->origin->layers,
-                   b->c->architecture);
-}
-
 /* Tensors of the file that have no slot in the model. */
 static void count_unused(const struct ct_binding *b)
 {
@@ -270,7 +250,7 @@ static carat_status bind_slot(struct ct_binding *b, struct ct_weight *w, const s
 
     CT_TRY(find_tensor(b, s, layer, name, &made, &t));
     if (!t) {
-        note_missing(b, name);
+        ct_note_missing(b, name);
         return CARAT_OK;
     }
     if (s->matrix)
@@ -299,8 +279,9 @@ static carat_status pass_over(struct ct_binding *b, const char *name)
     return b->container->factor ? b->container->factor(&unused, b, t) : CARAT_OK;
 }
 
-/* The tensor that holds a part of all experts of a layer, in its shape; *t is NULL when it is missing. */
-static carat_status find_whole(struct ct_binding *b, int layer, const struct part *p,
+/* The tensor that holds a part of all experts of a layer, in its shape, perhaps in *made; *t is NULL when it
+ * is missing. */
+static carat_status find_whole(struct ct_binding *b, int layer, const struct part *p, struct ct_tensor *made,
                                const struct ct_tensor **t)
 {
     const char *const *key = b->origin->key;
@@ -310,11 +291,15 @@ static carat_status find_whole(struct ct_binding *b, int layer, const struct par
     char name[CT_TENSOR_NAME], found[96];
 
     b->container->name(name, b->w, b->c, p->whole, layer);
-    *t = find_named(b, name);
-    if (!*t && b->container->make) /* which has none such, but may say why not */
-        CT_TRY(b->container->make(&(struct ct_tensor){0}, b, p->whole, layer));
-    if (!*t && p->at == 0)
-        note_missing(b, name);
+    b->rows = p->slot.rows;
+    b->stack = n * p->of;
+    made->name = NULL;
+    if (b->container->make)
+        CT_TRY(b->container->make(made, b, p->whole, layer));
+    b->stack = 0;
+    *t = made->name ? made : find_named(b, name);
+    if (!*t)
+        ct_note_missing(b, name);
     if (!*t || ((*t)->n_dim == 3 && (*t)->dim[0] == n && (*t)->dim[1] == rows && (*t)->dim[2] == cols))
         return CARAT_OK;
     return ct_fail(
@@ -336,6 +321,8 @@ static carat_status bind_part(struct ct_binding *b, struct ct_weight *w, const s
     one.size = whole->size % n ? whole->size : whole->size / n; /* no whole number of parts is refused */
     one.data += before;
     one.offset += before;
+    if (one.palettes)
+        one.palettes += expert * p->of + p->at;
     one.n_dim = 2;
     one.dim[0] = dim_of(b->c, l, b->rows = p->slot.rows);
     one.dim[1] = dim_of(b->c, l, b->cols = p->slot.cols);
@@ -351,13 +338,17 @@ static carat_status bind_experts(struct ct_binding *b, struct ct_layer *l, int l
 {
     const size_t n = (size_t)l->c.n_expert * CT_COUNT(parts);
     const struct ct_tensor *whole[CT_COUNT(parts)];
+    struct ct_tensor made[CT_COUNT(parts)];
     struct part found[CT_COUNT(parts)];
     char name[PART_NAME];
     bool all = true;
 
     for (size_t i = 0; n > 0 && i < CT_COUNT(parts) && !b->container->prepared; i++) {
         found[i] = part_in(b->f, b->origin, b->w, b->c, layer, &parts[i]);
-        CT_TRY(find_whole(b, layer, &found[i], &whole[i]));
+        if (found[i].at > 0) /* beside the one before, in the same tensor */
+            whole[i] = whole[i - 1];
+        else
+            CT_TRY(find_whole(b, layer, &found[i], &made[i], &whole[i]));
         all = all && whole[i];
     }
     if (n == 0 || !all)
@@ -500,7 +491,7 @@ carat_status ct_weights_bind(struct ct_weights *w, struct ct_config *c, const st
         share_weights(&w->layer[i]);
     }
     CT_TRY(ct_bind_made(&b));
-    CT_TRY(check_missing(&b));
+    CT_TRY(ct_check_missing(&b));
     CT_TRY(ct_check_ordering(&b));
     CT_TRY(check_last_layer(&b));
     CT_TRY(pass_over(&b, CT_ROPE_FREQS));

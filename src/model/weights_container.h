@@ -50,6 +50,7 @@ struct ct_binding {
     int n_missing;                                 /* how many there are */
     enum ct_dim rows, cols;                        /* what the next shape is made of, for messages */
     int part, parts; /* the matrix to bind is which of so many in its tensor; parts 0: the only one */
+    int stack;       /* matrices in the tensor that is looked for, one behind the other; 0: it is one */
     carat_error *err;
 };
 
@@ -124,7 +125,8 @@ void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, co
 carat_status ct_make_compressed(struct ct_tensor *t, struct ct_binding *b, const char *slot, int layer);
 extern const char *const ct_compressed_parts[];
 /* weights_palette.c: the tensor of that name as one of F16, where the file has palettes and indices in its
- * place; its own name stays NULL where it has not. E_FORMAT, E_MEMORY. */
+ * place; its own name stays NULL where it has not. Of a stack the palettes of its matrices are an array.
+ * E_FORMAT, E_MEMORY. */
 carat_status ct_make_palette(struct ct_tensor *t, struct ct_binding *b, const char *name);
 /* weights_gguf.c */
 float ct_embed_scale_bf16(float root, enum ct_type stored);
@@ -142,6 +144,10 @@ carat_status ct_bind_matrix(struct ct_binding *b, struct ct_weight *w, const str
  * has them as they are used. E_FORMAT, E_UNSUPPORTED, E_MEMORY. */
 carat_status ct_bind_small(struct ct_binding *b, struct ct_weight *w, const struct ct_tensor *t, int rows,
                            int cols, float times);
+/* Every missing tensor is looked for before the model is refused: one name alone does not tell whether a
+ * tensor was lost or half of the file. E_FORMAT: some are. */
+void ct_note_missing(struct ct_binding *b, const char *name);
+carat_status ct_check_missing(struct ct_binding *b);
 /* A vector of the arena. */
 struct ct_weight ct_made_vector(const float *v, int n);
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weights_tensor.c: one tensor becomes one weight: its shape, its type and its bytes are held against what
- * the configuration says, so that kernels can trust every size. Which tensor that is weights.c knows. */
+ * the configuration says, so that kernels can trust every size; and what is missing is told of. Which tensor
+ * that is weights.c knows. */
 #include "model/weights_container.h"
 
 #include <math.h>
 
 #include "quant/palette.h"
+
+enum { MOST_NAMED = 5 }; /* missing tensors in one message */
 
 /* Bytes of a row, be it of values or indices, or of a panel; false for a type that has no such rows. */
 static bool stored_row_bytes(const struct ct_tensor *t, int cols, size_t *bytes)
@@ -136,4 +139,22 @@ carat_status ct_bind_small(struct ct_binding *b, struct ct_weight *w, const stru
     b->w->bytes += t->size;
     b->w->n_parameter += (uint64_t)n;
     return CARAT_OK;
+}
+
+void ct_note_missing(struct ct_binding *b, const char *name)
+{
+    size_t n = strlen(b->missing);
+    if (b->n_missing++ < MOST_NAMED)
+        snprintf(b->missing + n, sizeof b->missing - n, "%s%s", n ? ", " : "", name);
+}
+
+carat_status ct_check_missing(struct ct_binding *b)
+{
+    if (b->n_missing == 0)
+        return CARAT_OK;
+    return ct_fail(b->err, CARAT_E_FORMAT,
+                   "%s: %d tensor%s missing: %s%s; the configuration says %d layers (%s) of architecture %s",
+                   ct_file_path(b->f), b->n_missing, b->n_missing == 1 ? " is" : "s are", b->missing,
+                   b->n_missing > MOST_NAMED ? ", ..." : "", b->c->n_layer, b->origin->layers,
+                   b->c->architecture);
 }

@@ -2,17 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_schemes.sh: int8 schemes and palettes of `carat convert`: the same bytes for any number of threads; a
 # file of palettes gives the content hash and the bits of its --expand, also out of the cache; what is wrong
-# is refused. The numbers are test/convert/test_shared.c's.
+# is refused. The numbers are test/convert/test_shared.c's. More than 20 seconds, for each of four files of
+# palettes is run at several levels and out of a packed file.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 XDG_CACHE_HOME=$PWD/cache
 export XDG_CACHE_HOME
 
+from=$tiny
+asked=(-p 'Is the crow black?')
+
 # twice OPTIONS...: one.gguf, by one thread; three make the same
 twice() {
     rm -f one.gguf three.gguf
-    expect 0 convert "$tiny" one.gguf "$@" -t 1
-    expect 0 convert "$tiny" three.gguf "$@" -t 3
+    expect 0 convert "$from" one.gguf "$@" -t 1
+    expect 0 convert "$from" three.gguf "$@" -t 3
     same one.gguf three.gguf
 }
 content() {
@@ -20,7 +24,7 @@ content() {
     sed -n 's/.*XXH3-128 \([0-9a-f]*\).*/\1/p' out
 }
 logits() {
-    expect 0 logits "$1" -p 'Is the crow black?' -o "$2" "${@:3}"
+    expect 0 logits "$1" "${asked[@]}" -o "$2" "${@:3}"
 }
 
 # palettes, and what they stand for
@@ -67,6 +71,14 @@ palettes 'output.palette  *F16  *32768  *256 x 64' --lut2 4,8 --lut3 6,4
 palettes 'token_embd.palette  *F16  *32  *1 x 16' --lut1 4,0 --lut2 3
 expect 0 compare one.gguf indices.gguf --prompt 'Is the crow black?'
 grep -q 'mean KL(ref||test) is 0[^.0-9]' out err || die "indices are not what they stand for: $(cat out)"
+
+# of experts, none of which shares a palette with another, nor gate with up
+from=$CARAT_SOURCE/test/data/vectors/models/gemma4-moe
+asked=(--ids '2,5,9,33,200,100,7,16,80,81,82,300')
+palettes 'blk.0.ffn_gate_up_exps.palette  *F16  *1920  *10 x 6 x 16' \
+    --recipe all=lut2,ffn_gate_up_exps=lut4g8,ffn_down_exps=lut3g7
+from=$tiny
+asked=(-p 'Is the crow black?')
 
 # palettes of the same number of bits: the more rows share one, the smaller the file
 sizes=()
