@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http.c: see http.h. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "http.h"
 
 #include <curl/curl.h>
@@ -354,7 +354,7 @@ void http_close(struct http *h)
 {
     if (!h)
         return;
-    memset(h->authorization, 0, sizeof h->authorization);
+    explicit_bzero(h->authorization, sizeof h->authorization);
     curl_easy_cleanup(h->curl);
     curl_global_cleanup();
     free(h);

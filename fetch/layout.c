@@ -18,22 +18,27 @@ int fail_at(const char *path, const char *what)
     return refuse(LOCAL, "%s: cannot be %s: %s", path, what, strerror(errno));
 }
 
-int make_folders(const char *path)
+bool make_path(char folder[FOLDER_PATH], const char *path)
 {
-    char folder[4 * PLAN_PATH + 64];
-
-    snprintf(folder, sizeof folder, "%s", path);
+    snprintf(folder, FOLDER_PATH, "%s", path);
     for (char *slash = folder + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
         *slash = 0;
-        if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-            return fail_at(folder, "made");
+        if (mkdir(folder, 0777) != 0 && access(folder, F_OK) != 0)
+            return false;
     }
-    return DONE;
+    return true;
+}
+
+int make_folders(const char *path)
+{
+    char folder[FOLDER_PATH];
+
+    return make_path(folder, path) ? DONE : fail_at(folder, "made");
 }
 
 int sync_folder(const char *path)
 {
-    char folder[4 * PLAN_PATH + 64];
+    char folder[FOLDER_PATH];
 
     snprintf(folder, sizeof folder, "%s", path);
     *strrchr(folder, '/') = 0;
@@ -47,7 +52,7 @@ int sync_folder(const char *path)
 
 int write_small(const char *path, const char *text)
 {
-    char beside[4 * PLAN_PATH + 64];
+    char beside[FOLDER_PATH];
 
     TRY(make_folders(path));
     snprintf(beside, sizeof beside, "%s.carat-%ld", path, (long)getpid());

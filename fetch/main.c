@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c: carat-fetch, which carat starts to fetch models: it reads a plan from standard input, does it, and
  * tells of it on standard output, a line of JSON for each event (report.h). It alone opens connections. */
+#define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "confine.h"
 #include "download.h"
 #include "report.h"
 #include "source.h"
@@ -41,7 +43,7 @@ static struct http *connect_to(const struct plan *plan)
         refuse(WRONG_PLAN, "plan: the token is too long");
     else if (!(h = http_open(plan, line)))
         refuse(NO_MEMORY, "out of memory for a connection");
-    memset(line, 0, sizeof line);
+    explicit_bzero(line, sizeof line);
     return h;
 }
 
@@ -51,7 +53,10 @@ int main(void)
     struct http *h = NULL;
 
     signal(SIGPIPE, SIG_DFL); /* who listens has gone */
+    confine_memory();
     int code = plan_read(&plan, STDIN_FILENO);
+    if (code == DONE)
+        confine_files(&plan);
     if (code == DONE && !tasks[plan.task])
         code = refuse(WRONG_PLAN, "plan: this is not done here");
     if (code == DONE && !(h = connect_to(&plan)))
@@ -60,5 +65,6 @@ int main(void)
         code = tasks[plan.task](h, &plan);
     http_close(h);
     free(plan.file);
+    explicit_bzero(plan.token, sizeof plan.token);
     return code;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan.c: see plan.h. The token comes this way, so that neither arguments nor environment have it. */
+#define _GNU_SOURCE
 #include "plan.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/json_tree.h"
@@ -148,7 +150,7 @@ int plan_read(struct plan *plan, int fd)
     if (code == DONE && GET & 1u << plan->task)
         code = take_files(plan, ct_json_get(tree.value, "files"));
     ct_json_tree_free(&tree);
-    memset(text, 0, n); /* it has the token */
+    explicit_bzero(text, n); /* it has the token */
     free(text);
     return code;
 }

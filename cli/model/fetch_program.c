@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,34 @@ static bool find_program(char *path, size_t capacity)
     return false;
 }
 
+/* The environment of the program, without what is secret in it: the plan says that. NULL: out of memory. */
+static char **open_environment(void)
+{
+    static const char *const secrets[] = {
+        "HF_TOKEN=", "HUGGING_FACE_HUB_TOKEN=", "KAGGLE_API_TOKEN=", "KAGGLE_KEY="};
+    size_t n = 0, kept = 0;
+
+    while (environ[n])
+        n++;
+    char **open = calloc(n + 1, sizeof *open);
+    for (size_t i = 0; i < n && open; i++) {
+        bool secret = false;
+        for (size_t k = 0; k < sizeof secrets / sizeof secrets[0]; k++)
+            secret |= strncmp(environ[i], secrets[k], strlen(secrets[k])) == 0;
+        if (!secret)
+            open[kept++] = environ[i];
+    }
+    return open;
+}
+
+static void forget_token(json_t *plan)
+{
+    const char *token = json_string_value(json_object_get(plan, "token"));
+
+    if (token)
+        explicit_bzero((char *)(uintptr_t)token, strlen(token));
+}
+
 struct program {
     pid_t pid;
     int to;
@@ -52,18 +81,21 @@ static int start_program(struct program *p)
     char *words[] = {path, NULL};
     posix_spawn_file_actions_t files;
     int in[2] = {-1, -1}, out[2] = {-1, -1}, error = ENOMEM;
+    char **open;
 
     if (!find_program(path, sizeof path))
         return fail(FAILED, "carat-fetch is not beside this command: it was built without libcurl (Debian: "
                             "libcurl4-openssl-dev and libssl-dev)");
+    open = open_environment();
     if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0)
         error = errno;
-    else if (posix_spawn_file_actions_init(&files) == 0) {
+    else if (open && posix_spawn_file_actions_init(&files) == 0) {
         posix_spawn_file_actions_adddup2(&files, in[0], STDIN_FILENO);
         posix_spawn_file_actions_adddup2(&files, out[1], STDOUT_FILENO);
-        error = posix_spawn(&p->pid, path, &files, NULL, words, environ);
+        error = posix_spawn(&p->pid, path, &files, NULL, words, open);
         posix_spawn_file_actions_destroy(&files);
     }
+    free(open);
     if (in[0] >= 0)
         close(in[0]);
     if (out[1] >= 0)
@@ -102,6 +134,7 @@ int fetch_program(json_t *plan, fetch_hear hear, void *user)
     bool ends = false;
     int code = text ? start_program(&p) : fail_memory();
 
+    forget_token(plan);
     json_decref(plan);
     if (code != DONE) {
         free(text);
@@ -113,7 +146,7 @@ int fetch_program(json_t *plan, fetch_hear hear, void *user)
             break; /* it says why it did not listen */
         at += put > 0 ? (size_t)put : 0;
     }
-    memset(text, 0, strlen(text)); /* it has the token */
+    explicit_bzero(text, strlen(text)); /* it has the token */
     free(text);
     close(p.to);
     while (code == DONE && !interrupted() && getline(&line, &capacity, p.from) > 0) {

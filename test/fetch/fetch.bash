@@ -49,4 +49,4 @@ nothing() {
     [ ! -e "$(part)" ] || cmp -s -n "$(wc -c <"$(part)")" "$(part)" "$big" || die "$1: what is kept is no beginning"
 }
 fresh() { rm -rf "$hub"; }
-sent() { awk -F 'sent=' '/^\/cdn/ {n += $2} END {print n + 0}' "$work/log"; }
+sent() { [ ! -e "$work/log" ] && echo 0 || awk -F 'sent=' '/^\/cdn/ {n += $2} END {print n + 0}' "$work/log"; }
