@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_disk.sh: nothing that happens to the program or the disk damages what is there: kills at random
-# moments, a disk that is full at any write, locks that do nothing, a cache without links or that cannot be written,
-# files that somebody else removes or left, a folder that leads elsewhere. KILLS says how many kills (40).
+# moments, a disk that is full at any write, locks that do nothing, a cache without links or that cannot be
+# written, files that somebody else removes or left, a folder that leads elsewhere. KILLS says how many kills
+# (default 40).
 . "${CARAT_SOURCE:?}/test/cli/common.bash"
 . "$CARAT_SOURCE/test/fetch/fetch.bash"
 command -v openssl >/dev/null || { echo 'there is no openssl'; exit 77; }
