@@ -11,6 +11,7 @@
 #include "confine.h"
 #include "download.h"
 #include "report.h"
+#include "search.h"
 #include "source.h"
 
 static int list(struct http *h, struct plan *plan)
@@ -30,7 +31,7 @@ static int check(struct http *h, struct plan *plan)
 }
 
 static int (*const tasks[N_TASKS])(struct http *h, struct plan *plan) = {
-    [TASK_LIST] = list, [TASK_CHECK] = check, [TASK_GET] = get};
+    [TASK_LIST] = list, [TASK_CHECK] = check, [TASK_GET] = get, [TASK_SEARCH] = search_all};
 
 static struct http *connect_to(const struct plan *plan)
 {

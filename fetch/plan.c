@@ -40,6 +40,7 @@ static const struct text_field {
     FIELD(endpoint, LIST | GET | SEARCH),
     FIELD(repository, LIST | GET),
     FIELD(revision, NEVER),
+    FIELD(query, SEARCH),
     FIELD(user, NEVER),
     FIELD(token, NEVER),
     FIELD(root, NEVER),
@@ -55,6 +56,7 @@ static const struct number_field {
 } numbers[] = {
     {"jobs", offsetof(struct plan, jobs), 1, 8, 4},
     {"rate", offsetof(struct plan, rate), 0, INT64_MAX, 0},
+    {"limit", offsetof(struct plan, limit), 1, 1000, 10},
     {"force", offsetof(struct plan, force), 0, 1, 0},
     {"patience", offsetof(struct plan, patience), 1, 3600, 60},
 };

@@ -32,6 +32,8 @@ struct plan {
     char repository[256];        /* OWNER/NAME, or as the source has it */
     char revision[256];          /* branch, tag or commit */
     char user[256], token[1024]; /* for the endpoint alone, or "" */
+    char query[256];             /* of a search: words */
+    int64_t limit;               /* and how many repositories are told at most */
     /* of what is fetched */
     char root[PLAN_PATH], out[PLAN_PATH]; /* the source's cache; or a folder for the files. Made if missing */
     char commit[PLAN_HASH];               /* what they are pinned to */

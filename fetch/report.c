@@ -72,6 +72,15 @@ void report_there(const char *name, int64_t bytes, bool is)
     end();
 }
 
+void report_found(const char *name, int64_t downloads, const char *tags)
+{
+    begin("found");
+    put_text("name", name);
+    put_number("downloads", downloads);
+    put_text("tags", tags);
+    end();
+}
+
 void report_listed(const char *commit)
 {
     begin("listed");

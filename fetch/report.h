@@ -34,6 +34,8 @@ int refuse(int code, const char *format, ...)
 void report_file(const char *name, int64_t bytes, const char *hash);
 /* {"event": "there", "name": ..., "bytes": n, "is": 0 or 1} */
 void report_there(const char *name, int64_t bytes, bool is);
+/* {"event": "found", "name": OWNER/NAME, "downloads": n, "tags": each between spaces} */
+void report_found(const char *name, int64_t downloads, const char *tags);
 /* {"event": "listed", "commit": ...} */
 void report_listed(const char *commit);
 /* A file that is coming; its name lives until it is reported. */

@@ -6,12 +6,12 @@
 
 /* clang-format off */
 static const struct option rows[] = {
-    {ABOUT_MODEL + 12, {"-hff", "--hf-file"}, TEXT, AT(file), "/ opens", "FILE", NULL,
+    {ABOUT_MODEL + 12, {"-hff", "--hf-file"}, TEXT, AT(file), "/ opens pull", "FILE", NULL,
      "the file of the repository that MODEL names, instead of :QUANT", 0, 0},
     {ABOUT_MODEL + 14, {"-hft", "--hf-token"}, TEXT, AT(token), "/ opens", "TOKEN", NULL,
      "for private and gated repositories; other users of this machine see it: rather use HF_TOKEN or 'hf auth "
      "login'", 0, 0},
-    {ABOUT_MODEL + 50, {"--offline"}, FLAG, AT(offline), "/ opens pull", NULL, NULL,
+    {ABOUT_MODEL + 50, {"--offline"}, FLAG, AT(offline), "/ opens pull search", NULL, NULL,
      "fetch nothing, and ask nobody; HF_HUB_OFFLINE=1 says the same", 0, 0},
     {ABOUT_MODEL + 60, {"--refresh"}, FLAG, AT(refresh), "/ " FETCHES, NULL, NULL,
      "ask the hub whether the branch that MODEL names has moved, and fetch what has changed", 0, 0},

@@ -356,3 +356,18 @@ int fetch_address(const char *address, const struct fetch_wish *wish, char path[
     json_decref(h.there);
     return code;
 }
+
+int fetch_search(const char *words, int limit, const struct fetch_options *how, fetch_hear hear, void *user)
+{
+    const carat_location at = {.repository = "the hub", .revision = ""};
+    char token[MOST_TOKEN];
+
+    if (forbids_fetching(how->offline))
+        return fail(NOT_FOUND, "nothing is searched: %s forbids it", forbids_fetching(how->offline));
+    find_token(token);
+    json_t *plan = begin_plan("search", &at, token);
+    explicit_bzero(token, sizeof token);
+    json_object_set_new(plan, "query", json_string(words));
+    json_object_set_new(plan, "limit", json_integer(limit));
+    return fetch_program(plan, hear, user);
+}

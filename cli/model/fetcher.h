@@ -5,6 +5,7 @@
 #define MODEL_FETCHER_H
 
 #include "carat_tools.h"
+#include "model/fetch_program.h"
 #include "options/options.h"
 
 /* The options of verbs that fetch what they miss. */
@@ -41,6 +42,8 @@ const char *forbids_fetching(bool offline);
 int fetch_model(const carat_location *at, const struct fetch_options *how);
 /* The same as it is wished; path[] gets the snapshot, or where it went with `out`, "" with `dry`. */
 int fetch_files(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH]);
+/* Asks the hub for at most so many repositories by words; hears "found" of each (fetch/report.h). */
+int fetch_search(const char *words, int limit, const struct fetch_options *how, fetch_hear hear, void *user);
 /* One file at an address, into wish->out. */
 int fetch_address(const char *address, const struct fetch_wish *wish, char path[FETCHED_PATH]);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* located.c: which model a name on the command line stands for. The library knows the names and reads the
  * stores; where these lie is places.c's. */
+#define _POSIX_C_SOURCE 200809L
 #include "model/located.h"
 
 #include <stdio.h>
@@ -23,26 +24,65 @@ bool find_hub(char *path, size_t capacity)
 
 /* ---- what to type where nothing is found ---- */
 
+/* Names of this machine: of models in its stores, and those that the user has given. */
+enum { MOST_LOCAL = 1000 };
+struct local_names {
+    char *name[MOST_LOCAL];
+    int n;
+};
+
+static int add_local(void *user, const carat_stored *model)
+{
+    struct local_names *l = user;
+
+    if (*model->name && (l->name[l->n] = strdup(model->name)))
+        l->n++;
+    return l->n == MOST_LOCAL;
+}
+
+static void find_local(struct local_names *l)
+{
+    static struct known_places known;
+    json_t *given = aliases_read(), *target;
+    const char *name;
+
+    json_object_foreach(given, name, target)
+    {
+        if (l->n < MOST_LOCAL && (l->name[l->n] = strdup(name)))
+            l->n++;
+    }
+    json_decref(given);
+    find_places_of_models(&known);
+    if (l->n < MOST_LOCAL)
+        (void)carat_list_models(&known.places, add_local, l, NULL);
+}
+
 static const char *known_name(void *user, int i)
 {
-    (void)user;
-    return i == 0 ? "tiny" : carat_family_name(i - 1);
+    const struct local_names *l = user;
+
+    return i == 0 ? "tiny" : i <= l->n ? l->name[i - 1] : carat_family_name(i - 1 - l->n);
 }
 
 /* A word that is no path of something and no name: opening it would only say that there is no such file. */
 static int explain_word(const char *typed)
 {
-    const char *near = nearest(typed, known_name, NULL);
+    static struct local_names local;
+    int code = DONE;
 
-    if (!near && !strchr(typed, ':'))
-        return DONE;
+    find_local(&local);
+    const char *near = nearest(typed, known_name, &local);
     if (near)
-        return fail(NOT_FOUND, "%.200s: there is no such file; did you mean %s%s?", typed, near,
+        code = fail(NOT_FOUND, "%.200s: there is no such file; did you mean %s%s?", typed, near,
                     strcmp(near, "tiny") == 0 ? ", the model inside this command" : "");
-    return fail(NOT_FOUND,
-                "%.200s is no path and no name that carat knows; names are OWNER/NAME of a repository of the "
-                "hub, and gemma3:4b and the like",
-                typed);
+    else if (strchr(typed, ':'))
+        code = fail(NOT_FOUND,
+                    "%.200s is no path and no name that carat knows; names are OWNER/NAME of a repository of "
+                    "the hub, and gemma3:4b and the like; 'carat ls' lists what is here",
+                    typed);
+    while (local.n > 0)
+        free(local.name[--local.n]);
+    return code;
 }
 
 /* "google/gemma-3-1b-it", "gemma3:1b is google/gemma-3-1b-it". */
@@ -78,7 +118,8 @@ int explain_missing(const carat_location *at, const char *typed, const char *for
                 *lacks                          ? lacks
                 : strcmp(typed, at->repository) ? ", which"
                                                 : "",
-                typed, forbids ? ", but " : "", forbids ? forbids : "", forbids ? " forbids that" : "");
+                typed, forbids ? ", but " : "", forbids ? forbids : "",
+                forbids ? " forbids that; 'carat ls' lists what is here" : "");
 }
 
 bool is_located(const char *typed)

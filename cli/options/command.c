@@ -48,6 +48,17 @@ static int run_by_options(const struct command *c, int argc, char **argv)
     return code;
 }
 
+/* Other runners fetch and search with one verb. */
+static const struct verb *verb_of(const char *word, int argc, char **argv)
+{
+    static const char searches[] = "--search-hf";
+
+    for (int i = 0; i < argc && strcmp(word, "fetch") == 0; i++)
+        if (strncmp(argv[i], searches, strlen(searches)) == 0)
+            return find_verb("search");
+    return find_verb(word);
+}
+
 int command_run(const struct command *c, int argc, char **argv)
 {
     const char *word = argc > 0 ? argv[0] : NULL;
@@ -62,6 +73,6 @@ int command_run(const struct command *c, int argc, char **argv)
         word = "version";
     else if (*word == '-')
         return run_by_options(c, argc, argv);
-    const struct verb *verb = find_verb(word);
+    const struct verb *verb = verb_of(word, argc - 1, argv + 1);
     return verb ? parse_and_call(c, verb, argc - 1, argv + 1, NULL) : unknown_verb(word);
 }

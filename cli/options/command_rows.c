@@ -8,8 +8,10 @@
 static const struct option rows[] = {
     {ABOUT_MODEL + 10, {"-m", "--model", "--weights"}, MODEL, AT(model), "opens", "MODEL", NULL,
      "the model, instead of the first argument", 0, 0},
-    {ABOUT_MODEL + 11, {"-hf", "-hfr", "--hf-repo"}, TEXT, AT(model), "/ opens", "OWNER/NAME", NULL,
+    {ABOUT_MODEL + 11, {"-hf", "-hfr", "--hf-repo"}, TEXT, AT(model), "/ opens pull", "OWNER/NAME", NULL,
      "the same, a repository of the hub, with :QUANT behind it for one of several GGUF files", 0, 0},
+    {ABOUT_MODEL + 15, {"--search-hf"}, TEXT, AT(model), "/ search", "WORDS", NULL,
+     "the words, as in carat fetch --search-hf WORDS", 0, 0},
     {ABOUT_MODEL + 13, {"-mu", "--model-url"}, TEXT, AT(model), "/ opens", "ADDRESS", NULL,
      "the same, the address of a file or of a page of the hub", 0, 0},
     {ABOUT_OUTPUT + 110, {"--json"}, FLAG, AT(json), "any -chat -render -pack -completion -help", NULL, NULL,

@@ -23,6 +23,7 @@
     DO(verify)                                                                                               \
     DO(pull)                                                                                                 \
     DO(ls)                                                                                                   \
+    DO(search)                                                                                               \
     DO(rm)                                                                                                   \
     DO(cp)                                                                                                   \
     DO(pack)                                                                                                 \
@@ -37,6 +38,7 @@
 
 #define OPTION_GROUPS(DO)                                                                                    \
     DO(open)                                                                                                 \
+    DO(search)                                                                                               \
     DO(fetch)                                                                                                \
     DO(engine)                                                                                               \
     DO(head)                                                                                                 \

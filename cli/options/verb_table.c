@@ -254,7 +254,7 @@ const struct verb verbs[] = {
                 "hash is the same for the same configuration, types and values, whatever the file "
                 "format. When a check fails, the exit code is 7.\n",
      .examples = "carat verify MODEL\n"},
-    {.name = "pull", .group = FOR_FILES, .brief = "fetch a model by name",
+    {.name = "pull", .other = "fetch", .group = FOR_FILES, .brief = "fetch a model by name",
      .args = "NAME ...", .summary = "fetch models by their names into the hub's cache",
      .min_args = 1, .max_args = MOST_ARGS, .needs = "the name of a model",
      .details = "NAME is OWNER/NAME of a repository of the Hugging Face hub, with @REVISION behind it "
@@ -282,6 +282,14 @@ const struct verb verbs[] = {
                 "pull NAME' fetches that.\n",
      .examples = "carat ls\n"
                  "carat list --json\n"},
+    {.name = "search", .group = FOR_FILES, .brief = "models by words",
+     .args = "WORDS ...", .summary = "search the hub for models that carat runs",
+     .min_args = 1, .max_args = MOST_ARGS, .needs = "words",
+     .details = "Prints how often a model was fetched, whether it has GGUF files, and its name, which serves "
+                "as MODEL; the most used first. Those that are on this machine are marked here. What carat can "
+                "run is told by a model's name and tags.\n",
+     .examples = "carat search gemma\n"
+                 "carat fetch --search-hf gemma --limit 3\n"},
     {.name = "rm", .group = FOR_FILES, .brief = "remove a model",
      .args = "NAME ...", .summary = "remove models from the hub's cache",
      .min_args = 1, .max_args = MOST_ARGS, .needs = "the name of a model",

@@ -30,7 +30,7 @@ static const struct {
     {" talk interactive conversation ", "carat chat MODEL is a conversation"},
     {" generate complete prompt cli ", "carat run MODEL PROMPT generates text"},
     {" serve server start stop ps ", "carat has no server; carat run answers, and programs use the library"},
-    {" download fetch ", "carat pull NAME fetches a model"},
+    {" download ", "carat pull NAME fetches a model"},
     {" push login ", "carat sends nothing; 'hf auth login' leaves a token that carat pull uses"},
     {" models tags ", "carat ls lists the models of this machine"},
     {" remove delete prune ", "carat rm NAME removes a model, carat cache prune packed copies of no use"},

@@ -100,6 +100,10 @@ static void serve(struct request *r)
     char repository[PATH];
     const bool api = strncmp(path, "/api/models/", 12) == 0, cdn = strncmp(path, "/cdn/", 5) == 0;
 
+    if (strcmp(path, "/api/models") == 0) {
+        answer_search(r);
+        return;
+    }
     path += api ? 12 : cdn ? 5 : 1;
     if (!take_repository(&path, repository) || fault == ALL_MISSING)
         answer(r, 401, "X-Error-Code: RepoNotFound\r\n", "application/json",

@@ -96,5 +96,7 @@ void answer_file(struct request *r, const char *repository, const char *name, bo
 /* ---- lists ---- */
 
 void answer_list(struct request *r, const char *repository);
+/* Repositories whose names have the words of the query; their tags are in a file .tags, as JSON has them. */
+void answer_search(struct request *r);
 
 #endif

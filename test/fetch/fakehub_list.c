@@ -110,3 +110,52 @@ void answer_list(struct request *r, const char *repository)
     answer(r, 200, link, "application/json", text);
     free(text);
 }
+
+/* ---- searches ---- */
+
+static void tell_repository(FILE *out, const char *owner, const char *name, long long downloads)
+{
+    char path[3 * PATH], tags[1024] = "\"safetensors\"";
+
+    snprintf(path, sizeof path, "%s/%.250s/%.250s/.tags", dir, owner, name);
+    FILE *f = fopen(path, "re");
+    if (f) {
+        if (!fgets(tags, sizeof tags, f))
+            *tags = 0;
+        fclose(f);
+    }
+    tags[strcspn(tags, "\n")] = 0;
+    fprintf(out, "{\"_id\": \"x\", \"id\": \"%s/%s\", \"likes\": 1, \"downloads\": %lld, \"tags\": [%s]}",
+            owner, name, downloads, tags);
+}
+
+void answer_search(struct request *r)
+{
+    char words[256] = "", path[2 * PATH], *text = NULL;
+    struct dirent **owner = NULL;
+    int limit = 0;
+    size_t n = 0;
+
+    sscanf(r->query, "search=%255[^&]&limit=%d", words, &limit);
+    FILE *out = open_memstream(&text, &n);
+    fputc('[', out);
+    const int owners = fault == ALL_MISSING ? 0 : scandir(dir, &owner, NULL, alphasort);
+    long long found = 0;
+    for (int i = 0; i < owners; free(owner[i++])) {
+        struct dirent **name = NULL;
+        snprintf(path, sizeof path, "%s/%.250s", dir, owner[i]->d_name);
+        const int names = *owner[i]->d_name == '.' ? 0 : scandir(path, &name, NULL, alphasort);
+        for (int k = 0; k < names; free(name[k++])) {
+            if (*name[k]->d_name == '.' || !strcasestr(name[k]->d_name, words) || found == limit)
+                continue;
+            fputs(found ? ", " : "", out);
+            tell_repository(out, owner[i]->d_name, name[k]->d_name, 1000 - found++);
+        }
+        free(name);
+    }
+    free(owner);
+    fputs(fault == DEEP ? "[[[" : "]", out);
+    fclose(out);
+    answer(r, 200, "", "application/json", text);
+    free(text);
+}

@@ -103,6 +103,11 @@ refuse 2 cp tiny other
 refuse 3 cp nothing other
 refuse 3 cp google/gemma-3-4b-it other
 refuse 2 cp u/g
+# a name that is nearly one
+refuse 3 run minr hi
+err_has 'minr: there is no such file; did you mean mine?'
+refuse 3 run minerals:9b hi
+err_has "'carat ls' lists what is here"
 # what others write into the file
 names=$XDG_CONFIG_HOME/carat/names.json
 for text in '{' '[]' '{"a": 1}' '{"a": "b", "a": "c"}' ''; do

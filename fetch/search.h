@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* search.h: repositories of the hub by words. */
+#ifndef FETCH_SEARCH_H
+#define FETCH_SEARCH_H
+
+#include "http.h"
+#include "plan.h"
+
+/* Tells of at most plan->limit repositories that plan->query finds, the most used first. A code of
+ * report.h. */
+int search_all(struct http *h, struct plan *plan);
+
+#endif
