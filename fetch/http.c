@@ -158,6 +158,31 @@ static void take_next(char *next, size_t capacity, const char *link)
         snprintf(next, capacity, "%.*s", (int)(to - from - 1), from + 1);
 }
 
+/* "crc32c=..., md5=BASE64" as hexadecimal digits; other hashes are left alone. */
+static void take_md5(char out[33], const char *text)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = strstr(text, "md5=");
+    uint8_t bytes[18];
+
+    if (!at || strcspn(at += 4, ", ") != 24 || memcmp(at + 22, "==", 2) != 0)
+        return;
+    for (int i = 0; i < 6; i++) {
+        uint32_t four = 0;
+        for (int j = 0; j < 4; j++) {
+            const char c = at[4 * i + j], *digit = c == '=' ? digits : strchr(digits, c);
+            if (!digit)
+                return;
+            four = four << 6 | (uint32_t)(digit - digits);
+        }
+        bytes[3 * i] = (uint8_t)(four >> 16);
+        bytes[3 * i + 1] = (uint8_t)(four >> 8);
+        bytes[3 * i + 2] = (uint8_t)four;
+    }
+    for (int i = 0; i < 16; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
 static size_t hear_header(char *line, size_t one, size_t n, void *user)
 {
     struct http *h = user;
@@ -179,6 +204,8 @@ static size_t hear_header(char *line, size_t one, size_t n, void *user)
             take_etag(r->first_etag, text);
     } else if (take_header(line, n, "content-length", text, sizeof text))
         r->size = number(text);
+    else if (take_header(line, n, "x-goog-hash", text, sizeof text))
+        take_md5(r->md5, text);
     else if (take_header(line, n, "link", text, sizeof text))
         take_next(r->next, sizeof r->next, text);
     else if (take_header(line, n, "retry-after", text, sizeof text))
@@ -224,7 +251,7 @@ static enum http_end ask(struct http *h, int64_t from, int64_t until)
     curl_easy_setopt(h->curl, CURLOPT_HTTPHEADER, lines);
     curl_easy_setopt(h->curl, CURLOPT_RANGE, from > 0 || until > 0 ? range : NULL);
     h->headers = 0;
-    *h->location = *h->reply->etag = *h->reply->range = *h->reply->type = 0;
+    *h->location = *h->reply->etag = *h->reply->range = *h->reply->type = *h->reply->md5 = 0;
     h->reply->size = -1;
     h->stopped = h->floods = false;
     h->reply->retry_after = -1;

@@ -21,6 +21,7 @@ struct http_reply {
     char error_code[64];        /* X-Error-Code */
     char type[128], range[128]; /* Content-Type, Content-Range */
     char etag[136];             /* of the answer that has the bytes */
+    char md5[33];               /* digits of theirs, where X-Goog-Hash says it */
     int64_t size;               /* of all bytes, of which a part may have come */
     char next[4096];            /* Link: rel="next" */
     int64_t retry_after;        /* seconds */

@@ -25,7 +25,7 @@ struct place {
 };
 
 struct layout {
-    bool by_hash;                  /* the name of a whole file is its hash: what is there is right */
+    bool by_hash; /* names are hashes, or versions that never change: what is there whole is right */
     void (*name)(struct store *s); /* writes s->folder; nothing is made yet */
     void (*place)(struct place *p, const struct store *s, const struct wanted *w);
     /* The file is whole: what leads to it. NULL: nothing has to. */
@@ -36,6 +36,8 @@ struct layout {
 
 /* The hub's cache, which huggingface_hub reads; a folder with the files at their names (the plan's "out"). */
 extern const struct layout hub_layout, folder_layout;
+/* kagglehub's cache, with its marks. */
+extern const struct layout kaggle_layout;
 
 enum { FOLDER_PATH = 4 * PLAN_PATH + 64 };
 /* For layouts. The folders of a path, without its last part. */

@@ -32,6 +32,9 @@ struct source {
 
 /* A hub as huggingface.co; one file at the plan's endpoint, an address of its own. */
 extern const struct source hub_source, plain_source;
+/* Models of Kaggle. repository: OWNER/MODEL/FRAMEWORK/VARIATION; revision: a version, or "" for the
+ * newest. */
+extern const struct source kaggle_source;
 
 /* NULL: there is none. */
 const struct source *source_named(const char *name);

@@ -98,6 +98,7 @@ int store_begin(const struct store *s, struct part *p, const struct wanted *w, i
 {
     *p = (struct part){.fd = -1, .lock = -1};
     s->layout->place(&p->at, s, w);
+    TRY(make_folders(p->at.whole));
     TRY(make_folders(p->at.part));
     TRY(make_folders(p->at.lock));
     TRY(take_lock(s, p));

@@ -11,7 +11,9 @@
 #include <strings.h>
 
 #include "model/fetch_program.h"
+#include "model/kaggle.h"
 #include "model/located.h"
+#include "model/places.h"
 #include "term/bars.h"
 #include "term/interrupt.h"
 #include "term/message.h"
@@ -332,7 +334,7 @@ int fetch_model(const carat_location *at, const struct fetch_options *how)
     const struct fetch_wish wish = {.offline = how->offline, .asks = !how->yes, .token = how->token};
     char path[FETCHED_PATH];
 
-    return fetch_files(at, &wish, path);
+    return at->repository ? fetch_files(at, &wish, path) : fetch_kaggle(at, &wish, path);
 }
 
 int fetch_address(const char *address, const struct fetch_wish *wish, char path[FETCHED_PATH])
@@ -370,4 +372,55 @@ int fetch_search(const char *words, int limit, const struct fetch_options *how, 
     json_object_set_new(plan, "query", json_string(words));
     json_object_set_new(plan, "limit", json_integer(limit));
     return fetch_program(plan, hear, user);
+}
+
+/* OWNER/MODEL/FRAMEWORK/VARIATION, and /VERSION as the revision. */
+static json_t *begin_kaggle(const char *what, const char *handle, const struct kaggle_credentials *c)
+{
+    char name[512];
+    const char *version = "";
+    int slashes = 0;
+
+    snprintf(name, sizeof name, "%s", handle);
+    for (char *at = name; (at = strchr(at, '/')); at++)
+        if (++slashes == 4) {
+            *at = 0;
+            version = handle + (at - name) + 1;
+            break;
+        }
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "do", what, "source", "kaggle", "endpoint",
+                     kaggle_endpoint(), "repository", name, "revision", version, "user", c->user, "token",
+                     c->key);
+}
+
+int fetch_kaggle(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH])
+{
+    static struct known_places known;
+    struct kaggle_credentials c;
+    struct listing l = {.files = NULL};
+    struct hearing h = {.quiet = wish->quiet, .path = path};
+    char called[512];
+    const carat_location told = {.repository = at->handle, .revision = ""};
+
+    *path = 0;
+    TRY(refuse_fetching(at->handle, wish));
+    find_places_of_models(&known);
+    if (!known.places.kaggle && !wish->out)
+        return fail(FAILED, "there is no place for models: HOME is not set, nor KAGGLEHUB_CACHE");
+    TRY(kaggle_find_credentials(&c));
+    l.files = json_array();
+    h.there = json_array();
+    int code = fetch_program(begin_kaggle("list", at->handle, &c), hear_listing, &l);
+    snprintf(called, sizeof called, "kaggle://%s, version %s", at->handle, l.commit);
+    if (code == DONE)
+        code = announce(&l, called, wish->out ? wish->out : known.places.kaggle, wish);
+    if (code == DONE)
+        code = get_files(begin_kaggle(wish->dry ? "check" : "get", at->handle, &c), &l, wish,
+                         known.places.kaggle, &h);
+    if (code == DONE && wish->dry)
+        code = tell_files(&h, &told, l.commit, wish->json);
+    explicit_bzero(&c, sizeof c);
+    json_decref(l.files);
+    json_decref(h.there);
+    return code;
 }

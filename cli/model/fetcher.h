@@ -44,6 +44,8 @@ int fetch_model(const carat_location *at, const struct fetch_options *how);
 int fetch_files(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH]);
 /* Asks the hub for at most so many repositories by words; hears "found" of each (fetch/report.h). */
 int fetch_search(const char *words, int limit, const struct fetch_options *how, fetch_hear hear, void *user);
+/* All files of a version that Kaggle has, into kagglehub's cache; at->handle says which. */
+int fetch_kaggle(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH]);
 /* One file at an address, into wish->out. */
 int fetch_address(const char *address, const struct fetch_wish *wish, char path[FETCHED_PATH]);
 

@@ -48,6 +48,11 @@ const struct named_text variable_texts[] = {
      "opens private and gated repositories; else it is read from the file HF_TOKEN_PATH, or as 'hf auth "
      "login' "
      "left it, unless HF_HUB_DISABLE_IMPLICIT_TOKEN is 1. Only the hub gets it"},
+    {"KAGGLE_API_TOKEN", FETCHES " pull",
+     "opens models of Kaggle: a token, or a file with one; else ~/.kaggle/access_token; else KAGGLE_USERNAME "
+     "and KAGGLE_KEY; else kaggle.json in KAGGLE_CONFIG_DIR (default ~/.kaggle). These are also read from "
+     "your own .env in the working directory"},
+    {"KAGGLE_API_ENDPOINT", FETCHES " pull", "where Kaggle is asked (default https://www.kaggle.com)"},
     {"HF_HUB_OFFLINE", FETCHES " pull search", "1: nothing is fetched; TRANSFORMERS_OFFLINE says the same"},
     {"https_proxy", FETCHES " pull search",
      "the proxy for connections; no_proxy and SSL_CERT_FILE are obeyed, too"},

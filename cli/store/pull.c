@@ -78,6 +78,28 @@ static int pull_repository(carat_location *at, const char *typed, const struct f
     return tell_place(at, at->path, typed, json);
 }
 
+static int pull_kaggle(carat_location *at, const char *typed, const char *revision,
+                       const struct fetch_wish *wish, bool json)
+{
+    char path[FETCHED_PATH];
+
+    if (revision || (wish->include && wish->include->n) || (wish->exclude && wish->exclude->n))
+        return fail(USAGE,
+                    "pull: %.200s: a version of Kaggle's comes whole, and stands in the name: "
+                    "kaggle://OWNER/MODEL/FRAMEWORK/VARIATION/VERSION",
+                    typed);
+    if (wish->out || wish->dry || wish->force || !at->path) {
+        TRY(how_it_ended(fetch_kaggle(at, wish, path), typed));
+        if (wish->dry)
+            return DONE;
+        if (wish->out)
+            return tell_place(at, path, typed, json);
+        carat_location_free(at);
+        TRY(locate_model(at, typed));
+    }
+    return tell_place(at, at->path, typed, json);
+}
+
 static int pull_one(const char *typed, const struct options *o, const struct fetch_wish *wish)
 {
     const char *revision = o->pull->revision;
@@ -90,7 +112,7 @@ static int pull_one(const char *typed, const struct options *o, const struct fet
     }
     TRY(look_for_model(&at, typed));
     int code = at.repository ? DONE
-               : at.named == CARAT_NAMED_ADDRESS
+               : at.named == CARAT_NAMED_ADDRESS || at.named == CARAT_NAMED_KAGGLE
                    ? DONE
                    : fail(USAGE, "pull: %.200s is no name of a repository or of the family", typed);
     if (code == DONE && at.repository && revision && (code = revise(name, &at, revision)) == DONE) {
@@ -102,8 +124,9 @@ static int pull_one(const char *typed, const struct options *o, const struct fet
     else if (code == DONE && o->pull->with_drafter)
         code = fail(USAGE, "pull: --with-drafter: carat knows no drafter of %.200s", typed);
     if (code == DONE)
-        code = at.repository ? pull_repository(&at, *name ? name : typed, wish, o->json)
-                             : pull_address(typed, wish, o->json);
+        code = at.repository                    ? pull_repository(&at, *name ? name : typed, wish, o->json)
+               : at.named == CARAT_NAMED_KAGGLE ? pull_kaggle(&at, typed, revision, wish, o->json)
+                                                : pull_address(typed, wish, o->json);
     carat_location_free(&at);
     if (code == DONE && *drafter && (code = look_for_model(&at, drafter)) == DONE) {
         code = pull_repository(&at, drafter, wish, o->json);

@@ -214,6 +214,7 @@ static carat_status look_into_hub(carat_location *l, const char *hub, struct ct_
     if (!snapshot)
         return CARAT_OK;
     CT_TRY(ct_hub_find_model(&model, snapshot, l->repository, l->part, a, err));
+    CT_TRY(ct_hub_check_links(hub, snapshot, a, err));
     take_found(l, &model, "Hugging Face");
     l->commit = strrchr(snapshot, '/') + 1;
     return CARAT_OK;

@@ -38,17 +38,25 @@ bool ct_hub_is_revision(struct ct_str s)
 
 /* ---- refs and snapshots ---- */
 
+bool ct_hub_parse_ref(char commit[CT_HUB_REVISION + 1], struct ct_bytes text)
+{
+    size_t n = text.size;
+
+    while (n && (text.data[n - 1] == '\n' || text.data[n - 1] == '\r' || text.data[n - 1] == ' '))
+        n--;
+    const struct ct_str s = {(const char *)text.data, n};
+    const bool good = ct_name_ok(s, CT_HUB_REVISION) && !memchr(s.s, '/', n) && *s.s != '.';
+    snprintf(commit, CT_HUB_REVISION + 1, "%.*s", good ? (int)n : 0, s.s);
+    return good;
+}
+
 carat_status ct_hub_read_ref(char commit[CT_HUB_REVISION + 1], const char *path, carat_error *err)
 {
     struct ct_map m;
 
     CT_TRY(ct_os_map(&m, path, err));
-    size_t n = m.bytes.size;
-    while (n && (m.bytes.data[n - 1] == '\n' || m.bytes.data[n - 1] == '\r' || m.bytes.data[n - 1] == ' '))
-        n--;
-    struct ct_str s = {(const char *)m.bytes.data, n};
-    bool good = ct_name_ok(s, CT_HUB_REVISION) && !memchr(s.s, '/', n) && *s.s != '.';
-    snprintf(commit, CT_HUB_REVISION + 1, "%.*s", good ? (int)n : 0, s.s);
+    const size_t n = m.bytes.size;
+    const bool good = ct_hub_parse_ref(commit, m.bytes);
     ct_os_unmap(&m);
     return good ? CARAT_OK
                 : ct_bad_file(err, path, "%zu bytes that name no snapshot, expected a commit's hash", n);
@@ -78,6 +86,131 @@ carat_status ct_hub_snapshot(const char **snapshot, const char *folder, const ch
         return ct_no_memory(err, folder);
     *snapshot = ct_os_kind(path) == 2 ? path : NULL;
     return CARAT_OK;
+}
+
+/* ---- links ---- */
+
+/* The path that a link leads to, both below the cache; false: out of it. */
+static bool follow_link(char out[CT_HUB_LINK], const char *link, const char *target)
+{
+    size_t n = 0;
+    const char *slash = *target == '/' ? NULL : strrchr(link, '/');
+
+    if (slash && (n = (size_t)(slash - link)) >= CT_HUB_LINK)
+        return false;
+    memcpy(out, link, n);
+    for (const char *at = target; *at;) {
+        const size_t part = strcspn(at, "/");
+        if (part == 2 && memcmp(at, "..", 2) == 0) {
+            if (n == 0)
+                return false;
+            while (n > 0 && out[--n] != '/')
+                ;
+        } else if (part > 0 && !(part == 1 && *at == '.')) {
+            if (n + part + 2 > CT_HUB_LINK)
+                return false;
+            if (n)
+                out[n++] = '/';
+            memcpy(out + n, at, part);
+            n += part;
+        }
+        at += part + (at[part] == '/');
+    }
+    out[n] = 0;
+    return true;
+}
+
+bool ct_hub_follows(char out[CT_HUB_LINK], const char *hub, const char *link, const char *target)
+{
+    const size_t n = strlen(hub), folder = strcspn(link, "/");
+
+    out[0] = 0;
+    if (*target == '/') {
+        if (strncmp(target, hub, n) != 0 || target[n] != '/')
+            return false;
+        target += n;
+    }
+    if (!follow_link(out, link, target))
+        return false;
+    const char *rest = out;
+    if (strncmp(link + folder, "/snapshots/", strlen("/snapshots/")) == 0) { /* into its own blobs */
+        if (strncmp(out, link, folder + 1) != 0 || strncmp(out + folder, "/blobs/", strlen("/blobs/")) != 0)
+            return false;
+        rest = out + folder + strlen("/blobs/");
+    } else { /* from there into what all repositories share */
+        if (strncmp(out, "blobs/", strlen("blobs/")) != 0 || strcspn(out + 6, "/") != 2 || !out[9] ||
+            memcmp(out + 6, out + 9, 2) != 0)
+            return false;
+        rest = out + 9;
+    }
+    return *rest && !strchr(rest, '/');
+}
+
+/* A file of a snapshot: itself, or what links lead to, one into blobs/ and one on. */
+static carat_status check_link(const char *hub, const char *link, struct ct_arena *arena, carat_error *err)
+{
+    char target[CT_HUB_LINK], next[CT_HUB_LINK], at[CT_HUB_LINK];
+
+    if (snprintf(at, sizeof at, "%s", link) >= (int)sizeof at)
+        return ct_bad_file(err, link, "a name that is too long");
+    for (int i = 0; i < 3; i++) {
+        const char *path = ct_path_join(arena, hub, at);
+        if (!path)
+            return ct_no_memory(err, hub);
+        if (!ct_os_read_link(target, sizeof target, path))
+            return CARAT_OK;
+        if (i == 2 || !ct_hub_follows(next, hub, at, target))
+            return ct_bad_file(err, path, "a link to %.200s, expected one into blobs of its repository",
+                               target);
+        memcpy(at, next, sizeof at);
+    }
+    return CARAT_OK;
+}
+
+static carat_status check_folder(const char *hub, const char *below, int depth, struct ct_arena *arena,
+                                 carat_error *err);
+
+struct entries {
+    const char *hub, *below;
+    struct ct_arena *arena;
+    carat_error *err;
+    int depth;
+    carat_status status;
+};
+
+static void check_entry(void *user, const char *name)
+{
+    struct entries *e = user;
+    char target[CT_HUB_LINK];
+    const char *below = ct_path_join(e->arena, e->below, name),
+               *path = below ? ct_path_join(e->arena, e->hub, below) : NULL;
+
+    if (e->status)
+        return;
+    if (!path)
+        e->status = ct_no_memory(e->err, e->hub);
+    else if (ct_os_read_link(target, sizeof target, path))
+        e->status = check_link(e->hub, below, e->arena, e->err);
+    else if (e->depth > 0 && ct_os_kind(path) == 2)
+        e->status = check_folder(e->hub, below, e->depth - 1, e->arena, e->err);
+}
+
+static carat_status check_folder(const char *hub, const char *below, int depth, struct ct_arena *arena,
+                                 carat_error *err)
+{
+    struct entries e = {hub, below, arena, err, depth, CARAT_OK};
+    const char *path = ct_path_join(arena, hub, below);
+
+    if (!path)
+        return ct_no_memory(err, hub);
+    ct_os_names_in(path, check_entry, &e);
+    return e.status;
+}
+
+carat_status ct_hub_check_links(const char *hub, const char *snapshot, struct ct_arena *arena,
+                                carat_error *err)
+{
+    return check_folder(hub, snapshot + strlen(hub) + 1, 2, arena, err);
 }
 
 /* ---- GGUF files of a snapshot ---- */

@@ -15,12 +15,23 @@ bool ct_hub_is_repository(struct ct_str s);
 /* Whether s can be a branch, a tag or a commit: parts between slashes, none of them "." or "..". */
 bool ct_hub_is_revision(struct ct_str s);
 
+/* The commit that the text of a file below refs/ names; false: it is none. */
+bool ct_hub_parse_ref(char commit[CT_HUB_REVISION + 1], struct ct_bytes text);
 /* The commit that a file below refs/ names. E_FORMAT (none), E_NOT_FOUND, E_IO. */
 carat_status ct_hub_read_ref(char commit[CT_HUB_REVISION + 1], const char *path, carat_error *err);
 /* The snapshot that refs/REVISION of this folder names, or the one that is called so; NULL: it has none.
  * Paths are in the arena. E_FORMAT (the ref names no commit), E_IO, E_MEMORY. */
 carat_status ct_hub_snapshot(const char **snapshot, const char *folder, const char *revision,
                              struct ct_arena *arena, carat_error *err);
+
+enum { CT_HUB_LINK = 1024 }; /* most bytes of a link and of a path below the cache */
+/* Where a link of the cache leads to, both paths below the cache. False: there it may not: from a snapshot
+ * only into blobs/ of its repository, from there only into blobs/ of the cache, whose folders are named by
+ * the first two digits. hub: the cache as the paths of links begin that do not depend on their place. */
+bool ct_hub_follows(char out[CT_HUB_LINK], const char *hub, const char *link, const char *target);
+/* That all links of a snapshot, which is a path below hub, lead there. E_FORMAT, E_MEMORY. */
+carat_status ct_hub_check_links(const char *hub, const char *snapshot, struct ct_arena *arena,
+                                carat_error *err);
 
 /* Whether it is the name of a GGUF file. */
 bool ct_hub_is_gguf(const char *name);

@@ -171,6 +171,16 @@ bool ct_os_absent(const char *path)
     return lstat(path, &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
+bool ct_os_read_link(char *target, size_t n, const char *path)
+{
+    const ssize_t length = readlink(path, target, n);
+
+    if (length < 0 || (size_t)length >= n)
+        return false;
+    target[length] = 0;
+    return true;
+}
+
 carat_status ct_os_look(int *kind, const char *path, carat_error *err)
 {
     char target[256];

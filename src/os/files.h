@@ -28,6 +28,8 @@ int ct_os_kind(const char *path);
 carat_status ct_os_look(int *kind, const char *path, carat_error *err);
 /* Nothing has this name, not even a link that leads nowhere. */
 bool ct_os_absent(const char *path);
+/* What the link at path holds, terminated; false: it is no link, or that is not shorter than n. */
+bool ct_os_read_link(char *target, size_t n, const char *path);
 /* False when there is nothing at path. */
 bool ct_os_identify(struct ct_os_id *id, const char *path);
 /* The path as it reads from every directory, into out[n]; as it is where that is not known or too long. */

@@ -580,6 +580,74 @@ static void lists_all_stores(void **state)
     carat_places_default(&places);
 }
 
+static void link_to(const char *name, const char *target)
+{
+    char path[PATH];
+    put(name, "");
+    take_away(name);
+    snprintf(path, sizeof path, "%s/%s", scratch, name);
+    assert_int_equal(symlink(target, path), 0);
+}
+
+static void follows_links_into_blobs_alone(void **state)
+{
+    (void)state;
+#define FILE_OF_IT "models--l--m/snapshots/" COMMIT "/x.gguf"
+#define SHA        "abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789"
+    static const char *const away[] = {
+        "/etc/passwd",
+        "../../../../etc/passwd",
+        "../../../models--l--other/blobs/1",
+        "../../blobs/../refs/main",
+        "../../blobs/sub/1",
+        "../../blobs",
+        "../../blobs/",
+        "y.gguf",
+        "../../../blobs/ab/" SHA,
+        "x/../../../blobs/../x",
+        "../../../../../../../../../../../../../../../../../../../../../../x",
+    };
+    put("models--l--m/refs/main", COMMIT);
+    put("models--l--m/blobs/1", "GGUF");
+    put("models--l--m/blobs/sub/1", "GGUF");
+    put("models--l--other/blobs/1", "GGUF");
+    put("models--l--m/snapshots/" COMMIT "/y.gguf", "GGUF");
+    put("blobs/ab/" SHA, "GGUF");
+    put("blobs/cd/" SHA, "GGUF");
+    take_away("models--l--m/snapshots/" COMMIT "/y.gguf");
+    for (size_t i = 0; i < sizeof away / sizeof *away; i++) {
+        link_to(FILE_OF_IT, away[i]);
+        assert_int_equal(locate("l/m:x.gguf"), CARAT_E_FORMAT);
+        if (!strstr(error.message, "expected one into blobs of its repository"))
+            fail_msg("%s: %s", away[i], error.message);
+        take_away(FILE_OF_IT);
+    }
+    link_to(FILE_OF_IT, "../../blobs/1");
+    ends("l/m:x.gguf", FILE_OF_IT, "-");
+    link_to("models--l--m/snapshots/" COMMIT "/config.json", "/etc/hostname"); /* of another file beside it */
+    fails(CARAT_E_FORMAT, "l/m:x.gguf", "expected one into blobs");
+    take_away("models--l--m/snapshots/" COMMIT "/config.json");
+    link_to("models--l--m/snapshots/" COMMIT "/1_Pooling/config.json", "../../../blobs/1");
+    ends("l/m:x.gguf", FILE_OF_IT, "-");
+    /* on into what repositories share, by its first digits, and no further */
+    take_away("models--l--m/blobs/1");
+    link_to("models--l--m/blobs/1", "../../blobs/ab/" SHA);
+    ends("l/m:x.gguf", FILE_OF_IT, "-");
+    static const char *const shared[] = {
+        "../../blobs/cd/" SHA, "../../blobs/ab", "../../models--l--other/blobs/1",
+        "/etc/passwd",         "sub/1",          "1"};
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
+        take_away("models--l--m/blobs/1");
+        link_to("models--l--m/blobs/1", shared[i]);
+        assert_int_equal(locate("l/m:x.gguf"), CARAT_E_FORMAT);
+    }
+    take_away("models--l--m/blobs/1");
+    link_to("models--l--m/blobs/1", "../../blobs/ab/" SHA);
+    take_away("blobs/ab/" SHA);
+    link_to("blobs/ab/" SHA, "../cd/" SHA);
+    fails(CARAT_E_FORMAT, "l/m:x.gguf", "expected one into blobs");
+}
+
 int main(void)
 {
     carat_places_default(&places);
@@ -596,6 +664,7 @@ int main(void)
         cmocka_unit_test(looks_into_ollama),
         cmocka_unit_test(looks_into_borrowed_stores),
         cmocka_unit_test(lists_all_stores),
+        cmocka_unit_test(follows_links_into_blobs_alone),
     };
     return cmocka_run_group_tests(tests, make_scratch, drop_scratch);
 }

@@ -100,6 +100,8 @@ static void serve(struct request *r)
     char repository[PATH];
     const bool api = strncmp(path, "/api/models/", 12) == 0, cdn = strncmp(path, "/cdn/", 5) == 0;
 
+    if (answer_kaggle(r))
+        return;
     if (strcmp(path, "/api/models") == 0) {
         answer_search(r);
         return;
@@ -181,7 +183,9 @@ static void hear(int fd)
     for (char *line = strstr(text, "\r\n"); line; line = strstr(line + 2, "\r\n")) {
         if (strncasecmp(line + 2, "range: ", 7) == 0)
             sscanf(line + 9, "%63[^\r]", r.range);
-        r.token |= strncasecmp(line + 2, "authorization:", 14) == 0;
+        if (strncasecmp(line + 2, "authorization: ", 15) == 0)
+            sscanf(line + 17, "%255[^\r]", r.authorization);
+        r.token |= *r.authorization != 0;
     }
     keep_headers(text);
     if (fault == LINK)

@@ -61,8 +61,8 @@ extern long long number;
 extern const char *dir, *log_path;
 extern int port;
 enum { MOST_ADDRESSES = 4096 };
-/* Between the processes: bytes of files were sent so often; addresses were given out, and used; answers about
- * lists. */
+/* Between the processes: bytes of files were sent so often; addresses were given out, and used; answers
+ * about lists. */
 extern struct shared {
     int answers, addresses, used[MOST_ADDRESSES], lists;
 } * shared;
@@ -72,7 +72,7 @@ bool find_fault(const char *name);
 /* A connection. */
 struct request {
     int fd;
-    char path[PATH], query[256], range[64];
+    char path[PATH], query[256], range[64], authorization[256];
     bool token;
     long long sent;
 };
@@ -92,6 +92,12 @@ void hash_of(char out[65], const char *path, bool large);
 bool is_large(size_t n);
 /* The file of a repository, as its own address has it; away: as it lies where that leads. */
 void answer_file(struct request *r, const char *repository, const char *name, bool away);
+
+/* ---- Kaggle ---- */
+
+/* Answers what is asked of Kaggle: DIR/kaggle/OWNER/MODEL/FRAMEWORK/VARIATION/VERSION has the files.
+ * False: the path is none of Kaggle's. */
+bool answer_kaggle(struct request *r);
 
 /* ---- lists ---- */
 
