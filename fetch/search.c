@@ -53,7 +53,7 @@ static bool take_found(struct ct_json *j)
     return true;
 }
 
-static int take_answer(const struct page *p, int64_t limit)
+static int take_answer(const struct page *p)
 {
     struct ct_json j;
     enum ct_json_token token = CT_JSON_ERROR;
@@ -61,11 +61,11 @@ static int take_answer(const struct page *p, int64_t limit)
 
     ct_json_init(&j, "the hub's answer", (struct ct_bytes){p->text, p->n});
     bool good = ct_json_next(&j) == CT_JSON_ARRAY;
-    while (good && n < limit && (token = ct_json_next(&j)) == CT_JSON_OBJECT) {
+    while (good && (token = ct_json_next(&j)) == CT_JSON_OBJECT) {
         good = take_found(&j);
         n++;
     }
-    good = good && (n == limit || token == CT_JSON_ARRAY_END);
+    good = good && token == CT_JSON_ARRAY_END;
     ct_json_free(&j);
     return good ? DONE : refuse(REMOTE, "entry %lld of what the hub found is not understood", (long long)n);
 }
@@ -83,7 +83,7 @@ int search_all(struct http *h, struct plan *plan)
     TRY(page_open(&p));
     int code = page_get(h, plan, url, plan->query, &p, &reply);
     if (code == DONE)
-        code = take_answer(&p, plan->limit);
+        code = take_answer(&p);
     page_close(&p);
     return code;
 }

@@ -6,8 +6,8 @@
 #include "http.h"
 #include "plan.h"
 
-/* Tells of at most plan->limit repositories that plan->query finds, the most used first. A code of
- * report.h. */
+/* Asks for at most plan->limit repositories that plan->query finds, the most used first, and tells of those
+ * that come. A code of report.h. */
 int search_all(struct http *h, struct plan *plan);
 
 #endif

@@ -236,18 +236,35 @@ uint64_t hub_incomplete(const char *folder, bool removes)
 
 /* ---- for lists ---- */
 
-/* More than one snapshot, or a store that all repositories share. */
+/* Whether the cache has a store that all repositories share; asked once of each, as they follow. */
+static bool has_store(const char *dir)
+{
+    static char last[HUB_PATH];
+    static bool has;
+
+    if (strcmp(dir, last) != 0) {
+        has = access(dir, F_OK) == 0;
+        snprintf(last, sizeof last, "%s", dir);
+    }
+    return has;
+}
+
+/* More than one snapshot, or such a store. */
 static bool may_share(const char *path)
 {
     const char *at = strstr(path, "/models--"), *behind = strstr(path, "/snapshots/");
     char dir[HUB_PATH];
+    struct stat st;
     int n = 0;
 
     if (!at || !behind || snprintf(dir, sizeof dir, "%.*s/blobs", (int)(at - path), path) >= (int)sizeof dir)
         return false;
-    if (access(dir, F_OK) == 0)
+    if (has_store(dir))
         return true;
     snprintf(dir, sizeof dir, "%.*s/snapshots", (int)(behind - path), path);
+    if (stat(dir, &st) == 0 &&
+        st.st_nlink == 3) /* itself, its name, one folder: most file systems count them */
+        return false;
     DIR *d = opendir(dir);
     for (struct dirent *e; d && (e = readdir(d)) != NULL;)
         n += *e->d_name != '.';

@@ -87,9 +87,9 @@ static int add_stored(void *user, const carat_stored *m)
                       .complete = !m->missing && !m->trouble};
     l->failed |= !r->path;
     const time_t used = (time_t)g.used;
-    const struct tm *t = g.used ? localtime(&used) : NULL;
-    if (t)
-        strftime(day, sizeof day, "%Y-%m-%d", t);
+    struct tm t;
+    if (g.used && localtime_r(&used, &t))
+        strftime(day, sizeof day, "%Y-%m-%d", &t);
     if (m->missing)
         snprintf(remark, sizeof remark, "lacks %s", m->missing);
     else if (m->trouble)
@@ -269,6 +269,7 @@ int verb_ls(const struct options *o)
     carat_error err;
     int code = DONE;
 
+    tzset();
     find_places_of_models(&known);
     if (carat_list_models(&known.places, add_stored, &l, &err) != CARAT_OK)
         code = fail_status(&err);
