@@ -72,6 +72,7 @@ typedef struct carat_converted {
     uint64_t clipped;
     double largest_clipped;
     uint64_t distinct; /* values after, those counting as one that F16 does not tell apart */
+    uint64_t weights;  /* of the model, that it holds; of palettes 0, since indices stand for them */
 } carat_converted;
 CARAT_DEFAULT(carat_converted)
 typedef void (*carat_converted_visit)(void *user, const carat_converted *tensor);

@@ -48,19 +48,10 @@ static void shape(const carat_converted *t, char text[64])
         at += snprintf(text + at, 64 - (size_t)at, "%s%" PRId64, i ? " x " : "", t->dim[i]);
 }
 
-static double values_of(const carat_converted *t)
-{
-    double n = 1;
-
-    for (int i = 0; i < t->n_dim; i++)
-        n *= (double)t->dim[i];
-    return n;
-}
-
 void written_print(const struct written *w)
 {
     uint64_t before = 0, after = 0;
-    double values = 0;
+    uint64_t weights = 0;
     char text[64];
 
     for (int i = 0; i < w->n; i++) {
@@ -69,19 +60,19 @@ void written_print(const struct written *w)
         out_print("%-36s %-22s %-7s -> %-7s %14" PRIu64 "\n", t->name, text, t->from, t->to, t->bytes);
         before += t->bytes_from;
         after += t->bytes;
-        values += values_of(t);
+        weights += t->weights;
     }
     out_print("%d tensors, %" PRIu64 " bytes -> %" PRIu64 " bytes, %.2f bits per weight\n", w->n, before,
-              after, values > 0 ? 8 * (double)after / values : 0);
+              after, weights > 0 ? 8 * (double)after / (double)weights : 0);
 }
 
 static json_t *tensor_json(const carat_converted *t)
 {
     json_t *dims = json_array();
-    json_t *all =
-        json_pack("{s:s, s:s, s:s, s:o, s:I, s:I, s:o}", "name", t->name, "from", t->from, "to", t->to,
-                  "shape", dims, "bytes_from", (json_int_t)t->bytes_from, "bytes", (json_int_t)t->bytes,
-                  "bits_per_weight", json_number(8 * (double)t->bytes / values_of(t)));
+    json_t *all = json_pack(
+        "{s:s, s:s, s:s, s:o, s:I, s:I, s:o}", "name", t->name, "from", t->from, "to", t->to, "shape", dims,
+        "bytes_from", (json_int_t)t->bytes_from, "bytes", (json_int_t)t->bytes, "bits_per_weight",
+        t->weights ? json_number(8 * (double)t->bytes / (double)t->weights) : json_null());
     const struct {
         const char *name;
         double value;

@@ -128,14 +128,15 @@ static void refuse_range(struct filling *v, int at, int row, const char *expecte
     keep_fault(&s->fault, (struct fault){at, row, i, s->x[i], expected, -1});
 }
 
-static void clamp_row(struct scratch *s, int n, struct ct_figures *f)
+/* again: its values were counted before. */
+static void clamp_row(struct scratch *s, int n, bool again, struct ct_figures *f)
 {
     for (int i = 0; i < n; i++)
         if (fabsf(s->x[i]) > MOST_F16) {
-            if (f)
+            if (f && !again)
                 ct_figures_clip(f, s->x[i]);
             s->x[i] = copysignf(MOST_F16, s->x[i]);
-            s->clamped++;
+            s->clamped += !again;
         }
 }
 
@@ -169,7 +170,7 @@ static void convert_large(struct filling *v, int at, int row, enum ct_type type,
     float sum = 0;
 
     if (v->o->clamp)
-        clamp_row(s, n, f);
+        clamp_row(s, n, false, f);
     encode_row(v, at, type, to, thread, f);
     ct_dequantize(type, s->decoded, to, (size_t)n);
     for (int i = 0; i < n; i++)
@@ -216,12 +217,14 @@ static void give_back(const struct filling *v, const struct ct_converted *c, int
 struct taking {
     struct filling *v;
     int at, thread, r0;
-    uint8_t *to; /* of r0 */
+    uint8_t *to;          /* of r0 */
+    struct ct_figures *f; /* NULL: nobody asks */
+    int next;             /* the first row that has not been read yet; others are read again */
 };
 
 static const float *take_row(void *taking, int row)
 {
-    const struct taking *t = taking;
+    struct taking *t = taking;
     const struct ct_converted *c = &t->v->plan->c[t->at];
     struct scratch *s = &t->v->scratch[t->thread];
     const int run = c->rows < SHARED_RUN ? c->w.rows : SHARED_RUN, before = row - run;
@@ -231,10 +234,15 @@ static const float *take_row(void *taking, int row)
         give_back(t->v, c, before, row, t->to + (size_t)(before - t->r0) * c->row_bytes);
     if (!decode_row(t->v, t->at, row, from, t->thread))
         return NULL;
-    if (c->scheme.kind != CT_PALETTE || s->largest < INFINITE_F16)
-        return s->x;
-    refuse_range(t->v, t->at, row, "at most 65504, which an entry in F16 holds", t->thread);
-    return NULL;
+    const bool again = row < t->next;
+    t->next = CT_MAX(t->next, row + 1);
+    if (c->scheme.kind == CT_PALETTE && t->v->o->clamp && s->largest > MOST_F16)
+        clamp_row(s, c->w.cols, again, t->f);
+    else if (c->scheme.kind == CT_PALETTE && s->largest >= INFINITE_F16) {
+        refuse_range(t->v, t->at, row, "at most 65504, which an entry in F16 holds, or --clamp", t->thread);
+        return NULL;
+    }
+    return s->x;
 }
 
 /* Rows r0 to r1 - 1, which share nothing with others. */
@@ -243,7 +251,7 @@ static void convert_shared(struct filling *v, int at, int r0, int r1, uint8_t *t
 {
     const struct ct_converted *c = &v->plan->c[at];
     const struct ct_new_tensor *palettes = c->palette >= 0 ? &v->plan->tensor[c->palette] : NULL;
-    struct taking taking = {v, at, thread, r0, to};
+    struct taking taking = {v, at, thread, r0, to, f, r0};
     struct ct_rows_of rows = {take_row, &taking, r0, r1, c->w.cols};
     struct scratch *s = &v->scratch[thread];
     const struct ct_clipping clip = {v->o->qmax ? v->o->qmax : 127,

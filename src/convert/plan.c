@@ -288,13 +288,15 @@ void ct_plan_tell(const struct ct_conversion *v, int tensor, const struct ct_fig
         c++;
     told.from = c->w.type == CT_TYPE_COUNT ? t->type_name : ct_type_info(c->w.type)->name;
     memcpy(told.dim, t->dim, sizeof told.dim);
-    for (; c < v->c + v->n; c++)
-        if (c->tensor == tensor && c->w.type == CT_TYPE_COUNT)
-            told.bytes_from += t->size;
-        else if (c->tensor == tensor)
-            told.bytes_from += (uint64_t)c->w.rows * (uint64_t)c->w.cols /
-                               (uint64_t)ct_type_info(c->w.type)->block *
-                               (uint64_t)ct_type_info(c->w.type)->bytes;
+    for (; c < v->c + v->n; c++) {
+        const uint64_t n = (uint64_t)c->w.rows * (uint64_t)c->w.cols;
+        if (c->tensor != tensor)
+            continue;
+        told.weights += n;
+        told.bytes_from += c->w.type == CT_TYPE_COUNT ? t->size
+                                                      : n / (uint64_t)ct_type_info(c->w.type)->block *
+                                                            (uint64_t)ct_type_info(c->w.type)->bytes;
+    }
     if (f)
         ct_figures_tell(f, &told);
     o->tensor(o->user, &told);

@@ -75,12 +75,9 @@ struct sums {
 static void add_tensor(void *sums, const carat_converted *t)
 {
     struct sums *s = sums;
-    double n = 1;
 
-    for (int i = 0; i < t->n_dim; i++)
-        n *= (double)t->dim[i];
     s->bytes += t->bytes;
-    s->weights += n;
+    s->weights += (double)t->weights;
 }
 
 static int plan(const struct sweep *s, carat_convert_options *how, struct sums *sums)

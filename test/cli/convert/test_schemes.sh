@@ -136,6 +136,25 @@ expect 0 convert one.gguf x.gguf --type lut4g8 --allow-requantize
 expect 0 convert "$tiny" large.gguf --type f32 --residual-scale 1048576
 refuse 4 convert large.gguf x.gguf --lut1 4,8
 err_has 'tensor token_embd.weight has .* in row [0-9]*, column [0-9]*.*expected at most 65504, which an entry in F16 holds'
+# or is saturated: as many values, whether palettes are kept or expanded, as of the matrix in F16
+saturated() {
+    expect 0 convert large.gguf "$@" --clamp
+    sed -n 's/.*: \([0-9]*\) values were saturated.*/\1/p' err
+}
+count=$(saturated x.gguf --recipe embed=f16)
+[ "${count:-0}" -gt 1 ] || die "nothing was saturated: $(cat err)"
+[ "$(saturated indices.gguf --lut1 4,8 -t 3)" = "$count" ] || die "not $count: $(cat err)"
+[ "$(saturated values.gguf --lut1 4,8 --expand --report report.json)" = "$count" ] || die "not $count: $(cat err)"
+grep -q "\"clipped\": $count," report.json || die "the report does not count $count"
+logits indices.gguf got.npy
+logits values.gguf wanted.npy
+same wanted.npy got.npy
+
+# palettes are bytes, but no weights: 4 bits, 16 entries of 16 bits for 2048 weights, and the norms
+expect 0 show "$tiny" --type lut4g8
+grep -q ' 4\.20 bits per weight' out || die "$(tail -1 out)"
+expect 0 show "$tiny" --type f16
+grep -q ' 16\.04 bits per weight' out || die "$(tail -1 out)"
 
 # rows that share fewer palettes, or palettes of more entries, are never farther from what they were
 squared() { # OPTIONS...: the sum of squared errors over the whole model
