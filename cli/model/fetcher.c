@@ -334,7 +334,9 @@ int fetch_model(const carat_location *at, const struct fetch_options *how)
     const struct fetch_wish wish = {.offline = how->offline, .asks = !how->yes, .token = how->token};
     char path[FETCHED_PATH];
 
-    return at->repository ? fetch_files(at, &wish, path) : fetch_kaggle(at, &wish, path);
+    return at->repository                    ? fetch_files(at, &wish, path)
+           : at->named == CARAT_NAMED_KAGGLE ? fetch_kaggle(at, &wish, path)
+                                             : fetch_to_place(at, &wish, path);
 }
 
 int fetch_address(const char *address, const struct fetch_wish *wish, char path[FETCHED_PATH])
@@ -357,6 +359,18 @@ int fetch_address(const char *address, const struct fetch_wish *wish, char path[
     json_decref(l.files);
     json_decref(h.there);
     return code;
+}
+
+int fetch_to_place(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH])
+{
+    struct fetch_wish placed = *wish;
+    char folder[FETCHED_PATH];
+
+    if (!at->place || snprintf(folder, sizeof folder, "%s", at->place) >= (int)sizeof folder)
+        return fail(NOT_FOUND, "%.200s is not the address of a file", at->handle);
+    *strrchr(folder, '/') = 0;
+    placed.out = folder;
+    return fetch_address(at->handle, &placed, path);
 }
 
 int fetch_search(const char *words, int limit, const struct fetch_options *how, fetch_hear hear, void *user)

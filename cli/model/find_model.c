@@ -19,7 +19,7 @@ static bool is_commit(const char *revision)
 
 static bool is_wanted(const carat_location *at, const struct fetch_options *how)
 {
-    if (at->named == CARAT_NAMED_KAGGLE)
+    if (at->named == CARAT_NAMED_KAGGLE || (at->named == CARAT_NAMED_ADDRESS && at->place))
         return !at->path;
     return at->repository && (!at->path || (how->refresh && !is_commit(at->revision)));
 }

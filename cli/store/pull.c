@@ -50,15 +50,14 @@ static int how_it_ended(int code, const char *typed)
     return code;
 }
 
-static int pull_address(const char *typed, const struct fetch_wish *wish, bool json)
+static int pull_address(const carat_location *at, const char *typed, const struct fetch_wish *wish, bool json)
 {
-    const carat_location nowhere = {.size = sizeof nowhere};
     char path[FETCHED_PATH];
 
-    if (!wish->out)
-        return fail(USAGE, "pull: %.200s is a file, and --out DIR has to say where it goes", typed);
-    TRY(how_it_ended(fetch_address(typed, wish, path), typed));
-    return wish->dry ? DONE : tell_place(&nowhere, path, typed, json);
+    if (at->path && !wish->out && !wish->force && !wish->dry)
+        return tell_place(at, at->path, typed, json);
+    TRY(how_it_ended(wish->out ? fetch_address(typed, wish, path) : fetch_to_place(at, wish, path), typed));
+    return wish->dry ? DONE : tell_place(at, path, typed, json);
 }
 
 static int pull_repository(carat_location *at, const char *typed, const struct fetch_wish *wish, bool json)
@@ -126,7 +125,7 @@ static int pull_one(const char *typed, const struct options *o, const struct fet
     if (code == DONE)
         code = at.repository                    ? pull_repository(&at, *name ? name : typed, wish, o->json)
                : at.named == CARAT_NAMED_KAGGLE ? pull_kaggle(&at, typed, revision, wish, o->json)
-                                                : pull_address(typed, wish, o->json);
+                                                : pull_address(&at, typed, wish, o->json);
     carat_location_free(&at);
     if (code == DONE && *drafter && (code = look_for_model(&at, drafter)) == DONE) {
         code = pull_repository(&at, drafter, wish, o->json);

@@ -153,8 +153,17 @@ expect 0 pull u/g:q4_0 --limit-rate 1M -j 1
 [ $(($(date +%s%N) - start)) -gt 300000000 ] || die '--limit-rate does nothing'
 refuse 2 pull u/g -j 9
 # one file at an address
-refuse 2 pull "$HF_ENDPOINT/cdn/u/g/g-Q4_0.gguf"
-err_has 'is a file, and --out DIR has to say where it goes'
+address=$HF_ENDPOINT/cdn/u/g/g-Q4_0.gguf
+kept=$XDG_CACHE_HOME/carat/models/files/${address#http://}
+refuse 3 pull "$address" --offline
+expect 0 pull "$address?download=true" -q
+out_is "$kept
+"
+same "$kept" "$work/served/u/g/g-Q4_0.gguf"
+before=$(sent)
+expect 0 pull "$address" -q
+[ "$(sent)" = "$before" ] || die 'a file that is there was fetched'
+refuse 3 pull "$HF_ENDPOINT/cdn/../x"
 expect 0 pull "$HF_ENDPOINT/cdn/u/g/g-Q4_0.gguf" --out plain --json
 out_has '"path":"plain/g-Q4_0.gguf"'
 same plain/g-Q4_0.gguf "$work/served/u/g/g-Q4_0.gguf"
@@ -175,7 +184,8 @@ refuse 3 pull u/g:Q5_1
 err_has 'u/g has no Q5_1 among its 2 files'
 refuse 2 pull ./x
 err_has 'is no name of a repository or of the family'
-refuse 2 pull https://example.org/x
+refuse 3 pull https://example.org/x --offline
+refuse 6 pull http://127.0.0.1:1/x
 refuse 2 pull
 stop
 server=

@@ -27,7 +27,7 @@ for verb in show tokenize verify; do
 done
 asks 0 3 run llama3:8b hi
 asks 0 3 run absent.gguf hi
-asks 0 3 run https://example.org/x hi
+asks 0 3 run https://example.org/x hi --offline
 asks 0 0 run tiny "${generate[@]}"
 # a word that says no is no
 HF_HUB_OFFLINE=0 TRANSFORMERS_OFFLINE=false fetches 0 run gemma3:1b "${generate[@]}"
