@@ -19,10 +19,10 @@ talk() {
     exec 3>in
     echo "$first" >&3
     for ((i = 0; i < 400; i++)); do # the answer is there when its line has ended
-        answer=$(cat out)
         [ "$(wc -l <out)" -lt 1 ] || break
         sleep 0.05
     done
+    answer=$(cat out)
     [ -n "$answer" ] || die "no answer to the first message"
     lose
     echo "$second" >&3
