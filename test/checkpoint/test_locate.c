@@ -470,6 +470,14 @@ static void looks_into_ollama(void **state)
     put_linked("models--google--gemma-3-270m-it", COMMIT, "model.safetensors", true);
     lies_in("gemma3:270m", CARAT_NAMED_FAMILY, "Hugging Face",
             "models--google--gemma-3-270m-it/snapshots/" COMMIT);
+    /* nor does what it has begun say anything of the publisher's */
+    put("ollama/manifests/registry.ollama.ai/library/gemma3/12b",
+        "{\"layers\":[{\"mediaType\":\"application/vnd.ollama.image.model\",\"digest\":\"sha256:" HEX
+        "f\"}]}");
+    assert_int_equal(locate("gemma3:12b"), CARAT_OK);
+    is(at.missing, "-");
+    is(at.store, "-");
+    carat_location_free(&at);
     put("ollama/manifests/registry.ollama.ai/library/mine/x", "{");
     fails(CARAT_E_FORMAT, "mine:x", "library/mine/x: at byte 1");
     carat_places_default(&places);
@@ -595,6 +603,7 @@ static void follows_links_into_blobs_alone(void **state)
 #define FILE_OF_IT "models--l--m/snapshots/" COMMIT "/x.gguf"
 #define SHA        "abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789"
     static const char *const away[] = {
+        "../../../models--l--n/blobs/1",
         "/etc/passwd",
         "../../../../etc/passwd",
         "../../../models--l--other/blobs/1",
@@ -611,6 +620,7 @@ static void follows_links_into_blobs_alone(void **state)
     put("models--l--m/blobs/1", "GGUF");
     put("models--l--m/blobs/sub/1", "GGUF");
     put("models--l--other/blobs/1", "GGUF");
+    put("models--l--n/blobs/1", "GGUF");
     put("models--l--m/snapshots/" COMMIT "/y.gguf", "GGUF");
     put("blobs/ab/" SHA, "GGUF");
     put("blobs/cd/" SHA, "GGUF");
@@ -645,6 +655,10 @@ static void follows_links_into_blobs_alone(void **state)
     link_to("models--l--m/blobs/1", "../../blobs/ab/" SHA);
     take_away("blobs/ab/" SHA);
     link_to("blobs/ab/" SHA, "../cd/" SHA);
+    fails(CARAT_E_FORMAT, "l/m:x.gguf", "expected one into blobs");
+    take_away("blobs/ab/" SHA);
+    put("blobs/ab/ab1", "GGUF");
+    link_to("blobs/ab/" SHA, "ab1");
     fails(CARAT_E_FORMAT, "l/m:x.gguf", "expected one into blobs");
 }
 

@@ -188,6 +188,13 @@ static void reads_manifests(void **state)
                                                                                    "\"format\":\"gguf\"}]}"),
         CARAT_OK);
     assert_string_equal(m.list.blob, BLOB("2"));
+    assert_int_equal(reads_manifest(&m, "{\"manifests\":[{" DIGEST("4") ",\"format\":\"gguf\"},{" DIGEST(
+                                            "5") ",\"format\":\"gguf\"}]}"),
+                     CARAT_OK);
+    assert_string_equal(m.list.blob, BLOB("4")); /* of equals the first */
+    assert_int_equal(reads_manifest(&m, "{\"manifests\":[{" DIGEST("1") ",\"format\":\"safetensors\"}]}"),
+                     CARAT_OK);
+    assert_string_equal(m.list.blob, "");
     static const char *const damaged[] = {
         "",
         "{",
@@ -274,8 +281,10 @@ static void reads_the_store_of_ollama(void **state)
     put(BLOBS("b"), "{\"manifests\":[{" DIGEST("b") "}]}"); /* a list in itself */
     assert_int_equal(finds("m"), CARAT_E_FORMAT);
     put(BLOBS("b"), "{\"layers\":[" LAYER("model", "c", "1") "]}");
-    take_away(OLD("m/latest"));
     take_away(BLOBS("c"));
+    put(OLD("m/latest"), "{\"layers\":[" LAYER("model", "d", "1") "]}");
+    lies("m", "-", BLOB("c")); /* neither is whole: the newer tree's */
+    take_away(OLD("m/latest"));
     lies("m", "-", BLOB("c"));
     put(BLOBS("c"), "1");
     /* a circle of links is nothing */
