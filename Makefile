@@ -6,7 +6,7 @@ JOBS ?= 2
 PREFIX ?= /usr/local
 LIBDIR ?= lib
 DESTDIR ?=
-.PHONY: all demo check check-deep bench fuzz install clean setup
+.PHONY: all demo check check-deep check-clients bench fuzz install clean setup
 
 all: build/release/Makefile
 	cmake --build build/release -j$(JOBS)
@@ -25,6 +25,10 @@ check-deep:
 	@tools/setup.sh check-deep
 	tools/setup_arm.sh
 	tools/check.sh deep $(JOBS)
+
+# Against huggingface_hub, in Python, which pip installs.
+check-clients: build/release/Makefile
+	tools/check_clients.sh
 
 bench: build/release/Makefile
 	cmake --build build/release -j$(JOBS) --target carat

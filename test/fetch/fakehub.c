@@ -44,7 +44,7 @@ static void note(const struct request *r)
     }
 }
 
-bool put(struct request *r, const void *data, size_t n)
+static bool put_all(const struct request *r, const void *data, size_t n)
 {
     const char *p = data;
 
@@ -58,6 +58,11 @@ bool put(struct request *r, const void *data, size_t n)
     return true;
 }
 
+bool put(struct request *r, const void *data, size_t n)
+{
+    return r->only_head || put_all(r, data, n);
+}
+
 void head(struct request *r, const char *format, ...)
 {
     char text[4096];
@@ -66,7 +71,7 @@ void head(struct request *r, const char *format, ...)
     va_start(arguments, format);
     const int n = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    put(r, text, (size_t)n);
+    put_all(r, text, (size_t)n);
 }
 
 void answer(struct request *r, int status, const char *more, const char *type, const char *body)
@@ -115,8 +120,7 @@ static void serve(struct request *r)
     else if (fault == GATED && !cdn)
         answer(r, 403, "X-Error-Code: GatedRepo\r\n", "application/json", "{\"error\": \"gated\"}");
     else if (api && (strcmp(path, "/revision/main") == 0 || strcmp(path, "/revision/" COMMIT) == 0))
-        answer(r, 200, "", "application/json",
-               "{\"id\": \"x\", \"siblings\": [{\"a\": {}}], \"sha\": \"" COMMIT "\"}");
+        answer_revision(r, repository);
     else if (api && strncmp(path, "/revision/", 10) == 0)
         answer(r, 404, "X-Error-Code: RevisionNotFound\r\n", "application/json",
                "{\"error\": \"Invalid rev id\"}");
@@ -180,6 +184,7 @@ static void hear(int fd)
         snprintf(r.query, sizeof r.query, "%.255s", query + 1);
     }
     unescape(r.path);
+    r.only_head = strncmp(text, "HEAD ", 5) == 0;
     for (char *line = strstr(text, "\r\n"); line; line = strstr(line + 2, "\r\n")) {
         if (strncasecmp(line + 2, "range: ", 7) == 0)
             sscanf(line + 9, "%63[^\r]", r.range);
@@ -191,6 +196,8 @@ static void hear(int fd)
     if (fault == LINK)
         usleep(40000);
     serve(&r);
+    if (r.only_head)
+        r.sent = 0;
     note(&r);
     if (r.fd >= 0) {
         shutdown(r.fd, SHUT_WR);

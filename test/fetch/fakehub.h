@@ -74,6 +74,7 @@ struct request {
     int fd;
     char path[PATH], query[256], range[64], authorization[256];
     bool token;
+    bool only_head; /* HEAD: no body is sent */
     long long sent;
 };
 
@@ -104,5 +105,7 @@ bool answer_kaggle(struct request *r);
 void answer_list(struct request *r, const char *repository);
 /* Repositories whose names have the words of the query; their tags are in a file .tags, as JSON has them. */
 void answer_search(struct request *r);
+/* What the commit is, and the names of its files. */
+void answer_revision(struct request *r, const char *repository);
 
 #endif

@@ -242,7 +242,7 @@ void answer_file(struct request *r, const char *repository, const char *name, bo
     }
     hash_of(hash, path, is_large(n));
     if (!away && is_large(n)) {
-        if (fault == ETAG_CHANGES && shared->answers > 0)
+        if (fault == ETAG_CHANGES && __atomic_fetch_add(&shared->used[0], 1, __ATOMIC_SEQ_CST) > 0)
             hash[0] = hash[0] == '0' ? '1' : '0';
         redirect(r, repository, name, hash, n);
     } else if (!away) {

@@ -159,3 +159,45 @@ void answer_search(struct request *r)
     answer(r, 200, "", "application/json", text);
     free(text);
 }
+
+static void name_below(FILE *out, const char *root, const char *below, bool *first)
+{
+    char path[2 * PATH], name[2 * PATH];
+    struct dirent **entry = NULL;
+    struct stat st;
+
+    snprintf(path, sizeof path, "%s/%s", root, below);
+    const int n = scandir(path, &entry, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "%.1000s%s%.250s", below, *below ? "/" : "", entry[i]->d_name);
+        snprintf(path, sizeof path, "%.1000s/%.2000s", root, name);
+        if (*entry[i]->d_name != '.' && stat(path, &st) == 0) {
+            if (S_ISDIR(st.st_mode))
+                name_below(out, root, name, first);
+            else
+                fprintf(out, "%s{\"rfilename\": \"%s\"}", *first ? "" : ", ", name);
+            *first = false;
+        }
+        free(entry[i]);
+    }
+    free(entry);
+}
+
+void answer_revision(struct request *r, const char *repository)
+{
+    char root[2 * PATH], *text = NULL;
+    size_t n = 0;
+    bool first = true;
+    FILE *out = open_memstream(&text, &n);
+
+    snprintf(root, sizeof root, "%s/%s", dir, repository);
+    fprintf(out,
+            "{\"id\": \"%s\", \"modelId\": \"%s\", \"private\": false, \"downloads\": 0, \"likes\": 0, "
+            "\"tags\": [], \"siblings\": [",
+            repository, repository);
+    name_below(out, root, "", &first);
+    fputs("], \"sha\": \"" COMMIT "\"}", out);
+    fclose(out);
+    answer(r, 200, "", "application/json", text);
+    free(text);
+}
