@@ -60,6 +60,7 @@ typedef struct carat_location {
     const char *params;       /* an object of JSON: temperature, top_k, stop and so on */
     const char *system;       /* system prompt */
     const char *template_odd; /* its template, where that has text that the family's own has not */
+    const char *snapshot;     /* of a path to a hub's folder: what its refs/main names, or NULL */
 } carat_location;
 CARAT_DEFAULT(carat_location)
 

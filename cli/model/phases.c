@@ -22,7 +22,7 @@
 #include "term/message.h"
 
 #define NAME "carat.json"
-enum { MOST_FILE = 64 << 10, MOST_REVISION = 128 };
+enum { MOST_FILE = 64 << 10 };
 
 static const char *const phase_names[N_PHASE] = {"prefill", "decode"};
 
@@ -107,35 +107,17 @@ static int take_text(struct phases *p, const char *text, size_t n)
 
 /* ---- the file ---- */
 
-/* In the folder of a hub cache the weights are in the snapshot that refs/main names: "snapshots/NAME/". "":
- * the folder is none. Whether there is such a snapshot is the library's to say, which opens it. */
-static void name_snapshot(char *out, size_t capacity, const char *folder)
-{
-    char path[4096], name[MOST_REVISION + 1];
-
-    *out = 0;
-    if (snprintf(path, sizeof path, "%s/refs/main", folder) >= (int)sizeof path)
-        return;
-    FILE *f = fopen(path, "re");
-    if (f && fscanf(f, "%128[0-9A-Za-z_-]", name) == 1)
-        snprintf(out, capacity, "snapshots/%s/", name);
-    if (f)
-        fclose(f);
-}
-
 /* Beside the weights: in the directory of a model, or in that of its file. False: it cannot be there. */
 static bool place_file(struct phases *p, const char *model)
 {
     const char *slash = strrchr(model, '/');
-    char snapshot[MOST_REVISION + 16];
     struct stat st;
     int n;
 
     if (stat(model, &st) != 0)
         return false;
-    name_snapshot(snapshot, sizeof snapshot, model);
     if (S_ISDIR(st.st_mode))
-        n = snprintf(p->path, sizeof p->path, "%s/%s" NAME, model, snapshot);
+        n = snprintf(p->path, sizeof p->path, "%s/" NAME, model);
     else
         n = snprintf(p->path, sizeof p->path, "%.*s" NAME, slash ? (int)(slash - model) + 1 : 0, model);
     return n < (int)sizeof p->path;
@@ -169,7 +151,7 @@ int phases_read(struct phases *p, const struct options *o)
     carat_location_default(&at);
     if (!o->engine->no_profile && is_located(o->model)) {
         TRY(locate_model(&at, o->model));
-        looks = place_file(p, at.path);
+        looks = place_file(p, at.snapshot ? at.snapshot : at.path);
         carat_location_free(&at);
     }
     int fd = looks ? open(p->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;

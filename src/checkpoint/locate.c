@@ -376,7 +376,11 @@ static carat_status look_for_path(carat_location *l, const char *name, const car
     }
     l->word = absent && !strchr(name, '/') && !is_file_name(ct_str_of(name));
     l->path = keep(a, ct_str_of(name));
-    return l->path ? CARAT_OK : ct_no_memory(err, name);
+    if (!l->path)
+        return ct_no_memory(err, name);
+    if (ct_os_kind(name) == 2 && ct_hub_snapshot(&l->snapshot, l->path, "main", a, err) != CARAT_OK)
+        l->snapshot = NULL; /* who opens the path says why */
+    return CARAT_OK;
 }
 
 /* "registry.ollama.ai/library/gemma3:1b" */
