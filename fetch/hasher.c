@@ -76,6 +76,40 @@ static void *hash_all(void *user)
     return NULL;
 }
 
+static bool take_digest(EVP_MD_CTX *context, char hash[PLAN_HASH])
+{
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned n = 0;
+    const bool good = EVP_DigestFinal_ex(context, digest, &n) == 1 && 2 * n < PLAN_HASH;
+
+    *hash = 0;
+    for (unsigned i = 0; i < n && good; i++)
+        snprintf(hash + 2 * i, 3, "%02x", digest[i]);
+    return good;
+}
+
+bool hasher_whole(int fd, int64_t bytes, const char *kind, char hash[PLAN_HASH],
+                  void (*tell)(void *user, int64_t done), void *user)
+{
+    struct hasher *h = calloc(1, sizeof *h);
+    ssize_t n = 0;
+
+    if (!h)
+        return false;
+    h->bytes = bytes;
+    h->context = EVP_MD_CTX_new();
+    bool good = h->context && begin_hash(h, strlen(kind));
+    while (good && (n = read(fd, h->piece, PIECE)) > 0) {
+        good = EVP_DigestUpdate(h->context, h->piece, (size_t)n) == 1;
+        h->at += n;
+        tell(user, h->at);
+    }
+    good = good && n == 0 && take_digest(h->context, hash);
+    EVP_MD_CTX_free(h->context);
+    free(h);
+    return good;
+}
+
 struct hasher *hasher_start(int fd, int64_t bytes, const char *kind)
 {
     struct hasher *h = calloc(1, sizeof *h);
@@ -118,13 +152,8 @@ void hasher_wait(struct hasher *h)
 
 bool hasher_end(struct hasher *h, char hash[PLAN_HASH])
 {
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    unsigned n = 0;
+    const bool good = !h->failed && take_digest(h->context, hash);
 
-    const bool good = !h->failed && EVP_DigestFinal_ex(h->context, digest, &n) == 1 && 2 * n < PLAN_HASH;
-    *hash = 0;
-    for (unsigned i = 0; i < n && good; i++)
-        snprintf(hash + 2 * i, 3, "%02x", digest[i]);
     pthread_cond_destroy(&h->more);
     pthread_mutex_destroy(&h->mutex);
     EVP_MD_CTX_free(h->context);

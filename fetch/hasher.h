@@ -24,4 +24,9 @@ bool hasher_end(struct hasher *h, char hash[PLAN_HASH]);
 /* Ends it where it stands; NULL is allowed. */
 void hasher_stop(struct hasher *h);
 
+/* A file that lies there whole, in this thread; tell hears how many bytes are done. False: it cannot be read,
+ * or memory ran out. */
+bool hasher_whole(int fd, int64_t bytes, const char *kind, char hash[PLAN_HASH],
+                  void (*tell)(void *user, int64_t done), void *user);
+
 #endif

@@ -10,6 +10,7 @@
 
 #include "confine.h"
 #include "download.h"
+#include "rehash.h"
 #include "report.h"
 #include "search.h"
 #include "source.h"
@@ -30,8 +31,20 @@ static int check(struct http *h, struct plan *plan)
     return download_check(plan);
 }
 
-static int (*const tasks[N_TASKS])(struct http *h, struct plan *plan) = {
-    [TASK_LIST] = list, [TASK_CHECK] = check, [TASK_GET] = get, [TASK_SEARCH] = search_all};
+static int hash(struct http *h, struct plan *plan)
+{
+    (void)h;
+    return rehash_all(plan);
+}
+
+static const struct {
+    int (*run)(struct http *h, struct plan *plan);
+    bool connects;
+} tasks[N_TASKS] = {[TASK_LIST] = {list, true},
+                    [TASK_CHECK] = {check, false},
+                    [TASK_GET] = {get, true},
+                    [TASK_SEARCH] = {search_all, true},
+                    [TASK_HASH] = {hash, false}};
 
 static struct http *connect_to(const struct plan *plan)
 {
@@ -58,12 +71,10 @@ int main(void)
     int code = plan_read(&plan, STDIN_FILENO);
     if (code == DONE)
         confine_files(&plan);
-    if (code == DONE && !tasks[plan.task])
-        code = refuse(WRONG_PLAN, "plan: this is not done here");
-    if (code == DONE && !(h = connect_to(&plan)))
+    if (code == DONE && tasks[plan.task].connects && !(h = connect_to(&plan)))
         code = NO_MEMORY;
     if (code == DONE)
-        code = tasks[plan.task](h, &plan);
+        code = tasks[plan.task].run(h, &plan);
     http_close(h);
     free(plan.file);
     explicit_bzero(plan.token, sizeof plan.token);

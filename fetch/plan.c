@@ -22,11 +22,15 @@ enum {
     CHECK = 1 << TASK_CHECK,
     GET = 1 << TASK_GET | CHECK,
     SEARCH = 1 << TASK_SEARCH,
+    FILES = GET | 1 << TASK_HASH,
     NEVER = 0
 };
 
-static const char *const tasks[N_TASKS] = {
-    [TASK_LIST] = "list", [TASK_CHECK] = "check", [TASK_GET] = "get", [TASK_SEARCH] = "search"};
+static const char *const tasks[N_TASKS] = {[TASK_LIST] = "list",
+                                           [TASK_CHECK] = "check",
+                                           [TASK_GET] = "get",
+                                           [TASK_SEARCH] = "search",
+                                           [TASK_HASH] = "hash"};
 
 static const struct text_field {
     const char *key;
@@ -101,7 +105,7 @@ static int take_texts(struct plan *plan, const struct ct_json_value *root)
                           f->capacity - 1);
         memcpy((char *)plan + f->at, s.s, s.n);
     }
-    return !(GET & 1u << plan->task) || *plan->root || *plan->out
+    return !(FILES & 1u << plan->task) || *plan->root || *plan->out
                ? DONE
                : refuse(WRONG_PLAN, "plan: neither root nor out says where files go");
 }
@@ -149,7 +153,7 @@ int plan_read(struct plan *plan, int fd)
         code = take_texts(plan, tree.value);
     if (code == DONE)
         code = take_numbers(plan, tree.value);
-    if (code == DONE && GET & 1u << plan->task)
+    if (code == DONE && FILES & 1u << plan->task)
         code = take_files(plan, ct_json_get(tree.value, "files"));
     ct_json_tree_free(&tree);
     explicit_bzero(text, n); /* it has the token */

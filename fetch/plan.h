@@ -22,11 +22,12 @@ enum task {
     TASK_CHECK,  /* those of the plan are told, and which of them are there */
     TASK_GET,    /* they are fetched */
     TASK_SEARCH, /* repositories are told */
+    TASK_HASH,   /* files below root are hashed, and told as they are */
     N_TASKS
 };
 
 struct plan {
-    enum task task;              /* "do": "list", "check", "get", "search" */
+    enum task task;              /* "do": "list", "check", "get", "search", "hash" */
     const struct source *source; /* source.h */
     char endpoint[PLAN_PATH];    /* "https://huggingface.co", without a slash behind it */
     char repository[256];        /* OWNER/NAME, or as the source has it */

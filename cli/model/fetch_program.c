@@ -41,6 +41,13 @@ static bool find_program(char *path, size_t capacity)
     return false;
 }
 
+bool has_fetch_program(void)
+{
+    char path[MOST_PATH];
+
+    return find_program(path, sizeof path);
+}
+
 /* The environment of the program, without what is secret in it: the plan says that. NULL: out of memory. */
 static char **open_environment(void)
 {

@@ -4,11 +4,15 @@
 #ifndef MODEL_FETCH_PROGRAM_H
 #define MODEL_FETCH_PROGRAM_H
 
+#include <stdbool.h>
+
 #include <jansson.h>
 
 typedef int (*fetch_hear)(void *user, const char *event, json_t *line);
 /* Starts it, sends the plan, which it takes over (NULL: out of memory), and hears what comes of it until
  * `hear` returns another code than DONE. What the program refuses is said. An exit code. */
 int fetch_program(json_t *plan, fetch_hear hear, void *user);
+/* Whether it was built, and lies where it is looked for. */
+bool has_fetch_program(void);
 
 #endif

@@ -252,7 +252,8 @@ const struct verb verbs[] = {
                 "and turns the ids back into text; and compares every kernel that this processor can "
                 "run with the reference kernels, bit for bit, on this model's weights. The content "
                 "hash is the same for the same configuration, types and values, whatever the file "
-                "format. When a check fails, the exit code is 7.\n",
+                "format. Files in the hub's cache are hashed: their names there are the publisher's hashes; "
+                "no connection is needed. When a check fails, the exit code is 7.\n",
      .examples = "carat verify MODEL\n"},
     {.name = "pull", .other = "fetch", .group = FOR_FILES, .brief = "fetch a model by name",
      .args = "NAME ...", .summary = "fetch models by their names into the hub's cache",

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verify.c: `carat verify`: the library's checks of a model, for people and as JSON. Checks and verdicts are
- * carat_verify's. */
+ * carat_verify's; whether files of the hub's cache are the publisher's, rehash.c's. */
 #include <stdio.h>
 #include <string.h>
 
 #include "carat.h"
 #include "carat_tools.h"
 #include "model/engine.h"
+#include "model/fetch_program.h"
+#include "model/located.h"
 #include "model/model.h"
+#include "model/rehash.h"
 #include "options/options.h"
+#include "term/clock.h"
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
@@ -19,7 +23,8 @@
 struct job {
     const struct options *o;
     struct progress bar;
-    json_t *checks; /* with --json */
+    json_t *checks;     /* with --json */
+    int passed, failed; /* besides the library's */
 };
 
 /* A detail may hold names out of a file: no byte of it may move the cursor or forge a line. */
@@ -62,6 +67,31 @@ static int progress(void *user, size_t done, size_t total)
     return progress_update(&((struct job *)user)->bar, done, total);
 }
 
+/* Of a model in the hub's cache: before it is opened, since what is damaged may be what opening reads. */
+static int compare_hashes(struct job *j)
+{
+    struct rehashed found = {.text = "carat-fetch, which hashes files, is not beside this command"};
+    carat_check check = {.size = sizeof check, .name = "publisher", .verdict = 2, .detail = found.text};
+    carat_location at;
+
+    if (!is_located(j->o->model))
+        return DONE;
+    TRY(look_for_model(&at, j->o->model));
+    const bool can = at.path && can_rehash(at.path);
+    const double start = seconds();
+    int code = can && has_fetch_program() ? rehash(&found, at.path) : DONE;
+    if (found.files > 0) {
+        check.verdict = found.wrong == 0;
+        j->passed += check.verdict;
+        j->failed += !check.verdict;
+    }
+    check.seconds = seconds() - start;
+    if (code == DONE && can && report(j, &check))
+        code = interrupted() ? INTERRUPTED : FAILED;
+    carat_location_free(&at);
+    return code;
+}
+
 static int verify(struct job *j, const carat_model *model)
 {
     carat_verify_options options;
@@ -81,12 +111,12 @@ static int verify(struct job *j, const carat_model *model)
         return FAILED;
     if (status != CARAT_OK)
         return fail_status(&err);
-    int code = verdict.failed ? CHECK_FAILED : DONE;
+    int code = verdict.failed + j->failed ? CHECK_FAILED : DONE;
     if (!j->o->json)
         return code;
-    int printed =
-        out_json(json_pack("{s:b, s:i, s:i, s:s, s:O}", "ok", verdict.failed == 0, "passed", verdict.passed,
-                           "failed", verdict.failed, "content", verdict.content, "checks", j->checks));
+    int printed = out_json(json_pack("{s:b, s:i, s:i, s:s, s:O}", "ok", code == DONE, "passed",
+                                     verdict.passed + j->passed, "failed", verdict.failed + j->failed,
+                                     "content", verdict.content, "checks", j->checks));
     return printed == DONE ? code : printed;
 }
 
@@ -97,7 +127,9 @@ int verb_verify(const struct options *o)
 
     interrupt_install();
     j.checks = o->json ? json_array() : NULL;
-    int code = o->json && !j.checks ? fail_memory() : open_model(&model, o, false);
+    int code = o->json && !j.checks ? fail_memory() : compare_hashes(&j);
+    if (code == DONE)
+        code = open_model(&model, o, false);
     if (code == DONE)
         code = verify(&j, model);
     json_decref(j.checks);

@@ -16,7 +16,7 @@
 #include "model/places.h"
 #include "options/options.h"
 #include "store/glance.h"
-#include "store/hub_links.h"
+#include "model/hub_links.h"
 #include "term/columns.h"
 #include "term/message.h"
 #include "term/out_json.h"

@@ -16,7 +16,7 @@
 #include "model/fetcher.h"
 #include "model/located.h"
 #include "options/options.h"
-#include "store/hub_links.h"
+#include "model/hub_links.h"
 #include "term/message.h"
 #include "term/output.h"
 #include "term/question.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hub_links.c: see hub_links.h. Nothing is changed here. */
 #define _POSIX_C_SOURCE 200809L
-#include "store/hub_links.h"
+#include "model/hub_links.h"
 
 #include <dirent.h>
 #include <stdio.h>

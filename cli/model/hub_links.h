@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hub_links.h: what a model of the hub's cache takes there, and what would be free without it: links in
  * snapshots, and blobs that other links may need. */
-#ifndef STORE_HUB_LINKS_H
-#define STORE_HUB_LINKS_H
+#ifndef MODEL_HUB_LINKS_H
+#define MODEL_HUB_LINKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
