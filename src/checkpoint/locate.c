@@ -6,6 +6,7 @@
 #include "file/stores.h"
 #include "model/names.h"
 #include "os/files.h"
+#include "text/tokenizer/control.h"
 
 /* A copy in the location's memory; NULL where there is none. */
 static const char *keep(struct ct_arena *a, struct ct_str s)
@@ -220,28 +221,34 @@ static carat_status look_into_hub(carat_location *l, const char *hub, struct ct_
     return CARAT_OK;
 }
 
-/* Text of a template that the family has nowhere in its own: what remains without {{ actions }}, control
- * tokens, roles and space. */
+/* Takes a control token, a role or space from the front. */
+static bool skip_own(struct ct_str *s)
+{
+    static const char *const words[] = {"user", "model", "system", "developer", " ", "\n", "\r", "\t"};
+
+    for (size_t i = 0; i < CT_CONTROLS; i++)
+        if (skip(s, ct_controls[i].text))
+            return true;
+    for (size_t i = 0; i < CT_COUNT(words); i++)
+        if (skip(s, words[i]))
+            return true;
+    return false;
+}
+
+/* Text of a template that the family has nowhere in its own: what remains without {{ actions }} and that. */
 static bool has_odd_text(const char *text)
 {
-    static const char *const own[] = {
-        "<bos>", "<start_of_turn>", "<end_of_turn>", "<|turn>", "<turn|>", "<|think|>", "user",
-        "model", "system",          "developer",     " ",       "\n",      "\r",        "\t"};
     struct ct_str s = ct_str_of(text);
 
     while (s.n) {
-        size_t i = 0;
         if (skip(&s, "{{")) {
             const char *end = strstr(s.s, "}}");
             if (!end)
                 return true;
             s = ct_str_of(end + 2);
-            continue;
-        }
-        while (i < CT_COUNT(own) && !skip(&s, own[i]))
-            i++;
-        if (i == CT_COUNT(own))
+        } else if (!skip_own(&s)) {
             return true;
+        }
     }
     return false;
 }
