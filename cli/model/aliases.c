@@ -11,10 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/object.h"
 #include "io/save.h"
 #include "term/message.h"
 
-enum { MOST_FILE = 1 << 20, PATH_TEXT = 4096 };
+enum { PATH_TEXT = 4096 };
 
 bool aliases_path(char *path, size_t capacity)
 {
@@ -27,28 +28,15 @@ bool aliases_path(char *path, size_t capacity)
            (int)capacity;
 }
 
+/* What is damaged names nothing. */
 static json_t *read_file(const char *path)
 {
-    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    struct stat st;
-    json_t *all = NULL;
-    json_error_t e;
+    char why[OBJECT_WHY];
+    json_t *all = object_read(path, why);
 
-    if (fd < 0) {
-        if (errno != ENOENT && errno != ENOTDIR)
-            note("%s: cannot be read: %s", path, strerror(errno));
-        return json_object();
-    }
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= MOST_FILE)
-        all = json_loadfd(fd, JSON_REJECT_DUPLICATES, &e);
-    else
-        snprintf(e.text, sizeof e.text, "it is no file of at most %d bytes", MOST_FILE);
-    close(fd);
-    if (json_is_object(all))
-        return all;
-    note("%s: %s", path, all ? "it is no object of names" : e.text);
-    json_decref(all);
-    return json_object();
+    if (!all)
+        note("%s: %s", path, why);
+    return all ? all : json_object();
 }
 
 json_t *aliases_read(void)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "model/aliases.h"
+#include "model/lock.h"
 #include "model/places.h"
 #include "term/message.h"
 
@@ -137,13 +138,32 @@ int look_for_name(carat_location *at, const char *typed)
     return carat_locate(at, typed, &known.places, &err) == CARAT_OK ? DONE : fail_open(&err);
 }
 
+/* What models.lock says of a name that does not say a revision. */
+static int obey_lock(carat_location *at, const char *typed)
+{
+    char name[LOCKED_NAME];
+    int code =
+        at->repository && strcmp(at->revision, "main") == 0 ? lock_name(name, at, typed) : (*name = 0, DONE);
+
+    if (code == DONE && *name) {
+        carat_location_free(at);
+        TRY(look_for_name(at, name));
+        code = at->path ? lock_check(at, typed) : DONE;
+    }
+    if (code != DONE)
+        carat_location_free(at);
+    return code;
+}
+
 int look_for_model(carat_location *at, const char *typed)
 {
     char target[MOST_TARGET];
 
     if (access(typed, F_OK) != 0 && alias_target(target, typed))
-        return look_for_name(at, target);
-    return look_for_name(at, typed);
+        TRY(look_for_name(at, target));
+    else
+        TRY(look_for_name(at, typed));
+    return obey_lock(at, typed);
 }
 
 int locate_model(carat_location *at, const char *typed)

@@ -40,7 +40,7 @@ struct rehashing {
 };
 
 /* What the user knows the file by: its place in the snapshot. */
-static const char *name_of(const struct hub_links *l, const char *hash)
+static const char *hashed_file(const struct hub_links *l, const char *hash)
 {
     for (size_t i = 0; i < l->n; i++)
         if (hash_of(&l->link[i]) && strcmp(hash_of(&l->link[i]), hash) == 0)
@@ -61,7 +61,7 @@ static void take_file(struct rehashing *r, json_t *line)
     if (r->found->wrong++ == 0)
         snprintf(r->found->text, sizeof r->found->text,
                  *is ? "%.200s has hash %.64s, expected %.64s" : "%.200s%.0s cannot be read",
-                 name_of(r->links, hash), is, hash);
+                 hashed_file(r->links, hash), is, hash);
 }
 
 static int hear_hashed(void *user, const char *event, json_t *line)

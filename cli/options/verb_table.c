@@ -268,6 +268,8 @@ const struct verb verbs[] = {
                 "command goes on where it ended. A file gets its name when its hash is the publisher's.\n"
                 "Gated models need a token: accept the licence on the model's page, then 'hf auth login', "
                 "HF_TOKEN or --token-file.\n"
+                "--lock writes into models.lock of this directory which commit it is, and the hashes of its files: from "
+                "then on every verb takes that commit for the name here.\n"
                 "NAME may also be the address of one file; --out says where it goes. Nobody says what its hash "
                 "should be, so only its size is checked. In a PATTERN * stands for anything, and a folder's name "
                 "for what is in it.\n",

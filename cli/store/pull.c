@@ -5,6 +5,7 @@
 
 #include "model/fetcher.h"
 #include "model/located.h"
+#include "model/lock.h"
 #include "store/pull_options.h"
 #include "term/interrupt.h"
 #include "term/message.h"
@@ -109,11 +110,15 @@ static int pull_one(const char *typed, const struct options *o, const struct fet
         note("tiny is inside this command");
         return DONE;
     }
-    TRY(look_for_model(&at, typed));
-    int code = at.repository ? DONE
+    TRY(o->pull->lock ? look_for_name(&at, typed) : look_for_model(&at, typed));
+    int code = o->pull->lock && !at.repository
+                   ? fail(USAGE, "pull: --lock: %.200s is no name of a repository or of the family", typed)
+               : at.repository ? DONE
                : at.named == CARAT_NAMED_ADDRESS || at.named == CARAT_NAMED_KAGGLE
                    ? DONE
                    : fail(USAGE, "pull: %.200s is no name of a repository or of the family", typed);
+    if (o->pull->lock && !revision) /* what the branch has, whatever is locked so far */
+        revision = at.revision;
     if (code == DONE && at.repository && revision && (code = revise(name, &at, revision)) == DONE) {
         carat_location_free(&at);
         TRY(look_for_model(&at, name));
@@ -126,12 +131,23 @@ static int pull_one(const char *typed, const struct options *o, const struct fet
         code = at.repository                    ? pull_repository(&at, *name ? name : typed, wish, o->json)
                : at.named == CARAT_NAMED_KAGGLE ? pull_kaggle(&at, typed, revision, wish, o->json)
                                                 : pull_address(&at, typed, wish, o->json);
+    if (code == DONE && o->pull->lock)
+        code = lock_add(&at, typed);
     carat_location_free(&at);
     if (code == DONE && *drafter && (code = look_for_model(&at, drafter)) == DONE) {
         code = pull_repository(&at, drafter, wish, o->json);
         carat_location_free(&at);
     }
     return code;
+}
+
+/* What is locked is a model in the cache. */
+static int check_lock(const struct pull_options *p)
+{
+    return !p->lock || !(p->out || p->dry_run || p->include.n || p->exclude.n)
+               ? DONE
+               : fail(USAGE, "pull: --lock is about models in the cache, not --out, --dry-run, --include or "
+                             "--exclude");
 }
 
 int verb_pull(const struct options *o)
@@ -150,6 +166,7 @@ int verb_pull(const struct options *o)
                                     .rate = p->rate};
 
     interrupt_install();
+    TRY(check_lock(p));
     TRY(pull_one(o->model, o, &wish));
     if (o->text)
         TRY(pull_one(o->text, o, &wish));

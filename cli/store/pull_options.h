@@ -10,7 +10,7 @@ struct pull_options {
     struct texts include, exclude;
     uint64_t rate;
     int jobs;
-    bool with_drafter, force, dry_run, quiet;
+    bool with_drafter, force, dry_run, quiet, lock;
 };
 
 #endif
