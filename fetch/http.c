@@ -348,6 +348,22 @@ struct http *http_like(const struct http *h)
     return http_open(h->plan, h->authorization);
 }
 
+/* Who is trusted: the variables that the program curl reads, which its library does not. */
+static void trust(CURL *curl)
+{
+    const char *bundle = getenv("CURL_CA_BUNDLE"), *file = getenv("SSL_CERT_FILE"),
+               *dir = getenv("SSL_CERT_DIR");
+
+    if (bundle && *bundle) {
+        curl_easy_setopt(curl, CURLOPT_CAINFO, bundle);
+        return;
+    }
+    if (file && *file)
+        curl_easy_setopt(curl, CURLOPT_CAINFO, file);
+    if (dir && *dir)
+        curl_easy_setopt(curl, CURLOPT_CAPATH, dir);
+}
+
 struct http *http_open(const struct plan *plan, const char *authorization)
 {
     struct http *h = calloc(1, sizeof *h);
@@ -374,6 +390,7 @@ struct http *http_open(const struct plan *plan, const char *authorization)
     curl_easy_setopt(h->curl, CURLOPT_HEADERDATA, h);
     curl_easy_setopt(h->curl, CURLOPT_WRITEFUNCTION, hear_body);
     curl_easy_setopt(h->curl, CURLOPT_WRITEDATA, h);
+    trust(h->curl);
     return h;
 }
 

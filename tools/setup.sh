@@ -36,6 +36,7 @@ if [[ ${1:-} == check* ]]; then
     need_command clang-format clang-format
     need_command shellcheck shellcheck
     need_command patch patch
+    need_command stunnel4 stunnel4 # TLS before the hub of test/fetch
     need_command ccache ccache # what two flavours compile alike is compiled once
 fi
 [ "${1:-}" != fuzz ] || need_command clang clang libclang-rt-14-dev

@@ -26,7 +26,8 @@ enum fault {
     BUSY_LIST,     /* the first NUMBER answers about the repository are 503 */
     LOOP,          /* redirects to itself */
     FOREIGN,       /* redirects to localhost by another name */
-    DOWNGRADE,     /* redirects to http where it was asked by https; here: to ftp */
+    DOWNGRADE,     /* redirects to ftp */
+    RELATIVE,      /* no fault: redirects to where it was asked, which may be behind TLS */
     EXPIRES,       /* addresses of bytes are signed, and good for NUMBER answers */
     RESET,         /* the first answer ends behind NUMBER bytes */
     RESETS,        /* every answer ends behind NUMBER bytes */

@@ -22,6 +22,7 @@ static const struct {
               {"loop", LOOP},
               {"foreign", FOREIGN},
               {"downgrade", DOWNGRADE},
+              {"relative", RELATIVE},
               {"expires", EXPIRES},
               {"reset", RESET},
               {"resets", RESETS},

@@ -180,10 +180,13 @@ static void redirect(struct request *r, const char *repository, const char *name
         snprintf(where, sizeof where, "%s", r->path);
     else if (fault == DOWNGRADE)
         snprintf(where, sizeof where, "ftp://127.0.0.1:%d/x", port);
-    else
-        snprintf(where, sizeof where, "http://%s:%d/cdn/%.200s/%.1000s?signed=%d",
-                 fault == FOREIGN ? "localhost" : "127.0.0.1", port, repository, name,
+    else {
+        char host[32] = "";
+        if (fault != RELATIVE)
+            snprintf(host, sizeof host, "http://%s:%d", fault == FOREIGN ? "localhost" : "127.0.0.1", port);
+        snprintf(where, sizeof where, "%s/cdn/%.200s/%.1000s?signed=%d", host, repository, name,
                  __atomic_add_fetch(&shared->addresses, 1, __ATOMIC_SEQ_CST));
+    }
     snprintf(more, sizeof more,
              "X-Repo-Commit: " COMMIT "\r\nX-Linked-Etag: \"%s\"\r\nX-Linked-Size: %zu\r\nLocation: %s\r\n",
              hash, n, where);

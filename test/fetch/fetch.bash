@@ -6,6 +6,7 @@
 commit=0123456789abcdef0123456789abcdef01234567
 hub=$work/hub folder=$work/hub/models--u--big big=$work/served/u/big/m.gguf
 unset HF_HOME HF_HUB_OFFLINE TRANSFORMERS_OFFLINE https_proxy http_proxy HTTPS_PROXY ALL_PROXY all_proxy
+unset CURL_CA_BUNDLE SSL_CERT_FILE SSL_CERT_DIR
 mkdir -p "$work/served/u/big"
 
 server=
