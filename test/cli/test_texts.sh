@@ -70,7 +70,7 @@ cat readme help | grep -E 'carat ' | grep -vE '^(cmake|make|build/)|program' | a
 while IFS= read -r line; do
     case $line in
     *'| man '*) command -v man >/dev/null || continue ;;
-    'carat pull '* | 'carat search '* | 'carat fetch '* | 'carat rm gemma3:1b '*) [ -n "${hub:-}" ] || continue ;;
+    'carat pull '* | 'carat search '* | 'carat fetch '* | 'carat r'[mu]*' gemma3:1b '*) [ -n "${hub:-}" ] || continue ;;
     esac
     code=0
     timeout 120 bash -o pipefail -c "$line" </dev/null >out 2>err || code=$?
