@@ -98,11 +98,11 @@ static void write_names(char *text, size_t capacity, const carat_location *at, c
 /* What Kaggle, ollama and addresses have, and this machine has not, or not all of it. */
 static int explain_handle(const carat_location *at, const char *typed, const char *forbids)
 {
-    const bool foreign = at->store && strcmp(at->store, "ollama") == 0;
+    const bool ollama = at->named == CARAT_NAMED_OLLAMA;
 
     return fail(NOT_FOUND, "%.200s%s%.200s is not on this machine%s; '%s pull %.200s' fetches it%s%s%s",
                 typed, at->missing ? ", of which " : "", at->missing ? at->missing : "",
-                foreign ? ", though ollama knows it" : "", foreign ? "ollama" : "carat", typed,
+                ollama && at->store ? ", though ollama knows it" : "", ollama ? "ollama" : "carat", typed,
                 forbids ? ", but " : "", forbids ? forbids : "", forbids ? " forbids that" : "");
 }
 

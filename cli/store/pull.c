@@ -100,6 +100,20 @@ static int pull_kaggle(carat_location *at, const char *typed, const char *revisi
     return tell_place(at, at->path, typed, json);
 }
 
+/* Whether it is something that can be pulled. */
+static int check_named(const carat_location *at, const char *typed, bool locks)
+{
+    const bool fetched = at->named == CARAT_NAMED_ADDRESS || at->named == CARAT_NAMED_KAGGLE;
+
+    if (at->repository || (fetched && !locks))
+        return DONE;
+    if (at->named == CARAT_NAMED_OLLAMA)
+        return fail(USAGE, "pull: %.200s is ollama's: 'ollama pull' fetches it, and carat runs it there",
+                    typed);
+    return fail(USAGE, "pull: %s%.200s is no name of a repository or of the family", locks ? "--lock: " : "",
+                typed);
+}
+
 static int pull_one(const char *typed, const struct options *o, const struct fetch_wish *wish)
 {
     const char *revision = o->pull->revision;
@@ -111,12 +125,7 @@ static int pull_one(const char *typed, const struct options *o, const struct fet
         return DONE;
     }
     TRY(o->pull->lock ? look_for_name(&at, typed) : look_for_model(&at, typed));
-    int code = o->pull->lock && !at.repository
-                   ? fail(USAGE, "pull: --lock: %.200s is no name of a repository or of the family", typed)
-               : at.repository ? DONE
-               : at.named == CARAT_NAMED_ADDRESS || at.named == CARAT_NAMED_KAGGLE
-                   ? DONE
-                   : fail(USAGE, "pull: %.200s is no name of a repository or of the family", typed);
+    int code = check_named(&at, typed, o->pull->lock);
     if (o->pull->lock && !revision) /* what the branch has, whatever is locked so far */
         revision = at.revision;
     if (code == DONE && at.repository && revision && (code = revise(name, &at, revision)) == DONE) {
