@@ -612,7 +612,7 @@ static void follows_links_into_blobs_alone(void **state)
         "../../blobs",
         "../../blobs/",
         "y.gguf",
-        "../../../blobs/ab/" SHA,
+        ("../../../blobs/ab/" SHA),
         "x/../../../blobs/../x",
         "../../../../../../../../../../../../../../../../../../../../../../x",
     };
@@ -644,8 +644,8 @@ static void follows_links_into_blobs_alone(void **state)
     link_to("models--l--m/blobs/1", "../../blobs/ab/" SHA);
     ends("l/m:x.gguf", FILE_OF_IT, "-");
     static const char *const shared[] = {
-        "../../blobs/cd/" SHA, "../../blobs/ab", "../../models--l--other/blobs/1",
-        "/etc/passwd",         "sub/1",          "1"};
+        ("../../blobs/cd/" SHA), "../../blobs/ab", "../../models--l--other/blobs/1",
+        "/etc/passwd",           "sub/1",          "1"};
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
         take_away("models--l--m/blobs/1");
         link_to("models--l--m/blobs/1", shared[i]);
