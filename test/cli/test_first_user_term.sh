@@ -162,7 +162,7 @@ for i in $(seq 1 500); do ids=$ids,$((i * 37 % 250 + 6)); done
 for i in 1 2; do ids=$ids,$ids; done
 for delay in 0.5 2 8; do
     code=0
-    timeout -s INT $delay "$CARAT" run tiny --ids "$ids" -c 2048 -n 1 --json "${slow[@]}" --chunk 8 >out 2>err || code=$?
+    timeout --foreground -s INT $delay "$CARAT" run tiny --ids "$ids" -c 2048 -n 1 --json "${slow[@]}" --chunk 8 >out 2>err || code=$?
     if [ -s out ]; then break; fi
 done
 if [ $code = 124 ]; then
