@@ -24,9 +24,10 @@ static const char *hash_of(const struct hub_link *l)
 bool can_rehash(const char *path)
 {
     struct hub_links l;
+    const bool read = hub_links_read(&l, path);
     bool any = false;
 
-    for (size_t i = 0; hub_links_read(&l, path) && i < l.n && !any; i++)
+    for (size_t i = 0; read && i < l.n && !any; i++)
         any = hash_of(&l.link[i]) != NULL;
     hub_links_free(&l);
     return any;

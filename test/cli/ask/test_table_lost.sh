@@ -14,7 +14,7 @@ talk() {
     local wanted=$1 code=0 answer
     shift
     rm -rf model && cp -r "$CARAT_SOURCE/test/fixtures/tiny4" model && chmod -R u+w model
-    rm -f in && mkfifo in
+    rm -f in && mkfifo in && : >out
     "$CARAT" chat model -n 8 --temp 0 "$@" <in >out 2>err &
     exec 3>in
     echo "$first" >&3
