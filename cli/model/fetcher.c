@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "io/word.h"
 #include "model/fetch_program.h"
 #include "model/kaggle.h"
 #include "model/located.h"
@@ -26,16 +27,6 @@ enum { MOST_TOKEN = 1000, MOST_PATH = 4096 };
 static const double ASKS_ABOVE = 20e9;
 
 /* ---- plans ---- */
-
-static bool read_token(char token[MOST_TOKEN], const char *path)
-{
-    FILE *f = fopen(path, "re");
-    const bool read = f && fscanf(f, "%999s", token) == 1;
-
-    if (f)
-        fclose(f);
-    return read;
-}
 
 /* As huggingface_hub looks for it. */
 static void find_token(char token[MOST_TOKEN])
@@ -59,11 +50,21 @@ static void find_token(char token[MOST_TOKEN])
         snprintf(path, sizeof path, "%s/huggingface/token", home);
     else if ((home = getenv("HOME")) && *home)
         snprintf(path, sizeof path, "%s/.cache/huggingface/token", home);
-    if (*path && !read_token(token, path))
+    if (*path && !read_word(token, MOST_TOKEN, path))
         *token = 0;
 }
 
-static json_t *begin_plan(const char *what, const carat_location *at, const char *token)
+/* Where files come from. */
+struct origin {
+    json_t *(*plan)(const char *what, const struct origin *from); /* what to do: "list", "check", "get" */
+    const char *name, *revision;   /* OWNER/NAME, a handle or an address; "" where it has none */
+    const char *before, *between;  /* the name, and it and what the files are pinned to, for notes */
+    const char *root;              /* the cache */
+    const carat_location *chooses; /* whose files are chosen among all; NULL: all are wanted */
+    const char *user, *token;
+};
+
+static json_t *plan_hub(const char *what, const struct origin *from)
 {
     const char *endpoint = getenv("HF_ENDPOINT");
     char address[MOST_PATH];
@@ -72,13 +73,32 @@ static json_t *begin_plan(const char *what, const carat_location *at, const char
     while (*address && address[strlen(address) - 1] == '/')
         address[strlen(address) - 1] = 0;
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "do", what, "source", "hub", "endpoint", address,
-                     "repository", at->repository, "revision", at->revision, "token", token);
+                     "repository", from->name, "revision", from->revision, "token", from->token);
 }
 
-static json_t *begin_plain(const char *what, const char *address)
+static json_t *plan_address(const char *what, const struct origin *from)
 {
-    return json_pack("{s:s, s:s, s:s, s:s}", "do", what, "source", "plain", "endpoint", address, "repository",
-                     "-");
+    return json_pack("{s:s, s:s, s:s, s:s}", "do", what, "source", "plain", "endpoint", from->name,
+                     "repository", "-");
+}
+
+/* OWNER/MODEL/FRAMEWORK/VARIATION, and /VERSION as the revision. */
+static json_t *plan_kaggle(const char *what, const struct origin *from)
+{
+    char name[512];
+    const char *version = "";
+    int slashes = 0;
+
+    snprintf(name, sizeof name, "%s", from->name);
+    for (char *at = name; (at = strchr(at, '/')); at++)
+        if (++slashes == 4) {
+            *at = 0;
+            version = from->name + (at - name) + 1;
+            break;
+        }
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "do", what, "source", "kaggle", "endpoint",
+                     kaggle_endpoint(), "repository", name, "revision", version, "user", from->user, "token",
+                     from->token);
 }
 
 /* ---- what is there to fetch ---- */
@@ -251,7 +271,7 @@ static int hear_fetching(void *user, const char *event, json_t *line)
 }
 
 /* "    1234567 there    name", or one object. */
-static int tell_files(const struct hearing *h, const carat_location *at, const char *commit, bool json)
+static int tell_files(const struct hearing *h, const struct origin *from, const char *commit, bool json)
 {
     json_int_t missing = 0;
     json_t *files = json_array(), *file;
@@ -273,15 +293,15 @@ static int tell_files(const struct hearing *h, const carat_location *at, const c
         out_print("%12lld bytes would be fetched\n", (long long)missing);
         return DONE;
     }
-    return out_json(json_pack("{s:s, s:s, s:s, s:I, s:o}", "repository", at->repository, "revision",
-                              at->revision, "commit", commit, "missing_bytes", missing, "files", files));
+    return out_json(json_pack("{s:s, s:s, s:s, s:I, s:o}", "repository", from->name, "revision",
+                              from->revision, "commit", commit, "missing_bytes", missing, "files", files));
 }
 
-/* What both sources have in common. The plan says where from. */
-static int get_files(json_t *plan, const struct listing *l, const struct fetch_wish *wish, const char *hub,
+/* The files, of which l tells, as the plan has them. */
+static int get_files(json_t *plan, const struct listing *l, const struct fetch_wish *wish, const char *root,
                      struct hearing *h)
 {
-    json_object_set_new(plan, wish->out ? "out" : "root", json_string(wish->out ? wish->out : hub));
+    json_object_set_new(plan, wish->out ? "out" : "root", json_string(wish->out ? wish->out : root));
     json_object_set_new(plan, "commit", json_string(l->commit));
     json_object_set(plan, "files", l->files);
     json_object_set_new(plan, "force", json_integer(wish->force));
@@ -295,11 +315,31 @@ static int get_files(json_t *plan, const struct listing *l, const struct fetch_w
     return code;
 }
 
+static int fetch_from(const struct origin *from, const struct fetch_wish *wish, char path[FETCHED_PATH])
+{
+    struct listing l = {.files = json_array()};
+    struct hearing h = {.quiet = wish->quiet, .path = path, .there = json_array()};
+    char called[512];
+    int code = fetch_program(from->plan("list", from), hear_listing, &l);
+
+    if (code == DONE && from->chooses)
+        code = choose_files(&l, from->chooses, wish);
+    snprintf(called, sizeof called, "%s%s%s%.12s", from->before, from->name, from->between,
+             *from->between ? l.commit : "");
+    if (code == DONE)
+        code = announce(&l, called, wish->out ? wish->out : from->root, wish);
+    if (code == DONE)
+        code = get_files(from->plan(wish->dry ? "check" : "get", from), &l, wish, from->root, &h);
+    if (code == DONE && wish->dry)
+        code = tell_files(&h, from, l.commit, wish->json);
+    json_decref(l.files);
+    json_decref(h.there);
+    return code;
+}
+
 int fetch_files(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH])
 {
-    char hub[MOST_PATH], token[MOST_TOKEN], called[512];
-    struct listing l = {.files = NULL};
-    struct hearing h = {.quiet = wish->quiet, .path = path};
+    char hub[MOST_PATH], token[MOST_TOKEN];
 
     *path = 0;
     TRY(refuse_fetching(at->repository, wish));
@@ -309,23 +349,18 @@ int fetch_files(const carat_location *at, const struct fetch_wish *wish, char pa
         snprintf(token, sizeof token, "%s", wish->token);
     else if (!wish->token_file)
         find_token(token);
-    else if (!read_token(token, wish->token_file))
+    else if (!read_word(token, sizeof token, wish->token_file))
         return fail(FAILED, "%s: cannot be read, or has no token", wish->token_file);
-    l.files = json_array();
-    h.there = json_array();
-    int code = fetch_program(begin_plan("list", at, token), hear_listing, &l);
-    if (code == DONE)
-        code = choose_files(&l, at, wish);
-    snprintf(called, sizeof called, "%s, commit %.12s", at->repository, l.commit);
-    if (code == DONE)
-        code = announce(&l, called, wish->out ? wish->out : hub, wish);
-    if (code == DONE)
-        code = get_files(begin_plan(wish->dry ? "check" : "get", at, token), &l, wish, hub, &h);
-    if (code == DONE && wish->dry)
-        code = tell_files(&h, at, l.commit, wish->json);
+    const int code = fetch_from(&(struct origin){.plan = plan_hub,
+                                                 .name = at->repository,
+                                                 .revision = at->revision,
+                                                 .before = "",
+                                                 .between = ", commit ",
+                                                 .root = hub,
+                                                 .chooses = at,
+                                                 .token = token},
+                                wish, path);
     explicit_bzero(token, sizeof token);
-    json_decref(l.files);
-    json_decref(h.there);
     return code;
 }
 
@@ -341,24 +376,12 @@ int fetch_model(const carat_location *at, const struct fetch_options *how)
 
 int fetch_address(const char *address, const struct fetch_wish *wish, char path[FETCHED_PATH])
 {
-    struct listing l = {.files = NULL};
-    struct hearing h = {.quiet = wish->quiet, .path = path};
-    const carat_location at = {.repository = address, .revision = ""};
+    const struct origin from = {
+        .plan = plan_address, .name = address, .revision = "", .before = "", .between = ""};
 
     *path = 0;
     TRY(refuse_fetching(address, wish));
-    l.files = json_array();
-    h.there = json_array();
-    int code = fetch_program(begin_plain("list", address), hear_listing, &l);
-    if (code == DONE)
-        code = announce(&l, address, wish->out, wish);
-    if (code == DONE)
-        code = get_files(begin_plain(wish->dry ? "check" : "get", address), &l, wish, NULL, &h);
-    if (code == DONE && wish->dry)
-        code = tell_files(&h, &at, l.commit, wish->json);
-    json_decref(l.files);
-    json_decref(h.there);
-    return code;
+    return fetch_from(&from, wish, path);
 }
 
 int fetch_to_place(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH])
@@ -375,46 +398,23 @@ int fetch_to_place(const carat_location *at, const struct fetch_wish *wish, char
 
 int fetch_search(const char *words, int limit, const struct fetch_options *how, fetch_hear hear, void *user)
 {
-    const carat_location at = {.repository = "the hub", .revision = ""};
     char token[MOST_TOKEN];
+    const struct origin hub = {.name = "the hub", .revision = "", .token = token};
 
     if (forbids_fetching(how->offline))
         return fail(NOT_FOUND, "nothing is searched: %s forbids it", forbids_fetching(how->offline));
     find_token(token);
-    json_t *plan = begin_plan("search", &at, token);
+    json_t *plan = plan_hub("search", &hub);
     explicit_bzero(token, sizeof token);
     json_object_set_new(plan, "query", json_string(words));
     json_object_set_new(plan, "limit", json_integer(limit));
     return fetch_program(plan, hear, user);
 }
 
-/* OWNER/MODEL/FRAMEWORK/VARIATION, and /VERSION as the revision. */
-static json_t *begin_kaggle(const char *what, const char *handle, const struct kaggle_credentials *c)
-{
-    char name[512];
-    const char *version = "";
-    int slashes = 0;
-
-    snprintf(name, sizeof name, "%s", handle);
-    for (char *at = name; (at = strchr(at, '/')); at++)
-        if (++slashes == 4) {
-            *at = 0;
-            version = handle + (at - name) + 1;
-            break;
-        }
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "do", what, "source", "kaggle", "endpoint",
-                     kaggle_endpoint(), "repository", name, "revision", version, "user", c->user, "token",
-                     c->key);
-}
-
 int fetch_kaggle(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH])
 {
     static struct known_places known;
     struct kaggle_credentials c;
-    struct listing l = {.files = NULL};
-    struct hearing h = {.quiet = wish->quiet, .path = path};
-    char called[512];
-    const carat_location told = {.repository = at->handle, .revision = ""};
 
     *path = 0;
     TRY(refuse_fetching(at->handle, wish));
@@ -422,19 +422,15 @@ int fetch_kaggle(const carat_location *at, const struct fetch_wish *wish, char p
     if (!known.places.kaggle && !wish->out)
         return fail(FAILED, "there is no place for models: HOME is not set, nor KAGGLEHUB_CACHE");
     TRY(kaggle_find_credentials(&c));
-    l.files = json_array();
-    h.there = json_array();
-    int code = fetch_program(begin_kaggle("list", at->handle, &c), hear_listing, &l);
-    snprintf(called, sizeof called, "kaggle://%s, version %s", at->handle, l.commit);
-    if (code == DONE)
-        code = announce(&l, called, wish->out ? wish->out : known.places.kaggle, wish);
-    if (code == DONE)
-        code = get_files(begin_kaggle(wish->dry ? "check" : "get", at->handle, &c), &l, wish,
-                         known.places.kaggle, &h);
-    if (code == DONE && wish->dry)
-        code = tell_files(&h, &told, l.commit, wish->json);
+    const int code = fetch_from(&(struct origin){.plan = plan_kaggle,
+                                                 .name = at->handle,
+                                                 .revision = "",
+                                                 .before = "kaggle://",
+                                                 .between = ", version ",
+                                                 .root = known.places.kaggle,
+                                                 .user = c.user,
+                                                 .token = c.key},
+                                wish, path);
     explicit_bzero(&c, sizeof c);
-    json_decref(l.files);
-    json_decref(h.there);
     return code;
 }

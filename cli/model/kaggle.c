@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/word.h"
 #include "term/message.h"
 
 enum { MOST_PATH = 4096 };
@@ -22,17 +23,6 @@ const char *kaggle_endpoint(void)
     return endpoint && *endpoint                 ? endpoint
            : where && strcmp(where, "TEST") == 0 ? "http://localhost:7777"
                                                  : "https://www.kaggle.com";
-}
-
-/* The first word of a file. */
-static bool read_word(char out[KAGGLE_KEY], const char *path)
-{
-    FILE *f = fopen(path, "re");
-    const bool read = f && fscanf(f, "%999s", out) == 1;
-
-    if (f)
-        fclose(f);
-    return read;
 }
 
 /* ---- the user's own .env in the working directory: these names, nothing else ---- */
@@ -112,7 +102,7 @@ int kaggle_find_credentials(struct kaggle_credentials *c)
     if (*value[API_TOKEN]) {
         if (access(value[API_TOKEN], F_OK) != 0)
             snprintf(c->key, sizeof c->key, "%s", value[API_TOKEN]);
-        else if (!read_word(c->key, value[API_TOKEN]))
+        else if (!read_word(c->key, sizeof c->key, value[API_TOKEN]))
             return fail(FAILED, "KAGGLE_API_TOKEN: %s has no token", value[API_TOKEN]);
         return DONE;
     }
@@ -123,7 +113,7 @@ int kaggle_find_credentials(struct kaggle_credentials *c)
                  *value[CONFIG_DIR] ? "" : "/.kaggle") >= (int)sizeof folder)
         return DONE;
     snprintf(path, sizeof path, "%s/.kaggle/access_token", home ? home : "");
-    if (home && read_word(c->key, path))
+    if (home && read_word(c->key, sizeof c->key, path))
         return DONE;
     if (*value[USERNAME] && *value[KEY] && strlen(value[USERNAME]) < KAGGLE_USER) {
         snprintf(c->user, sizeof c->user, "%s", value[USERNAME]);
