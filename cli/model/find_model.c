@@ -6,22 +6,18 @@
 #include <string.h>
 
 #include "model/fetcher.h"
+#include "model/hub_links.h"
 #include "model/located.h"
 #include "options/table.h"
 #include "term/interrupt.h"
 #include "term/message.h"
 
-/* 40 digits of a commit; it never moves. */
-static bool is_commit(const char *revision)
-{
-    return strlen(revision) == 40 && strspn(revision, "0123456789abcdef") == 40;
-}
-
 static bool is_wanted(const carat_location *at, const struct fetch_options *how)
 {
     if (at->named == CARAT_NAMED_KAGGLE || (at->named == CARAT_NAMED_ADDRESS && at->place))
         return !at->path;
-    return at->repository && (!at->path || (how->refresh && !is_commit(at->revision)));
+    /* a commit never moves */
+    return at->repository && (!at->path || (how->refresh && !is_hub_hash(at->revision, 40)));
 }
 
 int settle_fetching(struct options *o)

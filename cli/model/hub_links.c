@@ -13,6 +13,11 @@
 
 enum { DEEPEST = 8 };
 
+bool is_hub_hash(const char *text, size_t digits)
+{
+    return strlen(text) == digits && strspn(text, "0123456789abcdef") == digits;
+}
+
 /* ---- all links ---- */
 
 /* The blob of the repository that the link names, without a look at what that is. */

@@ -10,6 +10,9 @@
 
 enum { HUB_PATH = 4096 };
 
+/* Whether it is a hash as the hub spells them: so many digits, 40 of a commit. */
+bool is_hub_hash(const char *text, size_t digits);
+
 struct hub_link {
     char *path; /* in a snapshot */
     char *blob; /* in the repository's blobs; NULL: the file itself lies in the snapshot */

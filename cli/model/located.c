@@ -142,16 +142,17 @@ int look_for_name(carat_location *at, const char *typed)
 static int obey_lock(carat_location *at, const char *typed)
 {
     char name[LOCKED_NAME];
+    json_t *entry = NULL;
     int code =
-        at->repository && strcmp(at->revision, "main") == 0 ? lock_name(name, at, typed) : (*name = 0, DONE);
+        at->repository && strcmp(at->revision, "main") == 0 ? lock_find(&entry, name, at, typed) : DONE;
 
-    if (code == DONE && *name) {
+    if (code != DONE || entry)
         carat_location_free(at);
-        TRY(look_for_name(at, name));
-        code = at->path ? lock_check(at, typed) : DONE;
-    }
-    if (code != DONE)
+    if (entry)
+        code = look_for_name(at, name);
+    if (entry && code == DONE && at->path && (code = lock_check(entry, at, typed)) != DONE)
         carat_location_free(at);
+    json_decref(entry);
     return code;
 }
 

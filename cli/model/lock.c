@@ -29,25 +29,30 @@ static const char *text_of(const json_t *entry, const char *key)
     return text ? text : "";
 }
 
-int lock_name(char name[LOCKED_NAME], const carat_location *at, const char *typed)
+int lock_find(json_t **entry, char name[LOCKED_NAME], const carat_location *at, const char *typed)
 {
     json_t *all;
 
-    *name = 0;
     TRY(read_lock(&all));
-    const json_t *entry = json_object_get(json_object_get(all, "models"), typed);
-    const char *repository = text_of(entry, "repository"), *commit = text_of(entry, "commit");
+    *entry = json_incref(json_object_get(json_object_get(all, "models"), typed));
+    json_decref(all);
+    if (!*entry)
+        return DONE;
+    const char *repository = text_of(*entry, "repository"), *commit = text_of(*entry, "commit");
     int code = DONE;
-    if (entry && strcmp(repository, at->repository) != 0)
+    if (strcmp(repository, at->repository) != 0)
         code = fail(FAILED, "%s: %.200s is '%.200s' there, and %.200s here", path, typed, repository,
                     at->repository);
-    else if (entry && (strlen(commit) != 40 || strspn(commit, "0123456789abcdef") != 40))
+    else if (!is_hub_hash(commit, 40))
         code = fail(FAILED, "%s: the commit of %.200s is '%.80s', expected 40 digits of a hash", path, typed,
                     commit);
-    else if (entry && snprintf(name, LOCKED_NAME, "%s@%s%s%s", at->repository, commit, *at->part ? ":" : "",
-                               at->part) >= LOCKED_NAME)
+    else if (snprintf(name, LOCKED_NAME, "%s@%s%s%s", at->repository, commit, *at->part ? ":" : "",
+                      at->part) >= LOCKED_NAME)
         code = fail(FAILED, "%s: the name of %.200s is too long", path, typed);
-    json_decref(all);
+    if (code != DONE) {
+        json_decref(*entry);
+        *entry = NULL;
+    }
     return code;
 }
 
@@ -61,24 +66,19 @@ static const char *locked_file(const struct hub_links *l, size_t i)
     return l->link[i].path + strlen(l->snapshot) + 1;
 }
 
-int lock_check(const carat_location *at, const char *typed)
+int lock_check(const json_t *entry, const carat_location *at, const char *typed)
 {
+    const json_t *files = json_object_get(entry, "files");
     struct hub_links l;
-    json_t *all;
-    int code = read_lock(&all);
+    int code = DONE;
 
-    if (code == DONE && hub_links_read(&l, at->path)) {
-        const json_t *files =
-            json_object_get(json_object_get(json_object_get(all, "models"), typed), "files");
-        for (size_t i = 0; i < l.n && code == DONE; i++) {
-            const char *wanted = l.link[i].wanted ? text_of(files, locked_file(&l, i)) : "";
-            if (*wanted && strcmp(wanted, hash_of(&l.link[i])) != 0)
-                code = fail(NOT_FOUND, "%.200s: %.200s has hash %.64s, and %s has %.64s", typed,
-                            locked_file(&l, i), hash_of(&l.link[i]), path, wanted);
-        }
-        hub_links_free(&l);
+    for (size_t i = 0, n = hub_links_read(&l, at->path) ? l.n : 0; i < n && code == DONE; i++) {
+        const char *wanted = l.link[i].wanted ? text_of(files, locked_file(&l, i)) : "";
+        if (*wanted && strcmp(wanted, hash_of(&l.link[i])) != 0)
+            code = fail(NOT_FOUND, "%.200s: %.200s has hash %.64s, and %s has %.64s", typed,
+                        locked_file(&l, i), hash_of(&l.link[i]), path, wanted);
     }
-    json_decref(all);
+    hub_links_free(&l);
     return code;
 }
 

@@ -15,22 +15,9 @@
 /* SHA-256 of a large file, git's SHA-1 of a small one; NULL: the blob has another name. */
 static const char *hash_of(const struct hub_link *l)
 {
-    const char *name = l->wanted && l->blob ? strrchr(l->blob, '/') : NULL;
-    const size_t n = name ? strlen(++name) : 0;
+    const char *name = l->wanted && l->blob ? strrchr(l->blob, '/') + 1 : "";
 
-    return (n == 64 || n == 40) && strspn(name, "0123456789abcdef") == n ? name : NULL;
-}
-
-bool can_rehash(const char *path)
-{
-    struct hub_links l;
-    const bool read = hub_links_read(&l, path);
-    bool any = false;
-
-    for (size_t i = 0; read && i < l.n && !any; i++)
-        any = hash_of(&l.link[i]) != NULL;
-    hub_links_free(&l);
-    return any;
+    return is_hub_hash(name, 64) || is_hub_hash(name, 40) ? name : NULL;
 }
 
 struct rehashing {
@@ -77,42 +64,56 @@ static int hear_hashed(void *user, const char *event, json_t *line)
     return DONE;
 }
 
-static json_t *plan_of(const struct hub_links *l)
+/* The files, each blob once: links of one stand together. */
+static json_t *list_blobs(const struct hub_links *l)
 {
     json_t *files = json_array();
-    const char *last = NULL;
+    const char *last = "";
 
     for (size_t i = 0; i < l->n; i++) {
         const char *hash = hash_of(&l->link[i]);
         char name[80];
-        if (!hash || (last && strcmp(last, hash) == 0)) /* links of one blob stand together */
+        if (!hash || strcmp(last, hash) == 0)
             continue;
         snprintf(name, sizeof name, "blobs/%.64s", hash);
         json_array_append_new(files, json_pack("{s:s, s:I, s:s}", "name", name, "bytes",
                                                (json_int_t)l->link[i].bytes, "hash", hash));
         last = hash;
     }
-    return json_pack("{s:s, s:s, s:o}", "do", "hash", "root", l->folder, "files", files);
+    return files;
+}
+
+static int hash_blobs(struct rehashing *r, json_t *files)
+{
+    char size[SIZE_TEXT];
+
+    progress_begin(&r->bar, "hashing", NULL);
+    int code = fetch_program(
+        json_pack("{s:s, s:s, s:O}", "do", "hash", "root", r->links->folder, "files", files), hear_hashed, r);
+    progress_end(&r->bar);
+    if (code == DONE && !r->found->wrong) {
+        size_text(size, r->bytes);
+        snprintf(r->found->text, REHASHED_TEXT, "%d file%s, %s, with the publisher's hashes", r->found->files,
+                 r->found->files == 1 ? "" : "s", size);
+    }
+    return code;
 }
 
 int rehash(struct rehashed *found, const char *path)
 {
     struct hub_links l;
     struct rehashing r = {.found = found, .links = &l};
-    char size[SIZE_TEXT];
-    int code = hub_links_read(&l, path) ? DONE : fail_memory();
+    const bool in_hub = hub_links_read(&l, path);
+    json_t *files = in_hub ? list_blobs(&l) : NULL;
+    int code = l.failed ? fail_memory() : DONE;
 
     *found = (struct rehashed){.files = 0};
-    if (code == DONE) {
-        progress_begin(&r.bar, "hashing", NULL);
-        code = fetch_program(plan_of(&l), hear_hashed, &r);
-        progress_end(&r.bar);
-    }
-    if (code == DONE && !found->wrong) {
-        size_text(size, r.bytes);
-        snprintf(found->text, sizeof found->text, "%d file%s, %s, with the publisher's hashes", found->files,
-                 found->files == 1 ? "" : "s", size);
-    }
+    if (json_array_size(files) > 0 && has_fetch_program())
+        code = hash_blobs(&r, files);
+    else if (json_array_size(files) > 0)
+        snprintf(found->text, sizeof found->text,
+                 "carat-fetch, which hashes files, is not beside this command");
+    json_decref(files);
     hub_links_free(&l);
     return code;
 }

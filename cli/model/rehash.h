@@ -4,18 +4,13 @@
 #ifndef MODEL_REHASH_H
 #define MODEL_REHASH_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 enum { REHASHED_TEXT = 512 };
 struct rehashed {
-    int files, wrong;
-    char text[REHASHED_TEXT]; /* what was found, as the end of a line */
+    int files, wrong;         /* 0 files: there are none to hash, or nobody to do it */
+    char text[REHASHED_TEXT]; /* what was found, as the end of a line; "": no file is named by a hash */
 };
 
-/* path: where a model was found. False: it lies in no such cache, or no file of it is named by a hash. */
-bool can_rehash(const char *path);
-/* An exit code: 0 also where files are wrong. */
+/* path: where a model was found. An exit code: 0 also where files are wrong. */
 int rehash(struct rehashed *r, const char *path);
 
 #endif
