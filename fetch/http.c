@@ -86,25 +86,6 @@ bool http_escape(char *out, size_t capacity, const char *text)
     return !*text;
 }
 
-bool http_unescape(char *text)
-{
-    char *out = text;
-    unsigned c;
-
-    for (; *text; text++) {
-        if (*text == '%' && sscanf(text + 1, "%2x", &c) == 1 && text[1] && text[2]) {
-            if (c == 0)
-                return false;
-            *out++ = (char)c;
-            text += 2;
-        } else {
-            *out++ = *text;
-        }
-    }
-    *out = 0;
-    return true;
-}
-
 /* ---- one answer ---- */
 
 /* The value of a header of that name, without the quotes of an etag; false: it is another header. */

@@ -55,8 +55,6 @@ const char *http_where(const struct http *h);
 const char *http_why(const struct http *h);
 /* Text as it stands in a path of an address, / included; false: it does not fit. */
 bool http_escape(char *out, size_t capacity, const char *text);
-/* The other way, in place; false: a NUL would stand in it. */
-bool http_unescape(char *text);
 /* Whether both addresses have one scheme, host and port. */
 bool http_same_host(const char *a, const char *b);
 

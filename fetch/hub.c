@@ -46,11 +46,6 @@ static int hub_refuse(const struct plan *plan, const struct http_reply *reply, c
     return refuse(REMOTE, "%s: %s: the hub answers with status %ld", plan->repository, what, reply->status);
 }
 
-static bool is_key(const struct ct_json *j, const char *key)
-{
-    return ct_str_is(j->string, key);
-}
-
 /* ---- the commit ---- */
 
 static int find_commit(struct http *h, const struct plan *plan, struct page *p, char commit[PLAN_HASH])
@@ -68,7 +63,7 @@ static int find_commit(struct http *h, const struct plan *plan, struct page *p, 
     ct_json_init(&j, "the hub's answer", (struct ct_bytes){p->text, p->n});
     bool good = ct_json_next(&j) == CT_JSON_OBJECT;
     while (good && ct_json_next(&j) == CT_JSON_KEY) {
-        if (is_key(&j, "sha"))
+        if (ct_str_is(j.string, "sha"))
             good = found = page_text(&j, commit, PLAN_HASH) && is_hash(commit, strlen(commit));
         else
             good = ct_json_skip(&j);
@@ -87,9 +82,9 @@ static bool take_lfs(struct ct_json *j, struct wanted *file)
     if (ct_json_next(j) != CT_JSON_OBJECT)
         return false;
     while (ct_json_next(j) == CT_JSON_KEY) {
-        bool good = is_key(j, "oid")    ? page_text(j, file->hash, sizeof file->hash)
-                    : is_key(j, "size") ? page_number(j, &file->bytes)
-                                        : ct_json_skip(j);
+        bool good = ct_str_is(j->string, "oid")    ? page_text(j, file->hash, sizeof file->hash)
+                    : ct_str_is(j->string, "size") ? page_number(j, &file->bytes)
+                                                   : ct_json_skip(j);
         if (!good)
             return false;
     }
@@ -105,15 +100,15 @@ static bool take_entry(struct ct_json *j, struct wanted *file, bool *is_file)
     while ((token = ct_json_next(j)) == CT_JSON_KEY) {
         int64_t size;
         bool good = true;
-        if (is_key(j, "type"))
+        if (ct_str_is(j->string, "type"))
             good = page_text(j, type, sizeof type);
-        else if (is_key(j, "path"))
+        else if (ct_str_is(j->string, "path"))
             good = page_text(j, file->name, sizeof file->name);
-        else if (is_key(j, "oid"))
+        else if (ct_str_is(j->string, "oid"))
             good = page_text(j, oid, sizeof oid);
-        else if (is_key(j, "lfs"))
+        else if (ct_str_is(j->string, "lfs"))
             good = take_lfs(j, file);
-        else if (!is_key(j, "size"))
+        else if (!ct_str_is(j->string, "size"))
             good = ct_json_skip(j);
         else if ((good = page_number(j, &size)) && file->bytes < 0)
             file->bytes = size;

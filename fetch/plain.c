@@ -33,8 +33,10 @@ static bool name_of(char *name, size_t capacity, const char *address)
 
     while (from > 0 && address[from - 1] != '/')
         from--;
-    return snprintf(name, capacity, "%.*s", (int)(whole - from), address + from) < (int)capacity &&
-           http_unescape(name) && !strchr(name, '/') && ct_path_stays_inside(ct_str_of(name));
+    if (snprintf(name, capacity, "%.*s", (int)(whole - from), address + from) >= (int)capacity)
+        return false;
+    const struct ct_str s = {name, ct_path_unescape(name)};
+    return !memchr(s.s, '/', s.n) && ct_path_stays_inside(s);
 }
 
 /* 40 digits that change when the ETag or the size does. */

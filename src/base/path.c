@@ -21,6 +21,21 @@ bool ct_path_stays_inside(struct ct_str path)
     return true;
 }
 
+size_t ct_path_unescape(char *s)
+{
+    const size_t n = strlen(s);
+    size_t to = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const int high = s[i] == '%' && n - i > 2 ? ct_hex_digit(s[i + 1]) : -1,
+                  low = high >= 0 ? ct_hex_digit(s[i + 2]) : -1;
+        s[to++] = low >= 0 ? (char)(high * 16 + low) : s[i];
+        i += low >= 0 ? 2 : 0;
+    }
+    s[to] = 0;
+    return to;
+}
+
 char *ct_path_join(struct ct_arena *arena, const char *a, const char *b)
 {
     const size_t n = strlen(a), m = strlen(b);

@@ -38,7 +38,6 @@ carat_status ct_list_models(const carat_places *places, carat_stored_visit visit
             s->walk(&w, dir);
         ct_arena_free(&names);
         ct_arena_free(&w.arena);
-        w.arena = (struct ct_arena){NULL};
     }
     return w.failed ? ct_no_memory(err, "the list of models") : CARAT_OK;
 }

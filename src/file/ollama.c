@@ -359,7 +359,6 @@ static void tell_tag(struct ct_walk *w, const char *dir, size_t tree, const char
                      status ? NULL : found.model.missing, status ? err.message : NULL);
     }
     ct_arena_free(&w->arena);
-    w->arena = (struct ct_arena){NULL};
 }
 
 /* Below, the parts of a name are folders; the last ones are manifests. */

@@ -120,10 +120,9 @@ void ct_walk_tell(struct ct_walk *w, const char *name, const char *path, const c
 static void next_folder(struct ct_walk *w)
 {
     ct_arena_free(&w->arena);
-    w->arena = (struct ct_arena){NULL};
 }
 
-/* The names of dir, which outlive the folders; for free_names. */
+/* The names of dir, which outlive the folders: who asks frees them. */
 static struct ct_dir names_in(struct ct_walk *w, const char *dir, struct ct_arena *names)
 {
     struct ct_dir d;
@@ -428,21 +427,6 @@ void ct_address_walk(struct ct_walk *w, const char *dir)
     walk_tree(w, dir, "", "https://", NULL, is_fetched, 12);
 }
 
-/* %20 and so on are what they stand for. */
-static size_t unescape(char *s, size_t n)
-{
-    size_t to = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        const int high = s[i] == '%' && n - i > 2 ? ct_hex_digit(s[i + 1]) : -1,
-                  low = high >= 0 ? ct_hex_digit(s[i + 2]) : -1;
-        s[to++] = low >= 0 ? (char)(high * 16 + low) : s[i];
-        i += low >= 0 ? 2 : 0;
-    }
-    s[to] = 0;
-    return to;
-}
-
 const char *ct_address_path(const char *dir, const char *address, struct ct_arena *arena)
 {
     const char *host = strstr(address, "://");
@@ -451,6 +435,6 @@ const char *ct_address_path(const char *dir, const char *address, struct ct_aren
 
     if (!before || memchr(rest, '@', before))
         return NULL;
-    const struct ct_str name = {rest, unescape(rest, strlen(rest))};
+    const struct ct_str name = {rest, ct_path_unescape(rest)};
     return memchr(name.s, '/', name.n) && ct_path_stays_inside(name) ? ct_path_join(arena, dir, rest) : NULL;
 }

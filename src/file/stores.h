@@ -92,7 +92,7 @@ struct ct_dir {
 carat_status ct_dir_read(struct ct_dir *d, const char *dir, struct ct_arena *arena, carat_error *err);
 /* Bytes of a model: a file and its further parts, or a directory and the folders in it. */
 uint64_t ct_store_bytes(const char *path, struct ct_arena *arena);
-/* Tells the visitor of one, and empties the arena. trouble: the status and err of looking for it. */
+/* Tells the visitor of one. trouble: why it cannot be used, or NULL. */
 void ct_walk_tell(struct ct_walk *w, const char *name, const char *path, const char *missing,
                   const char *trouble);
 
