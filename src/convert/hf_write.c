@@ -286,11 +286,17 @@ static carat_status put_shards(struct making *g, const carat_convert_options *o)
     return status;
 }
 
-static carat_status put_all(struct making *g, const carat_convert_options *o)
+/* What stands beside the weights of every model. */
+static carat_status put_texts(struct making *g)
 {
     CT_TRY(put_config(g));
     CT_TRY(put_generation(g));
-    CT_TRY(put_tokenizer(g));
+    return put_tokenizer(g);
+}
+
+static carat_status put_all(struct making *g, const carat_convert_options *o)
+{
+    CT_TRY(put_texts(g));
     CT_TRY(put_modules(g));
     CT_TRY(put_index(g));
     CT_TRY(put_shards(g, o));
@@ -393,11 +399,7 @@ carat_status ct_hf_renew(struct ct_conversion *v, carat_error *err)
 
     take_kept(v);
     CT_TRY(begin_making(&g, &path));
-    carat_status status = put_config(&g);
-    if (!status)
-        status = put_generation(&g);
-    if (!status)
-        status = put_tokenizer(&g);
+    carat_status status = put_texts(&g);
     if (!status)
         status = ct_os_new_dir_borrow(&g.dir, path, err);
     g.path[g.end] = 0;

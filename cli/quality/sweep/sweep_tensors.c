@@ -2,53 +2,57 @@
 /* sweep_tensors.c: the last part of a sweep's page: what each recipe made of each tensor, as tensors.json in
  * the folder of its name has it (new_tensors.c). */
 #include <stdbool.h>
-#include <string.h>
 
 #include "quality/compare/report_parts.h"
 #include "quality/sweep/sweep.h"
 
 enum { PLACE = 4096 };
 
-static void put_number(FILE *f, const json_t *tensor, const char *label, const char *key, int digits)
-{
-    char text[NUMBER_TEXT];
-    const json_t *value = json_object_get(tensor, key);
+/* ---- the columns behind the name ---- */
 
-    fprintf(f, "<td data-l=\"%s\">%s</td>", label,
-            json_is_number(value) ? number_text(text, json_number_value(value), digits) : "");
+static const char *three_digits(char out[NUMBER_TEXT], double value)
+{
+    return number_text(out, value, 3);
 }
 
-static void put_share(FILE *f, const json_t *tensor, const char *label, const char *key)
+static const char *whole(char out[NUMBER_TEXT], double value)
 {
-    char text[NUMBER_TEXT];
-    const json_t *value = json_object_get(tensor, key);
-
-    fprintf(f, "<td data-l=\"%s\">%s</td>", label,
-            json_is_number(value) ? percent_text(text, json_number_value(value)) : "");
+    return count_text(out, (int64_t)value);
 }
+
+static const struct {
+    const char *label, *key;
+    const char *(*text)(char out[NUMBER_TEXT], double value); /* NULL: it is a word */
+} columns[] = {{"type", "to", NULL},
+               {"bits a weight", "bits_per_weight", three_digits},
+               {"largest", "largest", three_digits},
+               {"SNR, dB", "snr_db", three_digits},
+               {"correlation", "correlation", near_one_text},
+               {"RMS error", "rms_error", three_digits},
+               {"clipped", "clipped", whole},
+               {"on a lattice", "on_lattice", percent_text}};
+enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static void put_tensor(FILE *f, const json_t *tensor)
 {
     char text[NUMBER_TEXT];
-    const json_t *correlation = json_object_get(tensor, "correlation"),
-                 *clipped = json_object_get(tensor, "clipped");
 
     fputs("<tr><th>", f);
     report_value(f, json_object_get(tensor, "name"));
-    fputs("</th><td data-l=\"type\">", f);
-    report_value(f, json_object_get(tensor, "to"));
-    fputs("</td>", f);
-    put_number(f, tensor, "bits a weight", "bits_per_weight", 3);
-    put_number(f, tensor, "largest", "largest", 3);
-    put_number(f, tensor, "SNR, dB", "snr_db", 3);
-    fprintf(f, "<td data-l=\"correlation\">%s</td>",
-            json_is_number(correlation) ? near_one_text(text, json_number_value(correlation)) : "");
-    put_number(f, tensor, "RMS error", "rms_error", 3);
-    fprintf(f, "<td data-l=\"clipped\">%s</td>",
-            json_is_integer(clipped) ? count_text(text, json_integer_value(clipped)) : "");
-    put_share(f, tensor, "on a lattice", "on_lattice");
+    fputs("</th>", f);
+    for (int i = 0; i < COLUMNS; i++) {
+        const json_t *value = json_object_get(tensor, columns[i].key);
+        fprintf(f, "<td data-l=\"%s\">", columns[i].label);
+        if (!columns[i].text)
+            report_value(f, value);
+        else if (json_is_number(value))
+            fputs(columns[i].text(text, json_number_value(value)), f);
+        fputs("</td>", f);
+    }
     fputs("</tr>\n", f);
 }
+
+/* ---- the tables ---- */
 
 static bool keeps_values(const json_t *tensor)
 {
@@ -57,8 +61,6 @@ static bool keeps_values(const json_t *tensor)
 
 static void put_made(FILE *f, const struct sweep *s, const struct made *m)
 {
-    static const char *const heads[] = {"tensor",      "type",      "bits a weight", "largest",     "SNR, dB",
-                                        "correlation", "RMS error", "clipped",       "on a lattice"};
     char path[PLACE];
     size_t i, same = 0;
     json_t *list, *tensor;
@@ -72,9 +74,9 @@ static void put_made(FILE *f, const struct sweep *s, const struct made *m)
         json_decref(list);
         return;
     }
-    fputs("<table class=\"cards\">\n<thead><tr>", f);
-    for (i = 0; i < sizeof heads / sizeof *heads; i++)
-        fprintf(f, "<th>%s</th>", heads[i]);
+    fputs("<table class=\"cards\">\n<thead><tr><th>tensor</th>", f);
+    for (i = 0; i < COLUMNS; i++)
+        fprintf(f, "<th>%s</th>", columns[i].label);
     fputs("</tr></thead>\n<tbody>\n", f);
     json_array_foreach(list, i, tensor)
     {
