@@ -37,13 +37,13 @@ secure() {
             "$port" "$(cat "$work/port")" "$PWD/tls/$1.pem" >tls/conf
         stunnel4 tls/conf >tls/log 2>&1 &
         tunnel=$!
-        for ((i = 0; i < 200; i++)); do
-            ! grep -q 'Configuration successful' tls/log || break 2
+        for ((i = 0; i < 400; i++)); do # it listens some time after it has said that all is well
+            ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break 2
             kill -0 $tunnel 2>/dev/null || break
             sleep 0.05
         done
     done
-    grep -q 'Configuration successful' tls/log || die "stunnel: $(cat tls/log)"
+    kill -0 $tunnel 2>/dev/null || die "stunnel: $(cat tls/log)"
     export HF_ENDPOINT=https://localhost:$port SSL_CERT_FILE=$PWD/tls/authority.crt
 }
 secure good
