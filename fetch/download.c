@@ -245,7 +245,8 @@ static void fetch_piece(struct worker *c)
     struct piece *p = c->p;
     struct trying t = {.since = seconds_now()};
     struct http_reply reply;
-    char url[2 * PLAN_PATH];
+    const struct source *source = d->plan->source;
+    char url[2 * PLAN_PATH], body[2 * PLAN_PATH];
     int64_t pause = 0;
 
     for (bool goes = true; goes;) {
@@ -253,13 +254,15 @@ static void fetch_piece(struct worker *c)
         c->begun = false;
         c->direct = *f->where != 0;
         snprintf(url, sizeof url, "%s", f->where);
-        if (!c->direct && !d->plan->source->address(url, sizeof url, d->plan, f->w)) {
+        const bool asks = !c->direct && source->question;
+        if ((!c->direct && !source->address(url, sizeof url, d->plan, f->w)) ||
+            (asks && !source->question(body, sizeof body, d->plan, f->w))) {
             fail(d, refuse(WRONG_PLAN, "%s: its address is too long", f->w->name));
             return;
         }
         const int64_t before = p->have;
         pthread_mutex_unlock(&d->mutex);
-        const enum http_end end = http_get(c->h, url, from, until, take_bytes, c, &reply);
+        const enum http_end end = http_ask(c->h, url, asks ? body : NULL, from, until, take_bytes, c, &reply);
         pthread_mutex_lock(&d->mutex);
         goes = goes_on(c, &t, end, &reply, url, before, &pause);
         pthread_mutex_unlock(&d->mutex);

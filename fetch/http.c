@@ -23,6 +23,7 @@ struct http {
     char endpoint[4096], authorization[1200];
     char why[CURL_ERROR_SIZE + 256];
     char url[4096], location[4096];
+    const char *body; /* of the next request, or NULL */
     size_t headers;
     bool first;           /* the answer is the endpoint's own, to the address that was asked for */
     bool stopped, floods; /* by the sink; its headers do not end */
@@ -215,6 +216,15 @@ static size_t hear_body(char *data, size_t one, size_t n, void *user)
     return h->stopped ? 0 : one * n;
 }
 
+static bool add_line(struct curl_slist **lines, const char *line)
+{
+    struct curl_slist *more = curl_slist_append(*lines, line);
+
+    if (more)
+        *lines = more;
+    return more != NULL;
+}
+
 static enum http_end ask(struct http *h, int64_t from, int64_t until)
 {
     const bool own = http_same_host(h->url, h->endpoint);
@@ -222,15 +232,22 @@ static enum http_end ask(struct http *h, int64_t from, int64_t until)
     char range[64];
     curl_off_t connected = 0;
 
-    if (own && *h->authorization && !(lines = curl_slist_append(NULL, h->authorization)))
+    if ((own && *h->authorization && !add_line(&lines, h->authorization)) ||
+        (h->body && !add_line(&lines, "Content-Type: application/json"))) {
+        curl_slist_free_all(lines);
         return HTTP_BROKEN;
+    }
     if (until > 0)
         snprintf(range, sizeof range, "%lld-%lld", (long long)from, (long long)until - 1);
     else
         snprintf(range, sizeof range, "%lld-", (long long)from);
     curl_easy_setopt(h->curl, CURLOPT_URL, h->url);
     curl_easy_setopt(h->curl, CURLOPT_HTTPHEADER, lines);
-    curl_easy_setopt(h->curl, CURLOPT_RANGE, from > 0 || until > 0 ? range : NULL);
+    curl_easy_setopt(h->curl, CURLOPT_RANGE, !h->body && (from > 0 || until > 0) ? range : NULL);
+    if (h->body)
+        curl_easy_setopt(h->curl, CURLOPT_POSTFIELDS, h->body);
+    else
+        curl_easy_setopt(h->curl, CURLOPT_HTTPGET, 1L);
     h->headers = 0;
     *h->location = *h->reply->etag = *h->reply->range = *h->reply->type = *h->reply->md5 = 0;
     h->reply->size = -1;
@@ -272,11 +289,18 @@ static enum http_end ask(struct http *h, int64_t from, int64_t until)
 enum http_end http_get(struct http *h, const char *url, int64_t from, int64_t until, http_sink sink,
                        void *user, struct http_reply *reply)
 {
+    return http_ask(h, url, NULL, from, until, sink, user, reply);
+}
+
+enum http_end http_ask(struct http *h, const char *url, const char *body, int64_t from, int64_t until,
+                       http_sink sink, void *user, struct http_reply *reply)
+{
     *reply = (struct http_reply){.first_size = -1, .retry_after = -1};
     h->reply = reply;
     h->sink = sink;
     h->user = user;
     h->first = true;
+    h->body = body;
     if (snprintf(h->url, sizeof h->url, "%s", url) >= (int)sizeof h->url) {
         snprintf(h->why, sizeof h->why, "an address is too long");
         return HTTP_REFUSED;
@@ -287,6 +311,8 @@ enum http_end http_get(struct http *h, const char *url, int64_t from, int64_t un
             return end;
         const bool secure = strncasecmp(h->url, "https:", 6) == 0;
         h->first = false;
+        if (reply->status < 307) /* as clients do, whatever 301 and 302 once meant */
+            h->body = NULL;
         if (!go_on(h->url, sizeof h->url, h->location) || (secure && strncasecmp(h->url, "https:", 6) != 0)) {
             snprintf(h->why, sizeof h->why, "%.100s leads to %.100s, which is not followed", url,
                      h->location);
@@ -299,7 +325,7 @@ enum http_end http_get(struct http *h, const char *url, int64_t from, int64_t un
 
 const char *http_where(const struct http *h)
 {
-    return h->url;
+    return h->body ? "" : h->url;
 }
 
 const char *http_why(const struct http *h)

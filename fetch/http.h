@@ -49,7 +49,10 @@ void http_close(struct http *h);
 /* GET. from: the first byte that is wanted; until: behind the last one; 0: to the end. */
 enum http_end http_get(struct http *h, const char *url, int64_t from, int64_t until, http_sink sink,
                        void *user, struct http_reply *reply);
-/* Where the last request led in the end. */
+/* POST of a body of JSON, and GET of where that leads, of which alone a part can be wanted. NULL: GET. */
+enum http_end http_ask(struct http *h, const char *url, const char *body, int64_t from, int64_t until,
+                       http_sink sink, void *user, struct http_reply *reply);
+/* Where the last request led in the end; "": nowhere that can be asked without a body. */
 const char *http_where(const struct http *h);
 /* Why the last request did not end with an answer. */
 const char *http_why(const struct http *h);

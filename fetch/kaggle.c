@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kaggle.c: what Kaggle says of a model: its newest version, the files of one, where they are. Its lists
- * have no hashes: the answer with a file's bytes tells their MD5. The addresses are those that Kaggle's
- * own SDK declares for its calls. */
+ * have no hashes: the answer with a file's bytes tells their MD5. Everything is asked as kagglehub 1.0.2
+ * does: a POST of JSON to the name of a call. */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "base/path.h"
 #include "layout.h"
 #include "names.h"
@@ -13,7 +14,8 @@
 #include "source.h"
 
 enum {
-    MOST_PAGES = 2000,    /* of a list */
+    PAGE = 25,            /* files of a page, as kagglehub asks for them */
+    MOST_PAGES = 1 << 16, /* of a list */
     MOST_FILES = 1 << 20, /* of a version */
     MOST_VERSION = 999999999,
 };
@@ -32,19 +34,88 @@ static int kaggle_refuse(const struct plan *plan, const struct http_reply *reply
                   reply->status);
 }
 
+/* ---- questions ---- */
+
+/* As Kaggle's SDK calls them; a handle may leave the underscores out, and write them in any case. */
+static const char *const frameworks[] = {
+    "TENSOR_FLOW_1", "TENSOR_FLOW_2", "TF_LITE", "TF_JS", "PY_TORCH",      "JAX",          "FLAX",  "PAX",
+    "MAX_TEXT",      "GEMMA_CPP",     "GGML",    "GGUF",  "CORAL",         "SCIKIT_LEARN", "MXNET", "ONNX",
+    "KERAS",         "TRANSFORMERS",  "API",     "OTHER", "TENSOR_RT_LLM", "TRITON",       "VLLM"};
+
+static bool is_framework(const char *f, const char *s, size_t n)
+{
+    size_t k = 0;
+
+    for (;;) {
+        f += *f == '_';
+        k += k < n && s[k] == '_';
+        if (k == n || !*f)
+            return k == n && !*f;
+        if (*f++ != (s[k] >= 'a' && s[k] <= 'z' ? s[k] - 'a' + 'A' : s[k]))
+            return false;
+        k++;
+    }
+}
+
+static const char *find_framework(const char *s, size_t n)
+{
+    for (size_t i = 0; i < CT_COUNT(frameworks); i++)
+        if (is_framework(frameworks[i], s, n))
+            return frameworks[i];
+    return NULL;
+}
+
+/* What is asked of a model: {"ownerSlug": ..., and more. False: the plan's model is none. */
+static bool write_question(char *body, size_t capacity, const struct plan *plan, const char *more)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    const char *part[4], *at = plan->repository;
+    int length[4];
+
+    for (int i = 0; i < 4; i++) {
+        part[i] = at;
+        length[i] = (int)strspn(at, plain);
+        at += length[i];
+        if (length[i] == 0 || *at != (i < 3 ? '/' : 0))
+            return false;
+        at += *at == '/';
+    }
+    const char *framework = find_framework(part[2], (size_t)length[2]);
+    return framework && snprintf(body, capacity,
+                                 "{\"ownerSlug\": \"%.*s\", \"modelSlug\": \"%.*s\", \"framework\": "
+                                 "\"MODEL_FRAMEWORK_%s\", \"instanceSlug\": \"%.*s\"%s}",
+                                 length[0], part[0], length[1], part[1], framework, length[3], part[3],
+                                 more) < (int)capacity;
+}
+
+static bool write_address(char *url, size_t capacity, const struct plan *plan, const char *call)
+{
+    return snprintf(url, capacity, "%s/v1/models.ModelApiService/%s", plan->endpoint, call) < (int)capacity;
+}
+
+static int ask(struct http *h, const struct plan *plan, const char *call, const char *more, const char *what,
+               struct page *p)
+{
+    char url[PLAN_PATH], body[2 * PLAN_PATH];
+    struct http_reply reply;
+
+    if (!write_question(body, sizeof body, plan, more))
+        return refuse(WRONG_PLAN,
+                      "kaggle://%s: is not OWNER/MODEL/FRAMEWORK/VARIATION with a framework of Kaggle's",
+                      plan->repository);
+    if (!write_address(url, sizeof url, plan, call))
+        return refuse(WRONG_PLAN, "kaggle://%s: its address is too long", plan->repository);
+    return page_ask(h, plan, url, body, what, p, &reply);
+}
+
 /* ---- the version ---- */
 
 static int find_version(struct http *h, const struct plan *plan, struct page *p, int64_t *version)
 {
-    char url[PLAN_PATH];
-    struct http_reply reply;
     struct ct_json j;
 
     *version = 0;
-    if (snprintf(url, sizeof url, "%s/api/v1/models/%s/get", plan->endpoint, plan->repository) >=
-        (int)sizeof url)
-        return refuse(WRONG_PLAN, "kaggle://%s: its address is too long", plan->repository);
-    TRY(page_get(h, plan, url, "its newest version", p, &reply));
+    TRY(ask(h, plan, "GetModelInstance", "", "its newest version", p));
     ct_json_init(&j, "Kaggle's answer", (struct ct_bytes){p->text, p->n});
     bool good = ct_json_next(&j) == CT_JSON_OBJECT;
     while (good && ct_json_next(&j) == CT_JSON_KEY)
@@ -116,34 +187,21 @@ static int take_files(const struct plan *plan, const struct page *p, int *n, cha
                          plan->repository, *n + 1);
 }
 
-/* What a page is asked for by; only what needs no escape is taken. */
-static bool is_token(const char *s)
-{
-    for (; *s; s++)
-        if (!(*s >= '0' && *s <= '9') && !((*s | 0x20) >= 'a' && (*s | 0x20) <= 'z') &&
-            !strchr("-_.~=+/", *s))
-            return false;
-    return true;
-}
-
 static int list_version(struct http *h, const struct plan *plan, struct page *p, int64_t version)
 {
-    char url[PLAN_PATH], next[PLAN_NAME] = "", token[3 * PLAN_NAME] = "";
-    struct http_reply reply;
+    char more[8 * PLAN_NAME], next[PLAN_NAME] = "", token[6 * PLAN_NAME] = "";
     int n = 0, pages = 0;
 
     do {
         const int before = n;
         char last[PLAN_NAME];
         snprintf(last, sizeof last, "%s", next);
-        if (snprintf(url, sizeof url, "%s/api/v1/models/%s/%lld/files?pageSize=200%s%s", plan->endpoint,
-                     plan->repository, (long long)version, *token ? "&pageToken=" : "",
-                     token) >= (int)sizeof url)
-            return refuse(WRONG_PLAN, "kaggle://%s: its address is too long", plan->repository);
-        TRY(page_get(h, plan, url, "its files", p, &reply));
+        snprintf(more, sizeof more, ", \"versionNumber\": %lld, \"pageSize\": %d%s%s%s", (long long)version,
+                 PAGE, *token ? ", \"pageToken\": \"" : "", token, *token ? "\"" : "");
+        TRY(ask(h, plan, "ListModelInstanceVersionFiles", more, "its files", p));
         TRY(take_files(plan, p, &n, next));
-        if (*next && (!is_token(next) || strcmp(next, last) == 0 || n == before || ++pages == MOST_PAGES ||
-                      !http_escape(token, sizeof token, next)))
+        if (*next && (strcmp(next, last) == 0 || n == before || ++pages == MOST_PAGES ||
+                      !page_quote(token, sizeof token, next)))
             return refuse(REMOTE, "kaggle://%s: Kaggle's list of files does not end", plan->repository);
     } while (*next);
     return n > 0 ? DONE
@@ -173,11 +231,18 @@ static int kaggle_list(struct http *h, const struct plan *plan)
 
 static bool kaggle_address(char *url, size_t capacity, const struct plan *plan, const struct wanted *w)
 {
-    char path[3 * PLAN_NAME];
+    (void)w;
+    return write_address(url, capacity, plan, "DownloadModelInstanceVersion");
+}
 
-    return http_escape(path, sizeof path, w->name) &&
-           snprintf(url, capacity, "%s/api/v1/models/%s/%s/download/%s", plan->endpoint, plan->repository,
-                    plan->commit, path) < (int)capacity;
+static bool kaggle_question(char *body, size_t capacity, const struct plan *plan, const struct wanted *w)
+{
+    char more[PLAN_PATH], path[3 * PLAN_NAME];
+
+    return page_quote(path, sizeof path, w->name) &&
+           snprintf(more, sizeof more, ", \"versionNumber\": %s, \"path\": \"%s\"", plan->commit, path) <
+               (int)sizeof more &&
+           write_question(body, capacity, plan, more);
 }
 
 static int kaggle_look(const struct plan *plan, struct wanted *w, const struct http_reply *reply)
@@ -222,6 +287,7 @@ static bool kaggle_authorize(char *line, size_t capacity, const struct plan *pla
 const struct source kaggle_source = {.name = "kaggle",
                                      .list = kaggle_list,
                                      .address = kaggle_address,
+                                     .question = kaggle_question,
                                      .look = kaggle_look,
                                      .refuse = kaggle_refuse,
                                      .authorize = kaggle_authorize,

@@ -2,6 +2,7 @@
 /* page.c: see page.h. */
 #include "page.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,11 +38,17 @@ void page_close(struct page *p)
 int page_get(struct http *h, const struct plan *plan, const char *url, const char *what, struct page *p,
              struct http_reply *reply)
 {
+    return page_ask(h, plan, url, NULL, what, p, reply);
+}
+
+int page_ask(struct http *h, const struct plan *plan, const char *url, const char *body, const char *what,
+             struct page *p, struct http_reply *reply)
+{
     enum http_end end = HTTP_BROKEN;
 
     for (int tries = 0;; tries++) {
         p->n = 0;
-        end = http_get(h, url, 0, 0, add_to_page, p, reply);
+        end = http_ask(h, url, body, 0, 0, add_to_page, p, reply);
         if (tries == MOST_TRIES ||
             (end == HTTP_ANSWERED ? !is_passing(reply->status) : end != HTTP_BROKEN && end != HTTP_SLOW))
             break;
@@ -60,6 +67,19 @@ int page_get(struct http *h, const struct plan *plan, const char *url, const cha
     default:
         return refuse(REMOTE, "%s: %s: %s", plan->repository, what, http_why(h));
     }
+}
+
+bool page_quote(char *out, size_t capacity, const char *text)
+{
+    size_t n = 0;
+
+    for (; *text && n + 7 <= capacity; text++) {
+        const unsigned char c = (unsigned char)*text;
+        n += (size_t)sprintf(out + n, c < 0x20 ? "\\u%04x" : c == '"' || c == '\\' ? "\\%c" : "%c", c);
+    }
+    if (capacity)
+        out[n] = 0;
+    return !*text;
 }
 
 bool page_text(struct ct_json *j, char *out, size_t capacity)

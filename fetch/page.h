@@ -18,6 +18,11 @@ void page_close(struct page *p);
 /* what: for messages. Answers other than 200 are the source's to refuse. */
 int page_get(struct http *h, const struct plan *plan, const char *url, const char *what, struct page *p,
              struct http_reply *reply);
+/* The same as a POST of a body of JSON. */
+int page_ask(struct http *h, const struct plan *plan, const char *url, const char *body, const char *what,
+             struct page *p, struct http_reply *reply);
+/* Text as it stands between the quotes of JSON; false: it does not fit. */
+bool page_quote(char *out, size_t capacity, const char *text);
 
 /* The next value of a reader, copied; false: it is another, or too long, or has a NUL, or is negative. */
 bool page_text(struct ct_json *j, char *out, size_t capacity);

@@ -7,6 +7,7 @@
  * list:      tells every file with report_file, then what they are pinned to with report_listed. A file's
  *            hash is SHA-256 (64 digits), git's SHA-1 of a blob (40), MD5 (32), or "" where it is not known.
  * address:   where a file of the plan is got from; false: that is too long.
+ * question:  the body of JSON that is posted there; false: that is too long. NULL: it is got without.
  * look:      what an answer says of itself, before its first byte is taken: DONE, or refuses. May write
  *            w->hash where it is "", once. NULL: nothing.
  * refuse:    says why an answer is none: missing, gated, private. `what` is for the message.
@@ -23,6 +24,7 @@ struct source {
     const char *name;
     int (*list)(struct http *h, const struct plan *plan);
     bool (*address)(char *url, size_t capacity, const struct plan *plan, const struct wanted *w);
+    bool (*question)(char *body, size_t capacity, const struct plan *plan, const struct wanted *w);
     int (*look)(const struct plan *plan, struct wanted *w, const struct http_reply *reply);
     int (*refuse)(const struct plan *plan, const struct http_reply *reply, const char *what);
     bool (*authorize)(char *line, size_t capacity, const struct plan *plan);

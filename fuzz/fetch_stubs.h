@@ -57,13 +57,13 @@ void report_listed(const char *commit)
     n_listed++;
 }
 
-enum http_end http_get(struct http *h, const char *url, int64_t from, int64_t until, http_sink sink,
-                       void *user, struct http_reply *reply)
+enum http_end http_ask(struct http *h, const char *url, const char *body, int64_t from, int64_t until,
+                       http_sink sink, void *user, struct http_reply *reply)
 {
     const uint8_t *end = n_answers ? memchr(answers, 0, n_answers) : NULL;
     const size_t n = end ? (size_t)(end - answers) : n_answers;
 
-    must(strlen(url) < PLAN_PATH && !h && from == 0 && until == 0);
+    must(strlen(url) < PLAN_PATH && !h && from == 0 && until == 0 && (!body || *body == '{'));
     *reply = (struct http_reply){.status = 200, .first_size = -1, .size = -1, .retry_after = -1};
     if (end) /* there is another page */
         snprintf(reply->next, sizeof reply->next, "http://hub/%zu", n_answers);

@@ -18,11 +18,15 @@ enum { MOST_PATH = 4096 };
 
 const char *kaggle_endpoint(void)
 {
+    static char address[MOST_PATH];
     const char *endpoint = getenv("KAGGLE_API_ENDPOINT"), *where = getenv("KAGGLE_API_ENVIRONMENT");
 
-    return endpoint && *endpoint                 ? endpoint
-           : where && strcmp(where, "TEST") == 0 ? "http://localhost:7777"
-                                                 : "https://www.kaggle.com";
+    if (!(endpoint && *endpoint) && where && strcmp(where, "TEST") == 0)
+        endpoint = "http://localhost:7777";
+    if (!endpoint || snprintf(address, sizeof address, "%s/api", endpoint) >= (int)sizeof address ||
+        !*endpoint)
+        return "https://api.kaggle.com";
+    return address;
 }
 
 /* ---- the user's own .env in the working directory: these names, nothing else ---- */

@@ -11,7 +11,7 @@ struct kaggle_credentials {
 };
 /* As Kaggle's own programs look for them. An exit code. */
 int kaggle_find_credentials(struct kaggle_credentials *c);
-/* "https://www.kaggle.com" */
+/* "https://api.kaggle.com"; of any other host what lies below /api. For one thread. */
 const char *kaggle_endpoint(void);
 
 #endif

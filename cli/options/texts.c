@@ -52,7 +52,8 @@ const struct named_text variable_texts[] = {
      "opens models of Kaggle: a token, or a file with one; else ~/.kaggle/access_token; else KAGGLE_USERNAME "
      "and KAGGLE_KEY; else kaggle.json in KAGGLE_CONFIG_DIR (default ~/.kaggle). These are also read from "
      "your own .env in the working directory"},
-    {"KAGGLE_API_ENDPOINT", FETCHES " pull", "where Kaggle is asked (default https://www.kaggle.com)"},
+    {"KAGGLE_API_ENDPOINT", FETCHES " pull",
+     "where Kaggle is asked, below /api (default https://api.kaggle.com)"},
     {"HF_HUB_OFFLINE", FETCHES " pull search", "1: nothing is fetched; TRANSFORMERS_OFFLINE says the same"},
     {"https_proxy", FETCHES " pull search",
      "the proxy for connections; no_proxy and SSL_CERT_FILE are obeyed, too"},

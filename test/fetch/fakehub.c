@@ -2,6 +2,7 @@
 /* fakehub.c: a hub on this machine for the tests of fetching, which can misbehave below HTTP: raw sockets, a
  * process for each connection. It serves DIR/OWNER/NAME as repositories of one commit, writes its port into a
  * file, and a line for each answer into a log: path, range, whether a token came, bytes of the body sent.
+ * FAKEHUB_PORT of the environment is the port, where a client asks for one alone.
  *
  *     fakehub DIR PORT_FILE LOG_FILE [FAULT [NUMBER]]
  *
@@ -163,6 +164,23 @@ static void keep_headers(const char *text)
     }
 }
 
+/* What comes behind the head of a POST, of which n bytes at text have come. */
+static void hear_body(struct request *r, const char *text, size_t n)
+{
+    const char *length = strcasestr(text, "\r\ncontent-length: "), *from = strstr(text, "\r\n\r\n") + 4;
+    size_t want = length ? (size_t)atoi(length + 18) : 0, have = n - (size_t)(from - text);
+
+    if (want >= sizeof r->body || have > want)
+        return;
+    memcpy(r->body, from, have);
+    while (have < want) {
+        const ssize_t got = recv(r->fd, r->body + have, want - have, 0);
+        if (got <= 0)
+            return;
+        have += (size_t)got;
+    }
+}
+
 static void hear(int fd)
 {
     struct request r = {.fd = fd};
@@ -192,6 +210,7 @@ static void hear(int fd)
             sscanf(line + 17, "%255[^\r]", r.authorization);
         r.token |= *r.authorization != 0;
     }
+    hear_body(&r, text, n);
     keep_headers(text);
     if (fault == LINK)
         usleep(40000);
@@ -208,7 +227,10 @@ static void hear(int fd)
 
 int main(int argc, char **argv)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const char *wanted = getenv("FAKEHUB_PORT");
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                             .sin_port = htons((uint16_t)(wanted ? atoi(wanted) : 0))};
     socklen_t size = sizeof at;
     const int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 

@@ -74,6 +74,7 @@ bool find_fault(const char *name);
 struct request {
     int fd;
     char path[PATH], query[256], range[64], authorization[256];
+    char body[4096]; /* of a POST */
     bool token;
     bool only_head; /* HEAD: no body is sent */
     long long sent;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fakehub_kaggle.c: Kaggle as carat-fetch asks it: the newest version, lists in pages of two, and files,
- * which lie on another host (localhost) and whose MD5 the answer tells. LOG_FILE.authorization has a line
+/* fakehub_kaggle.c: Kaggle as kagglehub and carat-fetch ask it, calls with bodies of JSON: the newest
+ * version, lists in pages, and files and archives, which lie on another host (localhost) and whose MD5 the
+ * answer tells. LOG_FILE.authorization has a line
  * for each request to Kaggle itself. */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -10,8 +11,6 @@
 #include <string.h>
 
 #include "fakehub.h"
-
-enum { PAGE = 2 };
 
 static void keep_authorization(const struct request *r)
 {
@@ -23,6 +22,25 @@ static void keep_authorization(const struct request *r)
         fprintf(f, "%s\n", r->authorization);
         fclose(f);
     }
+}
+
+/* The value of a member of the body, without its quotes; false: it has none. */
+static bool take_member(const struct request *r, const char *name, char value[PATH])
+{
+    char quoted[64];
+    size_t n = 0;
+
+    snprintf(quoted, sizeof quoted, "\"%s\":", name);
+    const char *at = strstr(r->body, quoted);
+    if (!at)
+        return false;
+    at += strlen(quoted);
+    at += strspn(at, " ");
+    const bool text = *at == '"';
+    for (at += text; n + 1 < PATH && *at && (text ? *at != '"' : !strchr(",} ", *at)); at++)
+        value[n++] = *at == '\\' ? *++at : *at;
+    value[n] = 0;
+    return true;
 }
 
 static int is_visible(const struct dirent *d)
@@ -54,22 +72,25 @@ static void answer_newest(struct request *r, const char *folder)
 static void answer_files(struct request *r, const char *folder)
 {
     struct dirent **entry;
-    char body[8192] = "{\"files\": [", path[3 * PATH];
-    const char *token = strstr(r->query, "pageToken=");
-    const int from = token ? atoi(token + strlen("pageToken=")) : 0,
-              n = scandir(folder, &entry, is_visible, alphasort);
+    static char body[1 << 16] = "{\"files\": [";
+    char path[5 * PATH], token[PATH] = "", page[PATH] = "20";
+    const int n = scandir(folder, &entry, is_visible, alphasort);
     int shown = 0;
 
     if (n < 0) {
-        answer(r, 404, "", "application/json", "{}");
+        answer(r, 404, "", "application/json", "{\"code\": 404, \"message\": \"not found\"}");
         return;
     }
+    take_member(r, "pageToken", token);
+    take_member(r, "pageSize", page);
+    const int from = atoi(token), most = atoi(page);
     for (int i = 0; i < n; i++) {
         size_t size = 0;
         snprintf(path, sizeof path, "%s/%s", folder, entry[i]->d_name);
-        if (i >= from && shown < PAGE) {
+        if (i >= from && shown < most) {
             close_file(open_file(path, &size), size);
-            sprintf(body + strlen(body), "%s{\"name\": \"%s\", \"size\": %zu, \"creationDate\": \"x\"}",
+            sprintf(body + strlen(body),
+                    "%s{\"name\": \"%s\", \"size\": %zu, \"creationDate\": \"2026-01-02T03:04:05.678Z\"}",
                     shown++ ? ", " : "", fault == BAD_NAME ? "../x" : entry[i]->d_name, size);
         }
         free(entry[i]);
@@ -104,7 +125,7 @@ static void answer_bytes(struct request *r, const char *path)
         from = 0, to = n - 1;
     head(r,
          "HTTP/1.1 %d Answer\r\nConnection: close\r\nETag: \"%.8s\"\r\nContent-Length: %llu\r\n"
-         "X-Goog-Hash: crc32c=n03x6A==, md5=%s\r\n",
+         "Accept-Ranges: bytes\r\nX-Goog-Hash: crc32c=n03x6A==, md5=%s\r\n",
          ranges > 0 ? 206 : 200, (const char *)text, to + 1 - from, (const char *)text);
     if (ranges > 0)
         head(r, "Content-Range: bytes %llu-%llu/%zu\r\n", from, to, n);
@@ -114,37 +135,67 @@ static void answer_bytes(struct request *r, const char *path)
     close_file(data, n);
 }
 
+/* google/gemma-3/gguf/1b-it; a framework is in small letters, without underscores. */
+static void name_folder(const struct request *r, char folder[4 * PATH])
+{
+    static const char *const names[] = {"ownerSlug", "modelSlug", "framework", "instanceSlug"};
+    const size_t prefix = strlen("MODEL_FRAMEWORK_");
+    char value[PATH], *out = folder;
+
+    *folder = 0;
+    for (int i = 0; i < 4; i++) {
+        if (!take_member(r, names[i], value) || (i == 2 && strlen(value) < prefix))
+            return;
+        out += sprintf(out, "%s", i ? "/" : "");
+        for (const char *c = value + (i == 2 ? prefix : 0); *c; c++)
+            if (i != 2 || *c != '_')
+                *out++ = (char)(i == 2 && *c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
+        *out = 0;
+    }
+}
+
+/* A file of a version, or without one, the archive of it, which lies beside it. */
+static void answer_download(struct request *r, const char *handle, const char *version)
+{
+    char more[16 * PATH], path[PATH] = "", *to = more;
+
+    take_member(r, "path", path);
+    to += sprintf(more, "Location: http://localhost:%d/kaggle-cdn/%s/%s%s", port, handle, version,
+                  *path ? "/" : ".tar.gz");
+    for (const char *c = path; *c; c++)
+        to += sprintf(to, *c == ' ' ? "%%20" : "%c", *c);
+    strcpy(to, "\r\n");
+    answer(r, 302, more, "text/plain", "Found");
+}
+
 bool answer_kaggle(struct request *r)
 {
-    static const char api[] = "/api/v1/models/", cdn[] = "/kaggle-cdn/";
-    char folder[2 * PATH], more[4 * PATH], *to = more;
+    static const char api[] = "/api/v1/models.ModelApiService/", cdn[] = "/kaggle-cdn/";
+    char path[4 * PATH], handle[4 * PATH], version[PATH] = "";
 
     if (strncmp(r->path, cdn, strlen(cdn)) == 0) {
-        snprintf(folder, sizeof folder, "%s/kaggle/%s", dir, r->path + strlen(cdn));
-        answer_bytes(r, folder);
+        snprintf(path, sizeof path, "%s/kaggle/%s", dir, r->path + strlen(cdn));
+        answer_bytes(r, path);
         return true;
     }
     if (strncmp(r->path, api, strlen(api)) != 0)
         return false;
+    const char *call = r->path + strlen(api);
     keep_authorization(r);
-    char *rest = r->path + strlen(api), *end = strstr(rest, "/get"), *files = strstr(rest, "/files"),
-         *download = strstr(rest, "/download/");
-    if (fault == GATED) {
+    name_folder(r, handle);
+    take_member(r, "versionNumber", version);
+    snprintf(path, sizeof path, "%s/kaggle/%.*s/%.100s", dir, 2 * PATH, handle, version);
+    if (fault == GATED)
         answer(r, 403, "", "application/json", "{\"code\": 403, \"message\": \"consent\"}");
-    } else if (download) {
-        to += sprintf(more, "Location: http://localhost:%d%s%.*s/", port, cdn, (int)(download - rest), rest);
-        for (const char *c = download + strlen("/download/"); *c; c++)
-            to += sprintf(to, *c == ' ' ? "%%20" : "%c", *c);
-        strcpy(to, "\r\n");
-        answer(r, 302, more, "text/plain", "Found");
-    } else if (files || end) {
-        snprintf(folder, sizeof folder, "%s/kaggle/%.*s", dir, (int)((files ? files : end) - rest), rest);
-        if (files)
-            answer_files(r, folder);
-        else
-            answer_newest(r, folder);
-    } else {
+    else if (!*handle)
+        answer(r, 400, "", "application/json", "{\"code\": 400, \"message\": \"no handle\"}");
+    else if (strcmp(call, "GetModelInstance") == 0)
+        answer_newest(r, path);
+    else if (strcmp(call, "ListModelInstanceVersionFiles") == 0)
+        answer_files(r, path);
+    else if (strcmp(call, "DownloadModelInstanceVersion") == 0)
+        answer_download(r, handle, version);
+    else
         answer(r, 404, "", "text/plain", "no");
-    }
     return true;
 }

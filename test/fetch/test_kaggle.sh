@@ -107,6 +107,17 @@ echo '{"username": 1}' >config/kaggle.json
 KAGGLE_CONFIG_DIR=$work/config refuse 1 pull $model --force
 err_has 'expected an object of JSON with the texts username and key'
 
+# ---- names of frameworks, as kagglehub takes them ----
+mkdir -p "$work/served/kaggle/google/gemma-3/gemmacpp"
+cp -r "$files" "$work/served/kaggle/google/gemma-3/gemmacpp/1b-it"
+ask
+for framework in gemmaCpp gemma_cpp GemmaCPP; do
+    expect 0 pull kaggle://google/gemma-3/$framework/1b-it --dry-run
+    out_has 'missing model.gguf'
+done
+refuse 2 pull kaggle://google/gemma-3/gemmacp/1b-it
+err_has 'is not OWNER/MODEL/FRAMEWORK/VARIATION with a framework of Kaggle'
+
 # ---- what is refused: one line, nothing under a final name ----
 clear_cache
 refuse 3 pull kaggle://google/gemma-3/gguf/none -q
