@@ -26,17 +26,21 @@ static void put_word(char out[GLANCE_TEXT], const char *s, size_t n)
     snprintf(out, GLANCE_TEXT, "%.*s", (int)(i == n ? n : 0), s);
 }
 
-static size_t read_head(const char *path, char *out, size_t capacity, struct glance *g)
+/* What a file begins with; a directory has nothing. */
+static size_t read_head(const char *path, char *out, size_t capacity, struct glance *g, bool *directory)
 {
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    struct stat st;
+    struct stat st = {.st_mode = 0};
     size_t n = 0;
     ssize_t got = 1;
 
     if (fd < 0)
         return 0;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+    (void)fstat(fd, &st);
+    *directory = S_ISDIR(st.st_mode);
+    if (S_ISREG(st.st_mode)) {
         g->used = st.st_atime;
+        capacity = (uint64_t)st.st_size < capacity ? (size_t)st.st_size : capacity;
         while (n < capacity && (got = read(fd, out + n, capacity - n)) > 0)
             n += (size_t)got;
     }
@@ -114,10 +118,8 @@ static bool take_key(struct rest *r, struct glance *g)
     return true;
 }
 
-static void look_at_gguf(struct glance *g, const char *path)
+static void look_at_gguf(struct glance *g, struct rest r)
 {
-    char head[HEAD];
-    struct rest r = {head, read_head(path, head, sizeof head, g)};
     uint64_t magic, version, tensors, keys;
 
     if (!take(&r, 4, &magic) || magic != 0x46554747 || !take(&r, 4, &version) || !take(&r, 8, &tensors) ||
@@ -156,10 +158,11 @@ static void look_at_config(struct glance *g, const char *dir)
     } types[] = {{"bfloat16", "BF16"}, {"float16", "F16"}, {"float32", "F32"}};
     static char text[MOST_CONFIG];
     char path[4096];
+    bool directory;
 
     if (snprintf(path, sizeof path, "%s/config.json", dir) >= (int)sizeof path)
         return;
-    const size_t n = read_head(path, text, sizeof text, g);
+    const size_t n = read_head(path, text, sizeof text, g, &directory);
     json_t *config = json_loadb(text, n, 0, NULL);
     const char *kind = json_string_value(json_object_get(config, "model_type")),
                *type = json_string_value(json_object_get(config, "dtype")),
@@ -184,15 +187,15 @@ static void look_at_config(struct glance *g, const char *dir)
 
 void glance_at(struct glance *g, const char *path)
 {
-    struct stat st;
+    bool directory = false;
+    char head[HEAD];
 
     *g = (struct glance){.used = 0};
-    if (stat(path, &st) != 0)
-        return;
-    if (S_ISDIR(st.st_mode))
+    const size_t n = read_head(path, head, sizeof head, g, &directory);
+    if (directory)
         look_at_config(g, path);
     else
-        look_at_gguf(g, path);
+        look_at_gguf(g, (struct rest){head, n});
     if (*g->kind && !*g->type)
         type_of_name(g->type, path);
 }

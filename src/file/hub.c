@@ -9,6 +9,7 @@
 #include "file/reader.h"
 #include "os/files.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* ---- names ---- */
@@ -52,14 +53,22 @@ bool ct_hub_parse_ref(char commit[CT_HUB_REVISION + 1], struct ct_bytes text)
 
 carat_status ct_hub_read_ref(char commit[CT_HUB_REVISION + 1], const char *path, carat_error *err)
 {
-    struct ct_map m;
+    uint8_t text[2 * CT_HUB_REVISION];
+    struct ct_os_id id = {0};
+    const int fd = ct_os_open_file(path, &id);
+    int why = fd < 0 ? errno : 0;
 
-    CT_TRY(ct_os_map(&m, path, err));
-    const size_t n = m.bytes.size;
-    const bool good = ct_hub_parse_ref(commit, m.bytes);
-    ct_os_unmap(&m);
-    return good ? CARAT_OK
-                : ct_bad_file(err, path, "%zu bytes that name no snapshot, expected a commit's hash", n);
+    if (fd >= 0) {
+        const bool good = id.size <= sizeof text && ct_os_read_at(fd, text, (size_t)id.size, 0, &why) &&
+                          ct_hub_parse_ref(commit, (struct ct_bytes){text, (size_t)id.size});
+        ct_os_close_file(fd);
+        if (good)
+            return CARAT_OK;
+    }
+    if (why)
+        return ct_fail(err, CARAT_E_IO, "%s: cannot be read: %s", path, ct_os_reason(why));
+    return ct_bad_file(err, path, "%zu bytes that name no snapshot, expected a commit's hash",
+                       (size_t)id.size);
 }
 
 carat_status ct_hub_snapshot(const char **snapshot, const char *folder, const char *revision,
@@ -326,12 +335,13 @@ bool ct_hub_has_safetensors(const char *snapshot)
            ct_exists_in(snapshot, "model.safetensors.index.json");
 }
 
-static carat_status find_directory(struct ct_hub_model *model, const char *snapshot, struct ct_arena *arena,
+carat_status ct_hub_find_directory(struct ct_hub_model *model, const char *snapshot, struct ct_arena *arena,
                                    carat_error *err)
 {
     static const char one[] = "model.safetensors", many[] = "model.safetensors.index.json";
     const char *index = ct_path_join(arena, snapshot, many);
 
+    *model = (struct ct_hub_model){NULL, NULL};
     if (!index)
         return ct_no_memory(err, snapshot);
     if (!ct_exists_in(snapshot, "config.json"))
@@ -371,7 +381,7 @@ carat_status ct_hub_find_model(struct ct_hub_model *model, const char *snapshot,
     if (ct_hub_is_gguf(part) && ct_path_stays_inside(ct_str_of(part)))
         return find_file(model, snapshot, part, arena, err);
     if (!*part && ct_hub_has_safetensors(snapshot))
-        return find_directory(model, snapshot, arena, err);
+        return ct_hub_find_directory(model, snapshot, arena, err);
     CT_TRY(ct_hub_list_ggufs(&names, &n, snapshot, arena, err));
     carat_status status = n > 0 ? ct_hub_choose_gguf(&name, names, n, called, part, err) : CARAT_OK;
     free(names);
@@ -380,7 +390,7 @@ carat_status ct_hub_find_model(struct ct_hub_model *model, const char *snapshot,
     if (name)
         return find_file(model, snapshot, name, arena, err);
     if (!*part)
-        return find_directory(model, snapshot, arena, err);
+        return ct_hub_find_directory(model, snapshot, arena, err);
     char *wanted = ct_arena_push(arena, 1, strlen(part) + sizeof "*.gguf");
     if (!wanted)
         return ct_no_memory(err, snapshot);

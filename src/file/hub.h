@@ -65,5 +65,8 @@ struct ct_hub_model {
  * listed), E_FORMAT (an index of shards is damaged), E_IO, E_MEMORY. */
 carat_status ct_hub_find_model(struct ct_hub_model *model, const char *snapshot, const char *called,
                                const char *part, struct ct_arena *arena, carat_error *err);
+/* The one of safetensors. E_FORMAT, E_IO, E_MEMORY. */
+carat_status ct_hub_find_directory(struct ct_hub_model *model, const char *snapshot, struct ct_arena *arena,
+                                   carat_error *err);
 
 #endif

@@ -71,7 +71,7 @@ static carat_status enter_gguf(char **path, bool tokenizer_only, carat_error *er
     struct ggufs g = {.n = 0};
     carat_status status = CARAT_OK;
 
-    if (ct_exists_in(*path, "model.safetensors") || ct_exists_in(*path, "model.safetensors.index.json") ||
+    if (ct_hub_has_safetensors(*path) ||
         (tokenizer_only && (ct_exists_in(*path, "tokenizer.json") || ct_exists_in(*path, "tokenizer.model"))))
         return CARAT_OK;
     ct_os_names_in(*path, add_gguf, &g);

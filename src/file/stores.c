@@ -56,48 +56,39 @@ carat_status ct_dir_read(struct ct_dir *d, const char *dir, struct ct_arena *are
     return ct_no_memory(err, dir);
 }
 
-static uint64_t size_of(const char *path)
+/* The bytes of a file, or in folders in folders, as deep as this. Each is looked at once: with many models in
+ * a cache such looks are most of the time. */
+static uint64_t bytes_at(const char *path, int depth, struct ct_arena *arena)
 {
-    struct ct_os_id id;
-
-    return path && ct_os_identify(&id, path) ? id.size : 0;
-}
-
-/* Folders in folders, as deep as sentence-transformers and kagglehub lay them. */
-static uint64_t bytes_of_directory(const char *path, int depth, struct ct_arena *arena)
-{
+    struct ct_os_id id = {0};
+    const int kind = path ? ct_os_identify(&id, path) : 0;
     struct ct_dir d;
     uint64_t sum = 0;
 
-    if (ct_dir_read(&d, path, arena, NULL) != CARAT_OK)
+    if (kind != 2)
+        return id.size;
+    if (depth == 0 || ct_dir_read(&d, path, arena, NULL) != CARAT_OK)
         return 0;
-    for (size_t i = 0; i < d.n; i++) {
-        const char *whole = ct_path_join(arena, path, d.name[i]);
-        const int kind = whole ? ct_os_kind(whole) : 0;
-        if (kind == 1)
-            sum += size_of(whole);
-        else if (kind == 2 && depth > 0)
-            sum += bytes_of_directory(whole, depth - 1, arena);
-    }
+    for (size_t i = 0; i < d.n; i++)
+        sum += bytes_at(ct_path_join(arena, path, d.name[i]), depth - 1, arena);
     return sum;
 }
 
 uint64_t ct_store_bytes(const char *path, struct ct_arena *arena)
 {
+    enum { DEEPEST = 4 }; /* as sentence-transformers and kagglehub lay them */
     const unsigned parts = ct_gguf_parts(path);
     const size_t n = strlen(path), number = strlen("00001-of-00002.gguf");
     uint64_t sum = 0;
 
-    if (ct_os_kind(path) == 2)
-        return bytes_of_directory(path, 3, arena);
     if (parts == 0)
-        return size_of(path);
+        return bytes_at(path, DEEPEST, arena);
     char *part = ct_arena_str(arena, path, n);
     for (unsigned i = 1; part && i <= parts; i++) {
         char digits[16];
         snprintf(digits, sizeof digits, "%05u", i);
         memcpy(part + n - number, digits, 5);
-        sum += size_of(part);
+        sum += bytes_at(part, 0, arena);
     }
     return sum;
 }
@@ -153,7 +144,7 @@ static bool tell_models(struct ct_walk *w, const char *dir, const char *called)
     size_t n = 0;
 
     if (ct_hub_has_safetensors(dir)) {
-        const bool bad = ct_hub_find_model(&m, dir, called, "", &w->arena, &err) != CARAT_OK;
+        const bool bad = ct_hub_find_directory(&m, dir, &w->arena, &err) != CARAT_OK;
         ct_walk_tell(w, called, dir, bad ? NULL : m.missing, bad ? err.message : NULL);
         return true;
     }
@@ -175,6 +166,14 @@ static bool tell_models(struct ct_walk *w, const char *dir, const char *called)
 
 /* ---- the hub's cache ---- */
 
+static bool is_meant_by(struct ct_walk *w, const char *refs, const char *name, const char *commit)
+{
+    char meant[CT_HUB_REVISION + 1];
+    const char *path = ct_path_join(&w->arena, refs, name);
+
+    return path && ct_hub_read_ref(meant, path, NULL) == CARAT_OK && strcmp(meant, commit) == 0;
+}
+
 /* "@v1", "@0123…": what a name needs behind it to mean this snapshot; "": it is the main branch's. */
 static const char *revision_of(struct ct_walk *w, const char *folder, const char *commit)
 {
@@ -182,18 +181,13 @@ static const char *revision_of(struct ct_walk *w, const char *folder, const char
     struct ct_dir d = {NULL, 0};
     const char *found = commit;
 
+    if (refs && is_meant_by(w, refs, "main", commit))
+        return "";
     if (!refs || ct_dir_read(&d, refs, &w->arena, NULL) != CARAT_OK)
         w->failed = true;
-    for (size_t i = 0; i < d.n; i++) {
-        char meant[CT_HUB_REVISION + 1];
-        const char *path = ct_path_join(&w->arena, refs, d.name[i]);
-        if (!path || ct_os_kind(path) != 1 || ct_hub_read_ref(meant, path, NULL) != CARAT_OK ||
-            strcmp(meant, commit) != 0)
-            continue;
-        if (strcmp(d.name[i], "main") == 0)
-            return "";
-        found = d.name[i];
-    }
+    for (size_t i = 0; i < d.n; i++)
+        if (is_meant_by(w, refs, d.name[i], commit))
+            found = d.name[i];
     return printed(w, "@%s%s%s", found, "", "");
 }
 

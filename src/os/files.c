@@ -100,12 +100,18 @@ void ct_os_will_read(int fd, uint64_t at, size_t n)
     posix_fadvise(fd, (off_t)at, (off_t)n, POSIX_FADV_WILLNEED);
 }
 
-bool ct_os_identify(struct ct_os_id *id, const char *path)
+int ct_os_identify(struct ct_os_id *id, const char *path)
 {
     struct stat st;
-    bool there = stat(path, &st) == 0;
+    const bool there = stat(path, &st) == 0;
     *id = there ? id_of(&st) : (struct ct_os_id){0};
-    return there;
+    return !there ? 0 : S_ISDIR(st.st_mode) ? 2 : 1;
+}
+
+int ct_os_kind(const char *path)
+{
+    struct ct_os_id id;
+    return ct_os_identify(&id, path);
 }
 
 carat_status ct_os_map(struct ct_map *m, const char *path, carat_error *err)
@@ -157,12 +163,6 @@ void ct_os_unmap(struct ct_map *m)
     if (m->base)
         munmap(m->base, m->length);
     *m = (struct ct_map){0};
-}
-
-int ct_os_kind(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) != 0 ? 0 : S_ISDIR(st.st_mode) ? 2 : 1;
 }
 
 bool ct_os_absent(const char *path)

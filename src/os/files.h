@@ -23,6 +23,8 @@ void ct_os_unmap(struct ct_map *m);
 
 /* 0 = nothing there, 1 = regular file (or something that reads like one), 2 = directory. */
 int ct_os_kind(const char *path);
+/* The same, and what it is. */
+int ct_os_identify(struct ct_os_id *id, const char *path);
 /* The same for a file that need not be there. A link that leads nowhere or in a circle is an error, so that a
  * file which somebody put there is never passed over. E_NOT_FOUND, E_IO. */
 carat_status ct_os_look(int *kind, const char *path, carat_error *err);
@@ -30,8 +32,6 @@ carat_status ct_os_look(int *kind, const char *path, carat_error *err);
 bool ct_os_absent(const char *path);
 /* What the link at path holds, terminated; false: it is no link, or that is not shorter than n. */
 bool ct_os_read_link(char *target, size_t n, const char *path);
-/* False when there is nothing at path. */
-bool ct_os_identify(struct ct_os_id *id, const char *path);
 /* The path as it reads from every directory, into out[n]; as it is where that is not known or too long. */
 void ct_os_absolute(char *out, size_t n, const char *path);
 /* E_IO when names in a directory cannot be looked up, so that all its files would seem to be missing. */
