@@ -14,10 +14,10 @@ enum { PATH = 2048 };
 enum fault {
     NONE,
     RANGE_IGNORED, /* 200 to a Range */
-    RANGE_WRONG,   /* another Content-Range than asked for */
-    RANGE_ABSENT,  /* 206 without one */
+    RANGE_WRONG,   /* another Content-Range than asked for, and the bytes that it says */
+    RANGE_ABSENT,  /* 206 without one, and bytes from the beginning */
     ETAG_CHANGES,  /* another X-Linked-Etag from the second answer on */
-    BODY_CHANGES,  /* where the bytes are: another ETag from answer NUMBER on, for one answer */
+    BODY_CHANGES,  /* where the bytes are: answer NUMBER has another ETag, and bytes of another file */
     FULL_416,      /* 416 to every Range */
     BUSY_429,      /* the first NUMBER answers are 429 with Retry-After: 0 */
     BUSY_DATE,     /* the first NUMBER answers are 429 with a Retry-After that is a date, long ago */

@@ -132,11 +132,35 @@ static void cut(struct request *r)
     r->fd = -1;
 }
 
-/* The part that is asked for, of which at most `until` bytes are sent before a reset. */
-static void send_bytes(struct request *r, const char *data, size_t n, const char *hash, size_t until)
+/* The bytes of a part where they have to be others than data's, and 100 behind them; NULL: they are data's.
+ * With a header that is wrong come the bytes that it speaks of: who does not read it gets a wrong file. */
+static char *other_bytes(struct range part, const char *data, size_t n, bool foreign)
+{
+    const size_t all = part.end - part.from;
+    size_t first = part.from;
+
+    if (part.partial && fault == RANGE_WRONG)
+        first++;
+    else if (part.partial && fault == RANGE_ABSENT)
+        first = 0;
+    if (first == part.from && !foreign && fault != FLIP && fault != LONG_BODY)
+        return NULL;
+    char *copy = malloc(all + 100);
+    for (size_t i = 0; i < all; i++)
+        copy[i] = (char)(data[(first + i) % n] ^ (foreign ? 0x55 : 0));
+    memset(copy + all, 'x', 100);
+    if (fault == FLIP && part.from <= (size_t)number && (size_t)number < part.end)
+        copy[(size_t)number - part.from] ^= 1;
+    return copy;
+}
+
+/* The part that is asked for, of which at most `until` bytes are sent before a reset; foreign: of another
+ * file. */
+static void send_bytes(struct request *r, const char *data, size_t n, const char *hash, size_t until,
+                       bool foreign)
 {
     struct range part = range_of(r, n);
-    char range[128] = "", *copy = NULL;
+    char range[128] = "";
 
     if (fault == RANGE_IGNORED)
         part = (struct range){0, n, false};
@@ -148,15 +172,8 @@ static void send_bytes(struct request *r, const char *data, size_t n, const char
          "HTTP/1.1 %d Answer\r\nConnection: close\r\nContent-Type: application/octet-stream\r\n"
          "Accept-Ranges: bytes\r\nETag: \"%.32s\"\r\nContent-Length: %zu\r\n%s\r\n",
          part.partial ? 206 : 200, hash, all + more, range);
-    const char *from = data + part.from;
-    if (fault == FLIP || fault == LONG_BODY) {
-        copy = malloc(all + 100);
-        memcpy(copy, from, all);
-        memset(copy + all, 'x', 100);
-        if (fault == FLIP && part.from <= (size_t)number && (size_t)number < part.end)
-            copy[(size_t)number - part.from] ^= 1;
-        from = copy;
-    }
+    char *copy = other_bytes(part, data, n, foreign);
+    const char *from = copy ? copy : data + part.from;
     size_t sends = until < all ? until : all + more;
     if (fault == SHORT_BODY)
         sends = (size_t)number < all ? all - (size_t)number : 0;
@@ -257,11 +274,12 @@ void answer_file(struct request *r, const char *repository, const char *name, bo
             r->sent += (long long)n;
     } else {
         const int before = __atomic_fetch_add(&shared->answers, 1, __ATOMIC_SEQ_CST);
-        if (fault == BODY_CHANGES && before == number)
+        const bool foreign = fault == BODY_CHANGES && before == number;
+        if (foreign)
             hash[0] = hash[0] == '0' ? '1' : '0';
         if (!misbehave(r, n, before))
             send_bytes(r, data, n, hash,
-                       fault == RESETS || (fault == RESET && before == 0) ? (size_t)number : n);
+                       fault == RESETS || (fault == RESET && before == 0) ? (size_t)number : n, foreign);
     }
     close_file(data, n);
 }

@@ -32,10 +32,18 @@ plan() { # MORE: members of the plan
     printf '{"do": "get", "endpoint": "%s", "repository": "u/big", "revision": "main", "token": "secret", "root": "%s", "commit": "%s", "patience": 1, "files": [{"name": "m.gguf", "bytes": %s, "hash": "%s"}]%s}' \
         "$HF_ENDPOINT" "$hub" $commit "$big_bytes" "$big_hash" "${1:+, $1}"
 }
+# carat-fetch with 56 MiB for data and stacks; its code and that of libraries, 8 MiB, does not count. Without
+# a limit where a sanitizer has memory of its own.
+fetch() {
+    (
+        [ -n "${CARAT_CFLAGS:-}" ] || ulimit -s 512 -d 57344
+        exec "$CARAT_BUILD/carat-fetch"
+    )
+}
 # get CODE [MORE]: fetches the file; events are in the file out.
 get() {
     local code=0
-    plan "${2:-}" | "$CARAT_BUILD/carat-fetch" >out 2>err || code=$?
+    plan "${2:-}" | fetch >out 2>err || code=$?
     [ "$code" = "$1" ] || die "carat-fetch: exit code $code, expected $1: $(grep error out)"
     [ ! -s err ] || die "carat-fetch: $(cat err)"
 }
@@ -50,4 +58,6 @@ nothing() {
     [ ! -e "$(part)" ] || cmp -s -n "$(wc -c <"$(part)")" "$(part)" "$big" || die "$1: what is kept is no beginning"
 }
 fresh() { rm -rf "$hub"; }
+# how often bytes were asked for
+asked() { grep -c '^/cdn' "$work/log" || true; }
 sent() { [ ! -e "$work/log" ] && echo 0 || awk -F 'sent=' '/^\/cdn/ {n += $2} END {print n + 0}' "$work/log"; }
