@@ -15,6 +15,7 @@
 #include "report.h"
 #include "running.h"
 #include "source.h"
+#include "tap.h"
 #include "tries.h"
 
 enum {
@@ -306,7 +307,7 @@ static bool check_hash(struct download *d, struct running *f, char hash[PLAN_HAS
     hasher_wait(h);
     pthread_mutex_lock(&d->mutex);
     f->hasher = NULL;
-    return hasher_end(h, hash) && strcmp(hash, f->w->hash) == 0;
+    return hasher_end(h, hash) && (!*f->w->hash || strcmp(hash, f->w->hash) == 0);
 }
 
 /* All of it has come. Comes and goes with the lock. */
@@ -322,12 +323,17 @@ static void finish(struct download *d, struct running *f)
             return;
         }
         store_leave(&f->part, true);
+        if (f->tap)
+            f->tap->drop(f->tap);
         fail(d, refuse(REMOTE, "%s: what came has the hash %s, expected %s: nothing of it is kept",
                        f->w->name, hash, f->w->hash));
         return;
     }
     pthread_mutex_unlock(&d->mutex);
-    int code = store_finish(&d->store, &f->part, f->w);
+    int code = f->tap ? f->tap->end(f->tap) : DONE;
+    const bool wrong = code == REMOTE;
+    if (code == DONE)
+        code = store_finish(&d->store, &f->part, f->w);
     if (code == DONE)
         code = store_enter(&d->store, f->w);
     pthread_mutex_lock(&d->mutex);
@@ -335,7 +341,7 @@ static void finish(struct download *d, struct running *f)
         restart(d, f);
         return;
     }
-    store_leave(&f->part, false);
+    store_leave(&f->part, wrong);
     if (fail(d, code))
         d->ended += bytes;
     drop(d, f);
@@ -365,10 +371,11 @@ static void open_file(struct download *d)
     while (f->w)
         f++;
     f->w = &d->plan->file[d->next_file++];
+    f->tap = d->plan->tap;
     f->state = RUNNING_OPENING;
-    f->part = (struct part){.fd = -1, .lock = -1};
+    f->part = (struct part){.fd = -1, .lock = {.fd = -1}};
     d->n_running++;
-    const int64_t missing = d->total - d->ended;
+    const int64_t missing = d->total - d->ended + (d->plan->tap ? d->plan->tap->room : 0);
     pthread_mutex_unlock(&d->mutex);
     const bool there = named && store_has(&d->store, f->w);
     int code = there ? DONE : store_begin(&d->store, &f->part, f->w, missing, &whole);
@@ -451,7 +458,7 @@ static void tell_progress(struct download *d)
     for (int i = 0; i < MOST_JOBS; i++) {
         const struct running *f = &d->running[i];
         if (!f->w || f->part.fd < 0 || f->state == RUNNING_OPENING) {
-            if (f->w && f->part.lock >= 0)
+            if (f->w && f->part.lock.fd >= 0)
                 line[n++] = (struct report_running){f->w->name, 0, f->w->bytes, "waiting"};
             continue;
         }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "tap.h"
 
 enum { PIECE = 1 << 20 };
 
@@ -18,6 +19,7 @@ struct hasher {
     int fd;
     int64_t bytes, at, have;
     bool stops, failed;
+    struct tap *tap;
     pthread_mutex_t mutex;
     pthread_cond_t more;
     pthread_t thread;
@@ -69,6 +71,8 @@ static void *hash_all(void *user)
             break;
         }
         EVP_DigestUpdate(h->context, h->piece, (size_t)n);
+        if (h->tap)
+            h->tap->take(h->tap, h->piece, (size_t)n);
         pthread_mutex_lock(&h->mutex);
         h->at += n;
         pthread_mutex_unlock(&h->mutex);
@@ -110,7 +114,7 @@ bool hasher_whole(int fd, int64_t bytes, const char *kind, char hash[PLAN_HASH],
     return good;
 }
 
-struct hasher *hasher_start(int fd, int64_t bytes, const char *kind)
+struct hasher *hasher_start(int fd, int64_t bytes, const char *kind, struct tap *tap)
 {
     struct hasher *h = calloc(1, sizeof *h);
 
@@ -118,6 +122,9 @@ struct hasher *hasher_start(int fd, int64_t bytes, const char *kind)
         return NULL;
     h->fd = fd;
     h->bytes = bytes;
+    h->tap = tap;
+    if (tap)
+        tap->begin(tap);
     h->context = EVP_MD_CTX_new();
     pthread_mutex_init(&h->mutex, NULL);
     pthread_cond_init(&h->more, NULL);

@@ -11,8 +11,11 @@
 
 struct hasher;
 
-/* kind: a hash whose number of digits says which one it is. NULL: out of memory. */
-struct hasher *hasher_start(int fd, int64_t bytes, const char *kind);
+struct tap;
+
+/* kind: a hash whose number of digits says which one it is. tap: hears the bytes, too (tap.h), or is NULL.
+ * NULL: out of memory. */
+struct hasher *hasher_start(int fd, int64_t bytes, const char *kind, struct tap *tap);
 /* So many bytes from the beginning on may be read now. */
 void hasher_allow(struct hasher *h, int64_t have);
 /* How many are hashed. */

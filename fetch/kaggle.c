@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "base/path.h"
+#include "archive.h"
 #include "layout.h"
 #include "names.h"
 #include "page.h"
@@ -235,13 +236,15 @@ static bool kaggle_address(char *url, size_t capacity, const struct plan *plan, 
     return write_address(url, capacity, plan, "DownloadModelInstanceVersion");
 }
 
+/* Without a path, all of it as an archive. */
 static bool kaggle_question(char *body, size_t capacity, const struct plan *plan, const struct wanted *w)
 {
+    const char *tail = plan->tap ? "" : "\"";
     char more[PLAN_PATH], path[3 * PLAN_NAME];
 
-    return page_quote(path, sizeof path, w->name) &&
-           snprintf(more, sizeof more, ", \"versionNumber\": %s, \"path\": \"%s\"", plan->commit, path) <
-               (int)sizeof more &&
+    return page_quote(path, sizeof path, plan->tap ? "" : w->name) &&
+           snprintf(more, sizeof more, ", \"versionNumber\": %s%s%s%s", plan->commit,
+                    plan->tap ? "" : ", \"path\": \"", path, tail) < (int)sizeof more &&
            write_question(body, capacity, plan, more);
 }
 
@@ -291,4 +294,5 @@ const struct source kaggle_source = {.name = "kaggle",
                                      .look = kaggle_look,
                                      .refuse = kaggle_refuse,
                                      .authorize = kaggle_authorize,
+                                     .get = archive_get,
                                      .layout = &kaggle_layout};

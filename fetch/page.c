@@ -41,19 +41,26 @@ int page_get(struct http *h, const struct plan *plan, const char *url, const cha
     return page_ask(h, plan, url, NULL, what, p, reply);
 }
 
-int page_ask(struct http *h, const struct plan *plan, const char *url, const char *body, const char *what,
-             struct page *p, struct http_reply *reply)
+/* until: as http_ask has it. The last answer, once it is not worth another try. */
+static enum http_end try_asking(struct http *h, const struct plan *plan, const char *url, const char *body,
+                                int64_t until, http_sink sink, struct page *p, struct http_reply *reply)
 {
     enum http_end end = HTTP_BROKEN;
 
     for (int tries = 0;; tries++) {
-        p->n = 0;
-        end = http_ask(h, url, body, 0, 0, add_to_page, p, reply);
+        if (p)
+            p->n = 0;
+        end = http_ask(h, url, body, 0, until, sink, p, reply);
         if (tries == MOST_TRIES ||
             (end == HTTP_ANSWERED ? !is_passing(reply->status) : end != HTTP_BROKEN && end != HTTP_SLOW))
-            break;
+            return end;
         wait_for(pause_before(tries + 1, reply->retry_after, plan->patience), NULL, NULL);
     }
+}
+
+static int take_end(const struct http *h, const struct plan *plan, enum http_end end, const char *what,
+                    const struct http_reply *reply)
+{
     switch (end) {
     case HTTP_ANSWERED:
         return reply->status == 200 ? DONE : plan->source->refuse(plan, reply, what);
@@ -67,6 +74,29 @@ int page_ask(struct http *h, const struct plan *plan, const char *url, const cha
     default:
         return refuse(REMOTE, "%s: %s: %s", plan->repository, what, http_why(h));
     }
+}
+
+int page_ask(struct http *h, const struct plan *plan, const char *url, const char *body, const char *what,
+             struct page *p, struct http_reply *reply)
+{
+    return take_end(h, plan, try_asking(h, plan, url, body, 0, add_to_page, p, reply), what, reply);
+}
+
+static bool stop(void *user, const struct http_reply *reply, const void *data, size_t n)
+{
+    (void)user;
+    (void)reply;
+    (void)data;
+    (void)n;
+    return false;
+}
+
+int page_peek(struct http *h, const struct plan *plan, const char *url, const char *body, const char *what,
+              struct http_reply *reply)
+{
+    const enum http_end end = try_asking(h, plan, url, body, 1, stop, NULL, reply);
+
+    return end == HTTP_STOPPED ? DONE : take_end(h, plan, end, what, reply);
 }
 
 bool page_quote(char *out, size_t capacity, const char *text)

@@ -21,6 +21,9 @@ int page_get(struct http *h, const struct plan *plan, const char *url, const cha
 /* The same as a POST of a body of JSON. */
 int page_ask(struct http *h, const struct plan *plan, const char *url, const char *body, const char *what,
              struct page *p, struct http_reply *reply);
+/* The same, of what there is to say about the bytes behind it: none is kept. */
+int page_peek(struct http *h, const struct plan *plan, const char *url, const char *body, const char *what,
+              struct http_reply *reply);
 /* Text as it stands between the quotes of JSON; false: it does not fit. */
 bool page_quote(char *out, size_t capacity, const char *text);
 

@@ -44,6 +44,7 @@ struct plan {
     int64_t rate;     /* bytes a second, all together; 0: as fast as they come */
     int64_t force;    /* 1: also what is there */
     int64_t patience; /* seconds of less than 1 KiB/s, behind which a connection counts as broken */
+    struct tap *tap;  /* tap.h: hears the only file as it comes, or NULL; no part of what is read */
 };
 
 /* Returns a code of report.h. */

@@ -103,7 +103,8 @@ void running_give_back(struct running *f, struct piece *p, struct ahead *ahead)
 
 int running_hash(struct running *f)
 {
-    if (!f->hasher && *f->w->hash && !(f->hasher = hasher_start(f->part.fd, f->w->bytes, f->w->hash)))
+    if (!f->hasher && (*f->w->hash || f->tap) &&
+        !(f->hasher = hasher_start(f->part.fd, f->w->bytes, f->w->hash, f->tap)))
         return refuse(NO_MEMORY, "out of memory for %s", f->w->name);
     if (f->hasher)
         hasher_allow(f->hasher, f->part.have);

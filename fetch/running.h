@@ -39,7 +39,8 @@ struct running {
     struct wanted *w; /* NULL: nothing */
     enum running_state state;
     struct part part;
-    struct hasher *hasher; /* NULL where nobody says what the hash should be */
+    struct hasher *hasher; /* NULL where nobody says what the hash should be, nor hears the bytes */
+    struct tap *tap;       /* of the plan, or NULL */
     int generation;        /* counts how often it began again */
     int workers;           /* that have a piece */
     int restarts;          /* without a new byte */

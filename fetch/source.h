@@ -12,7 +12,7 @@
  *            w->hash where it is "", once. NULL: nothing.
  * refuse:    says why an answer is none: missing, gated, private. `what` is for the message.
  * authorize: the header line that the plan's endpoint alone gets. NULL: "Authorization: Bearer TOKEN".
- * get:       does the whole of "get" in another way (an archive that is unpacked). NULL: download.c.
+ * get:       does the whole of "get" in another way (archive.h). NULL: download.c.
  * layout:    where files lie (layout.h), unless the plan's "out" names a folder: then at their own names. */
 #ifndef FETCH_SOURCE_H
 #define FETCH_SOURCE_H

@@ -9,10 +9,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "report.h"
@@ -53,30 +51,6 @@ static int check_room(const struct part *p, int64_t missing)
                   1.05e-6 * (double)missing, 1e-6 * free);
 }
 
-/* Opens the lock and takes it. Who cleans a cache up may remove the file that others wait for. */
-static int take_lock(const struct store *s, struct part *p)
-{
-    struct stat mine, named;
-
-    for (;;) {
-        p->lock = open(p->at.lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if (p->lock < 0)
-            return fail_at(p->at.lock, "opened");
-        while (flock(p->lock, LOCK_EX | LOCK_NB) != 0) {
-            if (errno != EINTR && errno != EWOULDBLOCK)
-                return DONE; /* a file system without locks: what two write is the same */
-            if (s->stops && atomic_load(s->stops))
-                return LOCAL; /* why was said */
-            nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
-        }
-        p->locked =
-            fstat(p->lock, &mine) == 0 && stat(p->at.lock, &named) == 0 && mine.st_ino == named.st_ino;
-        if (p->locked)
-            return DONE;
-        close(p->lock);
-    }
-}
-
 static int open_part(struct part *p, const struct wanted *w)
 {
     struct stat st;
@@ -96,12 +70,12 @@ static int open_part(struct part *p, const struct wanted *w)
 
 int store_begin(const struct store *s, struct part *p, const struct wanted *w, int64_t missing, bool *whole)
 {
-    *p = (struct part){.fd = -1, .lock = -1};
+    *p = (struct part){.fd = -1, .lock = {.fd = -1}};
     s->layout->place(&p->at, s, w);
     TRY(make_folders(p->at.whole));
     TRY(make_folders(p->at.part));
     TRY(make_folders(p->at.lock));
-    TRY(take_lock(s, p));
+    TRY(lock_take(&p->lock, p->at.lock, strcmp(p->at.lock, p->at.part) != 0, s->stops));
     s->layout->place(&p->at, s, w); /* by now it may lie elsewhere */
     *whole = !s->plan->force && is_whole(&p->at, w);
     if (*whole) {
@@ -152,21 +126,20 @@ static void give_back_room(const struct part *p)
 {
     struct stat st;
 
-    if (p->locked && fstat(p->fd, &st) == 0 && st.st_size == p->have)
+    if (p->lock.held && fstat(p->fd, &st) == 0 && st.st_size == p->have)
         (void)!ftruncate(p->fd, st.st_size);
 }
 
 void store_leave(struct part *p, bool wrong)
 {
-    if (p->fd >= 0 && (wrong || (p->locked && p->have == 0)))
+    if (p->fd >= 0 && (wrong || (p->lock.held && p->have == 0)))
         unlink(p->at.part);
     else if (p->fd >= 0)
         give_back_room(p);
     if (p->fd >= 0)
         close(p->fd);
-    if (p->lock >= 0)
-        close(p->lock);
-    p->fd = p->lock = -1;
+    lock_leave(&p->lock);
+    p->fd = -1;
 }
 
 int store_finish(const struct store *s, struct part *p, const struct wanted *w)

@@ -5,13 +5,14 @@
 #define FETCH_STORE_H
 
 #include "layout.h"
+#include "lock.h"
 
 struct part {
-    int fd, lock;
+    int fd;
+    struct lock lock;
     struct place at;
     int64_t have; /* bytes from its beginning on */
     bool old;     /* some of them lay there before */
-    bool locked;  /* no other process writes here */
 };
 
 enum { PRUNED = -1 }; /* of store_finish: somebody has removed it meanwhile */

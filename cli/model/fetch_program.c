@@ -92,7 +92,7 @@ static int start_program(struct program *p)
 
     if (!find_program(path, sizeof path))
         return fail(FAILED, "carat-fetch is not beside this command: it was built without libcurl (Debian: "
-                            "libcurl4-openssl-dev and libssl-dev)");
+                            "libcurl4-openssl-dev, libssl-dev and zlib1g-dev)");
     open = open_environment();
     if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0)
         error = errno;

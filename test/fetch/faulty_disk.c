@@ -3,6 +3,7 @@
  *
  *     FAULTY_WRITE=N   the N-th write to a file fails, and all behind it: it is full
  *     FAULTY_FLOCK=1   flock does nothing, and says that it did
+ *     FAULTY_FLOCK=N   flock fails with the error N
  *     FAULTY_SYMLINK=1 there are no links */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -51,7 +52,11 @@ int flock(int fd, int operation)
 
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "flock");
-    return getenv("FAULTY_FLOCK") ? 0 : real(fd, operation);
+    const char *fault = getenv("FAULTY_FLOCK");
+    if (!fault)
+        return real(fd, operation);
+    errno = atoi(fault);
+    return errno > 1 ? -1 : 0;
 }
 
 int symlink(const char *target, const char *path)

@@ -149,6 +149,51 @@ whole || die 'without locks: the file differs'
 [ "$(sent)" -le $((8 * big_bytes)) ] || die 'without locks: more than eight bodies came'
 [ "$(find "$folder/blobs" -type f | wc -l)" = 1 ] || die "without locks: something is left: $(ls "$folder/blobs")"
 
+# ---- a file system without locks: one that is made where it was not, as filelock makes it ----
+lock=$hub/.locks/models--u--big/$big_hash.lock
+for error in 38 95 37; do # ENOSYS, EOPNOTSUPP, ENOLCK
+    fresh
+    serve
+    plan >plan
+    for i in 1 2 3 4 5 6 7 8; do LD_PRELOAD=$faulty FAULTY_FLOCK=$error "$CARAT_BUILD/carat-fetch" <plan >out-$i 2>&1 & pids[i]=$!; done
+    for i in 1 2 3 4 5 6 7 8; do wait ${pids[i]} || die "error $error of flock, process $i: $(cat out-$i)"; done
+    whole || die "error $error of flock: the file differs"
+    [ "$(sent)" = "$big_bytes" ] || die "error $error of flock: $(sent) bytes were sent"
+    [ ! -e "$lock" ] || die "error $error of flock: the lock is left"
+done
+# who has it says so in it; one whose process is gone is taken over, one of another machine is waited for
+serve link 4000000
+fresh
+plan >plan
+LD_PRELOAD=$faulty FAULTY_FLOCK=38 "$CARAT_BUILD/carat-fetch" <plan >out 2>&1 &
+pid=$!
+until [ -s "$(part)" ]; do sleep 0.01; done
+[ "$(cat "$lock")" = "$pid
+$(uname -n)" ] || die "the lock has $(cat "$lock")"
+kill -9 $pid
+wait $pid 2>/dev/null && die 'it was killed'
+serve
+plan >plan
+LD_PRELOAD=$faulty FAULTY_FLOCK=38 "$CARAT_BUILD/carat-fetch" <plan >out 2>&1 || die "a lock that was left: $(cat out)"
+whole && [ ! -e "$lock" ] || die 'a lock that was left stays'
+for text in "$pid\nelsewhere\n" "filelock/2\npid=$pid\nhost=elsewhere\nmode=exclusive\n" "filelock/2\npid=$$\nhost=$(uname -n)\nmode=exclusive\n" ''; do
+    fresh
+    mkdir -p "${lock%/*}"
+    printf '%b' "$text" >"$lock"
+    LD_PRELOAD=$faulty FAULTY_FLOCK=38 "$CARAT_BUILD/carat-fetch" <plan >out 2>&1 &
+    pid=$!
+    sleep 0.3
+    [ ! -e "$(part)" ] && kill -0 $pid || die "a lock of somebody else ($text) was not waited for"
+    rm "$lock"
+    wait $pid || die "after a lock of somebody else: $(cat out)"
+    whole || die 'after a lock of somebody else: the file differs'
+done
+fresh
+mkdir -p "${lock%/*}"
+touch -d '20 minutes ago' "$lock"
+LD_PRELOAD=$faulty FAULTY_FLOCK=38 "$CARAT_BUILD/carat-fetch" <plan >out 2>&1 || die "an old lock of nobody: $(cat out)"
+whole && [ -e "$lock" ] || die 'an old lock of nobody is gone'
+
 # ---- no links ----
 fresh
 plan | LD_PRELOAD=$faulty FAULTY_SYMLINK=1 "$CARAT_BUILD/carat-fetch" >out 2>&1 || die "without links: $(cat out)"
