@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ollama.c: ollama's store: manifests name the layers of a model by their digests, and these lie in blobs/.
- * There are two trees of manifests: manifests/, and since lists of manifests exist manifests-v2/, which is
- * asked first, as ollama does. Files on their way are called -partial, and no manifest names them. */
+/* ollama.c: ollama's store: manifests (base/ollama_manifest.h) name the layers of a model by their digests,
+ * and these lie in blobs/. There are two trees of manifests: manifests/, and since lists of manifests exist
+ * manifests-v2/, which is asked first, as ollama does. Files on their way are called -partial, and no
+ * manifest names them. */
 #include "file/stores.h"
 
-#include "base/json_tree.h"
 #include "base/path.h"
 #include "file/reader.h"
 #include "os/files.h"
 
-enum { MOST_MANIFEST = 4 << 20, MOST_TEXT = 1 << 20 };
-
-#define IMAGE "application/vnd.ollama.image."
+enum { MOST_TEXT = 1 << 20 };
 
 /* ---- names ---- */
 
@@ -70,128 +68,6 @@ bool ct_ollama_read_name(struct ct_ollama_name *name, struct ct_str s)
     if (ct_str_is(name->host, "ollama.com"))
         name->host = ct_str_of(CT_OLLAMA_HOST);
     return is_name(name);
-}
-
-/* ---- manifests ---- */
-
-/* Layers by the end of their type; what is refused has a reason. */
-static const struct layer_kind {
-    const char *type;
-    int role; /* -1: it is not read */
-    const char *refused;
-} layer_kinds[] = {
-    {"model", CT_OLLAMA_WEIGHTS, NULL},
-    {"params", CT_OLLAMA_PARAMS, NULL},
-    {"system", CT_OLLAMA_SYSTEM, NULL},
-    {"template", CT_OLLAMA_TEMPLATE, NULL},
-    {"license", -1, NULL},
-    {"messages", -1, NULL},
-    {"projector", -1, "a projector (" IMAGE "projector), which carat does not read"},
-    {"adapter", -1, "an adapter (" IMAGE "adapter), which carat does not apply"},
-    {"tensor", -1, "a layer for each tensor (" IMAGE "tensor), which carat does not read"},
-};
-
-static bool take_digest(struct ct_ollama_layer *layer, const struct ct_json_value *v)
-{
-    const struct ct_str digest = ct_json_str(ct_json_get(v, "digest"));
-    const struct ct_json_value *size = ct_json_get(v, "size");
-
-    if (digest.n != CT_OLLAMA_BLOB - 1 || memcmp(digest.s, "sha256", 6) != 0 ||
-        (digest.s[6] != ':' && digest.s[6] != '-'))
-        return false;
-    for (size_t i = 7; i < digest.n; i++)
-        if (ct_hex_digit(digest.s[i]) < 0)
-            return false;
-    memcpy(layer->blob, digest.s, digest.n);
-    layer->blob[6] = '-';
-    layer->size = -1;
-    return !size || (ct_json_integer(size, &layer->size) && layer->size >= 0);
-}
-
-static bool take_layer(struct ct_ollama_manifest *m, const struct ct_json_value *v)
-{
-    const struct ct_str type = ct_json_str(ct_json_get(v, "mediaType"));
-    const size_t front = strlen(IMAGE);
-    struct ct_ollama_layer layer = {"", -1};
-    const struct layer_kind *kind = NULL;
-
-    if (!take_digest(&layer, v))
-        return false;
-    for (size_t i = 0; i < CT_COUNT(layer_kinds) && !kind; i++)
-        if (type.n > front && memcmp(type.s, IMAGE, front) == 0 &&
-            ct_str_is((struct ct_str){type.s + front, type.n - front}, layer_kinds[i].type))
-            kind = &layer_kinds[i];
-    char *why = *m->refused ? NULL : m->refused, one[CT_QUOTE];
-    if (!kind && why)
-        snprintf(why, CT_OLLAMA_REFUSED, "a layer of type %.90s, which carat does not know",
-                 ct_quote(one, type));
-    else if (kind && kind->refused && why)
-        snprintf(why, CT_OLLAMA_REFUSED, "%s", kind->refused);
-    else if (kind && kind->role >= 0 && *m->layer[kind->role].blob && why)
-        snprintf(why, CT_OLLAMA_REFUSED, "several layers of type " IMAGE "%s", kind->type);
-    if (kind && kind->role >= 0)
-        m->layer[kind->role] = layer;
-    return true;
-}
-
-/* Of a list the manifest of a GGUF file, one for llama.cpp's graph before others. */
-static bool take_list(struct ct_ollama_manifest *m, const struct ct_json_value *list)
-{
-    int best = 0;
-
-    CT_JSON_EACH(v, list)
-    {
-        const struct ct_json_value *format = ct_json_get(v, "format");
-        const struct ct_str runner = ct_json_str(ct_json_get(v, "runner"));
-        const int fits = format && !ct_json_is_text(format, "gguf")           ? 0
-                         : runner.n >= 5 && memcmp(runner.s, "llama", 5) == 0 ? 2
-                                                                              : 1;
-        struct ct_ollama_layer layer = {"", -1};
-        if (!take_digest(&layer, v))
-            return false;
-        if (fits > best) {
-            best = fits;
-            m->list = layer;
-        }
-    }
-    if (best == 0)
-        snprintf(m->refused, sizeof m->refused, "no manifest of a GGUF file, and carat reads no other");
-    return true;
-}
-
-carat_status ct_ollama_read_manifest(struct ct_ollama_manifest *m, const char *path, struct ct_bytes text,
-                                     carat_error *err)
-{
-    struct ct_json_tree tree = {0};
-    bool good = true;
-    int n = 0;
-
-    *m = (struct ct_ollama_manifest){.refused = ""};
-    if (text.size > MOST_MANIFEST)
-        return ct_bad_file(err, path, "has %zu bytes, a manifest at most %d", text.size, MOST_MANIFEST);
-    carat_status status = ct_json_tree_read(&tree, CARAT_E_FORMAT, path, text, err);
-    if (status) {
-        ct_json_tree_free(&tree);
-        return status;
-    }
-    const struct ct_json_value *list = ct_json_get(tree.value, "manifests"),
-                               *layers = ct_json_get(tree.value, "layers");
-    if (ct_json_is(list, CT_JSON_ARRAY)) {
-        good = take_list(m, list);
-    } else {
-        CT_JSON_EACH(v, layers)
-        {
-            if (good)
-                good = take_layer(m, v);
-            n += good;
-        }
-        if (good && !*m->layer[CT_OLLAMA_WEIGHTS].blob && !*m->refused)
-            snprintf(m->refused, sizeof m->refused, "no layer of weights (" IMAGE "model)");
-    }
-    ct_json_tree_free(&tree);
-    return good ? CARAT_OK
-                : ct_bad_file(err, path, "layer %d has no digest of the form sha256:<64 digits>, or no size",
-                              n + 1);
 }
 
 /* ---- looking ---- */

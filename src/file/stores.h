@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/base.h"
+#include "base/ollama_manifest.h"
 #include "carat_tools.h" /* carat_stored only */
 #include "file/hub.h"
 
@@ -37,28 +38,6 @@ struct ct_ollama_name {
 };
 /* [[HOST/]OWNER/]MODEL[:TAG]; what is left out is ollama's own library and "latest". False: no such name. */
 bool ct_ollama_read_name(struct ct_ollama_name *name, struct ct_str s);
-
-enum { CT_OLLAMA_BLOB = 72, CT_OLLAMA_REFUSED = 160 };
-/* A layer's file in blobs/, "sha256-" and 64 digits; "": there is no such layer. */
-struct ct_ollama_layer {
-    char blob[CT_OLLAMA_BLOB];
-    int64_t size; /* -1: it is not said */
-};
-enum ct_ollama_role {
-    CT_OLLAMA_WEIGHTS,
-    CT_OLLAMA_PARAMS,
-    CT_OLLAMA_SYSTEM,
-    CT_OLLAMA_TEMPLATE,
-    CT_OLLAMA_ROLES
-};
-struct ct_ollama_manifest {
-    struct ct_ollama_layer layer[CT_OLLAMA_ROLES];
-    struct ct_ollama_layer list;     /* it is a list, and this is the manifest of it that is a GGUF file's */
-    char refused[CT_OLLAMA_REFUSED]; /* why carat does not run the model, or "" */
-};
-/* Reads one; path is for messages. E_FORMAT, E_MEMORY. */
-carat_status ct_ollama_read_manifest(struct ct_ollama_manifest *m, const char *path, struct ct_bytes text,
-                                     carat_error *err);
 
 struct ct_ollama_model {
     struct ct_hub_model model;
