@@ -114,6 +114,16 @@ bool hasher_whole(int fd, int64_t bytes, const char *kind, char hash[PLAN_HASH],
     return good;
 }
 
+bool hasher_text(const void *data, size_t n, char hash[PLAN_HASH])
+{
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    const bool good = context && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1 &&
+                      EVP_DigestUpdate(context, data, n) == 1 && take_digest(context, hash);
+
+    EVP_MD_CTX_free(context);
+    return good;
+}
+
 struct hasher *hasher_start(int fd, int64_t bytes, const char *kind, struct tap *tap)
 {
     struct hasher *h = calloc(1, sizeof *h);

@@ -31,5 +31,7 @@ void hasher_stop(struct hasher *h);
  * or memory ran out. */
 bool hasher_whole(int fd, int64_t bytes, const char *kind, char hash[PLAN_HASH],
                   void (*tell)(void *user, int64_t done), void *user);
+/* SHA-256 of bytes in memory; false: memory ran out. */
+bool hasher_text(const void *data, size_t n, char hash[PLAN_HASH]);
 
 #endif

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "carat.h"
+#include "source.h"
 
 enum {
     MOST_REDIRECTS = 10,
@@ -233,6 +234,7 @@ static enum http_end ask(struct http *h, int64_t from, int64_t until)
     curl_off_t connected = 0;
 
     if ((own && *h->authorization && !add_line(&lines, h->authorization)) ||
+        (own && h->plan->source->accept && !add_line(&lines, h->plan->source->accept)) ||
         (h->body && !add_line(&lines, "Content-Type: application/json"))) {
         curl_slist_free_all(lines);
         return HTTP_BROKEN;

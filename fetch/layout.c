@@ -50,12 +50,8 @@ int sync_folder(const char *path)
     return DONE;
 }
 
-int write_small(const char *path, const char *text)
+int write_beside(const char *path, const char *beside, const char *text)
 {
-    char beside[FOLDER_PATH];
-
-    TRY(make_folders(path));
-    snprintf(beside, sizeof beside, "%s.carat-%ld", path, (long)getpid());
     FILE *f = fopen(beside, "we");
     if (!f)
         return fail_at(beside, "made");
@@ -65,6 +61,15 @@ int write_small(const char *path, const char *text)
     const int code = fail_at(path, "written");
     unlink(beside);
     return code;
+}
+
+int write_small(const char *path, const char *text)
+{
+    char beside[FOLDER_PATH];
+
+    TRY(make_folders(path));
+    snprintf(beside, sizeof beside, "%s.carat-%ld", path, (long)getpid());
+    return write_beside(path, beside, text);
 }
 
 /* ---- a folder ---- */

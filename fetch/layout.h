@@ -36,8 +36,8 @@ struct layout {
 
 /* The hub's cache, which huggingface_hub reads; a folder with the files at their names (the plan's "out"). */
 extern const struct layout hub_layout, folder_layout;
-/* kagglehub's cache, with its marks. */
-extern const struct layout kaggle_layout;
+/* kagglehub's cache, with its marks; ollama's store. */
+extern const struct layout kaggle_layout, ollama_layout;
 
 enum { FOLDER_PATH = 4 * PLAN_PATH + 64 };
 /* For layouts. The folders of a path, without its last part. */
@@ -46,7 +46,8 @@ int make_folders(const char *path);
 bool make_path(char folder[FOLDER_PATH], const char *path);
 int sync_folder(const char *path);
 int fail_at(const char *path, const char *what);
-/* A small file that appears whole. */
+/* A small file that appears whole; beside: where it is made, instead of next to it. */
 int write_small(const char *path, const char *text);
+int write_beside(const char *path, const char *beside, const char *text);
 
 #endif

@@ -50,6 +50,7 @@ static const struct text_field {
     FIELD(root, NEVER),
     FIELD(out, NEVER),
     FIELD(commit, GET),
+    FIELD(manifest, NEVER),
 #undef FIELD
 };
 

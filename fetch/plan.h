@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PLAN_PATH = 4096, PLAN_NAME = 1024, PLAN_HASH = 65 };
+enum { PLAN_PATH = 4096, PLAN_NAME = 1024, PLAN_HASH = 65, PLAN_MANIFEST = 1 << 16 };
 
 /* A file of a repository. */
 struct wanted {
@@ -38,6 +38,7 @@ struct plan {
     /* of what is fetched */
     char root[PLAN_PATH], out[PLAN_PATH]; /* the source's cache; or a folder for the files. Made if missing */
     char commit[PLAN_HASH];               /* what they are pinned to */
+    char manifest[PLAN_MANIFEST];         /* of ollama's, as it came: written behind all files */
     struct wanted *file;                  /* [n], malloc'd */
     int n;
     int64_t jobs;     /* connections at once; 4 unless said otherwise */

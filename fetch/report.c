@@ -81,6 +81,13 @@ void report_found(const char *name, int64_t downloads, const char *tags)
     end();
 }
 
+void report_manifest(const char *text)
+{
+    begin("manifest");
+    put_text("text", text);
+    end();
+}
+
 void report_listed(const char *commit)
 {
     begin("listed");

@@ -12,6 +12,7 @@ enum {
     LOCAL = 1,       /* the disk */
     WRONG_PLAN = 2,  /* what was asked for */
     REMOTE = 3,      /* not found, gated, damaged */
+    UNSUPPORTED = 4, /* carat does not run it */
     NO_MEMORY = 5,   /* out of memory */
     UNREACHABLE = 6, /* no connection */
 };
@@ -36,6 +37,8 @@ void report_file(const char *name, int64_t bytes, const char *hash);
 void report_there(const char *name, int64_t bytes, bool is);
 /* {"event": "found", "name": OWNER/NAME, "downloads": n, "tags": each between spaces} */
 void report_found(const char *name, int64_t downloads, const char *tags);
+/* {"event": "manifest", "text": ...}: for the plan that fetches these files */
+void report_manifest(const char *text);
 /* {"event": "listed", "commit": ...} */
 void report_listed(const char *commit);
 /* A file that is coming; its name lives until it is reported. */

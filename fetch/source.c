@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const struct source *const sources[] = {&hub_source, &plain_source, &kaggle_source};
+static const struct source *const sources[] = {&hub_source, &plain_source, &kaggle_source, &ollama_source};
 
 const struct source *source_named(const char *name)
 {

@@ -11,6 +11,7 @@
  * look:      what an answer says of itself, before its first byte is taken: DONE, or refuses. May write
  *            w->hash where it is "", once. NULL: nothing.
  * refuse:    says why an answer is none: missing, gated, private. `what` is for the message.
+ * accept:    a header line that the endpoint gets too, or NULL.
  * authorize: the header line that the plan's endpoint alone gets. NULL: "Authorization: Bearer TOKEN".
  * get:       does the whole of "get" in another way (archive.h). NULL: download.c.
  * layout:    where files lie (layout.h), unless the plan's "out" names a folder: then at their own names. */
@@ -29,11 +30,14 @@ struct source {
     int (*refuse)(const struct plan *plan, const struct http_reply *reply, const char *what);
     bool (*authorize)(char *line, size_t capacity, const struct plan *plan);
     int (*get)(struct http *h, struct plan *plan);
+    const char *accept;
     const struct layout *layout;
 };
 
 /* A hub as huggingface.co; one file at the plan's endpoint, an address of its own. */
 extern const struct source hub_source, plain_source;
+/* Models of ollama's registry. repository: OWNER/MODEL; revision: a tag. */
+extern const struct source ollama_source;
 /* Models of Kaggle. repository: OWNER/MODEL/FRAMEWORK/VARIATION; revision: a version, or "" for the
  * newest. */
 extern const struct source kaggle_source;

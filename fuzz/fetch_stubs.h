@@ -9,6 +9,7 @@
 
 #include "archive.h"
 #include "base/path.h"
+#include "hasher.h"
 #include "layout.h"
 #include "names.h"
 #include "report.h"
@@ -20,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const uint8_t *answers;
 static size_t n_answers;
 static int n_refused, n_listed;
-const struct layout hub_layout, folder_layout, kaggle_layout;
+const struct layout hub_layout, folder_layout, kaggle_layout, ollama_layout;
 
 static void must(bool condition)
 {
@@ -50,6 +51,18 @@ void report_file(const char *name, int64_t bytes, const char *hash)
 void report_found(const char *name, int64_t downloads, const char *tags)
 {
     must(*name && strlen(name) < PLAN_NAME && downloads >= 0 && tags);
+}
+
+void report_manifest(const char *text)
+{
+    must(strlen(text) < PLAN_MANIFEST);
+}
+
+bool hasher_text(const void *data, size_t n, char hash[PLAN_HASH])
+{
+    must(data && n < PLAN_MANIFEST);
+    snprintf(hash, PLAN_HASH, "0123");
+    return true;
 }
 
 void report_listed(const char *commit)

@@ -50,12 +50,13 @@ typedef struct carat_location {
     const char *drafter;    /* repository of the model's drafter, or NULL */
     const char *missing;    /* what the revision that was found lacks; NULL: nothing */
     int word; /* 1: of a path, of which nothing exists and that has not the form of one: no / and no ending */
-    const char *store;  /* whose store it was found in: "Hugging Face", "ollama", "llama.cpp", "LM Studio",
+    const char *store; /* whose store it was found in: "Hugging Face", "ollama", "llama.cpp", "LM Studio",
                            "Kaggle", "carat"; NULL: in none */
-    const char *handle; /* the whole name for its source, where that is not the hub:
-                           "registry.ollama.ai/library/gemma3:1b", "OWNER/MODEL/FRAMEWORK/VARIATION/VERSION", the
-                           address; NULL: the hub's, or a path */
-    const char *place;  /* where the file of an address is kept once it is fetched, or NULL */
+    const char
+        *handle;       /* the whole name for its source, or the store of ollama that has it, where that is not
+                           the hub: "registry.ollama.ai/library/gemma3:1b", the address,
+                           "OWNER/MODEL/FRAMEWORK/VARIATION/VERSION"; NULL: the hub's, or a path */
+    const char *place; /* where the file of an address is kept once it is fetched, or NULL */
     /* what ollama's store keeps beside the weights, or NULL */
     const char *params;       /* an object of JSON: temperature, top_k, stop and so on */
     const char *system;       /* system prompt */

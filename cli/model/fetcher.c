@@ -63,6 +63,7 @@ struct origin {
     const carat_location *chooses; /* whose files are chosen among all; NULL: all are wanted */
     const char *user, *token;
 };
+static const char ollama_registry[] = "https://registry.ollama.ai";
 
 static json_t *plan_hub(const char *what, const struct origin *from)
 {
@@ -101,10 +102,24 @@ static json_t *plan_kaggle(const char *what, const struct origin *from)
                      from->token);
 }
 
+/* registry.ollama.ai/OWNER/MODEL:TAG */
+static json_t *plan_ollama(const char *what, const struct origin *from)
+{
+    const char *endpoint = getenv("CARAT_OLLAMA_REGISTRY"), *path = strchr(from->name, '/') + 1,
+               *tag = strrchr(path, ':');
+    char name[512];
+
+    snprintf(name, sizeof name, "%.*s", (int)(tag - path), path);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s}", "do", what, "source", "ollama", "endpoint",
+                     endpoint && *endpoint ? endpoint : ollama_registry, "repository", name, "revision",
+                     tag + 1);
+}
+
 /* ---- what is there to fetch ---- */
 
 struct listing {
-    json_t *files; /* objects with name, bytes, hash */
+    json_t *files;    /* objects with name, bytes, hash */
+    json_t *manifest; /* ollama's, or NULL */
     char commit[80];
 };
 
@@ -116,6 +131,8 @@ static int hear_listing(void *user, const char *event, json_t *line)
         snprintf(l->commit, sizeof l->commit, "%s", json_string_value(json_object_get(line, "commit")));
     else if (strcmp(event, "file") == 0 && json_array_append(l->files, line) != 0)
         return fail_memory();
+    else if (strcmp(event, "manifest") == 0 && !l->manifest)
+        l->manifest = json_incref(json_object_get(line, "text"));
     return DONE;
 }
 
@@ -304,6 +321,8 @@ static int get_files(json_t *plan, const struct listing *l, const struct fetch_w
     json_object_set_new(plan, wish->out ? "out" : "root", json_string(wish->out ? wish->out : root));
     json_object_set_new(plan, "commit", json_string(l->commit));
     json_object_set(plan, "files", l->files);
+    if (l->manifest)
+        json_object_set(plan, "manifest", l->manifest);
     json_object_set_new(plan, "force", json_integer(wish->force));
     if (wish->jobs > 0)
         json_object_set_new(plan, "jobs", json_integer(wish->jobs));
@@ -333,6 +352,7 @@ static int fetch_from(const struct origin *from, const struct fetch_wish *wish, 
     if (code == DONE && wish->dry)
         code = tell_files(&h, from, l.commit, wish->json);
     json_decref(l.files);
+    json_decref(l.manifest);
     json_decref(h.there);
     return code;
 }
@@ -371,6 +391,7 @@ int fetch_model(const carat_location *at, const struct fetch_options *how)
 
     return at->repository                    ? fetch_files(at, &wish, path)
            : at->named == CARAT_NAMED_KAGGLE ? fetch_kaggle(at, &wish, path)
+           : at->named == CARAT_NAMED_OLLAMA ? fetch_ollama(at, &wish, path)
                                              : fetch_to_place(at, &wish, path);
 }
 
@@ -433,4 +454,21 @@ int fetch_kaggle(const carat_location *at, const struct fetch_wish *wish, char p
                                 wish, path);
     explicit_bzero(&c, sizeof c);
     return code;
+}
+
+int fetch_ollama(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH])
+{
+    char store[FETCHED_PATH];
+
+    *path = 0;
+    TRY(refuse_fetching(at->handle, wish));
+    if (!find_ollama_store(store, sizeof store) && !wish->out)
+        return fail(FAILED, "there is no place for models: HOME is not set, nor OLLAMA_MODELS");
+    return fetch_from(&(struct origin){.plan = plan_ollama,
+                                       .name = at->handle,
+                                       .revision = "",
+                                       .before = "",
+                                       .between = ", manifest ",
+                                       .root = store},
+                      wish, path);
 }

@@ -46,6 +46,8 @@ int fetch_files(const carat_location *at, const struct fetch_wish *wish, char pa
 int fetch_search(const char *words, int limit, const struct fetch_options *how, fetch_hear hear, void *user);
 /* All files of a version that Kaggle has, into kagglehub's cache; at->handle says which. */
 int fetch_kaggle(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH]);
+/* A model of ollama's registry, at->handle, into the user's own store of ollama, else into carat's. */
+int fetch_ollama(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH]);
 /* The file of an address, to at->place, where names find it. */
 int fetch_to_place(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH]);
 /* One file at an address, into wish->out. */

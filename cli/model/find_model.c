@@ -16,6 +16,8 @@ static bool is_wanted(const carat_location *at, const struct fetch_options *how)
 {
     if (at->named == CARAT_NAMED_KAGGLE || (at->named == CARAT_NAMED_ADDRESS && at->place))
         return !at->path;
+    if (at->named == CARAT_NAMED_OLLAMA)
+        return !at->path && at->handle; /* behind the registry's host */
     /* a commit never moves */
     return at->repository && (!at->path || (how->refresh && !is_hub_hash(at->revision, 40)));
 }

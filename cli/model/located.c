@@ -98,12 +98,13 @@ static void write_names(char *text, size_t capacity, const carat_location *at, c
 /* What Kaggle, ollama and addresses have, and this machine has not, or not all of it. */
 static int explain_handle(const carat_location *at, const char *typed, const char *forbids)
 {
-    const bool ollama = at->named == CARAT_NAMED_OLLAMA;
+    const bool ollama = at->named == CARAT_NAMED_OLLAMA && !at->handle; /* the registry need not have it */
 
     return fail(NOT_FOUND, "%.200s%s%.200s is not on this machine%s; '%s pull %.200s' fetches it%s%s%s",
                 typed, at->missing ? ", of which " : "", at->missing ? at->missing : "",
-                ollama && at->store ? ", though ollama knows it" : "", ollama ? "ollama" : "carat", typed,
-                forbids ? ", but " : "", forbids ? forbids : "", forbids ? " forbids that" : "");
+                at->named == CARAT_NAMED_OLLAMA && at->store ? ", though ollama knows it" : "",
+                ollama ? "ollama" : "carat", typed, forbids ? ", but " : "", forbids ? forbids : "",
+                forbids ? " forbids that" : "");
 }
 
 int explain_missing(const carat_location *at, const char *typed, const char *forbids)

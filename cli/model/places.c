@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The first variable that is set decides; below: what lies in it. */
@@ -67,4 +68,36 @@ void find_places_of_models(struct known_places *p)
     if (!told || !*told)
         p->places.ollama_system = "/usr/share/ollama/.ollama/models";
     follow_pointer(p);
+}
+
+/* ---- where models of ollama's registry go ---- */
+
+static bool is_mine(const char *folder, const char *below, bool must)
+{
+    char path[PLACE_PATH + 16];
+    struct stat st;
+
+    snprintf(path, sizeof path, "%s%s", folder, below);
+    if (stat(path, &st) != 0)
+        return !must;
+    return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && access(path, W_OK | X_OK) == 0;
+}
+
+bool find_own_ollama(char *path, size_t capacity)
+{
+    static struct known_places known;
+
+    find_places_of_models(&known);
+    return known.places.own && snprintf(path, capacity, "%s/ollama", known.places.own) < (int)capacity;
+}
+
+bool find_ollama_store(char *path, size_t capacity)
+{
+    static struct known_places known;
+
+    find_places_of_models(&known);
+    const char *his = known.places.ollama;
+    if (his && is_mine(his, "", true) && is_mine(his, "/blobs", false) && is_mine(his, "/manifests", false))
+        return snprintf(path, capacity, "%s", his) < (int)capacity;
+    return find_own_ollama(path, capacity);
 }

@@ -4,6 +4,9 @@
 #ifndef MODEL_PLACES_H
 #define MODEL_PLACES_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "carat_tools.h"
 
 enum { PLACE_PATH = 4096, PLACES = 7 };
@@ -13,5 +16,10 @@ struct known_places {
     char path[PLACES][PLACE_PATH], lm_studio[PLACE_PATH + 8];
 };
 void find_places_of_models(struct known_places *p);
+/* carat's own store that is laid as ollama lays its; false: there is no place for it. */
+bool find_own_ollama(char *path, size_t capacity);
+/* Where models of ollama's registry go: the user's store, if it is there, his, and can be written, else
+ * carat's. */
+bool find_ollama_store(char *path, size_t capacity);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rehash.h: whether the files of a model in the hub's cache are what the publisher hashed: their names there
- * are those hashes. carat-fetch hashes them; it asks nobody. */
+/* rehash.h: whether the files of a model in the hub's cache, or the weights in a store of ollama, are what
+ * the publisher hashed: their names there are those hashes. carat-fetch hashes them; it asks nobody. */
 #ifndef MODEL_REHASH_H
 #define MODEL_REHASH_H
 

@@ -13,7 +13,7 @@ const struct exit_text exit_texts[] = {
     {FAILED, "any", "a failure while running, reading or writing"},
     {USAGE, "any", "wrong usage"},
     {NOT_FOUND, "opens doctor pull rm cp search", "model, or its tokenizer, not found or not readable"},
-    {BAD_MODEL, "opens doctor",
+    {BAD_MODEL, "opens doctor pull",
      "unsupported or corrupt model; also one whose logits or vectors hold NaN or infinity"},
     {NO_MEMORY, "any", "out of memory"},
     {NO_CONNECTION, FETCHES " pull search", "no connection, or one that broke off again and again"},
@@ -36,8 +36,8 @@ const struct named_text variable_texts[] = {
     {"HF_HOME", "opens doctor pull ls rm",
      "the folder that holds the hub's cache, where HF_HUB_CACHE is not set, and the token"},
     {"OLLAMA_MODELS", "opens doctor pull ls rm",
-     "ollama's store, which is read in place (default ~/.ollama/models, then "
-     "/usr/share/ollama/.ollama/models)"},
+     "ollama's store, which is read in place, and where models of ollama's registry go, if it is there and "
+     "yours (default ~/.ollama/models, then /usr/share/ollama/.ollama/models)"},
     {"LLAMA_CACHE", "opens doctor pull ls rm",
      "llama.cpp's cache, which is read in place (default $XDG_CACHE_HOME/llama.cpp, else "
      "~/.cache/llama.cpp)"},
@@ -54,6 +54,8 @@ const struct named_text variable_texts[] = {
      "your own .env in the working directory"},
     {"KAGGLE_API_ENDPOINT", FETCHES " pull",
      "where Kaggle is asked, below /api (default https://api.kaggle.com)"},
+    {"CARAT_OLLAMA_REGISTRY", FETCHES " pull",
+     "where names behind the host of ollama's registry are asked for (default https://registry.ollama.ai)"},
     {"HF_HUB_OFFLINE", FETCHES " pull search", "1: nothing is fetched; TRANSFORMERS_OFFLINE says the same"},
     {"https_proxy", FETCHES " pull search",
      "the proxy for connections; no_proxy and SSL_CERT_FILE are obeyed, too"},
@@ -77,8 +79,8 @@ const struct named_text file_texts[] = {
      "the cache of packed models; ~/.cache/carat when that variable is not set. Everything in it can be "
      "removed at any time; 'carat cache clear' does so."},
     {"$XDG_CACHE_HOME/carat/models", "opens doctor pull",
-     "what was fetched from elsewhere than the hub and Kaggle; ~/.cache/carat/models when that variable is "
-     "not set"},
+     "what was fetched from elsewhere than the hub and Kaggle: in ollama/ what ollama's registry had, laid "
+     "as ollama lays its store; ~/.cache/carat/models when that variable is not set"},
     {"~/.lmstudio/models", "opens doctor pull",
      "LM Studio's models, which are read in place; or models in the folder that ~/.lmstudio-home-pointer "
      "names"},

@@ -260,7 +260,7 @@ const struct verb verbs[] = {
      .min_args = 1, .max_args = MOST_ARGS, .needs = "the name of a model",
      .details = "NAME is OWNER/NAME of a repository of the Hugging Face hub, with @REVISION behind it "
                 "for a branch or commit and :QUANT or :FILE for one of several GGUF files; the address of its "
-                "page; or a name of the family, as gemma3:4b. Of safetensors, what a model is read from is fetched; of GGUF files "
+                "page; or a name of the family, as gemma3:4b; or ollama.com/OWNER/MODEL:TAG. Of safetensors, what a model is read from is fetched; of GGUF files "
                 "one: Q4_K_M, else Q4_0, else the first by name. The path of each model is printed; its name "
                 "serves as MODEL from then on.\n"
                 "Models go where huggingface_hub keeps them, and other programs find them there. What is there is "
@@ -270,6 +270,8 @@ const struct verb verbs[] = {
                 "HF_TOKEN or --token-file.\n"
                 "--lock writes into models.lock of this directory which commit it is, and the hashes of its files: from "
                 "then on every verb takes that commit for the name here.\n"
+                "Behind the host of ollama's registry, as in registry.ollama.ai/library/gemma3:4b, a model comes from "
+                "there into ollama's store, if that is there and yours, else into carat's own.\n"
                 "NAME may also be the address of one file; --out says where it goes. Nobody says what its hash "
                 "should be, so only its size is checked. In a PATTERN * stands for anything, and a folder's name "
                 "for what is in it.\n",

@@ -78,18 +78,20 @@ static int pull_repository(carat_location *at, const char *typed, const struct f
     return tell_place(at, at->path, typed, json);
 }
 
-static int pull_kaggle(carat_location *at, const char *typed, const char *revision,
-                       const struct fetch_wish *wish, bool json)
+/* Of Kaggle or of ollama's registry. */
+static int pull_whole(carat_location *at, const char *typed, const char *revision,
+                      const struct fetch_wish *wish, bool json)
 {
+    const bool kaggle = at->named == CARAT_NAMED_KAGGLE;
     char path[FETCHED_PATH];
 
     if (revision || (wish->include && wish->include->n) || (wish->exclude && wish->exclude->n))
-        return fail(USAGE,
-                    "pull: %.200s: a version of Kaggle's comes whole, and stands in the name: "
-                    "kaggle://OWNER/MODEL/FRAMEWORK/VARIATION/VERSION",
-                    typed);
+        return fail(USAGE, "pull: %.200s: a %s comes whole, and stands in the name: %s", typed,
+                    kaggle ? "version of Kaggle's" : "tag of ollama's",
+                    kaggle ? "kaggle://OWNER/MODEL/FRAMEWORK/VARIATION/VERSION"
+                           : "registry.ollama.ai/OWNER/MODEL:TAG");
     if (wish->out || wish->dry || wish->force || !at->path) {
-        TRY(how_it_ended(fetch_kaggle(at, wish, path), typed));
+        TRY(how_it_ended(kaggle ? fetch_kaggle(at, wish, path) : fetch_ollama(at, wish, path), typed));
         if (wish->dry)
             return DONE;
         if (wish->out)
@@ -103,13 +105,15 @@ static int pull_kaggle(carat_location *at, const char *typed, const char *revisi
 /* Whether it is something that can be pulled. */
 static int check_named(const carat_location *at, const char *typed, bool locks)
 {
-    const bool fetched = at->named == CARAT_NAMED_ADDRESS || at->named == CARAT_NAMED_KAGGLE;
+    const bool fetched = at->named == CARAT_NAMED_ADDRESS || at->named == CARAT_NAMED_KAGGLE ||
+                         (at->named == CARAT_NAMED_OLLAMA && at->handle);
 
     if (at->repository || (fetched && !locks))
         return DONE;
     if (at->named == CARAT_NAMED_OLLAMA)
-        return fail(USAGE, "pull: %.200s is ollama's: 'ollama pull' fetches it, and carat runs it there",
-                    typed);
+        return fail(USAGE,
+                    "pull: %.200s is ollama's: 'ollama pull %.200s' fetches it, and carat runs it there",
+                    typed, typed);
     return fail(USAGE, "pull: %s%.200s is no name of a repository or of the family", locks ? "--lock: " : "",
                 typed);
 }
@@ -137,9 +141,9 @@ static int pull_one(const char *typed, const struct options *o, const struct fet
     else if (code == DONE && o->pull->with_drafter)
         code = fail(USAGE, "pull: --with-drafter: carat knows no drafter of %.200s", typed);
     if (code == DONE)
-        code = at.repository                    ? pull_repository(&at, *name ? name : typed, wish, o->json)
-               : at.named == CARAT_NAMED_KAGGLE ? pull_kaggle(&at, typed, revision, wish, o->json)
-                                                : pull_address(&at, typed, wish, o->json);
+        code = at.repository                     ? pull_repository(&at, *name ? name : typed, wish, o->json)
+               : at.named == CARAT_NAMED_ADDRESS ? pull_address(&at, typed, wish, o->json)
+                                                 : pull_whole(&at, typed, revision, wish, o->json);
     if (code == DONE && o->pull->lock)
         code = lock_add(&at, typed);
     carat_location_free(&at);

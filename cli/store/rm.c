@@ -12,14 +12,14 @@
 
 #include "carat_tools.h"
 #include "model/aliases.h"
-#include "model/cache_place.h"
 #include "model/fetcher.h"
+#include "model/hub_links.h"
 #include "model/located.h"
 #include "options/options.h"
-#include "model/hub_links.h"
+#include "store/remove.h"
+#include "store/rm_ollama.h"
 #include "term/message.h"
 #include "term/output.h"
-#include "term/question.h"
 #include "term/size.h"
 
 /* ---- other programs' ---- */
@@ -35,52 +35,16 @@ static const struct {
 
 static int leave_to_owner(const carat_location *at, const char *typed)
 {
+    const char *name = at->handle && at->named != CARAT_NAMED_KAGGLE ? at->handle : typed;
+
     for (size_t i = 0; i < sizeof owners / sizeof owners[0]; i++)
         if (strcmp(owners[i].store, at->store) == 0)
             return fail(USAGE, "rm: %.200s is in the store of %s, which carat only reads; '%s %s' removes it",
-                        typed, at->store, owners[i].command, owners[i].by_path ? at->path : typed);
+                        typed, at->store, owners[i].command, owners[i].by_path ? at->path : name);
     return fail(USAGE, "rm: %.200s is in the store of %s, which carat only reads", typed, at->store);
 }
 
-/* ---- the packed copy ---- */
-
-struct packed {
-    struct stat model;
-    uint64_t bytes;
-    bool removes;
-};
-
-static int visit_packed(void *user, const carat_cache_entry *e)
-{
-    struct packed *p = user;
-    struct stat st;
-    const bool same = *e->origin && stat(e->origin, &st) == 0 && st.st_dev == p->model.st_dev &&
-                      st.st_ino == p->model.st_ino;
-
-    p->bytes += same ? e->bytes : 0;
-    return same && p->removes;
-}
-
-/* Its bytes; where `removes`, it goes. */
-static uint64_t packed_copy(const char *path, bool removes)
-{
-    struct packed p = {.removes = removes};
-    struct cache_place place;
-
-    cache_find(&place);
-    if (*place.path && stat(path, &p.model) == 0)
-        (void)carat_cache_walk(place.path, visit_packed, &p, NULL);
-    return p.bytes;
-}
-
 /* ---- the hub's cache ---- */
-
-static int remove_file(const char *path)
-{
-    if (unlink(path) == 0 || errno == ENOENT)
-        return DONE;
-    return fail(FAILED, "%s: cannot be removed: %s", path, strerror(errno));
-}
 
 /* Folders of the snapshot that are empty now, the deepest first, and the names of its commit. */
 static void remove_empty(const struct hub_links *l)
@@ -141,21 +105,6 @@ static int remove_links(const struct hub_links *l, const char *path)
 
 enum { CALLED = 512 };
 
-static int agree(const char *called, uint64_t freed, bool yes)
-{
-    char size[SIZE_TEXT];
-
-    if (yes)
-        return DONE;
-    size_text(size, (double)freed);
-    if (!somebody_is_there())
-        return fail(USAGE, "rm: %s: %s would be free, and nobody is there to be asked: --yes removes it",
-                    called, size);
-    return agrees("Remove %s, which frees %s?", called, size)
-               ? DONE
-               : fail(FAILED, "rm: %s was not removed", called);
-}
-
 /* "u/g", or of one of several files "u/g (g-Q4_0.gguf)". */
 static void write_called(char called[CALLED], const struct hub_links *l, const char *path, const char *typed)
 {
@@ -184,7 +133,7 @@ static int remove_from_hub(const char *path, const char *typed, bool rest, bool 
         elsewhere |= l.link[i].frees && l.link[i].elsewhere;
     if (code == DONE) {
         write_called(called, &l, path, typed);
-        code = agree(called, freed, yes);
+        code = agree_to_remove(called, freed, yes);
     }
     if (code == DONE && rest)
         (void)hub_incomplete(l.folder, true);
@@ -241,6 +190,8 @@ static int remove_one(const char *typed, const struct options *o)
     int code;
     if (at.named == CARAT_NAMED_PATH && at.path && !at.word)
         code = fail(USAGE, "rm: %.200s is a path; carat removes by name what was fetched by name", typed);
+    else if (at.path && is_own_ollama(&at))
+        code = remove_from_ollama(&at, typed, o->fetch->yes);
     else if (at.path && at.store && strcmp(at.store, "Hugging Face") != 0)
         code = leave_to_owner(&at, typed);
     else if (at.path && at.repository)

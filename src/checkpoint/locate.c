@@ -72,7 +72,8 @@ static bool read_repository(struct wanted *w, struct ct_str s)
 }
 
 static const char *const hub_hosts[] = {"huggingface.co/", "www.huggingface.co/", "hf.co/", NULL};
-static const char *const ollama_hosts[] = {CT_OLLAMA_HOST "/", "ollama.com/", "www.ollama.com/", NULL};
+static const char *const ollama_hosts[] = {CT_OLLAMA_HOST "/", "ollama.com/", "www.ollama.com/", "ollama://",
+                                           NULL};
 
 /* Takes one of these hosts off the front. */
 static bool take_host(struct ct_str *s, const char *const *hosts)
@@ -253,6 +254,21 @@ static bool has_odd_text(const char *text)
     return false;
 }
 
+/* "registry.ollama.ai/library/gemma3:1b" */
+static carat_status write_handle(carat_location *l, const struct ct_ollama_name *n, struct ct_arena *a,
+                                 carat_error *err)
+{
+    const size_t size = n->host.n + n->owner.n + n->model.n + n->tag.n + 4;
+    char *text = ct_arena_push(a, 1, size);
+
+    l->handle = text;
+    if (!text)
+        return ct_no_memory(err, "a name");
+    snprintf(text, size, "%.*s/%.*s/%.*s:%.*s", (int)n->host.n, n->host.s, (int)n->owner.n, n->owner.s,
+             (int)n->model.n, n->model.s, (int)n->tag.n, n->tag.s);
+    return CARAT_OK;
+}
+
 /* The user's store, the machine's, and carat's own, which is laid so. */
 static carat_status look_into_ollama(carat_location *l, const carat_places *places,
                                      const struct ct_ollama_name *name, struct ct_arena *a, carat_error *err)
@@ -267,6 +283,7 @@ static carat_status look_into_ollama(carat_location *l, const carat_places *plac
         CT_TRY(ct_ollama_find(&m, dirs[i], name, a, err));
         take_found(l, &m.model, dirs[i] == own ? "carat" : "ollama");
         if (l->path) {
+            CT_TRY(write_handle(l, name, a, err));
             l->params = m.params;
             l->system = m.system;
             l->template_odd = m.template_text && has_odd_text(m.template_text) ? m.template_text : NULL;
@@ -387,21 +404,6 @@ static carat_status look_for_path(carat_location *l, const char *name, const car
         return ct_no_memory(err, name);
     if (ct_os_kind(name) == 2 && ct_hub_snapshot(&l->snapshot, l->path, "main", a, err) != CARAT_OK)
         l->snapshot = NULL; /* who opens the path says why */
-    return CARAT_OK;
-}
-
-/* "registry.ollama.ai/library/gemma3:1b" */
-static carat_status write_handle(carat_location *l, const struct ct_ollama_name *n, struct ct_arena *a,
-                                 carat_error *err)
-{
-    const size_t size = n->host.n + n->owner.n + n->model.n + n->tag.n + 4;
-    char *text = ct_arena_push(a, 1, size);
-
-    l->handle = text;
-    if (!text)
-        return ct_no_memory(err, "a name");
-    snprintf(text, size, "%.*s/%.*s/%.*s:%.*s", (int)n->host.n, n->host.s, (int)n->owner.n, n->owner.s,
-             (int)n->model.n, n->model.s, (int)n->tag.n, n->tag.s);
     return CARAT_OK;
 }
 

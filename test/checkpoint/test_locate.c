@@ -421,10 +421,19 @@ static void looks_into_ollama(void **state)
         lies_in("hf.co/u/quants:Q8_0", CARAT_NAMED_REPOSITORY, "ollama", BLOB "1");
         lies_in("ollama.com/library/mine", CARAT_NAMED_OLLAMA, "ollama", BLOB "1");
         lies_in("https://ollama.com/me/own:v2", CARAT_NAMED_OLLAMA, "ollama", BLOB "1");
+        lies_in("ollama://me/own:v2", CARAT_NAMED_OLLAMA, "ollama", BLOB "1");
     }
     places.ollama_system = NULL;
     lies_in("gemma3:1b", CARAT_NAMED_FAMILY, "-", "-");
     places.ollama = dir;
+    static const char *const handles[][2] = {{"mine", "registry.ollama.ai/library/mine:latest"},
+                                             {"Gemma-3-1b-it", "registry.ollama.ai/library/gemma3:1b"},
+                                             {"hf.co/u/quants:Q8_0", "hf.co/u/quants:Q8_0"}};
+    for (size_t i = 0; i < sizeof handles / sizeof *handles; i++) {
+        assert_int_equal(locate(handles[i][0]), CARAT_OK);
+        is(at.handle, handles[i][1]);
+        carat_location_free(&at);
+    }
     assert_int_equal(locate("registry.ollama.ai/library/gemma3:270m"), CARAT_OK);
     assert_int_equal(at.named, CARAT_NAMED_OLLAMA);
     is(at.handle, "registry.ollama.ai/library/gemma3:270m");

@@ -106,7 +106,7 @@ static void serve(struct request *r)
     char repository[PATH];
     const bool api = strncmp(path, "/api/models/", 12) == 0, cdn = strncmp(path, "/cdn/", 5) == 0;
 
-    if (answer_kaggle(r))
+    if (answer_kaggle(r) || answer_ollama(r))
         return;
     if (strcmp(path, "/api/models") == 0) {
         answer_search(r);
@@ -208,6 +208,8 @@ static void hear(int fd)
             sscanf(line + 9, "%63[^\r]", r.range);
         if (strncasecmp(line + 2, "authorization: ", 15) == 0)
             sscanf(line + 17, "%255[^\r]", r.authorization);
+        if (strncasecmp(line + 2, "accept: ", 8) == 0)
+            sscanf(line + 10, "%255[^\r]", r.accept);
         r.token |= *r.authorization != 0;
     }
     hear_body(&r, text, n);

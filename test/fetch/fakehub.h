@@ -73,7 +73,7 @@ bool find_fault(const char *name);
 /* A connection. */
 struct request {
     int fd;
-    char path[PATH], query[256], range[64], authorization[256];
+    char path[PATH], query[256], range[64], authorization[256], accept[256];
     char body[4096]; /* of a POST */
     bool token;
     bool only_head; /* HEAD: no body is sent */
@@ -101,6 +101,11 @@ void answer_file(struct request *r, const char *repository, const char *name, bo
 /* Answers what is asked of Kaggle: DIR/kaggle/OWNER/MODEL/FRAMEWORK/VARIATION/VERSION has the files.
  * False: the path is none of Kaggle's. */
 bool answer_kaggle(struct request *r);
+
+/* ---- ollama ---- */
+
+/* Answers what is asked of ollama's registry; false: the path is none of it. */
+bool answer_ollama(struct request *r);
 
 /* ---- lists ---- */
 

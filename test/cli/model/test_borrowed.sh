@@ -77,9 +77,11 @@ err_has 'are no object of JSON'
 refuse 3 run mine:gone hi
 err_has "mine:gone, of which sha256-a*a is not on this machine, though ollama knows it; 'ollama pull mine:gone' fetches it"
 refuse 3 run ollama.com/library/gemma3:4b hi
-err_has "is not on this machine; 'ollama pull ollama.com/library/gemma3:4b' fetches it"
-refuse 2 pull ollama.com/library/gemma3:4b
-err_has "is ollama's: 'ollama pull' fetches it, and carat runs it there"
+err_has "is not on this machine; 'carat pull ollama.com/library/gemma3:4b' fetches it, but HF_HUB_OFFLINE forbids that"
+refuse 3 pull ollama.com/library/gemma3:4b
+err_has 'registry.ollama.ai/library/gemma3:4b is not fetched: HF_HUB_OFFLINE forbids it'
+refuse 2 pull mine:gone
+err_has "is ollama's: 'ollama pull mine:gone' fetches it, and carat runs it there"
 
 # ---- the other stores ----
 mkdir -p "$HOME/.lmstudio/models/u/studio" "$HOME/.cache/kagglehub/models/google/gemma-3/gguf/1b/2" "$XDG_CACHE_HOME/llama.cpp"
