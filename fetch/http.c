@@ -82,6 +82,7 @@ bool http_escape(char *out, size_t capacity, const char *text)
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
     size_t n = 0;
 
+    *out = 0;
     for (; *text && n + 4 <= capacity; text++)
         n += (size_t)(strchr(plain, *text) ? snprintf(out + n, capacity - n, "%c", *text)
                                            : snprintf(out + n, capacity - n, "%%%02X", (unsigned char)*text));

@@ -33,7 +33,8 @@ enum fault {
     RESETS,        /* every answer ends behind NUMBER bytes */
     SHORT_BODY,    /* every answer ends, in order, NUMBER bytes before the end that it promised */
     DRIP,          /* NUMBER bytes a second */
-    LINK,          /* an answer begins behind 40 ms, and goes on with NUMBER bytes a second */
+    LINK,          /* an answer begins behind 40 ms, and goes on with NUMBER bytes a second; bytes are, as
+                      huggingface_hub expects it, on another host */
     SILENT,        /* no answer */
     LONG_BODY,     /* more bytes than there are */
     FLIP,          /* a bit of byte NUMBER */

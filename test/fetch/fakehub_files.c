@@ -200,7 +200,8 @@ static void redirect(struct request *r, const char *repository, const char *name
     else {
         char host[32] = "";
         if (fault != RELATIVE)
-            snprintf(host, sizeof host, "http://%s:%d", fault == FOREIGN ? "localhost" : "127.0.0.1", port);
+            snprintf(host, sizeof host, "http://%s:%d",
+                     fault == FOREIGN || fault == LINK ? "localhost" : "127.0.0.1", port);
         snprintf(where, sizeof where, "%s/cdn/%.200s/%.1000s?signed=%d", host, repository, name,
                  __atomic_add_fetch(&shared->addresses, 1, __ATOMIC_SEQ_CST));
     }
