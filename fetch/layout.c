@@ -23,8 +23,13 @@ bool make_path(char folder[FOLDER_PATH], const char *path)
     snprintf(folder, FOLDER_PATH, "%s", path);
     for (char *slash = folder + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
         *slash = 0;
-        if (mkdir(folder, 0777) != 0 && access(folder, F_OK) != 0)
+        if (mkdir(folder, 0777) == 0)
+            continue;
+        const int why = errno; /* looking would say that it is not there */
+        if (access(folder, F_OK) != 0) {
+            errno = why;
             return false;
+        }
     }
     return true;
 }

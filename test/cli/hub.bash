@@ -12,8 +12,10 @@ mkdir -p served/google/gemma-3-1b-it
 cp "$CARAT_SOURCE"/models/tiny/*.* served/google/gemma-3-1b-it
 
 server=
-stop() { [ -z "$server" ] || kill "$server" 2>/dev/null || true; }
-trap 'stop; rm -rf "$work" 2>/dev/null || { sleep 1; rm -rf "$work"; }' EXIT # its last answers are noted
+stop() { # and its connections, which would still write into the log
+    [ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null || true
+}
+trap 'stop; rm -rf "$work"' EXIT
 serve() { # [FAULT [NUMBER]]
     stop
     rm -f port

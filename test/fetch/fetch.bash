@@ -10,7 +10,9 @@ unset CURL_CA_BUNDLE SSL_CERT_FILE SSL_CERT_DIR
 mkdir -p "$work/served/u/big"
 
 server=
-stop() { [ -z "$server" ] || kill $server 2>/dev/null || true; }
+stop() { # and its connections, which would still write into the log
+    [ -z "$server" ] || { kill $server && wait $server; } 2>/dev/null || true
+}
 trap 'stop; rm -rf "$work"' EXIT
 serve() { # [FAULT [NUMBER]]
     stop

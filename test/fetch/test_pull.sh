@@ -18,7 +18,9 @@ for quant in Q8_0 Q4_0; do
 done
 
 server=
-stop() { [ -z "$server" ] || kill $server 2>/dev/null || true; }
+stop() { # and its connections, which would still write into the log
+    [ -z "$server" ] || { kill $server && wait $server; } 2>/dev/null || true
+}
 trap 'stop; rm -rf "$work"' EXIT
 serve() { # [FAULT [NUMBER]]
     stop

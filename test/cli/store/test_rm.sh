@@ -71,11 +71,17 @@ rm -r "$HF_HUB_CACHE"
 # ---- the packed copy ----
 expect 0 run gemma3:1b hi -n 1
 if ! grep -q 'not kept packed' err; then
-    expect 0 cache list
-    out_has '^1 packed model, '
+    expect 0 pull u/g:Q4_0
+    expect 0 run u/g hi -n 1
     expect 0 run tiny hi -n 1
+    refuse 2 rm gemma3:1b # it asks, and nobody is there
+    expect 0 cache list
+    out_has '^2 packed models, '
     expect 0 rm gemma3:1b --yes
     out_has '^removed gemma3:1b, 10.9 MB are free'
+    expect 0 cache list
+    out_has '^1 packed model, '
+    expect 0 rm u/g --yes
     expect 0 cache list
     out_has '^0 packed models, '
 else
