@@ -59,14 +59,12 @@ static double share_of(int64_t done, int64_t all)
     return all <= 0 ? 0 : done >= all ? 1 : (double)done / (double)all;
 }
 
-/* " [####    ]" in so many columns, or nothing where they are too few. */
+/* " [####    ]" in so many columns. */
 static void put_bar(char *out, double share, int columns)
 {
     const int width = columns - 3 < WIDEST_BAR ? columns - 3 : WIDEST_BAR, full = (int)(share * width);
 
-    *out = 0;
-    if (width >= LEAST_BAR)
-        snprintf(out, LINE, " [%.*s%*s]", full, "##############################", width - full, "");
+    snprintf(out, LINE, " [%.*s%*s]", full, "##############################", width - full, "");
 }
 
 static void put_time(char *out, size_t capacity, double left)

@@ -99,6 +99,50 @@ static void letters_count(void **state)
     assert_string_equal(out, "....gguf");
     put_shortened(out, "0123\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f.gguf", 10);
     assert_string_equal(out, "...\xc3\xbc\xc3\x9f.gguf");
+    put_shortened(out, "model.gguf", 3);
+    assert_string_equal(out, "guf");
+}
+
+static void bar_needs_nine_columns(void **state)
+{
+    char text[LINE];
+
+    (void)state;
+    put_line(text, "model.gguf", 10, 18, 0.5, "  50 %");
+    assert_string_equal(text, "model.gguf          50 %");
+    put_line(text, "model.gguf", 10, 19, 0.5, "  50 %");
+    assert_string_equal(text, "model.gguf [###   ]  50 %");
+    assert_true(share_of(0, 0) == 0 && share_of(1, 4) == 0.25 && share_of(9, 4) == 1);
+}
+
+static void time_in_words(void **state)
+{
+    static const struct {
+        double left;
+        const char *words;
+    } times[] = {{99, "  99 s left"}, {100, "  2 min left"}, {5940, "  99 min left"}, {6000, "  2 h left"}};
+    char text[32];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        put_time(text, sizeof text, times[i].left);
+        assert_string_equal(text, times[i].words);
+    }
+}
+
+/* What stands there goes as a whole, also where the terminal became narrower. */
+static void rows_that_go(void **state)
+{
+    (void)state;
+    strcpy(drawn, "0123456789");
+    note_rows(10);
+    assert_string_equal(wipe, "\r\033[J");
+    strcpy(drawn, "0123456789\n01234");
+    note_rows(10);
+    assert_string_equal(wipe, "\r\033[1A\033[J");
+    strcpy(drawn, "0123456789012345678901234\n01234");
+    note_rows(10);
+    assert_string_equal(wipe, "\r\033[3A\033[J");
 }
 
 /* What lay there is no speed: the rate is that of the last seconds. */
@@ -121,6 +165,9 @@ int main(void)
         cmocka_unit_test(eighty),
         cmocka_unit_test(every_width_fits),
         cmocka_unit_test(letters_count),
+        cmocka_unit_test(bar_needs_nine_columns),
+        cmocka_unit_test(time_in_words),
+        cmocka_unit_test(rows_that_go),
         cmocka_unit_test(rate_is_of_the_last_seconds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
