@@ -6,6 +6,8 @@ usage: check_clients.py CARAT FAKEHUB SOURCE
 
 Runs with the huggingface_hub that this Python has, against the fake hub of the tests. Ends with "N passed, M failed"; the
 exit code is 1 when something failed. check_clients.sh runs it with each version that is named there."""
+import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -74,6 +76,12 @@ check("no body came again", not bodies(before), bodies(before))
 before = len(requests())
 opened = client(f"print(snapshot_download({name!r}, allow_patterns={wanted!r}))", HF_HUB_OFFLINE="1")
 check("offline", opened.stdout.strip() == snapshot and len(requests()) == before, opened.stderr[-600:])
+if importlib.util.find_spec("transformers"):
+    code = f"from transformers import AutoTokenizer as A; print(*A.from_pretrained({name!r})('Turn on the lights').input_ids)"
+    opened = run(sys.executable, "-c", code, HF_HUB_OFFLINE="1")
+    ids = run(carat, "tokenize", name, "Turn on the lights")
+    check("AutoTokenizer", opened.stdout.split() == ids.stdout.split() and len(requests()) == before,
+          opened.stdout + opened.stderr[-600:] + ids.stdout + ids.stderr)
 # an old version takes the tag of a cache, which newer ones write too, for a repository that is no folder
 scan = client("i = scan_cache_dir(); print(len(i.repos), [str(w) for w in i.warnings if 'CACHEDIR.TAG' not in str(w)])")
 check("scan_cache_dir", scan.stdout.strip() == "1 []", scan.stdout + scan.stderr[-600:])
@@ -95,6 +103,24 @@ check("carat run", answer.returncode == 0 and answer.stdout == right.stdout, ans
 again = run(carat, "pull", name)
 check("carat pull of it", again.stdout.strip() == opened.stdout.strip(), again.stderr)
 check("no request for it", len(requests()) == before, requests()[before:])
+
+# an older version's half is taken up; a half of ours disturbs none
+shutil.rmtree(cache)
+big = open(f"{served}/u/big/m.gguf", "rb").read()
+blob = f"{cache}/models--u--big/blobs/{hashlib.sha256(big).hexdigest()}"
+os.makedirs(os.path.dirname(blob))
+with open(blob + ".incomplete", "wb") as f:
+    f.write(big[:20000000])
+before = len(requests())
+pulled = run(carat, "pull", "u/big")
+check("a half of an older version", pulled.returncode == 0 and open(pulled.stdout.strip(), "rb").read() == big, pulled.stderr)
+check("all but that half came", sum(int(r.rsplit("sent=", 1)[1]) for r in bodies(before)) == len(big) - 20000000, bodies(before))
+shutil.rmtree(cache)
+os.makedirs(os.path.dirname(blob))
+with open(blob + ".carat.incomplete", "wb") as f:
+    f.write(b"a half of something else")
+opened = client("print(hf_hub_download('u/big', 'm.gguf'))")
+check("a half of ours", opened.returncode == 0 and open(opened.stdout.strip(), "rb").read() == big, opened.stderr[-600:])
 
 # both at once
 for i in range(5):

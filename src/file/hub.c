@@ -350,6 +350,9 @@ carat_status ct_hub_find_directory(struct ct_hub_model *model, const char *snaps
         CT_TRY(look_for_shards(&model->missing, index, snapshot, arena, err));
     else if (!ct_exists_in(snapshot, one))
         model->missing = one;
+    const char *listed = ct_hub_look_in_tree(snapshot, arena);
+    if (listed)
+        model->missing = listed;
     model->path = model->missing ? NULL : snapshot;
     return CARAT_OK;
 }

@@ -53,6 +53,17 @@ carat_status ct_hub_list_ggufs(const char ***names, size_t *n, const char *snaps
 carat_status ct_hub_look_for_parts(const char **missing, const char *snapshot, const char *name,
                                    struct ct_arena *arena, carat_error *err);
 
+/* The names of a commit's files, as trees/COMMIT.json has them. */
+struct ct_hub_tree {
+    const char **name; /* [n], for free; the strings are in the arena */
+    size_t n, capacity;
+};
+/* False: it is no such list, or of another version, or memory ran out. */
+bool ct_hub_read_tree(struct ct_hub_tree *t, struct ct_bytes text, struct ct_arena *arena);
+/* Of the files that are read of this snapshot's model, the first that its commit has and it has not; NULL:
+ * there is none, or nobody knows. Where a commit has several models, the one that is preferred. */
+const char *ct_hub_look_in_tree(const char *snapshot, struct ct_arena *arena);
+
 /* A model in a snapshot. */
 struct ct_hub_model {
     const char *path;    /* for ct_file_open; NULL: a file is missing */

@@ -161,7 +161,10 @@ static bool tell_models(struct ct_walk *w, const char *dir, const char *called)
                          ct_path_join(&w->arena, dir, name[i]), missing, NULL);
     }
     free(name);
-    return n > 0;
+    const char *missing = n == 0 ? ct_hub_look_in_tree(dir, &w->arena) : NULL;
+    if (missing)
+        ct_walk_tell(w, called, dir, missing, NULL);
+    return n > 0 || missing;
 }
 
 /* ---- the hub's cache ---- */

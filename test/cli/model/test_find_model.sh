@@ -140,3 +140,66 @@ kill -INT $run
 wait $run && code=0 || code=$?
 [ $code = 130 ] || die "Ctrl-C: exit code $code: $(cat err)"
 err_has '^note: what has come is kept: the same command goes on with it$'
+
+# ---- what huggingface_hub wrote down of a commit tells what is missing; it is read, never written ----
+fresh
+serve
+expect 0 pull gemma3:1b -q
+snapshot=$folder/snapshots/$commit tree=$folder/trees/$commit.json
+[ ! -e "$folder/trees" ] || die 'a list of files was written'
+mkdir "$folder/trees"
+list() { # NAME...: as that library writes it
+    printf '{\n "format_version": %s,\n "files": {' "${version:-1}"
+    printf '%s\n  "%s": {"size": 1, "blob_id": "00"}' '' "$1"
+    shift
+    [ $# = 0 ] || printf ',\n  "%s": {"size": 1, "blob_id": "00"}' "$@"
+    printf '\n }\n}'
+}
+files=(README.md chat_template.jinja config.json generation_config.json model.safetensors pytorch_model.bin
+    special_tokens_map.json tokenizer.json tokenizer.model tokenizer_config.json)
+list "${files[@]}" >"$tree"
+asks 0 0 run gemma3:1b "${generate[@]}" # what only others read may be missing
+for name in chat_template.jinja generation_config.json config.json model.safetensors; do
+    mv "$snapshot/$name" kept
+    asks 0 3 run gemma3:1b "${generate[@]}" --offline
+    err_has "of which $name is missing\|of which $name"
+    expect 0 ls
+    out_has "google/gemma-3-1b-it .*lacks $name"
+    mv kept "$snapshot/$name"
+done
+rm "$snapshot/tokenizer.model"
+asks 0 0 run gemma3:1b "${generate[@]}"
+mv "$snapshot/tokenizer.json" kept
+asks 0 3 run gemma3:1b "${generate[@]}" --offline
+mv kept "$snapshot/tokenizer.json"
+# what is missing is fetched, and then nothing is
+rm "$snapshot/generation_config.json"
+fetches 0 run gemma3:1b "${generate[@]}"
+same wanted out
+asks 0 0 run gemma3:1b "${generate[@]}"
+# lists that say nothing: damaged, of another version, with names that leave the folder, of another commit
+rm "$snapshot/chat_template.jinja"
+asks 0 3 run gemma3:1b "${generate[@]}" --offline
+says_nothing() { asks 0 0 run gemma3:1b "${generate[@]}" --offline; }
+head -c 100 "$tree" >short
+mv "$tree" kept
+says_nothing
+cp short "$tree"
+says_nothing
+version=2 list "${files[@]}" >"$tree"
+says_nothing
+list "${files[@]}" ../x >"$tree"
+says_nothing
+rm "$tree"
+ln -s /dev/zero "$tree"
+says_nothing
+rm "$tree"
+mkdir "$tree"
+says_nothing
+rmdir "$tree"
+mv kept "$tree"
+# of GGUF files the one that is preferred, where there is none
+rm "$snapshot"/*
+list README.md m-Q4_K_M.gguf m-Q8_0.gguf >"$tree"
+asks 0 3 run gemma3:1b "${generate[@]}" --offline
+err_has 'of which m-Q4_K_M.gguf'
