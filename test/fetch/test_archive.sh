@@ -152,6 +152,10 @@ sum the checksum of a header is wrong
 no_end it ends without the two empty blocks
 one_block it ends without the two empty blocks
 pax_length a record of pax is not
+pax_line a record of pax is not
+pax_huge a has 99999999999 bytes, expected at most
+large_256 a.txt has 1099511627776 bytes, expected at most
+hole an empty block is followed by another entry
 ustar it lacks big
 END
 [ ! -e "$work/x" ] && [ ! -e "$KAGGLEHUB_CACHE/x" ] || die 'a name left its folder'
