@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "http.h"
+#include "source.h"
 
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
@@ -140,7 +141,8 @@ static bool look(void *nothing, const struct http_reply *r, const void *data, si
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct plan plan = {.patience = 1};
+    static const struct source source = {.name = "hub", .accept = "Accept: application/json"};
+    struct plan plan = {.source = &source, .patience = 1};
     struct http_reply r;
 
     snprintf(plan.endpoint, sizeof plan.endpoint, "%s", endpoint);
