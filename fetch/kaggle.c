@@ -12,6 +12,7 @@
 #include "names.h"
 #include "page.h"
 #include "report.h"
+#include "search.h"
 #include "source.h"
 
 enum {
@@ -23,6 +24,9 @@ enum {
 
 static int kaggle_refuse(const struct plan *plan, const struct http_reply *reply, const char *what)
 {
+    if (plan->task == TASK_SEARCH)
+        return refuse(REMOTE, "Kaggle does not search for %s: status %ld%s", what, reply->status,
+                      reply->status == 401 || reply->status == 403 ? "; it may want KAGGLE_API_TOKEN" : "");
     if (reply->status == 401 || reply->status == 403)
         return refuse(REMOTE,
                       "kaggle://%s: %s: its licence has to be accepted on www.kaggle.com/models/%s, and "
@@ -294,5 +298,6 @@ const struct source kaggle_source = {.name = "kaggle",
                                      .look = kaggle_look,
                                      .refuse = kaggle_refuse,
                                      .authorize = kaggle_authorize,
+                                     .search = search_kaggle,
                                      .get = archive_get,
                                      .layout = &kaggle_layout};

@@ -31,6 +31,11 @@ static int check(struct http *h, struct plan *plan)
     return download_check(plan);
 }
 
+static int search(struct http *h, struct plan *plan)
+{
+    return plan->source->search ? plan->source->search(h, plan) : search_all(h, plan);
+}
+
 static int hash(struct http *h, struct plan *plan)
 {
     (void)h;
@@ -43,7 +48,7 @@ static const struct {
 } tasks[N_TASKS] = {[TASK_LIST] = {list, true},
                     [TASK_CHECK] = {check, false},
                     [TASK_GET] = {get, true},
-                    [TASK_SEARCH] = {search_all, true},
+                    [TASK_SEARCH] = {search, true},
                     [TASK_HASH] = {hash, false}};
 
 static struct http *connect_to(const struct plan *plan)

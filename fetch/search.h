@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search.h: repositories of the hub by words. */
+/* search.h: models of the hub and of Kaggle by words. */
 #ifndef FETCH_SEARCH_H
 #define FETCH_SEARCH_H
 
@@ -9,5 +9,8 @@
 /* Asks for at most plan->limit repositories that plan->query finds, the most used first, and tells of those
  * that come. A code of report.h. */
 int search_all(struct http *h, struct plan *plan);
+
+/* The same of Kaggle, each variation of a model in each framework by its own name, in Kaggle's order. */
+int search_kaggle(struct http *h, const struct plan *plan);
 
 #endif

@@ -13,6 +13,7 @@
  * refuse:    says why an answer is none: missing, gated, private. `what` is for the message.
  * accept:    a header line that the endpoint gets too, or NULL.
  * authorize: the header line that the plan's endpoint alone gets. NULL: "Authorization: Bearer TOKEN".
+ * search:    tells of models that plan->query finds, with report_found. NULL: as the hub does (search.h).
  * get:       does the whole of "get" in another way (archive.h). NULL: download.c.
  * layout:    where files lie (layout.h), unless the plan's "out" names a folder: then at their own names. */
 #ifndef FETCH_SOURCE_H
@@ -29,6 +30,7 @@ struct source {
     int (*look)(const struct plan *plan, struct wanted *w, const struct http_reply *reply);
     int (*refuse)(const struct plan *plan, const struct http_reply *reply, const char *what);
     bool (*authorize)(char *line, size_t capacity, const struct plan *plan);
+    int (*search)(struct http *h, const struct plan *plan);
     int (*get)(struct http *h, struct plan *plan);
     const char *accept;
     const struct layout *layout;

@@ -417,16 +417,25 @@ int fetch_to_place(const carat_location *at, const struct fetch_wish *wish, char
     return fetch_address(at->handle, &placed, path);
 }
 
-int fetch_search(const char *words, int limit, const struct fetch_options *how, fetch_hear hear, void *user)
+int fetch_search(const char *words, bool kaggle, int limit, const struct fetch_options *how, fetch_hear hear,
+                 void *user)
 {
+    struct kaggle_credentials c = {.user = ""};
     char token[MOST_TOKEN];
-    const struct origin hub = {.name = "the hub", .revision = "", .token = token};
+    struct origin from = {
+        .name = kaggle ? "Kaggle" : "the hub", .revision = "", .user = c.user, .token = token};
 
     if (forbids_fetching(how->offline))
         return fail(NOT_FOUND, "nothing is searched: %s forbids it", forbids_fetching(how->offline));
-    find_token(token);
-    json_t *plan = plan_hub("search", &hub);
+    if (kaggle) {
+        TRY(kaggle_find_credentials(&c));
+        from.token = c.key;
+    } else {
+        find_token(token);
+    }
+    json_t *plan = kaggle ? plan_kaggle("search", &from) : plan_hub("search", &from);
     explicit_bzero(token, sizeof token);
+    explicit_bzero(&c, sizeof c);
     json_object_set_new(plan, "query", json_string(words));
     json_object_set_new(plan, "limit", json_integer(limit));
     return fetch_program(plan, hear, user);

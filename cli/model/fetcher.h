@@ -42,8 +42,9 @@ const char *forbids_fetching(bool offline);
 int fetch_model(const carat_location *at, const struct fetch_options *how);
 /* The same as it is wished; path[] gets the snapshot, or where it went with `out`, "" with `dry`. */
 int fetch_files(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH]);
-/* Asks the hub for at most so many repositories by words; hears "found" of each (fetch/report.h). */
-int fetch_search(const char *words, int limit, const struct fetch_options *how, fetch_hear hear, void *user);
+/* Asks the hub, or Kaggle, for at most so many models by words; hears "found" of each (fetch/report.h). */
+int fetch_search(const char *words, bool kaggle, int limit, const struct fetch_options *how, fetch_hear hear,
+                 void *user);
 /* All files of a version that Kaggle has, into kagglehub's cache; at->handle says which. */
 int fetch_kaggle(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH]);
 /* A model of ollama's registry, at->handle, into the user's own store of ollama, else into carat's. */

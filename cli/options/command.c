@@ -51,11 +51,12 @@ static int run_by_options(const struct command *c, int argc, char **argv)
 /* Other runners fetch and search with one verb. */
 static const struct verb *verb_of(const char *word, int argc, char **argv)
 {
-    static const char searches[] = "--search-hf";
+    static const char *const searches[] = {"--search-hf", "--search-kaggle"};
 
     for (int i = 0; i < argc && strcmp(word, "fetch") == 0; i++)
-        if (strncmp(argv[i], searches, strlen(searches)) == 0)
-            return find_verb("search");
+        for (size_t k = 0; k < sizeof searches / sizeof searches[0]; k++)
+            if (strncmp(argv[i], searches[k], strlen(searches[k])) == 0)
+                return find_verb("search");
     return find_verb(word);
 }
 

@@ -9,10 +9,11 @@
 
 struct options {
     const struct verb *verb;
-    const char *model; /* first argument, or -m: a model, for help a verb, for completion a shell */
-    const char *text;  /* second argument: prompt, text or ids */
-    struct texts more; /* and those behind it, of a verb that takes many */
-    const char *word;  /* one of the verb's words that stands before its first argument, or NULL */
+    const char *model;  /* first argument, or -m: a model, for help a verb, for completion a shell */
+    const char *kaggle; /* the same, where it is Kaggle's: --kaggle, --search-kaggle */
+    const char *text;   /* second argument: prompt, text or ids */
+    struct texts more;  /* and those behind it, of a verb that takes many */
+    const char *word;   /* one of the verb's words that stands before its first argument, or NULL */
     const char *color;
     bool json, lines; /* results as JSON, or as JSON line by line */
     bool verbose, man, help, help_all;

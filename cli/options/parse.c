@@ -110,6 +110,8 @@ static int take_arguments(struct parse *p, const char **args, int n_args)
     const struct verb *v = p->verb;
     struct options *o = p->o;
 
+    if (!o->model)
+        o->model = o->kaggle;
     if (o->model && n_args > v->max_args - 1)
         return fail(USAGE, "%s: '%.80s' is one argument too many beside -m", v->name, args[n_args - 1]);
     if (n_args + (o->model != NULL) < v->min_args)

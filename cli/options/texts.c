@@ -48,11 +48,11 @@ const struct named_text variable_texts[] = {
      "opens private and gated repositories; else it is read from the file HF_TOKEN_PATH, or as 'hf auth "
      "login' "
      "left it, unless HF_HUB_DISABLE_IMPLICIT_TOKEN is 1. Only the hub gets it"},
-    {"KAGGLE_API_TOKEN", FETCHES " pull",
+    {"KAGGLE_API_TOKEN", FETCHES " pull search",
      "opens models of Kaggle: a token, or a file with one; else ~/.kaggle/access_token; else KAGGLE_USERNAME "
      "and KAGGLE_KEY; else kaggle.json in KAGGLE_CONFIG_DIR (default ~/.kaggle). These are also read from "
      "your own .env in the working directory"},
-    {"KAGGLE_API_ENDPOINT", FETCHES " pull",
+    {"KAGGLE_API_ENDPOINT", FETCHES " pull search",
      "where Kaggle is asked, below /api (default https://api.kaggle.com)"},
     {"CARAT_OLLAMA_REGISTRY", FETCHES " pull",
      "where names behind the host of ollama's registry are asked for (default https://registry.ollama.ai)"},

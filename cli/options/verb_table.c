@@ -288,11 +288,12 @@ const struct verb verbs[] = {
      .examples = "carat ls\n"
                  "carat list --json\n"},
     {.name = "search", .group = FOR_FILES, .brief = "models by words",
-     .args = "WORDS ...", .summary = "search the hub for models that carat runs",
+     .args = "WORDS ...", .summary = "search the hub or Kaggle for models that carat runs",
      .min_args = 1, .max_args = MOST_ARGS, .needs = "words",
      .details = "Prints how often a model was fetched, whether it has GGUF files, and its name, which serves "
                 "as MODEL; the most used first. Those that are on this machine are marked here. What carat can "
-                "run is told by a model's name and tags.\n",
+                "run is told by a model's name and tags. --source kaggle asks Kaggle, for each variation of a "
+                "model and in Kaggle's order.\n",
      .examples = "carat search gemma\n"
                  "carat fetch --search-hf gemma --limit 3\n"},
     {.name = "rm", .group = FOR_FILES, .brief = "remove a model",

@@ -163,8 +163,24 @@ static int check_lock(const struct pull_options *p)
                              "--exclude");
 }
 
+/* As --kaggle and --version spell it; what is typed otherwise stays. */
+static int spell(char name[MOST_NAME], const struct options *o)
+{
+    const int version = o->pull->version;
+    char behind[16] = "";
+
+    if (version && !o->kaggle)
+        return fail(USAGE, "pull: --version is about --kaggle HANDLE");
+    if (version)
+        snprintf(behind, sizeof behind, "/%d", version);
+    const int n =
+        snprintf(name, MOST_NAME, "%s%s%s", o->kaggle == o->model ? "kaggle://" : "", o->model, behind);
+    return n < MOST_NAME ? DONE : fail(USAGE, "pull: the name is too long");
+}
+
 int verb_pull(const struct options *o)
 {
+    char name[MOST_NAME];
     const struct pull_options *p = o->pull;
     const struct fetch_wish wish = {.out = p->out,
                                     .token_file = p->token_file,
@@ -180,7 +196,8 @@ int verb_pull(const struct options *o)
 
     interrupt_install();
     TRY(check_lock(p));
-    TRY(pull_one(o->model, o, &wish));
+    TRY(spell(name, o));
+    TRY(pull_one(name, o, &wish));
     if (o->text)
         TRY(pull_one(o->text, o, &wish));
     for (int i = 0; i < o->more.n; i++)

@@ -9,7 +9,7 @@ struct pull_options {
     const char *revision, *out, *token_file;
     struct texts include, exclude;
     uint64_t rate;
-    int jobs;
+    int jobs, version;
     bool with_drafter, force, dry_run, quiet, lock;
 };
 

@@ -8,6 +8,8 @@
 static const struct option rows[] = {
     {ABOUT_MODEL + 900, {"--revision"}, TEXT, AT(revision), "pull", "REVISION", NULL,
      "a branch, tag or commit, as NAME@REVISION says it", 0, 0},
+    {ABOUT_MODEL + 907, {"--version"}, INT, AT(version), "/ pull", "N", NULL,
+     "the version of --kaggle, instead of the newest", 1, 999999999},
     {ABOUT_MODEL + 901, {"--with-drafter"}, FLAG, AT(with_drafter), "pull", NULL, NULL,
      "also the small model that drafts for this one", 0, 0},
     {ABOUT_MODEL + 902, {"--include"}, TEXTS, AT(include), "pull", "PATTERN", NULL,

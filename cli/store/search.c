@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search.c: `carat search`: models of the hub by words. Those that carat cannot run are left out, and those
- * that are on this machine have a mark. */
+/* search.c: `carat search`: models of the hub or of Kaggle by words. Those that carat cannot run are left
+ * out, and those that are on this machine have a mark. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +69,23 @@ static bool has_known_base(const char *tags)
     return false;
 }
 
+/* "kaggle://OWNER/MODEL/FRAMEWORK/VARIATION" is known by OWNER/MODEL. */
+static bool is_known_handle(const char *name)
+{
+    const char *owner = name + strlen("kaggle://"), *slash = strchr(owner, '/');
+    char model[MOST_WORDS];
+
+    if (!slash)
+        return false;
+    snprintf(model, sizeof model, "%.*s", (int)(slash - owner + 1 + (int)strcspn(slash + 1, "/")), owner);
+    return is_known_name(model);
+}
+
 static bool is_of_use(const char *name, const char *tags)
 {
+    if (strncmp(name, "kaggle://", strlen("kaggle://")) == 0)
+        return (has_tag(tags, "gguf") || has_tag(tags, "safetensors") || has_tag(tags, "sbs")) &&
+               is_known_handle(name);
     const bool readable = has_tag(tags, "gguf") || has_tag(tags, "safetensors");
     bool typed = false;
 
@@ -85,6 +100,7 @@ static bool is_of_use(const char *name, const char *tags)
 struct found {
     const struct search_options *how;
     json_t *list;
+    bool kaggle; /* which does not tell how often a model was fetched */
     int n, left_out;
 };
 
@@ -113,10 +129,11 @@ static int hear(void *user, const char *event, json_t *line)
         return DONE;
     }
     f->n++;
-    return json_array_append_new(f->list,
-                                 json_pack("{s:O, s:O, s:b, s:s}", "name", json_object_get(line, "name"),
-                                           "downloads", json_object_get(line, "downloads"), "here",
-                                           is_here(name), "form", has_tag(tags, "gguf") ? "GGUF" : "")) == 0
+    json_t *downloads = json_object_get(line, "downloads");
+    return json_array_append_new(
+               f->list, json_pack("{s:O, s:o, s:b, s:s}", "name", json_object_get(line, "name"), "downloads",
+                                  f->kaggle ? json_null() : json_incref(downloads), "here", is_here(name),
+                                  "form", has_tag(tags, "gguf") ? "GGUF" : "")) == 0
                ? DONE
                : fail_memory();
 }
@@ -129,8 +146,9 @@ static void print_found(const struct found *f)
     json_array_foreach(f->list, i, m)
     {
         out_print("%-5s", json_is_true(json_object_get(m, "here")) ? "here" : "");
-        out_print("%11lld  %-4s  ", (long long)json_integer_value(json_object_get(m, "downloads")),
-                  json_string_value(json_object_get(m, "form")));
+        if (!f->kaggle)
+            out_print("%11lld  ", (long long)json_integer_value(json_object_get(m, "downloads")));
+        out_print("%-4s  ", json_string_value(json_object_get(m, "form")));
         out_name(json_string_value(json_object_get(m, "name")), 256);
         out_print("\n");
     }
@@ -145,7 +163,7 @@ static bool add_word(char words[MOST_WORDS], const char *word)
 
 int verb_search(const struct options *o)
 {
-    struct found f = {.how = o->search};
+    struct found f = {.how = o->search, .kaggle = o->kaggle || strcmp(o->search->source, "kaggle") == 0};
     char words[MOST_WORDS] = "";
     bool fits = add_word(words, o->model) && add_word(words, o->text);
 
@@ -157,13 +175,14 @@ int verb_search(const struct options *o)
         return fail_memory();
     interrupt_install();
     const int asked = o->search->all ? o->search->limit : WIDER * o->search->limit;
-    int code = fetch_search(words, asked < MOST_ASKED ? asked : MOST_ASKED, o->fetch, hear, &f);
+    int code = fetch_search(words, f.kaggle, asked < MOST_ASKED ? asked : MOST_ASKED, o->fetch, hear, &f);
     if (code == DONE && o->json) {
         code = out_json(json_pack("{s:O, s:i}", "models", f.list, "left_out", f.left_out));
     } else if (code == DONE) {
         print_found(&f);
         if (f.n == 0)
-            note("the hub finds nothing that carat runs%s", f.left_out ? "; --all shows the others" : "");
+            note("%s finds nothing that carat runs%s", f.kaggle ? "Kaggle" : "the hub",
+                 f.left_out ? "; --all shows the others" : "");
         else if (f.left_out)
             note("%d left out that carat does not run; --all shows them", f.left_out);
     }

@@ -6,6 +6,7 @@
 #include "options/options.h"
 
 struct search_options {
+    const char *source; /* "hf", "kaggle" */
     int limit;
     bool all;
 };

@@ -33,6 +33,8 @@ asks() {
     before=$(requests)
     shift
     expect "$@"
+    # an answer is noted when it has been sent, which may be a moment after it has come
+    for _ in {1..100}; do [ $(($(requests) - before)) -lt "$n" ] || break; sleep 0.01; done
     [ $(($(requests) - before)) = "$n" ] || die "carat ${*:2}: $(($(requests) - before)) requests, expected $n"
 }
 # At least one.

@@ -106,7 +106,7 @@ static void serve(struct request *r)
     char repository[PATH];
     const bool api = strncmp(path, "/api/models/", 12) == 0, cdn = strncmp(path, "/cdn/", 5) == 0;
 
-    if (answer_kaggle(r) || answer_ollama(r))
+    if (answer_kaggle_search(r) || answer_kaggle(r) || answer_ollama(r))
         return;
     if (strcmp(path, "/api/models") == 0) {
         answer_search(r);

@@ -103,6 +103,9 @@ void answer_file(struct request *r, const char *repository, const char *name, bo
  * False: the path is none of Kaggle's. */
 bool answer_kaggle(struct request *r);
 
+/* Tells the models of DIR/kaggle whose names have the words; false: that is not asked for. */
+bool answer_kaggle_search(struct request *r);
+
 /* ---- ollama ---- */
 
 /* Answers what is asked of ollama's registry; false: the path is none of it. */

@@ -78,3 +78,46 @@ fetches 0 fetch --hf-repo u/g --hf-file g-Q8_0.gguf --out into
 fetches 0 fetch u/g:q4_0
 out_has 'g-Q4_0.gguf$'
 refuse 2 fetch --hf-file g-Q8_0.gguf
+
+# ---- Kaggle: by its own names ----
+export KAGGLE_API_ENDPOINT=$HF_ENDPOINT
+unset KAGGLE_API_TOKEN KAGGLE_USERNAME KAGGLE_KEY KAGGLE_CONFIG_DIR
+for one in google/gemma-3/gguf/1b-it/1 google/gemma-3/gguf/1b-it/2 google/gemma-3/keras/1b/1 google/gemma-3/GEMMA_CPP/sfp/1 google/paligemma/gguf/3b/1 meta/llama/gguf/8b/1; do
+    mkdir -p served/kaggle/$one
+done
+cp served/u/g/g-Q8_0.gguf served/kaggle/google/gemma-3/gguf/1b-it/2/model.gguf
+echo old >served/kaggle/google/gemma-3/gguf/1b-it/1/old.txt
+for words in 'search gemma --source kaggle' 'fetch --search-kaggle gemma' 'fetch --limit=9 --search-kaggle=gemma'; do
+    asks 1 0 $words
+    [ "$(names)" = 'kaggle://google/gemma-3/gemmaCpp/sfp kaggle://google/gemma-3/gguf/1b-it ' ] || die "$words found $(names)"
+done
+err_has '^note: 2 left out that carat does not run'
+grep -q '^{"search": "gemma", "pageSize": 45}$' log.search || die "asked $(cat log.search)"
+expect 0 search 'a "b\' --source kaggle
+grep -qF '{"search": "a \"b\\", "pageSize": 50}' log.search || die "asked $(cat log.search)"
+err_has '^note: Kaggle finds nothing that carat runs'
+asks 1 0 search gemma --source kaggle --limit 1 --json
+out_has '{"models":\[{"name":"kaggle://google/gemma-3/gemmaCpp/sfp","downloads":null,"here":false,"form":""}\]'
+# fetch --kaggle HANDLE [--version N] --out DIR
+fetches 0 fetch --kaggle google/gemma-3/gguf/1b-it --out newest -q
+same newest/model.gguf served/u/g/g-Q8_0.gguf
+fetches 0 fetch --kaggle google/gemma-3/gguf/1b-it --version 1 --out older -q
+[ "$(ls older)" = old.txt ] || die "version 1 is $(ls older)"
+fetches 0 fetch --kaggle google/gemma-3/gguf/1b-it -q
+asks 1 0 search gemma --source kaggle
+out_has '^here .*GGUF  kaggle://google/gemma-3/gguf/1b-it$'
+refuse 2 fetch u/g --version 1
+refuse 2 fetch --kaggle google/gemma-3/gguf/1b-it --version 0
+refuse 2 search gemma --source none
+serve bad-name
+export KAGGLE_API_ENDPOINT=$HF_ENDPOINT
+expect 0 search gemma --source kaggle
+[ ! -s out ] || die "found $(cat out)"
+serve gated
+export KAGGLE_API_ENDPOINT=$HF_ENDPOINT
+refuse 3 search gemma --source kaggle
+err_has 'Kaggle does not search for gemma: status 401; it may want KAGGLE_API_TOKEN'
+serve deep
+export KAGGLE_API_ENDPOINT=$HF_ENDPOINT
+refuse 3 search gemma --source kaggle
+err_has 'of what Kaggle found is not understood'
