@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_bars.c: the lines of several bars fit into a terminal of any width, and lose what matters least
  * first. */
+#define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,29 +12,41 @@
 
 #include "term/bars.c"
 
+static double now;
+static int columns_there;
+static bool stands;
+
 bool progress_stands(void)
 {
-    return false;
+    return stands;
 }
 
 void progress_hide(void)
 {
+    stands = false;
+}
+
+int isatty(int fd)
+{
+    (void)fd;
+    return 1;
 }
 
 void progress_stands_as(const char *wipes)
 {
     (void)wipes;
+    stands = true;
 }
 
 double seconds(void)
 {
-    return 0;
+    return now;
 }
 
 int terminal_columns(int fd)
 {
     (void)fd;
-    return 0;
+    return columns_there;
 }
 
 const char *size_text(char out[SIZE_TEXT], double bytes)
@@ -158,6 +171,61 @@ static void rate_is_of_the_last_seconds(void **state)
     assert_true(take_sample(&b, 21, 1000000 + 1000 + 77) == 7);
 }
 
+/* What an update at that time writes. */
+static const char *update(struct bars *b, double when, int64_t all)
+{
+    static char text[BARS_TEXT];
+    FILE *out = tmpfile();
+    const int kept = dup(STDERR_FILENO);
+
+    assert_non_null(out);
+    fflush(stderr);
+    dup2(fileno(out), STDERR_FILENO);
+    now = when;
+    bars_update(b, 1500000000, all, bars, 2);
+    fflush(stderr);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    rewind(out);
+    text[fread(text, 1, sizeof text - 1, out)] = 0;
+    fclose(out);
+    return text;
+}
+
+static void drawn_now_and_then(void **state)
+{
+    struct bars b = {.label = "fetching", .terminal = true};
+    char wanted[BARS_TEXT];
+
+    (void)state;
+    columns_there = 42; /* without the last one, and two for ^C */
+    bars_lay_out(wanted, "fetching", 1500000000, 4000000000, bars, 2, 0, 39);
+    assert_string_equal(update(&b, 1, 0), "");
+    assert_string_equal(update(&b, 1, 4000000000), wanted);
+    assert_string_equal(update(&b, 1.05, 4000000000), "");
+    columns_there = 1000;
+    bars_lay_out(wanted, "fetching", 1500000000, 4000000000, bars, 2, 0, WIDEST - 3);
+    assert_string_equal(update(&b, 1.2, 4000000000), wanted);
+    assert_true(stands);
+    bars_end(&b);
+    assert_false(stands);
+}
+
+static void lines_where_no_terminal_is(void **state)
+{
+    struct bars b;
+
+    (void)state;
+    now = 0;
+    setenv("TERM", "dumb", 1);
+    bars_begin(&b, "fetching");
+    assert_string_equal(update(&b, 9, 4000000000), "");
+    assert_string_equal(update(&b, 11, 4000000000), "fetching: 38 % of 4000 MB  0 MB/s\n");
+    setenv("TERM", "xterm", 1);
+    bars_begin(&b, "fetching");
+    assert_true(b.terminal);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +236,8 @@ int main(void)
         cmocka_unit_test(bar_needs_nine_columns),
         cmocka_unit_test(time_in_words),
         cmocka_unit_test(rows_that_go),
+        cmocka_unit_test(drawn_now_and_then),
+        cmocka_unit_test(lines_where_no_terminal_is),
         cmocka_unit_test(rate_is_of_the_last_seconds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
