@@ -107,9 +107,9 @@ static struct range range_of(const struct request *r, size_t n)
 static bool put_slowly(struct request *r, const char *data, size_t n, double rate)
 {
     const size_t step = rate < 1e5 ? 1 : (size_t)(rate / 100);
-    const struct timespec pause = {.tv_sec = (time_t)((double)step / rate),
-                                   .tv_nsec =
-                                       (long)(1e9 * ((double)step / rate - (time_t)((double)step / rate)))};
+    const struct timespec pause = {
+        .tv_sec = (time_t)((double)step / rate),
+        .tv_nsec = (long)(1e9 * ((double)step / rate - (double)(time_t)((double)step / rate)))};
 
     for (size_t at = 0; at < n; at += step) {
         const size_t now = at + step < n ? step : n - at;
