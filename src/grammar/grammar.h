@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* grammar.h: productions: what a JSON Schema, a regular expression, a grammar in GBNF and a set of tools
+ * become, and what the automaton (automaton.h) runs.
+ *
+ * A rule is a network of nodes with a start and an end. An edge between two nodes takes a byte of a range, a
+ * token that stands for itself, the text of another rule, or nothing. A bag is a rule of another kind: its
+ * members in any order, each at most once.
+ *
+ * Builders add rules, nodes and edges. The first thing that goes wrong sticks, and everything after it does
+ * nothing, so that a builder need not look after each step. Nothing here recurses on input. */
+#ifndef CT_GRAMMAR_H
+#define CT_GRAMMAR_H
+
+#include "base/base.h"
+
+enum { CT_RULES_MAX = 10000, CT_NODES_MAX = 200000, CT_EDGES_MAX = 4 * CT_NODES_MAX };
+/* A cost that nothing reaches: what has it cannot be ended. */
+#define CT_NEVER (UINT32_MAX / 4)
+
+enum ct_edge_kind { CT_EDGE_BYTES, CT_EDGE_TOKEN, CT_EDGE_RULE, CT_EDGE_SKIP };
+
+struct ct_edge {
+    int32_t from, to;
+    int32_t what; /* the token's id, or the rule */
+    uint8_t kind; /* enum ct_edge_kind */
+    uint8_t low, high;
+    bool tail; /* behind the rule nothing comes but the end */
+};
+
+/* A member of a bag. */
+struct ct_member {
+    int32_t rule; /* never empty */
+    bool required;
+};
+
+struct ct_rule {
+    char name[48]; /* for messages; cut where it is longer */
+    int32_t start, end;
+    /* of a bag, whose nodes are start, after a member, before the next one, end; n_members < 0: it is none */
+    int32_t after, again, separator; /* the last one a rule, never empty */
+    int32_t first_member, n_members;
+    uint32_t required; /* cost of the required members, each with a separator */
+    int32_t order;     /* whoever begins with another rule comes before it */
+};
+
+/* How characters are spelled. */
+enum ct_spelling {
+    CT_SPELL_PLAIN, /* in UTF-8 */
+    /* as between the quotes of JSON: quotes, backslashes and control characters escaped; what is not ASCII
+     * may be, too (\u and four digits, or two of them) */
+    CT_SPELL_JSON,
+};
+
+struct ct_grammar {
+    struct ct_rule *rule;     /* [n_rules] */
+    struct ct_edge *edge;     /* [n_edges] by ct_grammar_finish in the order of `from` */
+    struct ct_member *member; /* [n_members] */
+    int32_t n_rules, n_nodes, n_edges, n_members;
+    size_t rule_room, edge_room, member_room, node_room;
+    int32_t root;
+    carat_error error; /* code CARAT_OK: nothing has gone wrong */
+    /* what ct_grammar_finish works out */
+    int32_t *first;        /* [n_nodes + 1] edges of a node */
+    int32_t *owner;        /* [n_nodes] the rule */
+    uint32_t *least;       /* [n_nodes] bytes and tokens to the end of the rule, at least; CT_NEVER */
+    uint8_t class_of[256]; /* bytes that no edge tells apart have the same class */
+    int32_t n_classes;
+    int32_t *token; /* [n_tokens] that edges take, ascending */
+    int32_t n_tokens;
+};
+
+void ct_grammar_init(struct ct_grammar *g);
+void ct_grammar_free(struct ct_grammar *g); /* may be called twice */
+
+/* ---- building ---- */
+
+/* The first failure sticks: code and a sentence. Returns -1. */
+int32_t ct_grammar_fail(struct ct_grammar *g, carat_status code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static inline bool ct_grammar_failed(const struct ct_grammar *g)
+{
+    return g->error.code != CARAT_OK;
+}
+/* A new rule, with a start and an end that no edge joins yet. The name is for messages. -1 after a failure,
+ * which every other function takes. */
+int32_t ct_grammar_rule(struct ct_grammar *g, const char *name);
+/* A new node of a rule. */
+int32_t ct_grammar_node(struct ct_grammar *g, int32_t rule);
+/* Edges. Both nodes are of one rule. */
+void ct_grammar_bytes(struct ct_grammar *g, int32_t from, int low, int high, int32_t to);
+void ct_grammar_token(struct ct_grammar *g, int32_t from, int32_t id, int32_t to);
+void ct_grammar_call(struct ct_grammar *g, int32_t from, int32_t rule, int32_t to);
+void ct_grammar_skip(struct ct_grammar *g, int32_t from, int32_t to);
+/* A path of the bytes of a text; of none it is a skip. */
+void ct_grammar_text(struct ct_grammar *g, int32_t from, struct ct_str text, int32_t to);
+/* Paths of all characters from code point low to high, surrogates left out. */
+void ct_grammar_chars(struct ct_grammar *g, int32_t from, uint32_t low, uint32_t high,
+                      enum ct_spelling spelling, int32_t to);
+/* A path of these characters (valid UTF-8), each in every way that the spelling has for it. */
+void ct_grammar_spelled(struct ct_grammar *g, int32_t from, struct ct_str text, enum ct_spelling spelling,
+                        int32_t to);
+/* A bag; members are added to the bag that was made last. */
+int32_t ct_grammar_bag(struct ct_grammar *g, const char *name, int32_t separator);
+void ct_grammar_member(struct ct_grammar *g, int32_t bag, int32_t rule, bool required);
+
+static inline int32_t ct_rule_start(const struct ct_grammar *g, int32_t rule)
+{
+    return rule < 0 ? -1 : g->rule[rule].start;
+}
+static inline int32_t ct_rule_end(const struct ct_grammar *g, int32_t rule)
+{
+    return rule < 0 ? -1 : g->rule[rule].end;
+}
+
+/* Makes the grammar ready for an automaton; nothing is added behind it. CARAT_E_ARGUMENT: a rule begins with
+ * itself, no text fits, or what a builder has failed with; CARAT_E_MEMORY. */
+carat_status ct_grammar_finish(struct ct_grammar *g, int32_t root, carat_error *err);
+
+#endif
