@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* automaton.c: see automaton.h.
+ *
+ * A step takes the places of a state that go on with the symbol, and closes the set: over edges that take
+ * nothing, over ends of rules, which lead back to the places in the frame, and into rules. All places that
+ * call a rule in one step share one frame, so that the number of places does not grow with the number of
+ * ways in which a text can be read. That needs all callers of a rule before it is entered: rules are entered
+ * in the order in which they begin with one another (finish.c), and one that may be empty is passed over
+ * where it is called. A call behind which nothing comes but the end of its rule adds no frame.
+ *
+ * A frame is a set of places, too. That of a bag has marks besides: of each member that was written. */
+#include "grammar/automaton.h"
+
+#include <stdlib.h>
+
+struct ct_set {
+    uint32_t at, n; /* of its places */
+    uint32_t hash;
+    uint32_t least; /* cost to the end of the text */
+    int32_t row;    /* + 1; 0: it has none yet, as frames never have */
+};
+
+enum { SETS = 1 << 17, SLOTS = 2 * SETS, PLACES = 1 << 20, ROW_BYTES = 32 << 20 };
+enum { WORK = 1 << 18, SEEN = 2 * WORK };
+/* Nodes of places are below LAST, but for the end of the text and for marks: MARK + a member of a bag. */
+enum { LAST = 1 << 29, MARK = 1 << 30 };
+
+static uint64_t place_of(int32_t node, int32_t frame)
+{
+    return (uint64_t)(uint32_t)node << 32 | (uint32_t)frame;
+}
+
+static int32_t place_node(uint64_t place)
+{
+    return (int32_t)(place >> 32);
+}
+
+static int32_t place_frame(uint64_t place)
+{
+    return (int32_t)(uint32_t)place;
+}
+
+static bool is_mark(uint64_t place)
+{
+    return place_node(place) >= MARK;
+}
+
+static const uint64_t *set_places(const struct ct_automaton *a, int32_t set)
+{
+    return a->place + a->set[set].at;
+}
+
+/* ---- costs ---- */
+
+static bool bag_has(const struct ct_automaton *a, int32_t frame, int32_t member)
+{
+    const uint64_t *place = set_places(a, frame), mark = place_of(MARK + member, 0);
+    uint32_t n = a->set[frame].n;
+
+    while (n > 0 && place[n - 1] > mark) /* marks are at the end */
+        n--;
+    return n > 0 && place[n - 1] == mark;
+}
+
+static uint64_t member_least(const struct ct_grammar *g, const struct ct_member *m)
+{
+    return g->least[g->rule[m->rule].start];
+}
+
+/* What is to come of a bag from a place in it: the required members that are missing, and another one where
+ * a separator has promised one. */
+static uint64_t bag_cost(const struct ct_automaton *a, const struct ct_rule *r, int32_t node, int32_t frame)
+{
+    const struct ct_grammar *g = a->grammar;
+    const uint64_t separator = g->least[g->rule[r->separator].start];
+    uint64_t missing = 0, other = CT_NEVER;
+
+    if (node == r->end)
+        return 0;
+    for (int32_t i = 0; i < r->n_members; i++) {
+        const struct ct_member *m = &g->member[r->first_member + i];
+        if (bag_has(a, frame, i))
+            continue;
+        if (m->required)
+            missing += member_least(g, m) + separator;
+        else
+            other = CT_MIN(other, member_least(g, m));
+    }
+    if (node == r->after)
+        return missing;
+    return missing ? missing - separator : node == r->start ? 0 : other;
+}
+
+static uint32_t place_cost(const struct ct_automaton *a, uint64_t place)
+{
+    const struct ct_grammar *g = a->grammar;
+    const int32_t node = place_node(place), frame = place_frame(place);
+
+    if (node == LAST)
+        return 0;
+    const struct ct_rule *r = &g->rule[g->owner[node]];
+    const uint64_t own = r->n_members < 0 ? g->least[node] : bag_cost(a, r, node, frame);
+    return (uint32_t)CT_MIN(own + a->set[frame].least, CT_NEVER);
+}
+
+/* ---- sets ---- */
+
+static void sort_places(uint64_t *place, uint32_t n)
+{
+    for (uint32_t gap = n / 2; gap > 0; gap /= 2)
+        for (uint32_t i = gap; i < n; i++) {
+            const uint64_t own = place[i];
+            uint32_t at = i;
+            for (; at >= gap && place[at - gap] > own; at -= gap)
+                place[at] = place[at - gap];
+            place[at] = own;
+        }
+}
+
+static uint32_t hash_places(const uint64_t *place, uint32_t n)
+{
+    uint64_t h = n;
+
+    for (uint32_t i = 0; i < n; i++) {
+        h = (h ^ place[i]) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 29;
+    }
+    return (uint32_t)(h ^ h >> 32);
+}
+
+/* The number of the set of these n places, which are sorted and made unique; CT_DEAD of none, or where there
+ * is no room. */
+static int32_t intern(struct ct_automaton *a, uint64_t *place, uint32_t n)
+{
+    uint32_t unique = 0, slot;
+
+    sort_places(place, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (!unique || place[i] != place[unique - 1])
+            place[unique++] = place[i];
+    if (!unique)
+        return CT_DEAD;
+    const uint32_t hash = hash_places(place, unique);
+    for (slot = hash % SLOTS; a->slot[slot]; slot = (slot + 1) % SLOTS) {
+        const struct ct_set *s = &a->set[a->slot[slot] - 1];
+        if (s->hash == hash && s->n == unique && memcmp(a->place + s->at, place, unique * sizeof *place) == 0)
+            return a->slot[slot] - 1;
+    }
+    if (a->n_sets == SETS || unique > PLACES - a->n_places) {
+        a->full = true;
+        return CT_DEAD;
+    }
+    struct ct_set *s = &a->set[a->n_sets];
+    *s = (struct ct_set){.at = a->n_places, .n = unique, .hash = hash, .least = CT_NEVER};
+    memcpy(a->place + s->at, place, unique * sizeof *place);
+    a->n_places += unique;
+    for (uint32_t i = 0; i < unique && !is_mark(place[i]); i++)
+        s->least = CT_MIN(s->least, place_cost(a, place[i]));
+    a->slot[slot] = (int32_t)++a->n_sets;
+    return a->slot[slot] - 1;
+}
+
+/* The frame of a bag with one more member. */
+static int32_t bag_with(struct ct_automaton *a, int32_t frame, int32_t member)
+{
+    const uint32_t n = a->set[frame].n;
+
+    memcpy(a->sorted, set_places(a, frame), n * sizeof *a->sorted);
+    a->sorted[n] = place_of(MARK + member, 0);
+    return intern(a, a->sorted, n + 1);
+}
+
+/* ---- a step ---- */
+
+static void step_begin(struct ct_automaton *a)
+{
+    a->step++;
+    a->n_work = a->n_pending = 0;
+}
+
+static void step_add(struct ct_automaton *a, int32_t node, int32_t frame)
+{
+    const uint64_t place = place_of(node, frame);
+    uint32_t slot = (uint32_t)(place * 0x9e3779b97f4a7c15u >> 40) % SEEN;
+
+    for (; a->seen[slot] >> 32 == a->step; slot = (slot + 1) % SEEN)
+        if (a->work[(uint32_t)a->seen[slot]] == place)
+            return;
+    if (a->n_work == WORK) {
+        a->full = true;
+        return;
+    }
+    a->seen[slot] = (uint64_t)a->step << 32 | a->n_work;
+    a->work[a->n_work++] = place;
+}
+
+static bool comes_before(const struct ct_automaton *a, int32_t rule, int32_t other)
+{
+    return a->grammar->rule[rule].order < a->grammar->rule[other].order;
+}
+
+static void wait_for(struct ct_automaton *a, int32_t rule)
+{
+    int32_t i = a->n_waiting++;
+
+    for (; i > 0 && comes_before(a, rule, a->waiting[(i - 1) / 2]); i = (i - 1) / 2)
+        a->waiting[i] = a->waiting[(i - 1) / 2];
+    a->waiting[i] = rule;
+}
+
+static int32_t next_rule(struct ct_automaton *a)
+{
+    const int32_t first = a->waiting[0], last = a->waiting[--a->n_waiting];
+    int32_t i = 0, next;
+
+    while ((next = 2 * i + 1) < a->n_waiting) {
+        next += next + 1 < a->n_waiting && comes_before(a, a->waiting[next + 1], a->waiting[next]);
+        if (!comes_before(a, a->waiting[next], last))
+            break;
+        a->waiting[i] = a->waiting[next];
+        i = next;
+    }
+    a->waiting[i] = last;
+    return first;
+}
+
+/* A rule is called and returns to a place. */
+static void step_call(struct ct_automaton *a, int32_t rule, uint64_t place)
+{
+    if (a->n_pending == WORK) {
+        a->full = true;
+        return;
+    }
+    if (!a->called[rule])
+        wait_for(a, rule);
+    a->pending[a->n_pending] = place;
+    a->before[a->n_pending] = a->called[rule];
+    a->called[rule] = ++a->n_pending;
+}
+
+/* A rule ends: all places that its frame leads back to. */
+static void step_return(struct ct_automaton *a, int32_t frame)
+{
+    const uint64_t *place = set_places(a, frame);
+
+    for (uint32_t i = 0; i < a->set[frame].n && !is_mark(place[i]); i++)
+        step_add(a, place_node(place[i]), place_frame(place[i]));
+}
+
+static void step_members(struct ct_automaton *a, const struct ct_rule *r, int32_t frame)
+{
+    for (int32_t i = 0; i < r->n_members; i++) {
+        const struct ct_member *m = &a->grammar->member[r->first_member + i];
+        const int32_t with = bag_has(a, frame, i) ? CT_DEAD : bag_with(a, frame, i);
+        if (with != CT_DEAD && a->set[with].least < CT_NEVER && member_least(a->grammar, m) < CT_NEVER)
+            step_call(a, m->rule, place_of(r->after, with));
+    }
+}
+
+/* A place in a bag. */
+static void step_bag(struct ct_automaton *a, const struct ct_rule *r, int32_t node, int32_t frame)
+{
+    if (node == r->start || node == r->again)
+        step_members(a, r, frame);
+    const uint64_t missing = bag_cost(a, r, r->after, frame);
+    if ((node == r->start || node == r->after) && missing == 0)
+        step_add(a, r->end, frame);
+    if (node == r->after && bag_cost(a, r, r->again, frame) < CT_NEVER)
+        step_call(a, r->separator, place_of(r->again, frame));
+}
+
+static void step_rule_edge(struct ct_automaton *a, const struct ct_edge *e, int32_t frame)
+{
+    const struct ct_grammar *g = a->grammar;
+    const bool may_be_empty = g->least[g->rule[e->what].start] == 0;
+
+    if (!e->tail) {
+        step_call(a, e->what, place_of(e->to, frame));
+        if (may_be_empty)
+            step_add(a, e->to, frame);
+        return;
+    }
+    for (uint32_t i = 0; i < a->set[frame].n; i++)
+        step_call(a, e->what, set_places(a, frame)[i]);
+    if (may_be_empty)
+        step_return(a, frame);
+}
+
+static void step_place(struct ct_automaton *a, uint64_t place)
+{
+    const struct ct_grammar *g = a->grammar;
+    const int32_t node = place_node(place), frame = place_frame(place);
+
+    if (node == LAST)
+        return;
+    const struct ct_rule *r = &g->rule[g->owner[node]];
+    if (node == r->end)
+        step_return(a, frame);
+    if (r->n_members >= 0)
+        step_bag(a, r, node, frame);
+    for (int32_t i = g->first[node]; i < g->first[node + 1]; i++)
+        if (g->edge[i].kind == CT_EDGE_SKIP)
+            step_add(a, g->edge[i].to, frame);
+        else if (g->edge[i].kind == CT_EDGE_RULE)
+            step_rule_edge(a, &g->edge[i], frame);
+}
+
+/* Whether a place goes on with a symbol, or is the end of the text: only these are kept in a state. */
+static bool is_kept(const struct ct_automaton *a, uint64_t place)
+{
+    const struct ct_grammar *g = a->grammar;
+    const int32_t node = place_node(place);
+
+    if (node == LAST)
+        return true;
+    for (int32_t i = g->first[node]; i < g->first[node + 1]; i++)
+        if (g->edge[i].kind == CT_EDGE_BYTES || g->edge[i].kind == CT_EDGE_TOKEN)
+            return true;
+    return false;
+}
+
+/* The state of the places that were added, and of all that they lead to without a symbol. */
+static int32_t step_end(struct ct_automaton *a)
+{
+    uint32_t at = 0, n = 0;
+
+    for (;;) {
+        while (at < a->n_work)
+            step_place(a, a->work[at++]);
+        if (!a->n_waiting)
+            break;
+        const int32_t rule = next_rule(a);
+        for (uint32_t i = a->called[rule]; i; i = a->before[i - 1])
+            a->sorted[n++] = a->pending[i - 1];
+        a->called[rule] = 0;
+        const int32_t frame = intern(a, a->sorted, n);
+        n = 0;
+        if (frame != CT_DEAD)
+            step_add(a, a->grammar->rule[rule].start, frame);
+    }
+    for (uint32_t i = 0; i < a->n_work; i++)
+        if (is_kept(a, a->work[i]))
+            a->sorted[n++] = a->work[i];
+    const int32_t state = intern(a, a->sorted, n);
+    return a->set[state].least < CT_NEVER ? state : CT_DEAD;
+}
+
+/* The first state, of which every text begins. */
+static carat_status automaton_begin(struct ct_automaton *a, carat_error *err)
+{
+    uint64_t end = place_of(LAST, 0);
+
+    a->n_sets = 1; /* CT_DEAD has no places */
+    a->set[CT_DEAD].least = CT_NEVER;
+    step_begin(a);
+    step_add(a, a->grammar->rule[a->grammar->root].start, intern(a, &end, 1));
+    a->start = step_end(a);
+    if (a->start == CT_DEAD || a->full)
+        return ct_fail(err, CARAT_E_ARGUMENT, "the grammar needs more than %d places at once", WORK);
+    return CARAT_OK;
+}
+
+/* ---- memory ---- */
+
+carat_status ct_automaton_open(struct ct_automaton *a, const struct ct_grammar *g, carat_error *err)
+{
+    *a = (struct ct_automaton){.grammar = g, .symbols = g->n_classes + g->n_tokens};
+    a->rows = (uint32_t)ROW_BYTES / sizeof *a->row / (uint32_t)a->symbols;
+    /* zeroed memory of this size is not touched before it is used */
+    a->set = calloc(SETS, sizeof *a->set);
+    a->place = calloc(PLACES, sizeof *a->place);
+    a->row = calloc((size_t)a->rows * (size_t)a->symbols, sizeof *a->row);
+    a->slot = calloc(SLOTS, sizeof *a->slot);
+    a->work = calloc(WORK, sizeof *a->work);
+    a->seen = calloc(SEEN, sizeof *a->seen);
+    a->pending = calloc(WORK, sizeof *a->pending);
+    a->before = calloc(WORK, sizeof *a->before);
+    a->sorted = calloc(WORK + 1, sizeof *a->sorted);
+    a->called = calloc((size_t)g->n_rules + 1, sizeof *a->called);
+    a->waiting = calloc((size_t)g->n_rules + 1, sizeof *a->waiting);
+    carat_status status = a->set && a->place && a->row && a->slot && a->work && a->seen && a->pending &&
+                                  a->before && a->sorted && a->called && a->waiting
+                              ? automaton_begin(a, err)
+                              : ct_no_memory(err, "the states of a grammar");
+    if (status)
+        ct_automaton_close(a);
+    return status;
+}
+
+void ct_automaton_close(struct ct_automaton *a)
+{
+    free(a->set);
+    free(a->place);
+    free(a->row);
+    free(a->slot);
+    free(a->work);
+    free(a->seen);
+    free(a->pending);
+    free(a->before);
+    free(a->sorted);
+    free(a->called);
+    free(a->waiting);
+    *a = (struct ct_automaton){0};
+}
+
+/* ---- asking ---- */
+
+/* Where a state leads with a symbol: a class of bytes, or behind them a token. */
+static int32_t *row_of(struct ct_automaton *a, int32_t state)
+{
+    struct ct_set *s = &a->set[state];
+
+    if (!s->row && a->n_rows < a->rows)
+        s->row = (int32_t)++a->n_rows;
+    return s->row ? a->row + (size_t)(s->row - 1) * (size_t)a->symbols : NULL;
+}
+
+static bool edge_takes(const struct ct_edge *e, int32_t symbol, const int32_t *token)
+{
+    return symbol < 256 ? e->kind == CT_EDGE_BYTES && e->low <= symbol && symbol <= e->high
+                        : e->kind == CT_EDGE_TOKEN && e->what == token[symbol - 256];
+}
+
+static int32_t make_step(struct ct_automaton *a, int32_t state, int32_t symbol)
+{
+    const struct ct_grammar *g = a->grammar;
+
+    step_begin(a);
+    for (uint32_t i = 0; i < a->set[state].n; i++) {
+        const uint64_t place = set_places(a, state)[i];
+        const int32_t node = place_node(place);
+        for (int32_t k = node == LAST ? 0 : g->first[node]; node != LAST && k < g->first[node + 1]; k++)
+            if (edge_takes(&g->edge[k], symbol, g->token))
+                step_add(a, g->edge[k].to, place_frame(place));
+    }
+    return step_end(a);
+}
+
+int32_t ct_automaton_symbol(struct ct_automaton *a, int32_t state, int32_t symbol)
+{
+    const int32_t column = symbol < 256 ? a->grammar->class_of[symbol] : a->grammar->n_classes + symbol - 256;
+
+    if (state == CT_DEAD)
+        return CT_DEAD;
+    int32_t *row = row_of(a, state);
+    if (row && row[column])
+        return row[column] - 1;
+    const int32_t to = make_step(a, state, symbol);
+    if (row)
+        row[column] = to + 1;
+    return to;
+}
+
+int32_t ct_automaton_byte(struct ct_automaton *a, int32_t state, uint8_t byte)
+{
+    return ct_automaton_symbol(a, state, byte);
+}
+
+int32_t ct_automaton_token(struct ct_automaton *a, int32_t state, int32_t id)
+{
+    const struct ct_grammar *g = a->grammar;
+    int32_t low = 0, high = g->n_tokens;
+
+    while (low < high) {
+        const int32_t middle = (low + high) / 2;
+        if (g->token[middle] < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < g->n_tokens && g->token[low] == id ? ct_automaton_symbol(a, state, 256 + low) : CT_DEAD;
+}
+
+bool ct_automaton_accepts(const struct ct_automaton *a, int32_t state)
+{
+    const struct ct_set *s = &a->set[state];
+
+    return s->n > 0 && place_node(a->place[s->at + s->n - 1]) == LAST;
+}
+
+uint32_t ct_automaton_least(const struct ct_automaton *a, int32_t state)
+{
+    return a->set[state].least;
+}
+
+/* The first symbol of an edge. */
+static int32_t edge_symbol(const struct ct_automaton *a, const struct ct_edge *e)
+{
+    int32_t k = 0;
+
+    if (e->kind == CT_EDGE_BYTES)
+        return e->low;
+    while (a->grammar->token[k] != e->what)
+        k++;
+    return 256 + k;
+}
+
+int32_t ct_automaton_shortest(const struct ct_automaton *a, int32_t state)
+{
+    const struct ct_grammar *g = a->grammar;
+    const struct ct_set *s = &a->set[state];
+
+    for (uint32_t i = 0; i < s->n && s->least > 0; i++) {
+        const uint64_t place = a->place[s->at + i];
+        const int32_t node = place_node(place), frame = place_frame(place);
+        for (int32_t k = g->first[node]; k < g->first[node + 1]; k++)
+            if ((g->edge[k].kind == CT_EDGE_BYTES || g->edge[k].kind == CT_EDGE_TOKEN) &&
+                place_cost(a, place_of(g->edge[k].to, frame)) == s->least - 1)
+                return edge_symbol(a, &g->edge[k]);
+    }
+    return CT_NO_SYMBOL;
+}
+
+int32_t ct_automaton_only(const struct ct_automaton *a, int32_t state)
+{
+    const struct ct_grammar *g = a->grammar;
+    const struct ct_set *s = &a->set[state];
+    int32_t only = CT_NO_SYMBOL;
+
+    if (ct_automaton_accepts(a, state))
+        return CT_NO_SYMBOL;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const int32_t node = place_node(a->place[s->at + i]);
+        for (int32_t k = g->first[node]; k < g->first[node + 1]; k++) {
+            const struct ct_edge *e = &g->edge[k];
+            if (e->kind != CT_EDGE_BYTES && e->kind != CT_EDGE_TOKEN)
+                continue;
+            const int32_t symbol = edge_symbol(a, e);
+            if ((e->kind == CT_EDGE_BYTES && e->low != e->high) || (only != CT_NO_SYMBOL && only != symbol))
+                return CT_NO_SYMBOL;
+            only = symbol;
+        }
+    }
+    return only;
+}
