@@ -123,6 +123,7 @@ typedef enum carat_status {
     CARAT_E_NUMERIC,     /* the logits hold NaN or infinity; the message names file and weight */
     CARAT_E_CANCELLED,   /* a callback asked to stop */
     CARAT_E_BUSY,        /* another call uses the session, or another process the file. Nothing has changed */
+    CARAT_E_CONSTRAINT,  /* no id that the form of the answer allows may be drawn (carat_constrain.h) */
 } carat_status;
 
 typedef struct carat_error {
@@ -132,8 +133,7 @@ typedef struct carat_error {
 
 /* "CARAT_E_FORMAT" for CARAT_E_FORMAT; never NULL. Any thread. */
 CARAT_API const char *carat_status_name(carat_status status);
-/* CARAT_VERSION of the library that was linked. Any thread. */
-CARAT_API const char *carat_version(void);
+CARAT_API const char *carat_version(void); /* CARAT_VERSION of the library that was linked. Any thread. */
 
 typedef struct carat_model carat_model;
 typedef struct carat_engine carat_engine;
@@ -149,10 +149,8 @@ typedef struct carat_tokens {
     int32_t *ids; /* [n] */
     int n, capacity;
 } carat_tokens;
-/* Frees the ids and leaves {0}. NULL is allowed. */
-CARAT_API void carat_tokens_free(carat_tokens *t);
-/* Frees a char * that this library returned. NULL is allowed. */
-CARAT_API void carat_free(void *p);
+CARAT_API void carat_tokens_free(carat_tokens *t); /* frees the ids and leaves {0}; NULL is allowed */
+CARAT_API void carat_free(void *p);                /* a char * that this library returned, or NULL */
 
 /* ---------------------------------------------------------------- model ---- */
 
@@ -450,6 +448,8 @@ typedef struct carat_sampling {
     int n_banned;          /* at most 1024 */
     uint32_t number;       /* of the draw: another one draws otherwise with the same seed */
     const struct carat_chain *chain; /* penalties and further cuts (carat_generate.h); NULL: none */
+    struct carat_matcher *matcher;   /* what may come next (carat_constrain.h); NULL: anything */
+    int left;                        /* ids that may come, this one too, for its ending; 0: any number */
 } carat_sampling;
 /* Fills s->size bytes with the model's sampling: its generation_config or GGUF keys, else Gemma's card
  * (temperature 1, top_k 64, top_p 0.95), which is also that of NULL. Seed 0. Any thread. */
@@ -462,7 +462,7 @@ static inline void carat_sampling_default(const carat_model *model, carat_sampli
 
 /* Draws the next id from the logits that are held. NULL: the model's sampling. The same state gives the same
  * id. Evaluates no token. CARAT_E_ARGUMENT (no logits, a value out of range, every id banned),
- * CARAT_E_NUMERIC, CARAT_E_BUSY. */
+ * CARAT_E_NUMERIC, CARAT_E_BUSY, CARAT_E_CONSTRAINT. */
 CARAT_API carat_status carat_sample(carat_session *session, const carat_sampling *sampling, int32_t *id,
                                     carat_error *err);
 

@@ -203,7 +203,8 @@ static inline void carat_chain_default(carat_chain *s)
  * other generations of a step, drafts and cancelling do not. */
 typedef struct carat_generation carat_generation;
 
-/* Why a generation ended. */
+/* Why a generation ended. Where a form had to be ended for max_tokens or the context, a stop id behind it is
+ * CARAT_REASON_LENGTH, too. */
 typedef enum carat_reason {
     CARAT_REASON_NONE = 0,    /* it has not */
     CARAT_REASON_STOP,        /* a stop id was drawn, which is neither given nor held */
@@ -214,6 +215,7 @@ typedef enum carat_reason {
     CARAT_REASON_NUMERIC,     /* the logits hold NaN or infinity; the session is empty */
     CARAT_REASON_STOP_STRING, /* a stop string was complete; the id that completed it is given like others */
     CARAT_REASON_LOOP,        /* the last ids repeat in a cycle, and the model is nearly certain of them */
+    CARAT_REASON_CONSTRAINT,  /* each id that the form of the answer allows is banned */
 } carat_reason;
 /* "stop" for CARAT_REASON_STOP, "" for none; never NULL. Any thread. */
 CARAT_API const char *carat_reason_name(carat_reason reason);
@@ -243,7 +245,9 @@ typedef struct carat_given {
     const carat_logprob *top; /* [n_top] the most likely ids, best first, the lower id of two alike */
     int n_top;
     int thought; /* 1: the text is of a thought, 0: of the answer */
-    int forced;  /* 1: the id was not drawn: it ends a thought that has reached thought_budget */
+    /* 1: the id ends a thought that has reached thought_budget, or brings a form to an end for which there
+     * would have been no room behind the id that was drawn first, or in an answer that goes round */
+    int forced;
 } carat_given;
 /* Nonzero ends the generation after this id. The sessions of the step are in a call meanwhile. */
 typedef int (*carat_on_token)(void *user, const carat_given *given);
@@ -350,6 +354,8 @@ typedef struct carat_generation_info {
     int in_thought; /* 1: what was given last, and carat_generation_rest, is of a thought that goes on */
     carat_draft_use use[CARAT_DRAFT_SOURCES];
     carat_draft_source switched_source[CARAT_MOST_SWITCHES]; /* of switches */
+    int complete; /* 1: the form of the answer may end here; also where there is none */
+    int forced;   /* ids that were given so */
 } carat_generation_info;
 CARAT_DEFAULT(carat_generation_info)
 /* One call a session. CARAT_E_ARGUMENT, CARAT_E_BUSY. */

@@ -43,6 +43,7 @@ int converse_open(struct converse *c, const struct options *o)
     TRY(told_check(o));
     TRY(check_lookup(o));
     TRY(sampling_check(o));
+    TRY(form_check(o, o->prompt->tools, o->told->ignore_eos));
     TRY(open_packed(&c->model, o));
     c->load_s = seconds() - start;
     if (carat_model_get_info(c->model, &c->info, &err) != CARAT_OK)
@@ -116,6 +117,7 @@ int converse_start(struct converse *c, const char *tools)
     TRY(converse_sampling(c));
     if (c->o->reasoning->budget >= 0 && !c->info.can_think && !c->o->prompt->chat_template)
         note("--reasoning-budget changes nothing: the model's template has no thoughts");
+    TRY(form_open(&c->form, c->o, c->model, tools));
     if (c->info.has_tokenizer && c->holds_calls)
         calls_start(&c->calls, c->model, tools);
     TRY(insight_begin(&c->insight, &engine, c->o));
@@ -352,6 +354,8 @@ static void add_info(carat_generation_info *all, const carat_generation_info *in
     all->last = info->last;
     all->cycle = info->cycle;
     all->stop = info->stop;
+    all->complete = info->complete;
+    all->forced += info->forced;
 }
 
 static int generate(struct converse *c, carat_generation *g)
@@ -433,6 +437,7 @@ int converse_answer(struct converse *c)
     int code = told_begin(&c->told);
     if (code != DONE || o->answer->predict == 0)
         return code;
+    TRY(form_begin(&c->form, c->behind_results, &c->sampling.matcher));
     options.sampling = &c->sampling;
     options.max_tokens = o->answer->predict < 0 ? 0 : o->answer->predict;
     options.stop_ids = c->stop_ids.n                              ? c->stop_ids.ids
@@ -456,6 +461,19 @@ int converse_answer(struct converse *c)
     if (code == DONE)
         log_generation(c);
     return code;
+}
+
+int note_unfinished_form(const struct converse *c)
+{
+    if (!c->form.first)
+        return DONE;
+    if (c->generation.reason == CARAT_REASON_CONSTRAINT)
+        return fail(
+            FAILED,
+            "each token that the form of the answer allows is banned by --logit-bias or another option");
+    if (!c->generation.complete)
+        note("the answer ended before its form was complete");
+    return DONE;
 }
 
 void note_unfinished_thought(const struct converse *c)
@@ -495,5 +513,6 @@ void converse_close(struct converse *c)
     told_close(&c->told);
     carat_session_close(c->session);
     carat_engine_close(c->engine);
+    form_close(&c->form);
     carat_model_close(c->model);
 }

@@ -4,6 +4,7 @@
 #ifndef CONVERSE_H
 #define CONVERSE_H
 
+#include "model/form.h"
 #include "model/insight.h"
 #include "model/remark.h"
 #include "model/sampling.h"
@@ -34,6 +35,8 @@ struct converse {
     struct progress bar;
     struct insight insight;
     struct told told;
+    struct form form;
+    bool behind_results; /* the prompt ends with results of calls */
     struct calls calls;
     bool holds_calls; /* they come out as JSON */
     double load_s;
@@ -77,6 +80,8 @@ void converse_end_text(struct converse *c);
 int converse_keep(struct converse *c);
 /* Says of an answer without a word that it ended inside its thought. */
 void note_unfinished_thought(const struct converse *c);
+/* Says of an answer that it ended before its form did. An exit code: that of a form which went no further. */
+int note_unfinished_form(const struct converse *c);
 /* How many tokens were thoughts, if any, and which the budget ended. */
 void remark_thoughts(struct remarks *r, const struct converse *c);
 /* Do the seed and the last two options matter? A temperature of 0 draws nothing. */

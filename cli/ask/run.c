@@ -82,6 +82,8 @@ static int print_json(const struct run *r)
         json_decref(object);
         object = NULL;
     }
+    if (object && c->form.first)
+        json_object_set_new(object, "forced", json_integer(c->generation.forced));
     if (object && c->thoughts.n_text)
         json_object_set_new(object, "thinking", json_text(c->thoughts.text, c->thoughts.n_text));
     tell_head(c->o, c->engine, object);
@@ -129,6 +131,7 @@ static int go_on_after_calls(struct run *r)
             code = prompt_with_results(r, &talk);
         if (code == DONE)
             code = converse_prompt(c, &r->prompt);
+        c->behind_results = true;
         if (code == DONE && !c->stop)
             code = converse_answer(c);
     }
@@ -173,6 +176,7 @@ static int answer(struct run *r)
     else if (c->generation.context_full)
         note("the context of %d positions is full", carat_engine_context(c->engine));
     note_unfinished_thought(c);
+    const int unfinished = note_unfinished_form(c);
     if (o->verbose || (!o->json && out_is_terminal() && isatty(STDERR_FILENO)))
         print_timings(r);
     insight_end(&c->insight, c->engine, &c->generation);
@@ -181,6 +185,8 @@ static int answer(struct run *r)
     int audits = converse_audits(c);
     if (code == DONE)
         code = r->not_kept;
+    if (code == DONE)
+        code = unfinished;
     return code == DONE ? audits : code;
 }
 

@@ -28,7 +28,6 @@ struct foreign {
 #define HARMLESS NULL, NULL
 
 static const char no_sampler[] = "carat's samplers are those that --samplers names";
-static const char no_grammar[] = "carat does not constrain what is generated";
 static const char no_image[] = "carat runs the text part of a model only";
 static const char no_adapter[] = "merge the adapter into the model first";
 static const char no_rope[] = "carat takes the positions as the model file describes them";
@@ -84,7 +83,6 @@ static const struct foreign table[] = {
     /* what would change the text */
     {" --dynatemp-range --mirostat ", A_VALUE, no_sampler, "0"},
     {" --top-nsigma --top-n-sigma --adaptive-target ", A_VALUE, no_sampler, "-1"},
-    {" --grammar --grammar-file -j --json-schema -jf --json-schema-file ", A_VALUE, no_grammar, NULL},
     {" --image --audio --video -mm --mmproj -mmu --mmproj-url ", A_VALUE, no_image, NULL},
     {" --lora --lora-scaled --control-vector --control-vector-scaled ", A_VALUE, no_adapter, NULL},
     {" --rope-scaling --rope-scale --rope-freq-base --rope-freq-scale -gan --grp-attn-n -gaw --grp-attn-w ",

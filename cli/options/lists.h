@@ -44,6 +44,7 @@
     DO(head)                                                                                                 \
     DO(draw)                                                                                                 \
     DO(lookup)                                                                                               \
+    DO(form)                                                                                                 \
     DO(insight)                                                                                              \
     DO(prompt)                                                                                               \
     DO(reasoning)                                                                                            \

@@ -160,6 +160,7 @@ int fail_status(const carat_error *err)
     case CARAT_E_CONTEXT:
     case CARAT_E_REWIND:
     case CARAT_E_BUSY:
+    case CARAT_E_CONSTRAINT:
         break;
     }
     return fail_as(code, err->code, "%s", err->message);

@@ -17,9 +17,10 @@ const char *carat_version(void)
 const char *carat_status_name(carat_status status)
 {
     static const char *const name[] = {
-        "CARAT_OK",       "CARAT_E_ARGUMENT",    "CARAT_E_NOT_FOUND", "CARAT_E_IO",
-        "CARAT_E_FORMAT", "CARAT_E_UNSUPPORTED", "CARAT_E_MEMORY",    "CARAT_E_CONTEXT",
-        "CARAT_E_REWIND", "CARAT_E_NUMERIC",     "CARAT_E_CANCELLED", "CARAT_E_BUSY",
+        "CARAT_OK",           "CARAT_E_ARGUMENT",    "CARAT_E_NOT_FOUND", "CARAT_E_IO",
+        "CARAT_E_FORMAT",     "CARAT_E_UNSUPPORTED", "CARAT_E_MEMORY",    "CARAT_E_CONTEXT",
+        "CARAT_E_REWIND",     "CARAT_E_NUMERIC",     "CARAT_E_CANCELLED", "CARAT_E_BUSY",
+        "CARAT_E_CONSTRAINT",
     };
     return (size_t)status < CT_COUNT(name) ? name[status] : "unknown status";
 }

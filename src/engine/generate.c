@@ -23,6 +23,7 @@ static const char *const reason_names[] = {
     [CARAT_REASON_NUMERIC] = "numeric",
     [CARAT_REASON_STOP_STRING] = "stop_string",
     [CARAT_REASON_LOOP] = "loop",
+    [CARAT_REASON_CONSTRAINT] = "constraint",
 };
 
 const char *ct_reason_name(carat_reason reason)
@@ -46,6 +47,25 @@ static carat_status check_generation(const carat_generation_options *o, carat_er
     if (o->naive && (o->lookup == CARAT_LOOKUP_ON || o->drafter == CARAT_LOOKUP_ON || o->propose))
         return ct_fail(err, CARAT_E_ARGUMENT, "naive evaluates every token anew and has no use for drafts");
     return CARAT_OK;
+}
+
+/* The caller's matcher is his own: the generation has three of it. */
+static carat_status copy_form(carat_generation *g, carat_error *err)
+{
+    const carat_matcher *callers = g->sampling.matcher;
+
+    g->sampling.matcher = NULL;
+    if (!callers)
+        return CARAT_OK;
+    CT_TRY(callers->verb->copy(&g->sampling.matcher, callers, err));
+    CT_TRY(callers->verb->copy(&g->form, callers, err));
+    return callers->verb->copy(&g->form_ahead, callers, err);
+}
+
+static void close_form(carat_matcher *form)
+{
+    if (form)
+        form->verb->close(form);
 }
 
 static_assert(CT_MAX_STOP <= CARAT_MOST_STOP_IDS, "a model's own stop ids have room");
@@ -86,6 +106,8 @@ carat_status ct_generation_create(carat_generation **generation, carat_session *
     carat_status status = ct_told_open(&g->told, session, &o, err);
     if (!status)
         status = ct_sampling_copy(&g->sampling, &g->sampling_memory, &sampling, err);
+    if (!status)
+        status = copy_form(g, err);
     if (!status && (!g->rows || (o.naive && !g->all) || !proposes))
         status = ct_no_memory(err, "a generation");
     if (status) {
@@ -103,6 +125,9 @@ void ct_generation_close(carat_generation *g)
         return;
     ct_speculate_close(&g->speculation);
     ct_told_close(&g->told);
+    close_form(g->sampling.matcher);
+    close_form(g->form);
+    close_form(g->form_ahead);
     free(g->rows);
     free(g->all);
     free(g->sampling_memory);
@@ -147,6 +172,19 @@ static void notice_changes(carat_generation *g)
     g->n_all = 0;
     g->given_last = -1;
     g->info = fresh_info;
+    g->closes = g->cut_short = false;
+    if (g->form)
+        g->form->verb->assign(g->form, g->sampling.matcher);
+    if (g->form && g->told.thought.inside)
+        g->form->verb->thinks(g->form);
+}
+
+/* Ids that may come as number i of a step, behind n tokens. */
+static int ids_left(const carat_generation *g, int i, int n)
+{
+    const int room = g->session->engine->plan.context - n;
+
+    return g->max_tokens ? CT_MIN(room, g->max_tokens - g->info.given - i) : room;
 }
 
 /* Whether no more ids can be given, before one is drawn for nothing. */
@@ -170,6 +208,14 @@ static carat_status begin_part(carat_generation *g, int i, carat_error *err)
     if (g->steps && !g->passes && g->session->outcome < 0)
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "the session of generation %d holds no logits; evaluate a prompt first", i);
+    if (g->form && g->info.given == 0 && g->steps) {
+        const int shortest = g->form->verb->shortest(g->form), left = ids_left(g, 0, g->session->n);
+        if (shortest > left)
+            return ct_fail(err, CARAT_E_ARGUMENT,
+                           "the shortest answer of this form takes %d tokens, and at most %d may come; allow "
+                           "more tokens, or a longer context",
+                           shortest, left);
+    }
     return CARAT_OK;
 }
 
@@ -186,13 +232,29 @@ static int draft_room(const carat_generation *g, int n)
     return g->max_tokens ? CT_MIN(most, g->max_tokens - g->info.given - 1) : most;
 }
 
+/* Whether the form goes on with the next id of a draft. */
+static bool form_takes(const carat_generation *g, int32_t id)
+{
+    carat_matcher *form = g->form_ahead;
+
+    if (!form)
+        return true;
+    if (form->verb->fits(form, id, CT_ANY_NUMBER) != CT_FITS)
+        return false;
+    form->verb->accept(form, id);
+    return true;
+}
+
 /* The ids before the first that cannot be, or that would end the answer: nothing comes behind it. */
 static int usable_draft(const carat_generation *g, const int32_t *draft, int k)
 {
     int i = 0;
 
-    while (i < k && draft[i] >= 0 && draft[i] < g->session->engine->config.n_vocab && !is_stop(g, draft[i]))
+    while (i < k && draft[i] >= 0 && draft[i] < g->session->engine->config.n_vocab && !is_stop(g, draft[i]) &&
+           form_takes(g, draft[i]))
         i++;
+    if (g->form)
+        g->form->verb->assign(g->form_ahead, g->form);
     return i;
 }
 
@@ -208,13 +270,27 @@ static int propose_draft(carat_generation *g, struct ct_draft_pass *pass)
     return ct_speculate_settle(&g->speculation, pass, usable_draft(g, g->ids + 1, k));
 }
 
+/* The id that comes next, whatever the model says; -1: it is drawn. */
+static int32_t forced_id(const carat_generation *g)
+{
+    if (g->thought_budget >= 0 && ct_thought_reached(&g->ahead, g->thought_budget))
+        return g->told.marks.end;
+    return g->closes ? g->form_ahead->verb->ending(g->form_ahead) : -1;
+}
+
 /* Draws number i of a step, behind held[n]. */
 static int32_t draw(carat_generation *g, int i, const struct ct_logits *logits, const int32_t *held, int n)
 {
-    bool over = g->thought_budget >= 0 && ct_thought_reached(&g->ahead, g->thought_budget);
-    int32_t id = over ? g->told.marks.end : ct_draw(g->session->engine, logits, &g->sampling, held, n);
+    const struct ct_draw_form form = {g->form_ahead, ids_left(g, i, n), g->stop, g->n_stop};
+    int32_t id = forced_id(g);
 
-    g->forced[i] = over;
+    g->forced[i] = id >= 0;
+    g->fit[i] = CT_FITS;
+    if (id < 0)
+        id = ct_draw(g->session->engine, logits, &g->sampling, &form, held, n, &g->fit[i]);
+    g->forced[i] |= g->fit[i] == CT_TOO_LONG;
+    if (g->form && id >= 0 && !is_stop(g, id))
+        g->form_ahead->verb->accept(g->form_ahead, id);
     ct_thought_follow(&g->told.marks, &g->ahead, id);
     ct_told_drawn(&g->told, g->session->engine, i, logits, id);
     g->drawn[i] = id;
@@ -312,14 +388,31 @@ static void give(carat_generation *g, int i, int position, bool drafted)
 
     given.ms = (ct_os_seconds() - g->start) * 1e3;
     g->info.given++;
+    g->info.forced += g->forced[i];
+    if (g->form)
+        g->form->verb->accept(g->form, given.id);
     g->info.accepted += drafted;
     g->info.last = g->given_last = given.id;
     if (g->on_token && g->on_token(g->user, &given))
         g->info.reason = CARAT_REASON_CALLBACK;
-    if (reason == CARAT_REASON_NONE)
-        return;
-    g->info.reason = reason;
-    *(reason == CARAT_REASON_LOOP ? &g->info.cycle : &g->info.stop) = which;
+    if (reason == CARAT_REASON_LOOP && !g->closes)
+        g->info.cycle = which;
+    if (reason == CARAT_REASON_STOP_STRING)
+        g->info.stop = which;
+    g->closes |= reason == CARAT_REASON_LOOP && g->form;
+    if (g->closes && reason != CARAT_REASON_STOP_STRING) /* the answer goes round: its form is ended first */
+        reason = g->form->verb->complete(g->form) ? CARAT_REASON_LOOP : CARAT_REASON_NONE;
+    if (reason != CARAT_REASON_NONE)
+        g->info.reason = reason;
+}
+
+/* Why an answer ends with a stop id. */
+static carat_reason reason_of_stop(const carat_generation *g)
+{
+    if (g->cut_short)
+        return CARAT_REASON_LENGTH;
+    return g->end_of_call >= 0 && g->given_last == g->end_of_call ? CARAT_REASON_TOOL_CALLS
+                                                                  : CARAT_REASON_STOP;
 }
 
 /* Gives the ids that were drawn in a step, as far as they are wanted. */
@@ -329,13 +422,13 @@ static carat_status give_drawn(carat_generation *g, carat_error *err)
         int32_t id = g->drawn[i];
         if (g->passes)
             g->info.last = -1; /* the session holds it */
-        if (id < 0)
+        if (id < 0 && g->fit[i] == CT_FITS)
             return ct_fail(err, CARAT_E_ARGUMENT, CT_ALL_BANNED);
-        if (is_stop(g, id)) {
-            bool called = g->end_of_call >= 0 && g->given_last == g->end_of_call;
-            g->info.reason = called ? CARAT_REASON_TOOL_CALLS : CARAT_REASON_STOP;
+        if (id < 0 || is_stop(g, id)) {
+            g->info.reason = id < 0 ? CARAT_REASON_CONSTRAINT : reason_of_stop(g);
             return CARAT_OK;
         }
+        g->cut_short |= g->fit[i] == CT_TOO_LONG;
         int held = g->passes ? g->base + i + 1 : g->session->n;
         give(g, i, held, g->passes && i + 1 < g->n_ids && id == g->ids[i + 1]);
         if (g->info.reason != CARAT_REASON_NONE && held < g->session->n)
@@ -404,6 +497,8 @@ static bool joins_pass(carat_generation *g)
     g->info.reason = CARAT_REASON_NONE;
     g->n_drawn = 0;
     g->ahead = g->told.thought;
+    if (g->form)
+        g->form->verb->assign(g->form_ahead, g->form);
     check_length(g);
     g->steps = g->info.reason == CARAT_REASON_NONE;
     g->passes &= g->steps;
@@ -483,6 +578,7 @@ carat_status ct_generation_info(const carat_generation *g, carat_generation_info
     full.switched = a->switched;
     full.thought_ids = g->told.thought_ids;
     full.in_thought = g->told.thought.inside;
+    full.complete = !g->form || g->form->verb->complete(g->form);
     memcpy(full.switches, a->switches, sizeof full.switches);
     memcpy(full.switched_source, a->switched_source, sizeof full.switched_source);
     for (int i = 0; i < CARAT_DRAFT_SOURCES; i++) {

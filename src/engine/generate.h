@@ -9,8 +9,8 @@
 #include "engine/told.h"
 
 struct carat_generation {
-    carat_session *session; /* down to start nothing changes after creation */
-    carat_sampling sampling;
+    carat_session *session;  /* down to start nothing changes after creation */
+    carat_sampling sampling; /* its matcher stands where the answer begins */
     carat_on_token on_token;
     void *user; /* passed to it */
     bool naive;
@@ -23,25 +23,30 @@ struct carat_generation {
 
     struct ct_speculation speculation;
     struct ct_told told;
-    struct ct_thought ahead;    /* where the ids drawn in the step under way have come to */
-    carat_generation_info info; /* last: its id is the next pass's input */
-    int32_t given_last;         /* the same id, also when the session holds it already */
-    unsigned changes;           /* of the session, after the last step */
+    carat_matcher *form, *form_ahead; /* where the ids given have come to, and those drawn; NULL: no form */
+    bool closes;                      /* ids of the shortest ending follow, since the answer goes round */
+    bool cut_short;                   /* ids were chosen so that the form ends within max_tokens */
+    struct ct_thought ahead;          /* where the ids drawn in the step under way have come to */
+    carat_generation_info info;       /* last: its id is the next pass's input */
+    int32_t given_last;               /* the same id, also when the session holds it already */
+    unsigned changes;                 /* of the session, after the last step */
 
     /* of the step under way */
-    bool steps, passes;                  /* it takes part; it has a row in the pass */
-    int base;                            /* tokens that its session held before */
-    int first;                           /* of its row, from which on ids are drawn */
-    int n_ids, n_drawn;                  /* of ids and of drawn */
-    int32_t ids[1 + CARAT_MOST_DRAFT];   /* info.last, then a draft */
-    int32_t drawn[1 + CARAT_MOST_DRAFT]; /* what follows each */
-    bool forced[1 + CARAT_MOST_DRAFT];   /* it was not drawn: it ends a thought */
-    carat_row *rows;                     /* [sessions] of a step that it is the first of */
-    int32_t *all;                        /* [context] for naive: all tokens; else NULL */
-    int n_all;                           /* those that a naive pass was to evaluate */
-    void *sampling_memory;               /* what sampling points to */
-    struct ct_reading reading;           /* what draws read of logits */
-    int32_t apart[CT_MOST_APART];        /* reading.apart */
+    bool steps, passes;                    /* it takes part; it has a row in the pass */
+    int base;                              /* tokens that its session held before */
+    int first;                             /* of its row, from which on ids are drawn */
+    int n_ids, n_drawn;                    /* of ids and of drawn */
+    int32_t ids[1 + CARAT_MOST_DRAFT];     /* info.last, then a draft */
+    int32_t drawn[1 + CARAT_MOST_DRAFT];   /* what follows each */
+    enum ct_fit fit[1 + CARAT_MOST_DRAFT]; /* of what was drawn first */
+    bool forced[1 +
+                CARAT_MOST_DRAFT]; /* the model would have gone on otherwise: it ends a thought or a form */
+    carat_row *rows;               /* [sessions] of a step that it is the first of */
+    int32_t *all;                  /* [context] for naive: all tokens; else NULL */
+    int n_all;                     /* those that a naive pass was to evaluate */
+    void *sampling_memory;         /* what sampling points to */
+    struct ct_reading reading;     /* what draws read of logits */
+    int32_t apart[CT_MOST_APART];  /* reading.apart */
 };
 
 /* What carat_generate.h says of carat_generation_create and so on; they claim sessions. */

@@ -140,7 +140,7 @@ struct ct_reading ct_reading_of(const carat_engine *e, const carat_sampling *o, 
     int n = ct_never_drawn(e, o, apart);
     int edited = ct_chain_apart(c, held, first, last, apart + n, CT_MOST_APART - n);
     bool unknown = c && !held && (ct_chain_repeats(c) || ct_chain_is_dry(c));
-    r.k = edited < 0 || unknown ? 0 : CT_MIN(ct_chain_best(o), r.n);
+    r.k = edited < 0 || unknown || o->matcher ? 0 : CT_MIN(ct_chain_best(o), r.n);
     n += CT_MAX(edited, 0);
     sort_ids(apart, n);
     for (int i = 0; i < n; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* session.c: what a session holds: tokens, K and V, logits, the text so far; creating, rewinding, forking,
- * drawing. Evaluating is step.c's; K and V are in blocks that model/kv_cache.c counts.
+ * sampling. Evaluating is step.c's; K and V are in blocks that model/kv_cache.c counts.
  *
  * Threads: whoever works on a session has claimed it (no second call gets in), and whoever uses the
  * engine's arrays, blocks or list of sessions holds the engine's lock: for one pass, one draw or one change
@@ -291,30 +291,6 @@ void ct_mark(carat_session *session)
 
 /* ---- logits ---- */
 
-int32_t ct_draw(carat_engine *e, const struct ct_logits *logits, const carat_sampling *o, const int32_t *held,
-                int n)
-{
-    struct ct_logits text = *logits; /* its ids that stand for text */
-    struct ct_draw d = {
-        .temperature = o->temperature,
-        .top_p = o->top_p,
-        .min_p = o->min_p,
-        .top_k = o->top_k,
-        .seed = o->seed,
-        .position = (uint32_t)n,
-        .number = o->number,
-        .banned = e->banned,
-        .n_banned = ct_never_drawn(e, o, e->banned),
-        .chain = o->chain,
-        .edits = e->penalty.edits,
-    };
-
-    text.n = ct_logits_below(logits, e->model->config.n_text_vocab);
-    if (o->chain)
-        d.n_edits = ct_penalty_edits(&e->penalty, o->chain, held, n);
-    return e->backend->verb.draw(e->backend, &text, &d);
-}
-
 carat_status ct_take_sampling(const carat_engine *e, carat_sampling *full, carat_chain *chain,
                               const carat_sampling *given, carat_error *err)
 {
@@ -323,6 +299,9 @@ carat_status ct_take_sampling(const carat_engine *e, carat_sampling *full, carat
     *full = e->model->sampling;
     CT_TRY(ct_take_struct(full, sizeof *full, given, "carat_sampling", err));
     CT_TRY(ct_sampling_check(full, n_vocab, err));
+    CT_TRY(ct_check_range("left", full->left, 0, INT32_MAX, err));
+    if (full->matcher && full->matcher->verb->model(full->matcher) != e->model)
+        return ct_fail(err, CARAT_E_ARGUMENT, "the matcher is of another model than the engine");
     if (full->n_banned > CT_CALLER_BANNED)
         return ct_fail(err, CARAT_E_ARGUMENT, "%d banned ids, at most %d are taken", full->n_banned,
                        CT_CALLER_BANNED);
@@ -334,6 +313,13 @@ carat_status ct_take_sampling(const carat_engine *e, carat_sampling *full, carat
     return ct_chain_check(chain, n_vocab, err);
 }
 
+/* The sampling of one draw, whose form begins where it is. */
+static struct ct_draw_form sample_form(const carat_engine *e, const carat_sampling *o)
+{
+    return (struct ct_draw_form){o->matcher, o->left ? o->left : CT_ANY_NUMBER, e->model->stop,
+                                 e->model->n_stop};
+}
+
 carat_status ct_sample(carat_session *s, const carat_sampling *sampling, int32_t *id, carat_error *err)
 {
     carat_engine *e = s->engine;
@@ -342,14 +328,18 @@ carat_status ct_sample(carat_session *s, const carat_sampling *sampling, int32_t
     carat_sampling o;
     carat_chain chain;
     struct ct_logits logits;
+    enum ct_fit fit;
 
     CT_TRY(ct_take_sampling(e, &o, &chain, sampling, err));
+    const struct ct_draw_form form = sample_form(e, &o);
     const struct ct_reading reading = ct_reading_of(e, &o, held, s->n, s->n, apart);
     ct_lock_enter(&e->lock);
     carat_status status = ct_session_read(s, &reading, &logits, err);
     if (!status)
-        chosen = ct_draw(e, &logits, &o, held, s->n);
+        chosen = ct_draw(e, &logits, &o, &form, held, s->n, &fit);
     ct_lock_leave(&e->lock);
+    if (!status && chosen < 0 && fit != CT_FITS)
+        return ct_fail(err, CARAT_E_CONSTRAINT, CT_NONE_FITS);
     if (!status && chosen < 0)
         return ct_fail(err, CARAT_E_ARGUMENT, CT_ALL_BANNED);
     if (!status)

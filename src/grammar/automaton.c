@@ -20,12 +20,12 @@ struct ct_set {
     int32_t row;    /* + 1; 0: it has none yet, as frames never have */
 };
 
-enum { SETS = 1 << 17, SLOTS = 2 * SETS, PLACES = 1 << 20, ROW_BYTES = 32 << 20 };
+enum { SLOTS = 2 * CT_SETS_MAX, PLACES = 1 << 20, ROW_BYTES = 32 << 20 };
 enum { WORK = 1 << 18, SEEN = 2 * WORK };
 /* Nodes of places are below LAST, but for the end of the text and for marks: MARK + a member of a bag. */
 enum { LAST = 1 << 29, MARK = 1 << 30 };
 
-static uint64_t place_of(int32_t node, int32_t frame)
+static uint64_t place_in(int32_t node, int32_t frame)
 {
     return (uint64_t)(uint32_t)node << 32 | (uint32_t)frame;
 }
@@ -40,7 +40,7 @@ static int32_t place_frame(uint64_t place)
     return (int32_t)(uint32_t)place;
 }
 
-static bool is_mark(uint64_t place)
+static bool is_member_mark(uint64_t place)
 {
     return place_node(place) >= MARK;
 }
@@ -54,7 +54,7 @@ static const uint64_t *set_places(const struct ct_automaton *a, int32_t set)
 
 static bool bag_has(const struct ct_automaton *a, int32_t frame, int32_t member)
 {
-    const uint64_t *place = set_places(a, frame), mark = place_of(MARK + member, 0);
+    const uint64_t *place = set_places(a, frame), mark = place_in(MARK + member, 0);
     uint32_t n = a->set[frame].n;
 
     while (n > 0 && place[n - 1] > mark) /* marks are at the end */
@@ -146,7 +146,7 @@ static int32_t intern(struct ct_automaton *a, uint64_t *place, uint32_t n)
         if (s->hash == hash && s->n == unique && memcmp(a->place + s->at, place, unique * sizeof *place) == 0)
             return a->slot[slot] - 1;
     }
-    if (a->n_sets == SETS || unique > PLACES - a->n_places) {
+    if (a->n_sets == CT_SETS_MAX || unique > PLACES - a->n_places) {
         a->full = true;
         return CT_DEAD;
     }
@@ -154,7 +154,7 @@ static int32_t intern(struct ct_automaton *a, uint64_t *place, uint32_t n)
     *s = (struct ct_set){.at = a->n_places, .n = unique, .hash = hash, .least = CT_NEVER};
     memcpy(a->place + s->at, place, unique * sizeof *place);
     a->n_places += unique;
-    for (uint32_t i = 0; i < unique && !is_mark(place[i]); i++)
+    for (uint32_t i = 0; i < unique && !is_member_mark(place[i]); i++)
         s->least = CT_MIN(s->least, place_cost(a, place[i]));
     a->slot[slot] = (int32_t)++a->n_sets;
     return a->slot[slot] - 1;
@@ -166,7 +166,7 @@ static int32_t bag_with(struct ct_automaton *a, int32_t frame, int32_t member)
     const uint32_t n = a->set[frame].n;
 
     memcpy(a->sorted, set_places(a, frame), n * sizeof *a->sorted);
-    a->sorted[n] = place_of(MARK + member, 0);
+    a->sorted[n] = place_in(MARK + member, 0);
     return intern(a, a->sorted, n + 1);
 }
 
@@ -180,7 +180,7 @@ static void step_begin(struct ct_automaton *a)
 
 static void step_add(struct ct_automaton *a, int32_t node, int32_t frame)
 {
-    const uint64_t place = place_of(node, frame);
+    const uint64_t place = place_in(node, frame);
     uint32_t slot = (uint32_t)(place * 0x9e3779b97f4a7c15u >> 40) % SEEN;
 
     for (; a->seen[slot] >> 32 == a->step; slot = (slot + 1) % SEEN)
@@ -243,7 +243,7 @@ static void step_return(struct ct_automaton *a, int32_t frame)
 {
     const uint64_t *place = set_places(a, frame);
 
-    for (uint32_t i = 0; i < a->set[frame].n && !is_mark(place[i]); i++)
+    for (uint32_t i = 0; i < a->set[frame].n && !is_member_mark(place[i]); i++)
         step_add(a, place_node(place[i]), place_frame(place[i]));
 }
 
@@ -253,7 +253,7 @@ static void step_members(struct ct_automaton *a, const struct ct_rule *r, int32_
         const struct ct_member *m = &a->grammar->member[r->first_member + i];
         const int32_t with = bag_has(a, frame, i) ? CT_DEAD : bag_with(a, frame, i);
         if (with != CT_DEAD && a->set[with].least < CT_NEVER && member_least(a->grammar, m) < CT_NEVER)
-            step_call(a, m->rule, place_of(r->after, with));
+            step_call(a, m->rule, place_in(r->after, with));
     }
 }
 
@@ -266,7 +266,7 @@ static void step_bag(struct ct_automaton *a, const struct ct_rule *r, int32_t no
     if ((node == r->start || node == r->after) && missing == 0)
         step_add(a, r->end, frame);
     if (node == r->after && bag_cost(a, r, r->again, frame) < CT_NEVER)
-        step_call(a, r->separator, place_of(r->again, frame));
+        step_call(a, r->separator, place_in(r->again, frame));
 }
 
 static void step_rule_edge(struct ct_automaton *a, const struct ct_edge *e, int32_t frame)
@@ -275,7 +275,7 @@ static void step_rule_edge(struct ct_automaton *a, const struct ct_edge *e, int3
     const bool may_be_empty = g->least[g->rule[e->what].start] == 0;
 
     if (!e->tail) {
-        step_call(a, e->what, place_of(e->to, frame));
+        step_call(a, e->what, place_in(e->to, frame));
         if (may_be_empty)
             step_add(a, e->to, frame);
         return;
@@ -348,7 +348,7 @@ static int32_t step_end(struct ct_automaton *a)
 /* The first state, of which every text begins. */
 static carat_status automaton_begin(struct ct_automaton *a, carat_error *err)
 {
-    uint64_t end = place_of(LAST, 0);
+    uint64_t end = place_in(LAST, 0);
 
     a->n_sets = 1; /* CT_DEAD has no places */
     a->set[CT_DEAD].least = CT_NEVER;
@@ -367,7 +367,7 @@ carat_status ct_automaton_open(struct ct_automaton *a, const struct ct_grammar *
     *a = (struct ct_automaton){.grammar = g, .symbols = g->n_classes + g->n_tokens};
     a->rows = (uint32_t)ROW_BYTES / sizeof *a->row / (uint32_t)a->symbols;
     /* zeroed memory of this size is not touched before it is used */
-    a->set = calloc(SETS, sizeof *a->set);
+    a->set = calloc(CT_SETS_MAX, sizeof *a->set);
     a->place = calloc(PLACES, sizeof *a->place);
     a->row = calloc((size_t)a->rows * (size_t)a->symbols, sizeof *a->row);
     a->slot = calloc(SLOTS, sizeof *a->slot);
@@ -406,7 +406,7 @@ void ct_automaton_close(struct ct_automaton *a)
 /* ---- asking ---- */
 
 /* Where a state leads with a symbol: a class of bytes, or behind them a token. */
-static int32_t *row_of(struct ct_automaton *a, int32_t state)
+static int32_t *state_row(struct ct_automaton *a, int32_t state)
 {
     struct ct_set *s = &a->set[state];
 
@@ -442,7 +442,7 @@ int32_t ct_automaton_symbol(struct ct_automaton *a, int32_t state, int32_t symbo
 
     if (state == CT_DEAD)
         return CT_DEAD;
-    int32_t *row = row_of(a, state);
+    int32_t *row = state_row(a, state);
     if (row && row[column])
         return row[column] - 1;
     const int32_t to = make_step(a, state, symbol);
@@ -505,7 +505,7 @@ int32_t ct_automaton_shortest(const struct ct_automaton *a, int32_t state)
         const int32_t node = place_node(place), frame = place_frame(place);
         for (int32_t k = g->first[node]; k < g->first[node + 1]; k++)
             if ((g->edge[k].kind == CT_EDGE_BYTES || g->edge[k].kind == CT_EDGE_TOKEN) &&
-                place_cost(a, place_of(g->edge[k].to, frame)) == s->least - 1)
+                place_cost(a, place_in(g->edge[k].to, frame)) == s->least - 1)
                 return edge_symbol(a, &g->edge[k]);
     }
     return CT_NO_SYMBOL;

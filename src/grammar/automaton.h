@@ -37,6 +37,7 @@ struct ct_automaton {
 };
 
 enum { CT_DEAD = 0, CT_NO_SYMBOL = -1 };
+enum { CT_SETS_MAX = 1 << 17 }; /* states and frames that there are at once */
 
 /* Reserves memory; pages that nothing is written to cost nothing. E_MEMORY. The grammar is borrowed. */
 carat_status ct_automaton_open(struct ct_automaton *a, const struct ct_grammar *g, carat_error *err);
@@ -51,8 +52,9 @@ bool ct_automaton_accepts(const struct ct_automaton *a, int32_t state);
 /* Bytes and tokens of the shortest ending; 0: the text may end here. CT_NEVER of CT_DEAD. */
 uint32_t ct_automaton_least(const struct ct_automaton *a, int32_t state);
 
-/* A symbol is a byte, or 256 + the number of a token in grammar->token. The first symbol of the shortest ending, of several the first in the order of nodes and edges; CT_NO_SYMBOL
- * where there is nothing to add. */
+/* A symbol is a byte, or 256 + the number of a token in grammar->token. This is the first one of the shortest
+ * ending, of several the first in the order of nodes and edges; CT_NO_SYMBOL where there is nothing to
+ * add. */
 int32_t ct_automaton_shortest(const struct ct_automaton *a, int32_t state);
 /* The only symbol that goes on from here; CT_NO_SYMBOL: there are several, or the text may end. */
 int32_t ct_automaton_only(const struct ct_automaton *a, int32_t state);

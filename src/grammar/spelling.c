@@ -23,7 +23,7 @@ static void digit_edges(const struct digits *d, int i, int32_t from, uint32_t lo
     }
     if (low < 10)
         ct_grammar_bytes(d->g, from, '0' + (int)low, '0' + (int)CT_MIN(high, 9), to);
-    for (int letter = 'A'; letter <= 'a' && high > 9; letter += 'a' - 'A')
+    for (int letter = 'a'; letter >= 'A' && high > 9; letter -= 'a' - 'A')
         ct_grammar_bytes(d->g, from, letter + (int)CT_MAX(low, 10) - 10, letter + (int)high - 10, to);
 }
 

@@ -97,6 +97,8 @@ struct ct_draw {
     const carat_chain *chain;    /* NULL: top-k, temperature, top-p and min-p, and no edits */
     const struct ct_edit *edits; /* [n_edits] by id, ascending */
     int n_edits;
+    const uint64_t *allowed; /* bits of ids: others are never chosen; NULL: all may be */
+    uint32_t again;          /* fourth word of the counter: 1 for the draw after one that was refused */
 };
 
 #endif

@@ -334,7 +334,7 @@ static void refused(void **state)
     assert_int_equal(carat_tokens_held(r.session[0], NULL), prompt.n);
     assert_string_equal(carat_reason_name(CARAT_REASON_STOP_STRING), "stop_string");
     assert_string_equal(carat_reason_name(CARAT_REASON_LOOP), "loop");
-    assert_string_equal(carat_reason_name((carat_reason)(CARAT_REASON_LOOP + 1)), "");
+    assert_string_equal(carat_reason_name((carat_reason)(CARAT_REASON_CONSTRAINT + 1)), "");
     carat_tokens_free(&prompt);
     rig_close(&r);
 }

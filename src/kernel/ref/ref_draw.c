@@ -10,7 +10,7 @@ enum { OF_DRAW, OF_XTC }; /* third word of the counter */
 /* A random number below 1 of this draw. */
 static float philox(const struct ct_draw *d, uint32_t third)
 {
-    return (float)ct_philox(d->seed, d->position, d->number, third, 0) * 0x1p-24f;
+    return (float)ct_philox(d->seed, d->position, d->number, third, d->again) * 0x1p-24f;
 }
 
 struct drawing {
@@ -52,6 +52,19 @@ static void draw_ban(struct drawing *g)
     }
 }
 
+/* And so do those that are not allowed. Edits come before: none of them brings an id back. */
+static void draw_allow(struct drawing *g)
+{
+    const uint64_t *allowed = g->d->allowed;
+    float *own = allowed ? draw_own(g) : NULL;
+
+    for (int at = 0; allowed && at < g->l.n; at++) {
+        const int32_t id = ct_logits_id(&g->l, at);
+        if (!(allowed[id / 64] >> id % 64 & 1))
+            own[at] = -__builtin_inff();
+    }
+}
+
 /* Makes the n places in c.order, best first, the candidates. */
 static void draw_take(struct drawing *g, int n)
 {
@@ -68,6 +81,7 @@ static void draw_take(struct drawing *g, int n)
 /* The k best; the temperature does not change which. */
 static void draw_order(struct drawing *g, int k)
 {
+    draw_allow(g);
     /* the weights are not yet in use */
     draw_take(g, CT_NAME(ct_select)(g->c.order, &g->l, k, g->d->banned, g->d->n_banned, g->c.weight));
 }
@@ -81,6 +95,7 @@ static float draw_weigh(struct drawing *g, float *top)
     const int n = g->l.n;
 
     draw_ban(g);
+    draw_allow(g);
     const float *x = g->l.value;
     const float most = ct_top_of(x, n), most_t = most / t;
     if (most == -__builtin_inff())

@@ -66,6 +66,29 @@ static char *text_copy(struct text *t, const char *s, size_t n)
     return to;
 }
 
+/* ---- how calls are written ---- */
+
+/* That of the vocabulary. */
+static const struct ct_chat_syntax *call_syntax(const struct ct_tokenizer *t)
+{
+    return ct_tokenizer_control(t, CT_CONTROL_TOOL_CALL) >= 0 ? &ct_chat_gemma4_syntax
+                                                              : &ct_chat_gemma3_syntax;
+}
+
+bool ct_call_marks(const struct ct_tokenizer *t, struct ct_call_marks *marks)
+{
+    const struct ct_chat_syntax *x = call_syntax(t);
+
+    *marks = (struct ct_call_marks){ct_tokenizer_control(t, x->call), ct_tokenizer_control(t, x->call_end),
+                                    ct_tokenizer_control(t, x->quote)};
+    return marks->begin >= 0 && marks->end >= 0 && marks->quote >= 0;
+}
+
+const struct ct_json_value *ct_call_function(const struct ct_json_value *tool)
+{
+    return ct_chat_function(tool);
+}
+
 /* ---- one call ---- */
 
 /* A key, and the number of its object. */
@@ -209,7 +232,7 @@ static const char *quote_text(const struct parser *p)
 static bool call_bare(struct parser *p)
 {
     size_t at = p->at;
-    struct ct_str word = call_until(p, ",:{}[]");
+    struct ct_str word = call_until(p, CT_CALL_SYNTAX);
     if (word.n == 0)
         return call_unexpected(p, "a value");
     if (p->syntax->null_too && ct_str_is(word, p->syntax->null_too))
@@ -252,7 +275,7 @@ struct frame {
 static bool call_key(struct parser *p, struct frame *f, const struct ct_json_value **schema)
 {
     size_t at = p->at;
-    struct ct_str key = call_until(p, ":,{}[]");
+    struct ct_str key = call_until(p, CT_CALL_SYNTAX);
     const struct ct_json_value *more = ct_json_get(f->schema, "additionalProperties"), *declared = NULL;
     if (call_look(p) != ':')
         return call_unexpected(p, key.n ? "':' after a key" : "a key");
@@ -457,8 +480,6 @@ static void parse_parts(struct parser *p, const int32_t *ids, int n, carat_calls
 {
     for (int c = 0; c < CT_CONTROLS; c++)
         p->control[c] = ct_tokenizer_control(p->t, (enum ct_control)c);
-    if (p->control[CT_CONTROL_TOOL_CALL] >= 0)
-        p->syntax = &ct_chat_gemma4_syntax;
     for (int i = 0, end; i < n && !p->text.failed; i = end) {
         bool call = ids[i] == p->control[p->syntax->call];
         end = call ? end_of_call(p, ids, n, i) : end_of_text(p, ids, n, i);
@@ -470,7 +491,7 @@ static void parse_parts(struct parser *p, const int32_t *ids, int n, carat_calls
 carat_status ct_calls_parse(const struct ct_tokenizer *t, const int32_t *ids, int n, const char *tools,
                             carat_calls *out, carat_error *err)
 {
-    struct parser p = {.t = t, .syntax = &ct_chat_gemma3_syntax};
+    struct parser p = {.t = t, .syntax = call_syntax(t)};
     carat_calls calls = {0};
     struct ct_json_tree tree = {0};
     carat_status status = CARAT_OK;

@@ -4,8 +4,20 @@
 #ifndef CT_CALL_H
 #define CT_CALL_H
 
+#include "base/json_tree.h"
 #include "carat_tools.h"
 #include "text/tokenizer/tokenizer.h"
+
+/* How calls are written in a vocabulary: the ids around a call, and on both sides of a string. */
+struct ct_call_marks {
+    int32_t begin, end, quote;
+};
+/* False: the vocabulary has no tokens for calls. */
+bool ct_call_marks(const struct ct_tokenizer *t, struct ct_call_marks *marks);
+/* What no name and no key of a call can hold, besides control tokens and NUL. */
+#define CT_CALL_SYNTAX "{}[]:,"
+/* The function of a tool. */
+const struct ct_json_value *ct_call_function(const struct ct_json_value *tool);
 
 /* As carat_parse_calls, whose declaration says what comes out. *out is written only on success. */
 carat_status ct_calls_parse(const struct ct_tokenizer *t, const int32_t *ids, int n, const char *tools,

@@ -2,9 +2,9 @@
 /* bpe.c: repeatedly merges the neighbouring pair of lowest rank, leftmost among equals, as both reference
  * libraries do.
  *
- * A run of up to SHORT symbols is scanned for its best pair again and again: words are short, and a scan
- * is fastest there. A long run, such as one character repeated a million times, uses lanes: for each rank
- * a queue of the positions whose candidate has that rank, in ascending order. Merging goes from left to
+ * A run of up to CT_BPE_SHORT symbols is scanned for its best pair again and again: words are short, and a
+ * scan is fastest there. A long run, such as one character repeated a million times, uses lanes: for each
+ * rank a queue of the positions whose candidate has that rank, in ascending order. Merging goes from left to
  * right within a rank, so a new candidate nearly always belongs at the end of its lane, and a merge costs
  * constant time. A position that would have to be sorted in goes to an ordinary heap, which bounds the
  * worst case by n log n.
@@ -18,7 +18,6 @@
 
 #include "base/array.h"
 
-#define SHORT 64
 #define CHUNK                                                                                                \
     16 /* places in memory for lanes that are handed out together; the last one says where the next are */
 
@@ -55,6 +54,16 @@ static bool grow_symbols(struct ct_bpe *b)
         return false;
     b->capacity = id; /* the same for all three: each element takes four bytes */
     return true;
+}
+
+bool ct_bpe_reserve(struct ct_bpe *b)
+{
+    assert(b->n == 0);
+    b->n = CT_BPE_SHORT;
+    const bool good =
+        grow_symbols(b) && ct_array_grow(&b->text, &b->text_capacity, CT_BPE_SHORT + CT_PIECE_MAX, 1);
+    b->n = 0;
+    return good;
 }
 
 carat_status ct_bpe_ask(struct ct_bpe *b, carat_error *err)
@@ -338,7 +347,7 @@ static carat_status emit_unknown(struct ct_bpe *b, const char *text, size_t n, c
 
 carat_status ct_bpe_run(struct ct_bpe *b, carat_error *err)
 {
-    if (b->n > SHORT)
+    if (b->n > CT_BPE_SHORT)
         CT_TRY(merge_long(b, err));
     else
         merge_short(b);

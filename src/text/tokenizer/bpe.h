@@ -51,6 +51,11 @@ struct ct_bpe {
 void ct_bpe_init(struct ct_bpe *b, const struct ct_tokenizer *t, struct ct_listener *listener,
                  carat_tokens *out);
 void ct_bpe_free(struct ct_bpe *b);
+/* Memory for runs of CT_BPE_SHORT bytes: encoding such texts allocates nothing then. False: there is none. */
+#define CT_BPE_SHORT 64
+bool ct_bpe_reserve(struct ct_bpe *b);
+/* Encodes a text that goes on behind another one, no control tokens in it (tokenizer.c). */
+carat_status ct_bpe_text(struct ct_bpe *b, const char *text, size_t n, carat_error *err);
 /* Calls the listener; E_CANCELLED. */
 carat_status ct_bpe_ask(struct ct_bpe *b, carat_error *err);
 /* Called at every step of some ten nanoseconds: calls the listener about every millisecond. */

@@ -59,6 +59,18 @@ static size_t put_replacements(char *out, size_t count)
     return count * 3;
 }
 
+size_t ct_tokenizer_bytes(const struct ct_tokenizer *t, int32_t id, char *out)
+{
+    static_assert(CT_TOKEN_BYTES >= CT_PIECE_MAX, "a piece has room");
+    if (id < 0 || id >= t->n || ct_piece_is_control(t, id))
+        return 0;
+    const struct ct_str piece = ct_piece_text(t, id);
+    if (t->piece[id].kind != CT_PIECE_BYTE)
+        return put_piece(out, piece);
+    *out = (char)ct_piece_byte(piece);
+    return 1;
+}
+
 /* ---- whole ---- */
 
 /* Writes the text of a run of byte tokens; at most three times as long. */

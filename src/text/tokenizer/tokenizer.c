@@ -150,11 +150,12 @@ static carat_status encode_run(struct ct_bpe *b, const char *text, size_t n, boo
     return ct_bpe_run(b, err);
 }
 
-static carat_status encode_text(struct ct_bpe *b, const char *text, size_t n, bool special, carat_error *err)
+/* prefix: as if behind a space, at the beginning of the text and after each control token. */
+static carat_status encode_text(struct ct_bpe *b, const char *text, size_t n, bool special, bool prefix,
+                                carat_error *err)
 {
     const struct ct_tokenizer *t = b->t;
     size_t from = 0, at = 0;
-    bool prefix = t->space_prefix; /* at the beginning of the text and after each control token */
     while (at < n) {
         int32_t id = -1;
         size_t length =
@@ -175,6 +176,11 @@ static carat_status encode_text(struct ct_bpe *b, const char *text, size_t n, bo
     return from < n ? encode_run(b, text + from, n - from, prefix, err) : CARAT_OK;
 }
 
+carat_status ct_bpe_text(struct ct_bpe *b, const char *text, size_t n, carat_error *err)
+{
+    return encode_text(b, text, n, false, false, err);
+}
+
 carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text, size_t n, int flags,
                                  struct ct_listener *listener, carat_tokens *out, carat_error *err)
 {
@@ -190,7 +196,7 @@ carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text,
         CT_TRY(ct_tokens_push(out, t->bos, err));
     struct ct_bpe b;
     ct_bpe_init(&b, t, listener, out);
-    carat_status status = encode_text(&b, text, n, special, err);
+    carat_status status = encode_text(&b, text, n, special, t->space_prefix, err);
     ct_bpe_free(&b);
     if (status != CARAT_OK)
         out->n = had;

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* form.c: see form.h. What a form means is the library's (carat_constrain.h). */
+#include "model/form.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/input.h"
+#include "term/message.h"
+
+/* An option that names a form. */
+struct source {
+    const char *option;
+    const char *text; /* NULL: not given */
+    bool is_file;
+    carat_form form;
+};
+
+enum { SOURCES = 6 };
+
+static void list_sources(const struct options *o, struct source out[SOURCES])
+{
+    const struct form_options *f = o->form;
+    const struct source all[SOURCES] = {
+        {"--json-schema", f->schema, false, CARAT_FORM_SCHEMA},
+        {"--json-schema-file", f->schema_file, true, CARAT_FORM_SCHEMA},
+        {"--grammar", f->grammar, false, CARAT_FORM_GRAMMAR},
+        {"--grammar-file", f->grammar_file, true, CARAT_FORM_GRAMMAR},
+        {"--regex", f->regex, false, CARAT_FORM_REGEX},
+        {"--tool-choice", f->tool_choice, false, CARAT_FORM_TOOLS},
+    };
+    memcpy(out, all, sizeof all);
+}
+
+/* The one that is given; NULL: none is. */
+static const struct source *given_source(const struct source all[SOURCES])
+{
+    for (int i = 0; i < SOURCES; i++)
+        if (all[i].text)
+            return &all[i];
+    return NULL;
+}
+
+int form_check(const struct options *o, bool tools, bool ignores_ends)
+{
+    struct source all[SOURCES];
+    const struct source *first;
+
+    list_sources(o, all);
+    first = given_source(all);
+    if (!first && given(o, &o->form->json_ws))
+        return fail(USAGE, "option --json-ws needs --json-schema");
+    if (!first)
+        return DONE;
+    for (const struct source *s = first + 1; s < all + SOURCES; s++)
+        if (s->text)
+            return fail(USAGE, "options %s and %s: an answer has one form", first->option, s->option);
+    if (first->form == CARAT_FORM_TOOLS && !tools)
+        return fail(USAGE, "option --tool-choice needs --tools");
+    if (ignores_ends)
+        return fail(USAGE, "options --ignore-eos and %s: an answer that has a form ends where that ends",
+                    first->option);
+    return DONE;
+}
+
+static int compile(carat_constraint **to, const carat_model *model, const carat_constraint_options *c,
+                   const struct source *s)
+{
+    carat_error err;
+
+    if (carat_constraint_create(to, model, c, &err) == CARAT_OK)
+        return DONE;
+    if (err.code == CARAT_E_ARGUMENT)
+        return fail(USAGE, "%s %s: %s", s->is_file ? "file" : "option", s->is_file ? s->text : s->option,
+                    err.message);
+    return fail_status(&err);
+}
+
+int form_open(struct form *f, const struct options *o, const carat_model *model, const char *tools)
+{
+    carat_constraint_options c;
+    struct source all[SOURCES];
+    size_t n = 0;
+
+    list_sources(o, all);
+    const struct source *s = given_source(all);
+    if (!s)
+        return DONE;
+    carat_constraint_options_default(&c);
+    c.form = s->form;
+    c.text = s->form == CARAT_FORM_TOOLS ? tools : s->text;
+    c.tool_choice = o->form->tool_choice;
+    c.json_dumps = strcmp(o->form->json_ws, "dumps") == 0;
+    if (s->is_file) {
+        TRY(read_input(s->text, &f->text, &n));
+        c.text = f->text;
+        c.n_text = n;
+    }
+    TRY(compile(&f->first, model, &c, s));
+    if (s->form != CARAT_FORM_TOOLS || strcmp(c.tool_choice, "none") == 0)
+        return DONE;
+    c.tool_choice = "auto";
+    return compile(&f->later, model, &c, s);
+}
+
+int form_begin(struct form *f, bool behind_results, carat_matcher **matcher)
+{
+    carat_constraint *c = behind_results && f->later ? f->later : f->first;
+    carat_error err;
+
+    carat_matcher_close(f->matcher);
+    f->matcher = NULL;
+    if (c && carat_matcher_create(&f->matcher, c, &err) != CARAT_OK)
+        return fail_status(&err);
+    *matcher = f->matcher;
+    return DONE;
+}
+
+void form_close(struct form *f)
+{
+    carat_matcher_close(f->matcher);
+    carat_constraint_close(f->first);
+    carat_constraint_close(f->later);
+    free(f->text);
+}

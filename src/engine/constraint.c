@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* constraint.c: a form compiled for a vocabulary, and matchers in it. Which texts it has is the automaton's
+ * (grammar/); here is which id leads where, what is free before a form begins, and what its ending takes. */
+#include "engine/constraint.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "checkpoint/checkpoint.h"
+#include "grammar/ids.h"
+#include "grammar/tool_call.h"
+#include "os/clock.h"
+#include "os/lock.h"
+#include "text/chat/thought.h"
+
+struct carat_constraint {
+    atomic_int holders;
+    const carat_model *model;
+    struct ct_thought_marks marks;
+    /* Text before the form is free and may be all there is; the form begins with this id, which is part of
+     * it. -1: the form begins at once. */
+    int32_t opens;
+    struct ct_grammar grammar;
+    double seconds;
+    struct ct_lock lock; /* for what is below */
+    struct ct_ids ids;
+};
+
+/* Where an answer is. */
+enum phase { IN_FORM, BEFORE_FORM, IN_THOUGHT };
+
+struct matcher {
+    carat_matcher face;
+    carat_constraint *constraint;
+    enum phase phase;
+    int32_t state;
+    uint64_t bits[]; /* of the vocabulary */
+};
+
+static size_t mask_words(const carat_constraint *c)
+{
+    return ((size_t)c->model->config.n_vocab + 63) / 64;
+}
+
+static struct matcher *own(const carat_matcher *m)
+{
+    return (struct matcher *)m;
+}
+
+/* ---- the form ---- */
+
+static carat_status compile(carat_constraint *c, const carat_constraint_options *o, carat_error *err)
+{
+    const struct ct_str text = {o->text, o->n_text ? o->n_text : strlen(o->text)};
+    int32_t root = -1;
+
+    switch (o->form) {
+    case CARAT_FORM_TOOLS: {
+        const struct ct_call_options calls = {.choice = o->tool_choice, .one = o->one_call != 0};
+        CT_TRY(ct_calls_rule(&c->grammar, c->model->tokenizer, text, &calls, &root, &c->opens, err));
+        break;
+    }
+    default:
+        return ct_fail(err, CARAT_E_ARGUMENT, "form is %d, expected a carat_form", (int)o->form);
+    }
+    CT_TRY(ct_grammar_finish(&c->grammar, root, err));
+    return ct_ids_open(&c->ids, &c->grammar, c->model->tokenizer, err);
+}
+
+carat_status ct_constraint_create(carat_constraint **constraint, const carat_model *model,
+                                  const carat_constraint_options *options, carat_error *err)
+{
+    const double start = ct_os_seconds();
+    carat_constraint_options o = {0};
+
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_constraint_options", err));
+    CT_GIVEN(o.text, err);
+    if (!model->tokenizer)
+        return ct_fail(err, CARAT_E_NOT_FOUND, "the model has no tokenizer, and a form needs text");
+    carat_constraint *c = calloc(1, sizeof *c);
+    if (!c)
+        return ct_no_memory(err, "a form");
+    atomic_init(&c->holders, 1);
+    c->model = model;
+    c->marks = ct_thought_marks(model->tokenizer);
+    c->opens = -1;
+    ct_grammar_init(&c->grammar);
+    carat_status status = compile(c, &o, err);
+    c->seconds = ct_os_seconds() - start;
+    if (status)
+        ct_constraint_close(c);
+    else
+        *constraint = c;
+    return status;
+}
+
+void ct_constraint_close(carat_constraint *c)
+{
+    if (!c || atomic_fetch_sub(&c->holders, 1) > 1)
+        return;
+    ct_ids_close(&c->ids);
+    ct_grammar_free(&c->grammar);
+    free(c);
+}
+
+carat_status ct_constraint_info(carat_constraint *c, carat_constraint_info *info, carat_error *err)
+{
+    ct_lock_enter(&c->lock);
+    const carat_constraint_info full = {.size = sizeof full,
+                                        .rules = c->grammar.n_rules,
+                                        .nodes = c->grammar.n_nodes,
+                                        .states = (int)c->ids.automaton.n_rows,
+                                        .shortest = ct_ids_shortest(&c->ids, c->ids.automaton.start),
+                                        .seconds = c->seconds};
+    ct_lock_leave(&c->lock);
+    return ct_give_struct(info, &full, sizeof full, "carat_constraint_info", err);
+}
+
+/* ---- a place in it ---- */
+
+struct place {
+    enum phase phase;
+    int32_t state;
+};
+
+static struct place matcher_place(const struct matcher *m)
+{
+    return (struct place){m->phase, m->state};
+}
+
+/* Nothing of the form is written yet. */
+static bool is_beginning(const carat_constraint *c, struct place at)
+{
+    return at.phase == BEFORE_FORM || (at.phase == IN_FORM && at.state == c->ids.automaton.start);
+}
+
+/* What follows an id; state CT_DEAD: it does not fit. */
+static struct place follow(carat_constraint *c, struct place at, int32_t id)
+{
+    const struct place begin = {c->opens < 0 ? IN_FORM : BEFORE_FORM, c->ids.automaton.start};
+
+    if (at.phase == IN_THOUGHT)
+        return id == c->marks.end ? begin : at;
+    if (id >= 0 && id == c->marks.begin && is_beginning(c, at))
+        return (struct place){IN_THOUGHT, at.state};
+    if (at.phase == BEFORE_FORM && id != c->opens)
+        return at;
+    return (struct place){IN_FORM, ct_ids_follow(&c->ids, at.state, id)};
+}
+
+/* Whether the form can be ended within so many ids. */
+static bool can_end(carat_constraint *c, struct place at, int left)
+{
+    if (at.phase == BEFORE_FORM || left == CT_ANY_NUMBER)
+        return true;
+    if (at.phase == IN_THOUGHT)
+        return left > 0 && (c->opens >= 0 || ct_ids_ends_within(&c->ids, c->ids.automaton.start, left - 1));
+    return ct_ids_ends_within(&c->ids, at.state, left);
+}
+
+static enum ct_fit fit_of(carat_constraint *c, struct place at, int32_t id, int left)
+{
+    const struct place next = follow(c, at, id);
+
+    if (next.state == CT_DEAD)
+        return CT_FITS_NOT;
+    return can_end(c, next, left == CT_ANY_NUMBER ? left : left - 1) ? CT_FITS : CT_TOO_LONG;
+}
+
+/* ---- verbs ---- */
+
+static enum ct_fit matcher_fits(const carat_matcher *face, int32_t id, int left)
+{
+    carat_constraint *c = own(face)->constraint;
+
+    ct_lock_enter(&c->lock);
+    const enum ct_fit fit = fit_of(c, matcher_place(own(face)), id, left);
+    ct_lock_leave(&c->lock);
+    return fit;
+}
+
+static uint64_t *matcher_mask(carat_matcher *face, int left)
+{
+    carat_constraint *c = own(face)->constraint;
+    const struct place at = matcher_place(own(face));
+    uint64_t *bits = own(face)->bits;
+
+    memset(bits, 0, mask_words(c) * sizeof *bits);
+    ct_lock_enter(&c->lock);
+    for (int32_t id = 0; id < c->model->config.n_text_vocab; id++)
+        if (fit_of(c, at, id, left) == CT_FITS)
+            bits[id / 64] |= UINT64_C(1) << id % 64;
+    ct_lock_leave(&c->lock);
+    return bits;
+}
+
+static void matcher_accept(carat_matcher *face, int32_t id)
+{
+    carat_constraint *c = own(face)->constraint;
+
+    ct_lock_enter(&c->lock);
+    const struct place next = follow(c, matcher_place(own(face)), id);
+    ct_lock_leave(&c->lock);
+    own(face)->phase = next.phase;
+    own(face)->state = next.state;
+}
+
+static void matcher_thinks(carat_matcher *face)
+{
+    struct matcher *m = own(face);
+
+    if (is_beginning(m->constraint, matcher_place(m)))
+        m->phase = IN_THOUGHT;
+}
+
+static bool matcher_complete(const carat_matcher *face)
+{
+    const struct matcher *m = own(face);
+
+    return m->phase == BEFORE_FORM ||
+           (m->phase == IN_FORM && ct_automaton_accepts(&m->constraint->ids.automaton, m->state));
+}
+
+static int32_t matcher_ending(const carat_matcher *face)
+{
+    const struct matcher *m = own(face);
+    carat_constraint *c = m->constraint;
+
+    if (m->phase == IN_THOUGHT)
+        return c->marks.end;
+    if (m->phase == BEFORE_FORM)
+        return -1;
+    ct_lock_enter(&c->lock);
+    const int32_t id = ct_ids_ending(&c->ids, m->state);
+    ct_lock_leave(&c->lock);
+    return id;
+}
+
+static int matcher_shortest(const carat_matcher *face)
+{
+    const struct matcher *m = own(face);
+    carat_constraint *c = m->constraint;
+    const bool thinks = m->phase == IN_THOUGHT;
+
+    if (m->phase == BEFORE_FORM || (thinks && c->opens >= 0))
+        return thinks;
+    ct_lock_enter(&c->lock);
+    const int n = ct_ids_shortest(&c->ids, thinks ? c->ids.automaton.start : m->state);
+    ct_lock_leave(&c->lock);
+    return thinks + n;
+}
+
+static int matcher_draft(const carat_matcher *face, int32_t *ids, int k)
+{
+    const struct matcher *m = own(face);
+    carat_constraint *c = m->constraint;
+
+    if (m->phase != IN_FORM)
+        return 0;
+    ct_lock_enter(&c->lock);
+    const int n = ct_ids_draft(&c->ids, m->state, ids, k);
+    ct_lock_leave(&c->lock);
+    return n;
+}
+
+static const carat_model *matcher_model(const carat_matcher *face)
+{
+    return own(face)->constraint->model;
+}
+
+static void matcher_assign(carat_matcher *to, const carat_matcher *from)
+{
+    assert(own(to)->constraint == own(from)->constraint);
+    own(to)->phase = own(from)->phase;
+    own(to)->state = own(from)->state;
+}
+
+static void matcher_close(carat_matcher *face)
+{
+    ct_constraint_close(own(face)->constraint);
+    free(face);
+}
+
+carat_status ct_matcher_copy(carat_matcher **to, const carat_matcher *from, carat_error *err)
+{
+    const size_t bits = mask_words(own(from)->constraint) * sizeof(uint64_t);
+    struct matcher *m = malloc(sizeof *m + bits);
+
+    if (!m)
+        return ct_no_memory(err, "a matcher");
+    *m = *own(from);
+    memset(m->bits, 0, bits);
+    atomic_fetch_add(&m->constraint->holders, 1);
+    *to = &m->face;
+    return CARAT_OK;
+}
+
+static const struct ct_matcher_verbs verbs = {
+    .copy = ct_matcher_copy,
+    .close = matcher_close,
+    .assign = matcher_assign,
+    .model = matcher_model,
+    .fits = matcher_fits,
+    .mask = matcher_mask,
+    .accept = matcher_accept,
+    .thinks = matcher_thinks,
+    .complete = matcher_complete,
+    .ending = matcher_ending,
+    .shortest = matcher_shortest,
+    .draft = matcher_draft,
+};
+
+carat_status ct_matcher_create(carat_matcher **matcher, carat_constraint *c, carat_error *err)
+{
+    const struct matcher begin = {.face = {&verbs},
+                                  .constraint = c,
+                                  .phase = c->opens < 0 ? IN_FORM : BEFORE_FORM,
+                                  .state = c->ids.automaton.start};
+
+    return ct_matcher_copy(matcher, &begin.face, err);
+}

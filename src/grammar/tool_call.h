@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tool_call.h: calls of declared tools as productions, in the syntax that the vocabulary has tokens for. What
+ * is written so is what text/chat/call.c reads. */
+#ifndef CT_TOOL_CALL_H
+#define CT_TOOL_CALL_H
+
+#include "grammar/grammar.h"
+#include "text/tokenizer/tokenizer.h"
+
+struct ct_call_options {
+    const char *choice; /* "auto", "required" or a name; NULL: auto */
+    bool one;           /* not several calls */
+};
+
+/* Adds the rule of an answer that calls tools[], a JSON array in OpenAI's form. *opens becomes the id with
+ * which a call begins where text without a call is an answer too (auto), else -1. E_ARGUMENT, E_UNSUPPORTED
+ * (the vocabulary has no tokens for calls), E_MEMORY. */
+carat_status ct_calls_rule(struct ct_grammar *g, const struct ct_tokenizer *t, struct ct_str tools,
+                           const struct ct_call_options *o, int32_t *rule, int32_t *opens, carat_error *err);
+
+#endif

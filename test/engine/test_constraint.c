@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_constraint.c: answers of models/tiny that have to be calls: they can be read and fit what is declared,
+ * whatever the model would rather say; what fits by itself is not changed; the ids are the same however they
+ * are made; an answer is complete within the tokens that it has. */
+#include "told_util.h"
+
+#include "carat_constrain.h"
+#include "carat_tools.h"
+#include "text/tokenizer/tokenizer.h"
+
+/* Strings alone: each value is one. */
+static const char tools[] =
+    "[{\"type\":\"function\",\"function\":{\"name\":\"set_light\",\"description\":\"Switches a light\","
+    "\"parameters\":{\"type\":\"object\",\"properties\":{\"room\":{\"type\":\"string\"},"
+    "\"state\":{\"type\":\"string\"},\"colour\":{\"type\":\"string\"}},\"required\":[\"room\",\"state\"]}}},"
+    "{\"type\":\"function\",\"function\":{\"name\":\"play\",\"description\":\"Plays music\","
+    "\"parameters\":{\"type\":\"object\",\"properties\":{\"genre\":{\"type\":\"string\"}},"
+    "\"required\":[\"genre\"]}}}]";
+
+static carat_constraint *constraint_of(const char *choice)
+{
+    carat_constraint *c;
+    carat_constraint_options o;
+
+    carat_constraint_options_default(&o);
+    o.form = CARAT_FORM_TOOLS;
+    o.text = tools;
+    o.tool_choice = choice;
+    OK(carat_constraint_create(&c, tiny, &o, err));
+    return c;
+}
+
+static carat_matcher *matcher_of(carat_constraint *c)
+{
+    carat_matcher *m;
+
+    OK(carat_matcher_create(&m, c, err));
+    return m;
+}
+
+static carat_sampling sampling_of(carat_matcher *m, float temperature, uint64_t seed)
+{
+    carat_sampling s;
+
+    carat_sampling_default(tiny, &s);
+    s.matcher = m;
+    s.temperature = temperature;
+    s.seed = seed;
+    s.top_k = temperature > 1 ? 0 : s.top_k;
+    s.top_p = 1;
+    return s;
+}
+
+/* Calls that fit, and nothing else. */
+static void check_calls(const int32_t *ids, int n, const char *name)
+{
+    carat_calls calls = {.size = sizeof(carat_part)};
+
+    OK(carat_parse_calls(tiny, ids, n, tools, &calls, err));
+    assert_true(calls.n > 0);
+    for (int i = 0; i < calls.n; i++) {
+        const carat_part *p = &calls.part[i];
+        if (!p->is_call || p->error)
+            fail_msg("part %d: %s: %s", i, p->text, p->error ? p->error : "no call");
+        assert_true(!name || strcmp(p->name, name) == 0);
+        assert_non_null(strstr(p->arguments, strcmp(p->name, "play") == 0 ? "\"genre\":" : "\"room\":"));
+        assert_true(strcmp(p->name, "play") == 0 || strstr(p->arguments, "\"state\":"));
+    }
+    carat_calls_free(&calls);
+}
+
+static void answers_are_calls_that_fit(void **state)
+{
+    struct rig r = open_rig(1, NULL);
+    carat_tokens prompt = prompt_of("What do spiders eat?", tools);
+    static const char *const choices[] = {"required", "play", "set_light"};
+    static struct got got;
+
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        const char *choice = choices[i % 3];
+        carat_constraint *c = constraint_of(choice);
+        carat_matcher *m = matcher_of(c);
+        const carat_sampling s = sampling_of(m, i % 4 ? (float)(i % 4) : 0, (uint64_t)i);
+        carat_generation_options o;
+        carat_generation_options_default(&o);
+        o.sampling = &s;
+        o.max_tokens = carat_matcher_shortest(m) + i % 20;
+        generate(&got, r.session[0], &prompt, &o);
+        check_calls(got.id, got.n, i % 3 ? choice : NULL);
+        assert_true(got.info.complete && got.n <= o.max_tokens);
+        assert_true(got.info.reason == CARAT_REASON_LENGTH || got.info.reason == CARAT_REASON_TOOL_CALLS);
+        assert_true(got.info.reason == CARAT_REASON_LENGTH || got.info.forced == 0);
+        carat_matcher_close(m);
+        carat_constraint_close(c);
+    }
+    carat_tokens_free(&prompt);
+    rig_close(&r);
+}
+
+static void no_shorter_answer_is_begun(void **state)
+{
+    struct rig r = open_rig(1, NULL);
+    carat_tokens prompt = prompt_of("Hello", tools);
+    carat_constraint *c = constraint_of("required");
+    carat_matcher *m = matcher_of(c);
+    const carat_sampling s = sampling_of(m, 0, 0);
+    carat_generation *g;
+    carat_generation_options o;
+    carat_error why;
+
+    (void)state;
+    carat_generation_options_default(&o);
+    o.sampling = &s;
+    o.max_tokens = carat_matcher_shortest(m) - 1;
+    OK(carat_sync(r.session[0], prompt.ids, prompt.n, NULL, err));
+    OK(carat_generation_create(&g, r.session[0], &o, err));
+    assert_int_equal(carat_generate(g, &why), CARAT_E_ARGUMENT);
+    assert_non_null(strstr(why.message, "the shortest answer of this form takes"));
+    carat_generation_close(g);
+    carat_matcher_close(m);
+    carat_constraint_close(c);
+    carat_tokens_free(&prompt);
+    rig_close(&r);
+}
+
+/* ---- what fits by itself ---- */
+
+static void a_free_answer_that_fits_stays(void **state)
+{
+    struct rig r = open_rig(1, NULL);
+    static const char *const asked[] = {"Turn on the lights in the kitchen.", "Play some jazz music.",
+                                        "Hello", "Set the lights of the attic to blue."};
+    static struct got plain, kept;
+    size_t n;
+    char *own = read_whole(CT_TEST_DATA "/../../models/tiny/tools.json", &n);
+    carat_constraint_options c;
+    carat_constraint *constraint;
+    int calls = 0;
+
+    (void)state;
+    carat_constraint_options_default(&c);
+    c.form = CARAT_FORM_TOOLS;
+    c.text = own;
+    OK(carat_constraint_create(&constraint, tiny, &c, err)); /* auto: text is an answer, too */
+    carat_matcher *m = matcher_of(constraint);
+    for (int i = 0; i < 40; i++) {
+        carat_tokens prompt = prompt_of(asked[i % 4], own);
+        carat_generation_options o;
+        carat_sampling s = sampling_of(NULL, i < 4 ? 0 : 0.7f, (uint64_t)i);
+        carat_generation_options_default(&o);
+        o.sampling = &s;
+        o.max_tokens = 100;
+        generate(&plain, r.session[0], &prompt, &o);
+        s.matcher = m;
+        generate(&kept, r.session[0], &prompt, &o);
+        int same = 0;
+        while (same < plain.n && same < kept.n && plain.id[same] == kept.id[same])
+            same++;
+        if (plain.info.reason == CARAT_REASON_TOOL_CALLS)
+            calls++;
+        /* where they part the free id does not fit */
+        carat_matcher *at;
+        OK(carat_matcher_copy(&at, m, err));
+        for (int k = 0; k < same; k++)
+            OK(carat_matcher_accept(at, plain.id[k], err));
+        if (same < plain.n)
+            assert_false(carat_matcher_allows(at, plain.id[same], 100 - same));
+        carat_matcher_close(at);
+        carat_tokens_free(&prompt);
+    }
+    assert_true(calls > 5);
+    carat_matcher_close(m);
+    carat_constraint_close(constraint);
+    free(own);
+    rig_close(&r);
+}
+
+/* ---- the same ids, however they are made ---- */
+
+static void ways_make_the_same_ids(void **state)
+{
+    static struct got first, got;
+    carat_constraint *c = constraint_of("required");
+    carat_matcher *m = matcher_of(c);
+    carat_tokens prompt = prompt_of("What do spiders eat?", tools);
+
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        const carat_sampling s = sampling_of(m, i % 2 ? 1.5f : 0, (uint64_t)i);
+        for (int how = 0; how < 5; how++) {
+            struct rig r = how == 1 ? open_pruned() : open_rig(1, how == 2 ? "ref" : NULL);
+            carat_generation_options o;
+            carat_generation_options_default(&o);
+            o.sampling = &s;
+            o.max_tokens = 60;
+            o.naive = how == 3;
+            o.lookup = how == 4 ? CARAT_LOOKUP_ON : CARAT_LOOKUP_OFF;
+            generate(how ? &got : &first, r.session[0], &prompt, &o);
+            if (how) {
+                assert_int_equal(got.n, first.n);
+                assert_memory_equal(got.id, first.id, (size_t)got.n * sizeof *got.id);
+                assert_int_equal(got.info.reason, first.info.reason);
+            }
+            rig_close(&r);
+        }
+    }
+    carat_matcher_close(m);
+    carat_constraint_close(c);
+    carat_tokens_free(&prompt);
+}
+
+/* carat_sample, its caller moving the matcher, draws what a generation draws. */
+static void sampling_by_hand_is_the_same(void **state)
+{
+    struct rig r = open_rig(1, NULL);
+    static struct got got;
+    carat_constraint *c = constraint_of("required");
+    carat_matcher *m = matcher_of(c);
+    carat_tokens prompt = prompt_of("Hello", tools);
+    carat_sampling s = sampling_of(m, 2, 5);
+    carat_generation_options o;
+
+    (void)state;
+    carat_generation_options_default(&o);
+    o.sampling = &s;
+    o.max_tokens = 40;
+    generate(&got, r.session[0], &prompt, &o);
+    OK(carat_sync(r.session[0], prompt.ids, prompt.n, NULL, err));
+    for (int i = 0; i < got.n; i++) {
+        int32_t id;
+        s.left = 40 - i;
+        OK(carat_sample(r.session[0], &s, &id, err));
+        assert_int_equal(id, got.id[i]);
+        assert_true(carat_matcher_allows(m, id, s.left));
+        assert_true(carat_matcher_mask(m, s.left)[id / 64] >> id % 64 & 1);
+        OK(carat_matcher_accept(m, id, err));
+        OK(carat_append(r.session[0], &id, 1, err));
+    }
+    assert_true(carat_matcher_complete(m));
+    assert_int_equal(carat_matcher_shortest(m), 0);
+    carat_matcher_close(m);
+    carat_constraint_close(c);
+    carat_tokens_free(&prompt);
+    rig_close(&r);
+}
+
+/* ---- ends of another kind ---- */
+
+static void nothing_but_what_is_banned_fits(void **state)
+{
+    struct rig r = open_rig(1, NULL);
+    static struct got got;
+    carat_constraint *c = constraint_of("required");
+    carat_matcher *m = matcher_of(c);
+    carat_tokens prompt = prompt_of("Hello", tools);
+    carat_sampling s = sampling_of(m, 0, 0);
+    const int32_t banned[] = {ct_tokenizer_id(tiny->tokenizer, CARAT_CALL_START)};
+    carat_generation_options o;
+    carat_error why;
+    int32_t id;
+
+    (void)state;
+    s.banned = banned;
+    s.n_banned = 1;
+    carat_generation_options_default(&o);
+    o.sampling = &s;
+    o.max_tokens = 40;
+    generate(&got, r.session[0], &prompt, &o);
+    assert_int_equal(got.n, 0);
+    assert_int_equal(got.info.reason, CARAT_REASON_CONSTRAINT);
+    assert_int_equal(got.info.complete, 0);
+    OK(carat_sync(r.session[0], prompt.ids, prompt.n, NULL, err));
+    assert_int_equal(carat_sample(r.session[0], &s, &id, &why), CARAT_E_CONSTRAINT);
+    assert_string_equal(why.message, "every id that the form of the answer allows is banned");
+    assert_int_equal(carat_matcher_accept(m, 5, &why), CARAT_E_CONSTRAINT);
+    carat_matcher_close(m);
+    carat_constraint_close(c);
+    carat_tokens_free(&prompt);
+    rig_close(&r);
+}
+
+/* Greedy answers in strings that never end by themselves: some go round. */
+static void what_goes_round_is_ended(void **state)
+{
+    struct rig r = open_rig(1, NULL);
+    static const char *const asked[] = {"Hello", "What do spiders eat?", "How many legs does a duck have?",
+                                        "What colour is a zorb?", "Tell me about the owl."};
+    static struct got got;
+    carat_constraint *c = constraint_of("required");
+    carat_matcher *m = matcher_of(c);
+    const carat_sampling s = sampling_of(m, 0, 0);
+    int round = 0;
+
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(asked); i++) {
+        carat_tokens prompt = prompt_of(asked[i], tools);
+        carat_generation_options o;
+        carat_generation_options_default(&o);
+        o.sampling = &s;
+        o.max_tokens = 300;
+        o.loop_guard = 16;
+        generate(&got, r.session[0], &prompt, &o);
+        check_calls(got.id, got.n, NULL);
+        assert_true(got.info.complete);
+        if (got.info.reason == CARAT_REASON_LOOP) {
+            assert_true(got.info.cycle > 0 && got.info.forced > 0 && got.n < 300);
+            round++;
+        }
+        carat_tokens_free(&prompt);
+    }
+    assert_true(round > 0);
+    carat_matcher_close(m);
+    carat_constraint_close(c);
+    rig_close(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_are_calls_that_fit),    cmocka_unit_test(no_shorter_answer_is_begun),
+        cmocka_unit_test(a_free_answer_that_fits_stays), cmocka_unit_test(ways_make_the_same_ids),
+        cmocka_unit_test(sampling_by_hand_is_the_same),  cmocka_unit_test(nothing_but_what_is_banned_fits),
+        cmocka_unit_test(what_goes_round_is_ended),
+    };
+    return cmocka_run_group_tests(tests, prepare, clean_up);
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_automaton.c: a grammar that is built by hand, and run: which texts it has, how the shortest ending
+ * goes on from everywhere, what alone can follow; and what is refused when a grammar is made ready. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "grammar/automaton.h"
+
+static struct ct_grammar g;
+static struct ct_automaton a;
+static carat_error err;
+
+static int32_t start(int32_t rule)
+{
+    return ct_rule_start(&g, rule);
+}
+
+static int32_t end(int32_t rule)
+{
+    return ct_rule_end(&g, rule);
+}
+
+static int32_t text_rule(const char *text)
+{
+    const int32_t rule = ct_grammar_rule(&g, text);
+
+    ct_grammar_text(&g, start(rule), ct_str_of(text), end(rule));
+    return rule;
+}
+
+static int32_t string_rule(void)
+{
+    const int32_t rule = ct_grammar_rule(&g, "string"), inside = ct_grammar_node(&g, rule);
+
+    ct_grammar_bytes(&g, start(rule), '"', '"', inside);
+    ct_grammar_chars(&g, inside, 0, 0x10ffff, CT_SPELL_JSON, inside);
+    ct_grammar_bytes(&g, inside, '"', '"', end(rule));
+    return rule;
+}
+
+/* '[' value (',' value)* ']' */
+static int32_t list_rule(int32_t value)
+{
+    const int32_t rule = ct_grammar_rule(&g, "list"), first = ct_grammar_node(&g, rule),
+                  behind = ct_grammar_node(&g, rule), next = ct_grammar_node(&g, rule);
+
+    ct_grammar_bytes(&g, start(rule), '[', '[', first);
+    ct_grammar_bytes(&g, first, ']', ']', end(rule));
+    ct_grammar_call(&g, first, value, behind);
+    ct_grammar_bytes(&g, behind, ']', ']', end(rule));
+    ct_grammar_bytes(&g, behind, ',', ',', next);
+    ct_grammar_call(&g, next, value, behind);
+    return rule;
+}
+
+/* '{' members in any order '}': a and c are required, b is not. */
+static int32_t object_rule(int32_t value)
+{
+    const int32_t rule = ct_grammar_rule(&g, "object"), inside = ct_grammar_node(&g, rule),
+                  behind = ct_grammar_node(&g, rule);
+    int32_t member[3];
+
+    for (int i = 0; i < 3; i++) {
+        const char key[] = {(char)('a' + i), ':', 0};
+        member[i] = ct_grammar_rule(&g, key);
+        const int32_t colon = ct_grammar_node(&g, member[i]);
+        ct_grammar_text(&g, start(member[i]), ct_str_of(key), colon);
+        ct_grammar_call(&g, colon, value, end(member[i]));
+    }
+    const int32_t comma = text_rule(", "), bag = ct_grammar_bag(&g, "members", comma);
+    for (int i = 0; i < 3; i++)
+        ct_grammar_member(&g, bag, member[i], i != 1);
+    ct_grammar_bytes(&g, start(rule), '{', '{', inside);
+    ct_grammar_call(&g, inside, bag, behind);
+    ct_grammar_bytes(&g, behind, '}', '}', end(rule));
+    return rule;
+}
+
+static int open_values(void **state)
+{
+    (void)state;
+    ct_grammar_init(&g);
+    const int32_t value = ct_grammar_rule(&g, "value");
+    const int32_t kinds[] = {object_rule(value), list_rule(value), string_rule(), text_rule("true")};
+    for (size_t i = 0; i < CT_COUNT(kinds); i++)
+        ct_grammar_call(&g, start(value), kinds[i], end(value));
+    ct_grammar_token(&g, start(value), 77, end(value));
+    assert_int_equal(ct_grammar_finish(&g, value, &err), CARAT_OK);
+    assert_int_equal(ct_automaton_open(&a, &g, &err), CARAT_OK);
+    return 0;
+}
+
+static int close_values(void **state)
+{
+    (void)state;
+    ct_automaton_close(&a);
+    ct_grammar_free(&g);
+    return 0;
+}
+
+static int32_t run(const char *text)
+{
+    int32_t at = a.start;
+
+    for (; *text; text++)
+        at = ct_automaton_byte(&a, at, (uint8_t)*text);
+    return at;
+}
+
+static void texts_are_taken_or_not(void **state)
+{
+    static const struct {
+        const char *text;
+        int verdict; /* 0: leads nowhere, 1: a beginning, 2: a text of the grammar */
+    } table[] = {
+        {"", 1},
+        {"[]", 2},
+        {"[true,[\"a\\u00e9\",[]]]", 2},
+        {"[true,]", 0},
+        {"[true", 1},
+        {"\"\\ud83d\\ude00\"", 2},
+        {"\"\\ud83d\"", 0},
+        {"\"\\ude00\"", 0},
+        {"\"a\\u0041\"", 0}, /* printable ASCII has one spelling */
+        {"\"\\u001f\\n\\/\\\\\\\"\"", 2},
+        {"\"\n\"", 0},
+        {"\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"", 2},
+        {"\"\xff\"", 0},
+        {"\"\xc0\x80\"", 0},
+        {"\"\xed\xa0\x80\"", 0},
+        {"\"\xf4\x90\x80\x80\"", 0},
+        {"\"\xe2\x82\"", 0},
+        {"{a:[], c:true}", 2},
+        {"{c:[], a:true}", 2},
+        {"{a:[], c:[], b:\"x\"}", 2},
+        {"{b:{a:true, c:true}, c:[], a:[]}", 2},
+        {"{a:[], b:[]}", 0},
+        {"{a:[], a:[]", 0},
+        {"{a:[], c:[], ", 1},
+        {"{a:[], c:[], b:[], ", 0},
+        {"{a:[], c:[], b:[],", 0},
+        {"{}", 0},
+        {"[]x", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(table); i++) {
+        const int32_t at = run(table[i].text);
+        const int verdict = at == CT_DEAD ? 0 : ct_automaton_accepts(&a, at) ? 2 : 1;
+        if (verdict != table[i].verdict)
+            fail_msg("%s: %d, expected %d", table[i].text, verdict, table[i].verdict);
+    }
+}
+
+static void endings_become_shorter_by_one(void **state)
+{
+    static const struct {
+        const char *text, *ending;
+    } table[] = {
+        {"", "#"},
+        {"[", "]"},
+        {"[[[", "]]]"},
+        {"\"abc", "\""},
+        {"\"\\ud83d", "\\udc00\""},
+        {"{", "a:#, c:#}"},
+        {"{b:true", ", a:#, c:#}"},
+        {"{c:", "#, a:#}"},
+        {"{a:[], c:[], ", "b:#}"},
+        {"{a:[], c:{", "a:#, c:#}}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(table); i++) {
+        char ending[64];
+        size_t n = 0;
+        int32_t at = run(table[i].text), symbol;
+        while ((symbol = ct_automaton_shortest(&a, at)) != CT_NO_SYMBOL) {
+            const uint32_t least = ct_automaton_least(&a, at);
+            ending[n++] = symbol == 256 ? '#' : (char)symbol;
+            at = ct_automaton_symbol(&a, at, symbol);
+            assert_int_equal(ct_automaton_least(&a, at), least - 1);
+        }
+        ending[n] = 0;
+        assert_true(ct_automaton_accepts(&a, at));
+        assert_int_equal(ct_automaton_least(&a, at), 0);
+        assert_string_equal(ending, table[i].ending);
+    }
+}
+
+static void tokens_stand_for_themselves(void **state)
+{
+    (void)state;
+    const int32_t list = run("[");
+    assert_int_not_equal(ct_automaton_token(&a, list, 77), CT_DEAD);
+    assert_int_equal(ct_automaton_token(&a, list, 76), CT_DEAD);
+    assert_int_equal(ct_automaton_token(&a, run("\""), 77), CT_DEAD);
+    assert_true(ct_automaton_accepts(&a, ct_automaton_token(&a, a.start, 77)));
+}
+
+static void what_alone_can_follow(void **state)
+{
+    (void)state;
+    int32_t at = run("{a:[], c:[], ");
+    assert_int_equal(ct_automaton_only(&a, at), 'b');
+    at = ct_automaton_symbol(&a, at, 'b');
+    assert_int_equal(ct_automaton_only(&a, at), ':');
+    at = ct_automaton_symbol(&a, at, ':');
+    assert_int_equal(ct_automaton_only(&a, at), CT_NO_SYMBOL);
+    assert_int_equal(ct_automaton_only(&a, run("[]")), CT_NO_SYMBOL);
+    assert_int_equal(ct_automaton_only(&a, run("tr")), 'u');
+}
+
+static void the_same_place_is_the_same_state(void **state)
+{
+    (void)state;
+    assert_int_equal(run("[true,"), run("[[],"));
+    assert_int_equal(run("{a:[], c:[]"), run("{c:true, a:\"x\""));
+    assert_int_not_equal(run("{a:[]"), run("{c:[]"));
+    const uint32_t sets = a.n_sets;
+    (void)run("{c:true, a:\"x\"");
+    assert_int_equal(a.n_sets, sets);
+}
+
+/* x ::= 'a' x | '': nothing is kept for the ends that follow one another. */
+static void a_tail_takes_no_frame(void **state)
+{
+    (void)state;
+    ct_grammar_init(&g);
+    const int32_t x = ct_grammar_rule(&g, "x"), next = ct_grammar_node(&g, x);
+    ct_grammar_bytes(&g, start(x), 'a', 'a', next);
+    ct_grammar_call(&g, next, x, end(x));
+    ct_grammar_skip(&g, start(x), end(x));
+    assert_int_equal(ct_grammar_finish(&g, x, &err), CARAT_OK);
+    assert_int_equal(ct_automaton_open(&a, &g, &err), CARAT_OK);
+    const int32_t one = run("a");
+    assert_int_equal(run("aaaaaaaaaa"), one);
+    assert_true(ct_automaton_accepts(&a, one));
+    assert_true(a.n_sets < 8);
+}
+
+/* x ::= 'a' x 'b' | 'a' x 'c' | 'd': two ways to read each a. */
+static void ways_to_read_share_their_frames(void **state)
+{
+    char text[2 * 200 + 2] = {0};
+    (void)state;
+    ct_grammar_init(&g);
+    const int32_t x = ct_grammar_rule(&g, "x");
+    for (char last = 'b'; last <= 'c'; last++) {
+        const int32_t inside = ct_grammar_node(&g, x), behind = ct_grammar_node(&g, x);
+        ct_grammar_bytes(&g, start(x), 'a', 'a', inside);
+        ct_grammar_call(&g, inside, x, behind);
+        ct_grammar_bytes(&g, behind, last, last, end(x));
+    }
+    ct_grammar_text(&g, start(x), ct_str_of("d"), end(x));
+    assert_int_equal(ct_grammar_finish(&g, x, &err), CARAT_OK);
+    assert_int_equal(ct_automaton_open(&a, &g, &err), CARAT_OK);
+    memset(text, 'a', 200);
+    text[200] = 'd';
+    for (int i = 0; i < 200; i++)
+        text[201 + i] = i % 3 ? 'b' : 'c';
+    assert_true(ct_automaton_accepts(&a, run(text)));
+    text[400] = 0;
+    assert_int_equal(ct_automaton_least(&a, run(text)), 1);
+    assert_true(a.n_places < 8 * 800 && !a.full);
+}
+
+static void what_begins_with_itself_is_refused(void **state)
+{
+    (void)state;
+    ct_grammar_init(&g);
+    const int32_t x = ct_grammar_rule(&g, "x"), empty = ct_grammar_rule(&g, "empty");
+    const int32_t behind = ct_grammar_node(&g, x), next = ct_grammar_node(&g, x);
+    ct_grammar_skip(&g, start(empty), end(empty));
+    ct_grammar_call(&g, start(x), empty, behind);
+    ct_grammar_call(&g, behind, x, next);
+    ct_grammar_text(&g, next, ct_str_of("a"), end(x));
+    ct_grammar_text(&g, start(x), ct_str_of("b"), end(x));
+    assert_int_equal(ct_grammar_finish(&g, x, &err), CARAT_E_ARGUMENT);
+    assert_string_equal(err.message,
+                        "the rule x begins with itself (left recursion), expected something before it");
+    ct_grammar_free(&g);
+}
+
+static void what_has_no_text_is_refused(void **state)
+{
+    (void)state;
+    ct_grammar_init(&g);
+    const int32_t x = ct_grammar_rule(&g, "x"), next = ct_grammar_node(&g, x);
+    ct_grammar_bytes(&g, start(x), 'a', 'a', next);
+    ct_grammar_call(&g, next, x, end(x));
+    assert_int_equal(ct_grammar_finish(&g, x, &err), CARAT_E_ARGUMENT);
+    assert_string_equal(err.message, "no text fits");
+    ct_grammar_free(&g);
+}
+
+/* Where one way has no end, the other is the only one. */
+static void a_way_without_an_end_is_left_out(void **state)
+{
+    (void)state;
+    ct_grammar_init(&g);
+    const int32_t x = ct_grammar_rule(&g, "x"), never = ct_grammar_rule(&g, "never");
+    ct_grammar_bytes(&g, start(never), 'n', 'n', ct_grammar_node(&g, never));
+    ct_grammar_call(&g, start(x), never, end(x));
+    ct_grammar_text(&g, start(x), ct_str_of("no"), end(x));
+    assert_int_equal(ct_grammar_finish(&g, x, &err), CARAT_OK);
+    assert_int_equal(ct_automaton_open(&a, &g, &err), CARAT_OK);
+    assert_int_equal(run("x"), CT_DEAD);
+    assert_int_equal(ct_automaton_only(&a, run("n")), 'o');
+}
+
+static void nodes_have_a_limit(void **state)
+{
+    (void)state;
+    ct_grammar_init(&g);
+    const int32_t x = ct_grammar_rule(&g, "x");
+    for (int i = 0; i < CT_NODES_MAX; i++)
+        (void)ct_grammar_node(&g, x);
+    assert_int_equal(ct_grammar_finish(&g, x, &err), CARAT_E_ARGUMENT);
+    assert_string_equal(err.message, "more than 200000 states are needed");
+    ct_grammar_free(&g);
+}
+
+int main(void)
+{
+#define WITH(test) cmocka_unit_test_setup_teardown(test, open_values, close_values)
+#define OWN(test)  cmocka_unit_test_teardown(test, close_values)
+    const struct CMUnitTest tests[] = {
+        WITH(texts_are_taken_or_not),
+        WITH(endings_become_shorter_by_one),
+        WITH(tokens_stand_for_themselves),
+        WITH(what_alone_can_follow),
+        WITH(the_same_place_is_the_same_state),
+        OWN(a_tail_takes_no_frame),
+        OWN(ways_to_read_share_their_frames),
+        cmocka_unit_test(what_begins_with_itself_is_refused),
+        cmocka_unit_test(what_has_no_text_is_refused),
+        OWN(a_way_without_an_end_is_left_out),
+        cmocka_unit_test(nodes_have_a_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
