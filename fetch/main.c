@@ -10,6 +10,7 @@
 
 #include "confine.h"
 #include "download.h"
+#include "parts.h"
 #include "rehash.h"
 #include "report.h"
 #include "search.h"
@@ -49,7 +50,8 @@ static const struct {
                     [TASK_CHECK] = {check, false},
                     [TASK_GET] = {get, true},
                     [TASK_SEARCH] = {search, true},
-                    [TASK_HASH] = {hash, false}};
+                    [TASK_HASH] = {hash, false},
+                    [TASK_PARTS] = {parts_tell, true}};
 
 static struct http *connect_to(const struct plan *plan)
 {

@@ -20,17 +20,17 @@ enum { MOST_PLAN = 1 << 24 };
 enum {
     LIST = 1 << TASK_LIST,
     CHECK = 1 << TASK_CHECK,
-    GET = 1 << TASK_GET | CHECK,
+    KEEPS = 1 << TASK_GET | CHECK,
+    GET = KEEPS | 1 << TASK_PARTS,
     SEARCH = 1 << TASK_SEARCH,
-    FILES = GET | 1 << TASK_HASH,
+    PLACED = KEEPS | 1 << TASK_HASH, /* below root or out */
+    FILES = PLACED | 1 << TASK_PARTS,
     NEVER = 0
 };
 
-static const char *const tasks[N_TASKS] = {[TASK_LIST] = "list",
-                                           [TASK_CHECK] = "check",
-                                           [TASK_GET] = "get",
-                                           [TASK_SEARCH] = "search",
-                                           [TASK_HASH] = "hash"};
+static const char *const tasks[N_TASKS] = {
+    [TASK_LIST] = "list",     [TASK_CHECK] = "check", [TASK_GET] = "get",
+    [TASK_SEARCH] = "search", [TASK_HASH] = "hash",   [TASK_PARTS] = "parts"};
 
 static const struct text_field {
     const char *key;
@@ -106,9 +106,18 @@ static int take_texts(struct plan *plan, const struct ct_json_value *root)
                           f->capacity - 1);
         memcpy((char *)plan + f->at, s.s, s.n);
     }
-    return !(FILES & 1u << plan->task) || *plan->root || *plan->out
+    return !(PLACED & 1u << plan->task) || *plan->root || *plan->out
                ? DONE
                : refuse(WRONG_PLAN, "plan: neither root nor out says where files go");
+}
+
+/* An end of a part, where the plan says it; false: it lies elsewhere. */
+static bool take_end(const struct ct_json_value *file, const char *key, int64_t low, int64_t high,
+                     int64_t *out)
+{
+    const struct ct_json_value *v = ct_json_get(file, key);
+
+    return !v || (ct_json_integer(v, out) && *out >= low && *out <= high);
 }
 
 static int take_files(struct plan *plan, const struct ct_json_value *list)
@@ -124,6 +133,10 @@ static int take_files(struct plan *plan, const struct ct_json_value *list)
         if (!ct_path_stays_inside(name) || name.n >= sizeof w->name || !is_any_hash(hash.s, hash.n) ||
             !ct_json_integer(ct_json_get(v, "bytes"), &w->bytes) || w->bytes < 0)
             return refuse(WRONG_PLAN, "plan: file %d has a name, size or hash that cannot be", plan->n);
+        w->until = w->bytes;
+        if (!take_end(v, "from", 0, w->bytes, &w->from) ||
+            !take_end(v, "until", w->from, w->bytes, &w->until))
+            return refuse(WRONG_PLAN, "plan: file %d has a part that cannot be", plan->n);
         memcpy(w->name, name.s, name.n);
         memcpy(w->hash, hash.s, hash.n);
     }

@@ -11,9 +11,9 @@ enum { PLAN_PATH = 4096, PLAN_NAME = 1024, PLAN_HASH = 65, PLAN_MANIFEST = 1 << 
 
 /* A file of a repository. */
 struct wanted {
-    char name[PLAN_NAME]; /* in it, with folders */
-    int64_t bytes;
-    char hash[PLAN_HASH]; /* digits: SHA-256 (64), git's SHA-1 of a blob (40), MD5 (32); or "" */
+    char name[PLAN_NAME];       /* in it, with folders */
+    int64_t bytes, from, until; /* of a part: its first byte, and behind its last one */
+    char hash[PLAN_HASH];       /* digits: SHA-256 (64), git's SHA-1 of a blob (40), MD5 (32); or "" */
 };
 
 /* What is done. */
@@ -23,11 +23,12 @@ enum task {
     TASK_GET,    /* they are fetched */
     TASK_SEARCH, /* repositories are told */
     TASK_HASH,   /* files below root are hashed, and told as they are */
+    TASK_PARTS,  /* parts of the plan's files are told, and nothing is kept */
     N_TASKS
 };
 
 struct plan {
-    enum task task;              /* "do": "list", "check", "get", "search", "hash" */
+    enum task task;              /* "do": "list", "check", "get", "search", "hash", "parts" */
     const struct source *source; /* source.h */
     char endpoint[PLAN_PATH];    /* "https://huggingface.co", without a slash behind it */
     char repository[256];        /* OWNER/NAME, or as the source has it */

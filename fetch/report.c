@@ -72,6 +72,18 @@ void report_there(const char *name, int64_t bytes, bool is)
     end();
 }
 
+void report_part(const char *name, int64_t at, const void *data, size_t n)
+{
+    begin("part");
+    put_text("name", name);
+    put_number("at", at);
+    put_number("raw", (int64_t)n);
+    puts("}");
+    fwrite(data, 1, n, stdout);
+    fflush(stdout);
+    funlockfile(stdout);
+}
+
 void report_found(const char *name, int64_t downloads, const char *tags)
 {
     begin("found");

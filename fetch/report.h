@@ -4,6 +4,7 @@
 #define FETCH_REPORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Its exit codes, which are those of the command. */
@@ -35,6 +36,9 @@ int refuse(int code, const char *format, ...)
 void report_file(const char *name, int64_t bytes, const char *hash);
 /* {"event": "there", "name": ..., "bytes": n, "is": 0 or 1} */
 void report_there(const char *name, int64_t bytes, bool is);
+/* {"event": "part", "name": ..., "at": n, "raw": n}, and behind the line so many bytes as they are, at most
+ * 1 MiB: those of the file from `at` on. */
+void report_part(const char *name, int64_t at, const void *data, size_t n);
 /* {"event": "found", "name": OWNER/NAME, "downloads": n, "tags": each between spaces} */
 void report_found(const char *name, int64_t downloads, const char *tags);
 /* {"event": "manifest", "text": ...}: for the plan that fetches these files */

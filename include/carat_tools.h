@@ -274,8 +274,9 @@ typedef struct carat_plan {
     size_t disk_bytes; /* table of layer inputs, whose rows are read as tokens need them; not part of bytes */
 } carat_plan;
 CARAT_DEFAULT(carat_plan)
-/* Plans an engine; allocates nothing. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY (over max_bytes; the
- * message says what fits). */
+/* Plans an engine; allocates nothing. ple_resident -1 counts the table of layer inputs as one on the disk
+ * though the model was opened from memory, where no engine can be so. Any thread. CARAT_E_ARGUMENT,
+ * CARAT_E_MEMORY (over max_bytes; the message says what fits). */
 CARAT_API carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options,
                                          carat_plan *plan, carat_error *err);
 /* Sets the options that are left open so that carat_plan.bytes is at most bytes. context 0 becomes the

@@ -21,7 +21,7 @@
 
 extern char **environ;
 
-enum { MOST_PATH = 4096 };
+enum { MOST_PATH = 4096, MOST_RAW = 1 << 20 };
 
 /* Beside the command, as it was built; or where both are installed. */
 static bool find_program(char *path, size_t capacity)
@@ -133,6 +133,24 @@ static int end_program(struct program *p, int code, bool ends)
     return code;
 }
 
+/* The bytes behind a line that says how many they are. */
+static int take_raw(json_t *event, FILE *from)
+{
+    const json_t *raw = json_object_get(event, "raw");
+    const json_int_t n = json_integer_value(raw);
+    int code = DONE;
+
+    if (!raw)
+        return DONE;
+    char *bytes = n > 0 && n <= MOST_RAW ? malloc((size_t)n) : NULL;
+    if (!bytes || fread(bytes, 1, (size_t)n, from) != (size_t)n)
+        code = interrupted() ? INTERRUPTED : fail(FAILED, "carat-fetch says less than it promised");
+    else if (json_object_set_new(event, "bytes", json_stringn_nocheck(bytes, (size_t)n)) != 0)
+        code = fail_memory();
+    free(bytes);
+    return code;
+}
+
 int fetch_program(json_t *plan, fetch_hear hear, void *user)
 {
     struct program p;
@@ -167,7 +185,7 @@ int fetch_program(json_t *plan, fetch_hear hear, void *user)
             code = (int)json_integer_value(json_object_get(event, "code"));
             code = fail(code, "%s%s", json_string_value(json_object_get(event, "message")),
                         code == NO_CONNECTION ? "; models on this machine need none" : "");
-        } else {
+        } else if ((code = take_raw(event, p.from)) == DONE) {
             code = hear(user, name, event);
         }
         json_decref(event);

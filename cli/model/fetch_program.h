@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+/* Bytes that came behind a line lie in it as the text "bytes", which need not be UTF-8. */
 typedef int (*fetch_hear)(void *user, const char *event, json_t *line);
 /* Starts it, sends the plan, which it takes over (NULL: out of memory), and hears what comes of it until
  * `hear` returns another code than DONE. What the program refuses is said. An exit code. */

@@ -334,26 +334,45 @@ static int get_files(json_t *plan, const struct listing *l, const struct fetch_w
     return code;
 }
 
+json_t *fetch_parts(const struct origin *from, json_t *files, const char *commit)
+{
+    json_t *plan = from->plan("parts", from);
+
+    json_object_set_new(plan, "commit", json_string(commit));
+    json_object_set(plan, "files", files);
+    return plan;
+}
+
+/* The files of the list, under a bar. */
+static int fetch_listed(const struct origin *from, const struct listing *l, const struct fetch_wish *wish,
+                        char path[FETCHED_PATH])
+{
+    struct hearing h = {.quiet = wish->quiet, .path = path, .there = json_array()};
+    char called[512];
+
+    snprintf(called, sizeof called, "%s%s%s%.12s", from->before, from->name, from->between,
+             *from->between ? l->commit : "");
+    int code = announce(l, called, wish->out ? wish->out : from->root, wish);
+    if (code == DONE)
+        code = get_files(from->plan(wish->dry ? "check" : "get", from), l, wish, from->root, &h);
+    if (code == DONE && wish->dry)
+        code = tell_files(&h, from, l->commit, wish->json);
+    json_decref(h.there);
+    return code;
+}
+
 static int fetch_from(const struct origin *from, const struct fetch_wish *wish, char path[FETCHED_PATH])
 {
     struct listing l = {.files = json_array()};
-    struct hearing h = {.quiet = wish->quiet, .path = path, .there = json_array()};
-    char called[512];
     int code = fetch_program(from->plan("list", from), hear_listing, &l);
 
     if (code == DONE && from->chooses)
         code = choose_files(&l, from->chooses, wish);
-    snprintf(called, sizeof called, "%s%s%s%.12s", from->before, from->name, from->between,
-             *from->between ? l.commit : "");
     if (code == DONE)
-        code = announce(&l, called, wish->out ? wish->out : from->root, wish);
-    if (code == DONE)
-        code = get_files(from->plan(wish->dry ? "check" : "get", from), &l, wish, from->root, &h);
-    if (code == DONE && wish->dry)
-        code = tell_files(&h, from, l.commit, wish->json);
+        code =
+            wish->look ? wish->look(wish->user, from, l.files, l.commit) : fetch_listed(from, &l, wish, path);
     json_decref(l.files);
     json_decref(l.manifest);
-    json_decref(h.there);
     return code;
 }
 
@@ -363,7 +382,7 @@ int fetch_files(const carat_location *at, const struct fetch_wish *wish, char pa
 
     *path = 0;
     TRY(refuse_fetching(at->repository, wish));
-    if (!find_hub(hub, sizeof hub) && !wish->out)
+    if (!find_hub(hub, sizeof hub) && !wish->out && !wish->look)
         return fail(FAILED, "there is no place for models: HOME is not set, nor HF_HUB_CACHE");
     if (wish->token)
         snprintf(token, sizeof token, "%s", wish->token);
@@ -384,15 +403,26 @@ int fetch_files(const carat_location *at, const struct fetch_wish *wish, char pa
     return code;
 }
 
-int fetch_model(const carat_location *at, const struct fetch_options *how)
+static int fetch_wished(const carat_location *at, const struct fetch_wish *wish)
 {
-    const struct fetch_wish wish = {.offline = how->offline, .asks = !how->yes, .token = how->token};
     char path[FETCHED_PATH];
 
-    return at->repository                    ? fetch_files(at, &wish, path)
-           : at->named == CARAT_NAMED_KAGGLE ? fetch_kaggle(at, &wish, path)
-           : at->named == CARAT_NAMED_OLLAMA ? fetch_ollama(at, &wish, path)
-                                             : fetch_to_place(at, &wish, path);
+    return at->repository                    ? fetch_files(at, wish, path)
+           : at->named == CARAT_NAMED_KAGGLE ? fetch_kaggle(at, wish, path)
+           : at->named == CARAT_NAMED_OLLAMA ? fetch_ollama(at, wish, path)
+                                             : fetch_to_place(at, wish, path);
+}
+
+int fetch_model(const carat_location *at, const struct fetch_options *how)
+{
+    return fetch_wished(
+        at, &(struct fetch_wish){.offline = how->offline, .asks = !how->yes, .token = how->token});
+}
+
+int fetch_looks(const carat_location *at, const struct fetch_options *how, fetch_look look, void *user)
+{
+    return fetch_wished(
+        at, &(struct fetch_wish){.offline = how->offline, .token = how->token, .look = look, .user = user});
 }
 
 int fetch_address(const char *address, const struct fetch_wish *wish, char path[FETCHED_PATH])
@@ -449,7 +479,7 @@ int fetch_kaggle(const carat_location *at, const struct fetch_wish *wish, char p
     *path = 0;
     TRY(refuse_fetching(at->handle, wish));
     find_places_of_models(&known);
-    if (!known.places.kaggle && !wish->out)
+    if (!known.places.kaggle && !wish->out && !wish->look)
         return fail(FAILED, "there is no place for models: HOME is not set, nor KAGGLEHUB_CACHE");
     TRY(kaggle_find_credentials(&c));
     const int code = fetch_from(&(struct origin){.plan = plan_kaggle,

@@ -16,6 +16,13 @@ struct fetch_options {
     char with_file[2048]; /* MODEL and the file together */
 };
 
+/* Where a model's files are. */
+struct origin;
+/* Gets the files that make a model, objects with name, bytes and hash, and what they are pinned to. */
+typedef int (*fetch_look)(void *user, const struct origin *from, json_t *files, const char *commit);
+/* A plan for parts of files (objects with from and until too), for fetch_program. */
+json_t *fetch_parts(const struct origin *from, json_t *files, const char *commit);
+
 /* What is wished beside a name. Everything may be 0 or NULL, and is so for those who only want the model. */
 struct fetch_wish {
     const char *out;                       /* a folder for the files; NULL: the hub's cache */
@@ -30,6 +37,8 @@ struct fetch_wish {
     bool json;                             /* for what `dry` tells */
     int jobs;                              /* connections at once; 0: 4 */
     uint64_t rate;                         /* bytes a second; 0: as fast as they come */
+    fetch_look look;                       /* instead of fetching; NULL: they are fetched */
+    void *user;                            /* of `look` */
 };
 
 enum { FETCHED_PATH = 4096 };
@@ -40,6 +49,8 @@ const char *forbids_fetching(bool offline);
  * what is there already is not fetched again, and what has come stays when it ends early. Afterwards
  * locate_model finds it. An exit code; it is refused where something forbids it. */
 int fetch_model(const carat_location *at, const struct fetch_options *how);
+/* Fetches nothing: `look` gets the files. An exit code. */
+int fetch_looks(const carat_location *at, const struct fetch_options *how, fetch_look look, void *user);
 /* The same as it is wished; path[] gets the snapshot, or where it went with `out`, "" with `dry`. */
 int fetch_files(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH]);
 /* Asks the hub, or Kaggle, for at most so many models by words; hears "found" of each (fetch/report.h). */

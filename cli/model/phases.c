@@ -150,8 +150,8 @@ int phases_read(struct phases *p, const struct options *o)
     *p = (struct phases){.o = o};
     carat_location_default(&at);
     if (!o->engine->no_profile && is_located(o->model)) {
-        TRY(locate_model(&at, o->model));
-        looks = place_file(p, at.snapshot ? at.snapshot : at.path);
+        TRY(look_for_model(&at, o->model));
+        looks = at.path && place_file(p, at.snapshot ? at.snapshot : at.path);
         carat_location_free(&at);
     }
     int fd = looks ? open(p->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;

@@ -42,22 +42,23 @@ const struct named_text variable_texts[] = {
      "llama.cpp's cache, which is read in place (default $XDG_CACHE_HOME/llama.cpp, else "
      "~/.cache/llama.cpp)"},
     {"KAGGLEHUB_CACHE", "opens doctor pull ls rm", "kagglehub's cache (default ~/.cache/kagglehub)"},
-    {"HF_ENDPOINT", FETCHES " pull search",
+    {"HF_ENDPOINT", FETCHES " pull search show",
      "the hub that models are fetched from (default https://huggingface.co)"},
-    {"HF_TOKEN", FETCHES " pull search",
+    {"HF_TOKEN", FETCHES " pull search show",
      "opens private and gated repositories; else it is read from the file HF_TOKEN_PATH, or as 'hf auth "
      "login' "
      "left it, unless HF_HUB_DISABLE_IMPLICIT_TOKEN is 1. Only the hub gets it"},
-    {"KAGGLE_API_TOKEN", FETCHES " pull search",
+    {"KAGGLE_API_TOKEN", FETCHES " pull search show",
      "opens models of Kaggle: a token, or a file with one; else ~/.kaggle/access_token; else KAGGLE_USERNAME "
      "and KAGGLE_KEY; else kaggle.json in KAGGLE_CONFIG_DIR (default ~/.kaggle). These are also read from "
      "your own .env in the working directory"},
-    {"KAGGLE_API_ENDPOINT", FETCHES " pull search",
+    {"KAGGLE_API_ENDPOINT", FETCHES " pull search show",
      "where Kaggle is asked, below /api (default https://api.kaggle.com)"},
     {"CARAT_OLLAMA_REGISTRY", FETCHES " pull",
      "where names behind the host of ollama's registry are asked for (default https://registry.ollama.ai)"},
-    {"HF_HUB_OFFLINE", FETCHES " pull search", "1: nothing is fetched; TRANSFORMERS_OFFLINE says the same"},
-    {"https_proxy", FETCHES " pull search",
+    {"HF_HUB_OFFLINE", FETCHES " pull search show",
+     "1: nothing is fetched; TRANSFORMERS_OFFLINE says the same"},
+    {"https_proxy", FETCHES " pull search show",
      "the proxy for connections; no_proxy and SSL_CERT_FILE are obeyed, too"},
     {"XDG_CACHE_HOME", "opens cache doctor ls rm",
      "the folder that holds the cache; a path that does not begin with / is ignored (default ~/.cache)"},

@@ -176,13 +176,16 @@ const struct verb verbs[] = {
      .details = "Memory is what run would reserve: weights, the cache of keys and values, work "
                 "space, and the stacks of threads. Sizes are in bytes, or with K, M or G in powers "
                 "of 1024: 1500M, 2G, 2GiB.\n"
+                "Of a NAME the rule that it goes by is shown, and where the model lies. Of one that is not on "
+                "this machine only the heads of its files are fetched and nothing is kept, so that its memory is "
+                "known before anything is downloaded; --offline forbids it.\n"
                 "--ranges evaluates the text of -f, or one that is built in, in windows of up to 2048 ids, and "
                 "lists for every operation of every layer the largest value that it made, the place of its "
                 "id in the window, and how often it fits into 65504, the largest number of f16. The residual "
                 "scale is the largest power of two, at most 1, that keeps the residual stream at or below "
                 "50000: carat convert --residual-scale auto takes it.\n",
      .examples = "carat show tiny\n"
-                 "carat show MODEL --memory\n"
+                 "carat show gemma3:1b --memory\n"
                  "carat show MODEL --memory 2G --json\n"
                  "carat show tiny --ranges\n"},
     {.name = "compare", .group = TO_JUDGE, .brief = "two models or modes",

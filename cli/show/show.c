@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "model/engine.h"
-#include "model/beside.h"
+#include "model/remote.h"
 #include "model/located.h"
 #include "model/model.h"
 #include "model/writing.h"
@@ -12,7 +12,9 @@
 #include "model/phases.h"
 #include "model/sampling.h"
 #include "model/stored.h"
+#include "options/written.h"
 #include "show/show_embedder.h"
+#include "show/show_found.h"
 #include "show/show_memory.h"
 #include "show/show_options.h"
 #include "show/show_ranges.h"
@@ -24,6 +26,8 @@
 
 struct subject {
     const struct options *o;
+    carat_location at;
+    struct heads heads; /* of a model that is not on this machine */
     carat_model *model;
     carat_model_info info;
     carat_engine_options engine;
@@ -81,26 +85,12 @@ static void print_input_scales(const struct subject *s)
         out_print("  %-18s%d, not used\n", "input scales", n);
 }
 
-/* What was typed, if that was no path. */
-static void print_located(const struct subject *s)
-{
-    char text[LOCATED_TEXT];
-    carat_location at;
-
-    if (!is_located(s->o->model) || locate_model(&at, s->o->model) != DONE)
-        return;
-    if (located_text(text, &at, s->o->model))
-        out_print("  %-18s%s\n  %-18s%s\n", "found", text, "path", at.path);
-    beside_show(&at);
-    carat_location_free(&at);
-}
-
 static void print_config(const struct subject *s)
 {
     const carat_model_info *m = &s->info;
 
     out_print("model\n");
-    print_located(s);
+    show_found(s->o, &s->at, &s->heads);
     if (*m->name) {
         out_print("  %-18s", "name");
         out_name(m->name, 128);
@@ -255,10 +245,10 @@ static int print_json(const struct subject *s)
     const int32_t *stops;
     int n_stop = carat_stop_ids(s->model, &stops);
     json_t *sampling = sampling_json(&d);
-    json_t *all =
-        json_pack("{s:o, s:o, s:o, s:o, s:o}", "model", config_json(s), "sampling", sampling, "stop_ids",
-                  json_ids(stops, n_stop), "stop_texts", stop_texts_json(s, stops, n_stop), "memory",
-                  show_memory_json(s->model, &s->engine, &s->plan, s->o));
+    json_t *all = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o}", "found", show_found_json(s->o, &s->at, &s->heads), "model",
+        config_json(s), "sampling", sampling, "stop_ids", json_ids(stops, n_stop), "stop_texts",
+        stop_texts_json(s, stops, n_stop), "memory", show_memory_json(s->model, &s->engine, &s->plan, s->o));
 
     if (all && s->info.kind == CARAT_EMBEDDER &&
         json_object_set_new(all, "vectors", show_embedder_json(s->model)) != 0) {
@@ -294,44 +284,60 @@ static int show_conversion(const carat_model *model, const struct options *o)
     return code;
 }
 
+/* By its heads, where it is not on this machine and they can be fetched. */
+static int open_subject(struct subject *s)
+{
+    const struct options *o = s->o;
+
+    carat_location_default(&s->at);
+    if (is_located(o->model))
+        TRY(look_for_model(&s->at, o->model));
+    if (o->show->ranges)
+        return open_packed(&s->model, o);
+    if (!heads_can(&s->at, o))
+        return open_model(&s->model, o, false);
+    TRY(check_named_files(o));
+    return heads_open(&s->model, &s->heads, &s->at, o);
+}
+
+static int show_model(struct subject *s)
+{
+    const struct options *o = s->o;
+    struct phases phases;
+    carat_error err;
+
+    TRY(phases_engine(&phases, &s->engine, o));
+    if (s->heads.n && !s->engine.ple_resident)
+        s->engine.ple_resident = -1; /* once it is fetched it lies on the disk */
+    TRY(fit_engine(&s->engine, s->model, o));
+    if (carat_model_get_info(s->model, &s->info, &err) != CARAT_OK ||
+        carat_plan_engine(s->model, &s->engine, &s->plan, &err) != CARAT_OK)
+        return fail_status(&err);
+    if (o->json)
+        return print_json(s);
+    out_fold(20);
+    print_config(s);
+    if (s->info.kind == CARAT_EMBEDDER)
+        show_embedder(s->model);
+    else
+        print_sampling(s);
+    int code = show_memory(s->model, &s->engine, &s->plan, o);
+    out_fold(0); /* a table */
+    return code == DONE && o->show->tensors ? print_tensors(s) : code;
+}
+
 int verb_show(const struct options *o)
 {
     struct subject s = {.o = o, .info.size = sizeof s.info, .plan.size = sizeof s.plan};
-    struct phases phases;
-    carat_error err;
-    int code = o->show->ranges ? open_packed(&s.model, o) : open_model(&s.model, o, false);
+    int code = open_subject(&s);
 
-    if (code == DONE && o->show->ranges) {
-        code = show_ranges(s.model, o);
-        carat_model_close(s.model);
-        return code;
-    }
-    if (code == DONE && (o->writing->type || o->writing->recipe || o->writing->importance)) {
-        code = show_conversion(s.model, o);
-        carat_model_close(s.model);
-        return code;
-    }
     if (code == DONE)
-        code = phases_engine(&phases, &s.engine, o);
-    if (code == DONE)
-        code = fit_engine(&s.engine, s.model, o);
-    if (code == DONE && (carat_model_get_info(s.model, &s.info, &err) != CARAT_OK ||
-                         carat_plan_engine(s.model, &s.engine, &s.plan, &err) != CARAT_OK))
-        code = fail_status(&err);
-    if (code == DONE && o->json) {
-        code = print_json(&s);
-    } else if (code == DONE) {
-        out_fold(20);
-        print_config(&s);
-        if (s.info.kind == CARAT_EMBEDDER)
-            show_embedder(s.model);
-        else
-            print_sampling(&s);
-        code = show_memory(s.model, &s.engine, &s.plan, o);
-        out_fold(0); /* a table */
-        if (code == DONE && o->show->tensors)
-            code = print_tensors(&s);
-    }
+        code = o->show->ranges ? show_ranges(s.model, o)
+               : o->writing->type || o->writing->recipe || o->writing->importance
+                   ? show_conversion(s.model, o)
+                   : show_model(&s);
     carat_model_close(s.model);
+    heads_free(&s.heads);
+    carat_location_free(&s.at);
     return code;
 }

@@ -307,6 +307,14 @@ static carat_status plan_beside(struct carat_engine *e, const carat_engine_optio
     return CARAT_OK;
 }
 
+/* Where it lies, or is to lie one day. */
+static bool table_on_disk(const carat_model *model, const carat_engine_options *o)
+{
+    const void *table = model->weights.ple.data;
+
+    return table && o->ple_resident <= 0 && (o->ple_resident < 0 || ct_file_on_disk(model->file, table));
+}
+
 /* *over: the plan needs more than o->max_bytes. */
 static carat_status plan_once(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
                               bool *over, carat_error *err)
@@ -332,9 +340,8 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
                                .kv_bytes = o->kv_bytes,
                                .snapshot_bytes = o->snapshot_bytes,
                                .exact = o->exact != 0,
-                               .resident = o->ple_resident != 0,
-                               .on_disk = !o->ple_resident && model->weights.ple.data &&
-                                          ct_file_on_disk(model->file, model->weights.ple.data),
+                               .resident = o->ple_resident > 0,
+                               .on_disk = table_on_disk(model, o),
                                .logits_rows = o->logits_rows ? o->logits_rows : DEFAULT_LOGITS_ROWS,
                                .first_layer = o->first_layer,
                                .drafting = reading_drafter(model, o),

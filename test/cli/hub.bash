@@ -27,14 +27,18 @@ serve() { # [FAULT [NUMBER]]
 }
 : >log
 requests() { wc -l <log; }
+# An answer is noted once it was sent: the command may end before.
+noted() { # N: requests
+    local i
+    for ((i = 0; i < 200 && $(requests) < $1; i++)); do sleep 0.02; done
+}
 # asks N ARGUMENTS...: as expect, and the hub gets so many requests.
 asks() {
     local before n=$1
     before=$(requests)
     shift
     expect "$@"
-    # an answer is noted when it has been sent, which may be a moment after it has come
-    for _ in {1..100}; do [ $(($(requests) - before)) -lt "$n" ] || break; sleep 0.01; done
+    noted $((before + n))
     [ $(($(requests) - before)) = "$n" ] || die "carat ${*:2}: $(($(requests) - before)) requests, expected $n"
 }
 # At least one.
@@ -42,6 +46,7 @@ fetches() {
     local before
     before=$(requests)
     expect "$@"
+    noted $((before + 1))
     [ "$(requests)" -gt "$before" ] || die "carat ${*:2}: no request"
 }
 # typed LINE ARGUMENTS...: the command on a terminal, where LINE is typed; its output is in the file out.

@@ -536,9 +536,46 @@ static void budget_refuses(void **unused)
     FAILS(CARAT_E_ARGUMENT, carat_fit_engine(tiny, &o, least, err));
 }
 
+/* ---- a model in memory ---- */
+
+/* Its table of layer inputs is there, unless the plan is for the day when it lies on a disk. */
+static void a_plan_may_count_a_table_as_on_the_disk(void **state)
+{
+    static const char *const names[] = {"config.json", "model.safetensors"};
+    static const char fixture[] = CT_TEST_DATA "/vectors/models/gemma4-e";
+    carat_buffer files[CT_COUNT(names)];
+    carat_engine_options o = options(1, 64, CARAT_KV_DEFAULT);
+    carat_model *on_disk, *m;
+    carat_engine *e = NULL;
+    char path[PATH_SIZE];
+    (void)state;
+
+    for (size_t i = 0; i < CT_COUNT(names); i++) {
+        files[i].name = names[i];
+        files[i].data = read_whole(path_join(path, fixture, names[i]), &files[i].size);
+    }
+    OK(carat_model_open(&on_disk, fixture, NULL, err));
+    OK(carat_model_open_memory(&m, files, sizeof *files, (int)CT_COUNT(names), NULL, err));
+    const carat_plan wanted = plan_of(on_disk, &o), in_memory = plan_of(m, &o);
+    assert_true(wanted.disk_bytes > 0);
+    assert_int_equal(in_memory.disk_bytes, 0);
+    o.ple_resident = -1;
+    const carat_plan plan = plan_of(m, &o);
+    assert_int_equal(plan.disk_bytes, wanted.disk_bytes);
+    assert_int_equal(plan.weight_bytes, wanted.weight_bytes);
+    assert_int_equal(plan.work_bytes, wanted.work_bytes);
+    assert_int_equal(plan.bytes, wanted.bytes);
+    FAILS(CARAT_E_IO, carat_engine_create(&e, m, &o, err));
+    carat_model_close(m);
+    carat_model_close(on_disk);
+    for (size_t i = 0; i < CT_COUNT(names); i++)
+        free((void *)(uintptr_t)files[i].data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plan_may_count_a_table_as_on_the_disk),
         cmocka_unit_test(stacks_are_as_planned),
         cmocka_unit_test(mappings_are_as_planned),
         cmocka_unit_test(tiles_are_as_planned),
