@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "io/word.h"
+#include "model/dotenv.h"
 #include "model/fetch_program.h"
 #include "model/kaggle.h"
 #include "model/located.h"
@@ -23,7 +24,7 @@
 #include "term/question.h"
 #include "term/size.h"
 
-enum { MOST_TOKEN = 1000, MOST_PATH = 4096 };
+enum { MOST_TOKEN = MOST_SETTING, MOST_PATH = 4096 };
 static const double ASKS_ABOVE = 20e9;
 
 /* ---- plans ---- */
@@ -31,17 +32,15 @@ static const double ASKS_ABOVE = 20e9;
 /* As huggingface_hub looks for it. */
 static void find_token(char token[MOST_TOKEN])
 {
-    const char *given = getenv("HF_TOKEN"), *file = getenv("HF_TOKEN_PATH"), *home = getenv("HF_HOME"),
+    const char *file = getenv("HF_TOKEN_PATH"), *home = getenv("HF_HOME"),
                *implicit = getenv("HF_HUB_DISABLE_IMPLICIT_TOKEN");
     char path[MOST_PATH] = "";
 
     *token = 0;
     if (implicit && strcmp(implicit, "1") == 0)
         return;
-    if (given && *given) {
-        snprintf(token, MOST_TOKEN, "%s", given);
+    if (find_setting(token, "HF_TOKEN"))
         return;
-    }
     if (file && *file)
         snprintf(path, sizeof path, "%s", file);
     else if (home && *home)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "io/word.h"
+#include "model/dotenv.h"
 #include "term/message.h"
 
 enum { MOST_PATH = 4096 };
@@ -27,46 +28,6 @@ const char *kaggle_endpoint(void)
         !*endpoint)
         return "https://api.kaggle.com";
     return address;
-}
-
-/* ---- the user's own .env in the working directory: these names, nothing else ---- */
-
-static const char *const names[] = {"KAGGLE_API_TOKEN", "KAGGLE_USERNAME", "KAGGLE_KEY", "KAGGLE_CONFIG_DIR"};
-enum { API_TOKEN, USERNAME, KEY, CONFIG_DIR, NAMES };
-
-/* NAME=VALUE, perhaps behind export, perhaps quoted. */
-static void take_setting(char value[NAMES][KAGGLE_KEY], char *line)
-{
-    line += strspn(line, " \t");
-    if (strncmp(line, "export ", 7) == 0)
-        line += 7 + strspn(line + 7, " \t");
-    char *is = strchr(line, '=');
-    if (!is)
-        return;
-    char *text = is + 1 + strspn(is + 1, " \t");
-    const char quote = *text == '"' || *text == '\'' ? *text++ : 0;
-    text[quote ? strcspn(text, quote == '"' ? "\"\r\n" : "'\r\n") : strcspn(text, " \t\r\n#")] = 0;
-    for (size_t i = 0; i < NAMES; i++)
-        if (strlen(names[i]) == (size_t)(is - line) && strncmp(line, names[i], (size_t)(is - line)) == 0)
-            snprintf(value[i], KAGGLE_KEY, "%s", text);
-}
-
-static void read_settings(char value[NAMES][KAGGLE_KEY])
-{
-    char line[2 * KAGGLE_KEY];
-    struct stat st;
-    FILE *f = fopen(".env", "re");
-
-    if (f && fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid())
-        while (fgets(line, sizeof line, f))
-            take_setting(value, line);
-    if (f)
-        fclose(f);
-    for (size_t i = 0; i < NAMES; i++) {
-        const char *given = getenv(names[i]);
-        if (given && *given)
-            snprintf(value[i], KAGGLE_KEY, "%s", given);
-    }
 }
 
 /* ---- kaggle.json ---- */
@@ -96,34 +57,30 @@ static int read_json(struct kaggle_credentials *c, const char *path)
 
 int kaggle_find_credentials(struct kaggle_credentials *c)
 {
-    static char value[NAMES][KAGGLE_KEY];
-    char path[MOST_PATH + 32], folder[MOST_PATH];
+    char path[MOST_PATH + 32], token[MOST_SETTING], user[MOST_SETTING], key[MOST_SETTING],
+        folder[MOST_SETTING];
     const char *home = getenv("HOME");
 
     *c = (struct kaggle_credentials){.user = ""};
-    memset(value, 0, sizeof value);
-    read_settings(value);
-    if (*value[API_TOKEN]) {
-        if (access(value[API_TOKEN], F_OK) != 0)
-            snprintf(c->key, sizeof c->key, "%s", value[API_TOKEN]);
-        else if (!read_word(c->key, sizeof c->key, value[API_TOKEN]))
-            return fail(FAILED, "KAGGLE_API_TOKEN: %s has no token", value[API_TOKEN]);
+    if (find_setting(token, "KAGGLE_API_TOKEN")) {
+        if (access(token, F_OK) != 0)
+            snprintf(c->key, sizeof c->key, "%s", token);
+        else if (!read_word(c->key, sizeof c->key, token))
+            return fail(FAILED, "KAGGLE_API_TOKEN: %s has no token", token);
         return DONE;
     }
-    if (snprintf(folder, sizeof folder, "%s%s",
-                 *value[CONFIG_DIR] ? value[CONFIG_DIR]
-                 : home             ? home
-                                    : "",
-                 *value[CONFIG_DIR] ? "" : "/.kaggle") >= (int)sizeof folder)
-        return DONE;
-    snprintf(path, sizeof path, "%s/.kaggle/access_token", home ? home : "");
+    snprintf(path, sizeof path, "%.4000s/.kaggle/access_token", home ? home : "");
     if (home && read_word(c->key, sizeof c->key, path))
         return DONE;
-    if (*value[USERNAME] && *value[KEY] && strlen(value[USERNAME]) < KAGGLE_USER) {
-        snprintf(c->user, sizeof c->user, "%s", value[USERNAME]);
-        snprintf(c->key, sizeof c->key, "%s", value[KEY]);
+    if (find_setting(user, "KAGGLE_USERNAME") && find_setting(key, "KAGGLE_KEY") &&
+        strlen(user) < KAGGLE_USER) {
+        snprintf(c->user, sizeof c->user, "%s", user);
+        snprintf(c->key, sizeof c->key, "%s", key);
         return DONE;
     }
-    snprintf(path, sizeof path, "%s/kaggle.json", folder);
+    if (find_setting(folder, "KAGGLE_CONFIG_DIR"))
+        snprintf(path, sizeof path, "%s/kaggle.json", folder);
+    else
+        snprintf(path, sizeof path, "%.4000s/.kaggle/kaggle.json", home ? home : "");
     return read_json(c, path);
 }

@@ -45,9 +45,9 @@ const struct named_text variable_texts[] = {
     {"HF_ENDPOINT", FETCHES " pull search show",
      "the hub that models are fetched from (default https://huggingface.co)"},
     {"HF_TOKEN", FETCHES " pull search show",
-     "opens private and gated repositories; else it is read from the file HF_TOKEN_PATH, or as 'hf auth "
-     "login' "
-     "left it, unless HF_HUB_DISABLE_IMPLICIT_TOKEN is 1. Only the hub gets it"},
+     "opens private and gated repositories; else it is read from your own .env in the working directory, "
+     "from the file HF_TOKEN_PATH, or as 'hf auth login' left it, unless HF_HUB_DISABLE_IMPLICIT_TOKEN is 1. "
+     "Only the hub gets it"},
     {"KAGGLE_API_TOKEN", FETCHES " pull search show",
      "opens models of Kaggle: a token, or a file with one; else ~/.kaggle/access_token; else KAGGLE_USERNAME "
      "and KAGGLE_KEY; else kaggle.json in KAGGLE_CONFIG_DIR (default ~/.kaggle). These are also read from "

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dotenv.h: secrets that come from the environment or from the user's own .env in the working directory. */
+#ifndef MODEL_DOTENV_H
+#define MODEL_DOTENV_H
+
+#include <stdbool.h>
+
+enum { MOST_SETTING = 1000 };
+
+/* The value of a variable of the environment; where it is not set or empty, that of the last line NAME=VALUE
+ * of .env, if this is a regular file that belongs to the user, for HF_TOKEN and those of Kaggle alone.
+ * False, and "": neither has it. */
+bool find_setting(char value[MOST_SETTING], const char *name);
+
+#endif
