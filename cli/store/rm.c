@@ -206,6 +206,7 @@ static int remove_one(const char *typed, const struct options *o)
 
 int verb_rm(const struct options *o)
 {
+    out_fold(1);
     TRY(remove_one(o->model, o));
     if (o->text)
         TRY(remove_one(o->text, o));

@@ -143,6 +143,7 @@ static void print_found(const struct found *f)
     json_t *m;
     size_t i;
 
+    out_fold(20); /* a name that has no room beside its numbers goes below them */
     json_array_foreach(f->list, i, m)
     {
         out_print("%-5s", json_is_true(json_object_get(m, "here")) ? "here" : "");
@@ -152,6 +153,7 @@ static void print_found(const struct found *f)
         out_name(json_string_value(json_object_get(m, "name")), 256);
         out_print("\n");
     }
+    out_fold(0);
 }
 
 static bool add_word(char words[MOST_WORDS], const char *word)

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "term/columns.h"
+#include "term/fold.h"
 #include "term/progress.h"
 #include "term/utf8.h"
 
@@ -69,12 +71,34 @@ static bool controls(const char *begin, const char *p)
     return c < 0x20 || c == 0x7f || (c == 0xc2 && next < 0xa0) || (before == 0xc2 && c < 0xa0);
 }
 
+/* A line, whose lead is coloured; on a terminal no word of it is broken. */
+static void put_line(const char *line, size_t n, size_t lead, const char *color)
+{
+    enum { NARROWEST = 20, INDENT = 2 };
+    const int columns = terminal_columns(STDERR_FILENO);
+    size_t at = columns < NARROWEST ? n : columns_fit(line, n, columns, (int)lead + 1);
+
+    if (colored())
+        fprintf(stderr, "\033[%sm%.*s\033[0m", color, (int)lead, line);
+    else
+        fprintf(stderr, "%.*s", (int)lead, line);
+    fwrite(line + lead, 1, at - lead, stderr);
+    while (at + 1 < n || (at < n && line[at] != ' ')) {
+        at += line[at] == ' ';
+        line += at;
+        n -= at;
+        at = columns_fit(line, n, columns - INDENT, 0);
+        fprintf(stderr, "\n%*s%.*s", INDENT, "", (int)at, line);
+    }
+    fputc('\n', stderr);
+}
+
 /* Text from files and arguments ends up in messages: no byte of it may move the cursor or forge a second
  * line. */
 static void say(const char *color, const char *lead, const char *name, const char *format, va_list args)
 {
     char raw[2048], line[sizeof raw * 4 + 64];
-    size_t n = 0;
+    size_t n = (size_t)snprintf(line, sizeof line, "%s: %s%s", lead, name, *name ? ": " : "");
 
     snprintf(raw, sizeof raw, "%s", *name ? about : "");
     vsnprintf(raw + strlen(raw), sizeof raw - strlen(raw), format, args);
@@ -87,12 +111,8 @@ static void say(const char *color, const char *lead, const char *name, const cha
         else
             line[n++] = (char)c;
     }
-    line[n] = 0;
     progress_hide();
-    if (colored())
-        fprintf(stderr, "\033[%sm%s:\033[0m %s%s%s\n", color, lead, name, *name ? ": " : "", line);
-    else
-        fprintf(stderr, "%s: %s%s%s\n", lead, name, *name ? ": " : "", line);
+    put_line(line, n, strlen(lead) + 1, color);
 }
 
 int fail(int code, const char *format, ...)

@@ -17,6 +17,7 @@
 #include <jansson.h>
 
 #include "term/columns.h"
+#include "term/fold.h"
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
@@ -88,32 +89,17 @@ void out_fold(int indent)
         fold.columns = 0;
 }
 
-/* The bytes of the line's first `columns` characters: whole words, unless one begins before `label`. */
-static size_t fold_at(const char *line, size_t n, int columns, int label)
-{
-    size_t at = 0, space = 0;
-
-    for (int used = 0; at < n; at++) {
-        used += ((unsigned char)line[at] & 0xc0) != 0x80;
-        if (used > columns)
-            break;
-        if (line[at] == ' ' && used > label)
-            space = at;
-    }
-    return at == n || line[at] == ' ' || space == 0 ? at : space;
-}
-
 static void fold_line(void)
 {
     const char *line = fold.line;
-    size_t n = fold.n, at = fold_at(line, n, fold.columns, fold.label);
+    size_t n = fold.n, at = columns_fit(line, n, fold.columns, fold.label);
 
     put_bytes(line, at);
     while (at + 1 < n || (at < n && line[at] != ' ')) {
         at += line[at] == ' ';
         line += at;
         n -= at;
-        at = fold_at(line, n, fold.columns - fold.indent, 0);
+        at = columns_fit(line, n, fold.columns - fold.indent, 0);
         if (write_error == 0 && printf("\n%*s", fold.indent, "") < 0)
             remember();
         put_bytes(line, at);

@@ -10,6 +10,7 @@
 #include "../../../cli/model/model.c"
 #undef seconds
 double seconds(void);
+#include "../../../cli/term/fold.c"
 #include "../../../cli/term/message.c"
 #include "../../../cli/term/progress.c"
 #include "../../../cli/term/utf8.c"

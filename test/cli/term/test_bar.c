@@ -5,6 +5,7 @@
 #define _DEFAULT_SOURCE
 #include <unistd.h>
 #define isatty(fd) ((fd) == 2)
+#include "../../../cli/term/fold.c"
 #include "../../../cli/term/message.c"
 #include "../../../cli/term/progress.c"
 #include "../../../cli/term/utf8.c"
