@@ -46,12 +46,9 @@ static int hash(struct http *h, struct plan *plan)
 static const struct {
     int (*run)(struct http *h, struct plan *plan);
     bool connects;
-} tasks[N_TASKS] = {[TASK_LIST] = {list, true},
-                    [TASK_CHECK] = {check, false},
-                    [TASK_GET] = {get, true},
-                    [TASK_SEARCH] = {search, true},
-                    [TASK_HASH] = {hash, false},
-                    [TASK_PARTS] = {parts_tell, true}};
+} tasks[N_TASKS] = {
+    [TASK_LIST] = {list, true},     [TASK_CHECK] = {check, false}, [TASK_GET] = {get, true},
+    [TASK_SEARCH] = {search, true}, [TASK_HASH] = {hash, false},   [TASK_PARTS] = {parts_tell, true}};
 
 static struct http *connect_to(const struct plan *plan)
 {
