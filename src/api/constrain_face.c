@@ -40,8 +40,7 @@ carat_status carat_matcher_copy(carat_matcher **matcher, const carat_matcher *fr
 
 void carat_matcher_close(carat_matcher *matcher)
 {
-    if (matcher)
-        matcher->verb->close(matcher);
+    ct_matcher_close(matcher);
 }
 
 /* 0 stands for any number in the public functions. */
@@ -53,33 +52,33 @@ static int left_of(int left)
 carat_status carat_matcher_accept(carat_matcher *matcher, int32_t id, carat_error *err)
 {
     CT_GIVEN(matcher, err);
-    if (matcher->verb->fits(matcher, id, CT_ANY_NUMBER) != CT_FITS)
+    if (ct_matcher_fits(matcher, id, CT_ANY_NUMBER) != CT_FITS)
         return ct_fail(err, CARAT_E_CONSTRAINT, "the form of the answer does not go on with id %d", (int)id);
-    matcher->verb->accept(matcher, id);
+    ct_matcher_accept(matcher, id);
     return CARAT_OK;
 }
 
 int carat_matcher_allows(const carat_matcher *matcher, int32_t id, int left)
 {
-    return matcher && matcher->verb->fits(matcher, id, left_of(left)) == CT_FITS;
+    return matcher && ct_matcher_fits(matcher, id, left_of(left)) == CT_FITS;
 }
 
 const uint64_t *carat_matcher_mask(carat_matcher *matcher, int left)
 {
-    return matcher ? matcher->verb->mask(matcher, left_of(left)) : NULL;
+    return matcher ? ct_matcher_mask(matcher, left_of(left)) : NULL;
 }
 
 int carat_matcher_draft(const carat_matcher *matcher, int32_t *ids, int k)
 {
-    return matcher && ids && k > 0 ? matcher->verb->draft(matcher, ids, k) : 0;
+    return matcher && ids && k > 0 ? ct_matcher_draft(matcher, ids, k) : 0;
 }
 
 int carat_matcher_complete(const carat_matcher *matcher)
 {
-    return matcher && matcher->verb->complete(matcher);
+    return matcher && ct_matcher_complete(matcher);
 }
 
 int carat_matcher_shortest(const carat_matcher *matcher)
 {
-    return matcher ? matcher->verb->shortest(matcher) : 0;
+    return matcher ? ct_matcher_shortest(matcher) : 0;
 }

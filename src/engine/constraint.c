@@ -169,7 +169,7 @@ static enum ct_fit fit_of(carat_constraint *c, struct place at, int32_t id, int 
 
 /* ---- verbs ---- */
 
-static enum ct_fit matcher_fits(const carat_matcher *face, int32_t id, int left)
+enum ct_fit ct_matcher_fits(const carat_matcher *face, int32_t id, int left)
 {
     carat_constraint *c = own(face)->constraint;
 
@@ -179,7 +179,7 @@ static enum ct_fit matcher_fits(const carat_matcher *face, int32_t id, int left)
     return fit;
 }
 
-static uint64_t *matcher_mask(carat_matcher *face, int left)
+uint64_t *ct_matcher_mask(carat_matcher *face, int left)
 {
     carat_constraint *c = own(face)->constraint;
     const struct place at = matcher_place(own(face));
@@ -194,7 +194,7 @@ static uint64_t *matcher_mask(carat_matcher *face, int left)
     return bits;
 }
 
-static void matcher_accept(carat_matcher *face, int32_t id)
+void ct_matcher_accept(carat_matcher *face, int32_t id)
 {
     carat_constraint *c = own(face)->constraint;
 
@@ -205,15 +205,7 @@ static void matcher_accept(carat_matcher *face, int32_t id)
     own(face)->state = next.state;
 }
 
-static void matcher_thinks(carat_matcher *face)
-{
-    struct matcher *m = own(face);
-
-    if (is_beginning(m->constraint, matcher_place(m)))
-        m->phase = IN_THOUGHT;
-}
-
-static bool matcher_complete(const carat_matcher *face)
+bool ct_matcher_complete(const carat_matcher *face)
 {
     const struct matcher *m = own(face);
 
@@ -236,7 +228,7 @@ static int32_t matcher_ending(const carat_matcher *face)
     return id;
 }
 
-static int matcher_shortest(const carat_matcher *face)
+int ct_matcher_shortest(const carat_matcher *face)
 {
     const struct matcher *m = own(face);
     carat_constraint *c = m->constraint;
@@ -250,7 +242,7 @@ static int matcher_shortest(const carat_matcher *face)
     return thinks + n;
 }
 
-static int matcher_draft(const carat_matcher *face, int32_t *ids, int k)
+int ct_matcher_draft(const carat_matcher *face, int32_t *ids, int k)
 {
     const struct matcher *m = own(face);
     carat_constraint *c = m->constraint;
@@ -268,15 +260,10 @@ static const carat_model *matcher_model(const carat_matcher *face)
     return own(face)->constraint->model;
 }
 
-static void matcher_assign(carat_matcher *to, const carat_matcher *from)
+void ct_matcher_close(carat_matcher *face)
 {
-    assert(own(to)->constraint == own(from)->constraint);
-    own(to)->phase = own(from)->phase;
-    own(to)->state = own(from)->state;
-}
-
-static void matcher_close(carat_matcher *face)
-{
+    if (!face)
+        return;
     ct_constraint_close(own(face)->constraint);
     free(face);
 }
@@ -295,19 +282,105 @@ carat_status ct_matcher_copy(carat_matcher **to, const carat_matcher *from, cara
     return CARAT_OK;
 }
 
+/* ---- a generation ---- */
+
+static void assign(carat_matcher *to, const carat_matcher *from)
+{
+    assert(own(to)->constraint == own(from)->constraint);
+    own(to)->phase = own(from)->phase;
+    own(to)->state = own(from)->state;
+}
+
+static void form_close(struct ct_form *f)
+{
+    ct_matcher_close(f->begins);
+    ct_matcher_close(f->given);
+    ct_matcher_close(f->drawn);
+    *f = (struct ct_form){0};
+}
+
+static carat_status form_open(struct ct_form *f, const carat_matcher *begins, carat_error *err)
+{
+    carat_status status = ct_matcher_copy(&f->begins, begins, err);
+
+    if (!status)
+        status = ct_matcher_copy(&f->given, begins, err);
+    if (!status)
+        status = ct_matcher_copy(&f->drawn, begins, err);
+    if (status)
+        form_close(f);
+    return status;
+}
+
+static void form_begin(struct ct_form *f, bool thinks)
+{
+    struct matcher *m = own(f->given);
+
+    assign(f->given, f->begins);
+    if (thinks && is_beginning(m->constraint, matcher_place(m)))
+        m->phase = IN_THOUGHT;
+}
+
+static carat_status form_check(const struct ct_form *f, int left, carat_error *err)
+{
+    const int shortest = ct_matcher_shortest(f->given);
+
+    if (shortest <= left)
+        return CARAT_OK;
+    return ct_fail(err, CARAT_E_ARGUMENT,
+                   "the shortest answer of this form takes %d tokens, and at most %d may come; allow more "
+                   "tokens, or a longer context",
+                   shortest, left);
+}
+
+static void form_draws(struct ct_form *f)
+{
+    assign(f->drawn, f->given);
+}
+
+static int form_follow(struct ct_form *f, const int32_t *draft, int k)
+{
+    int i = 0;
+
+    for (; i < k && ct_matcher_fits(f->drawn, draft[i], CT_ANY_NUMBER) == CT_FITS; i++)
+        ct_matcher_accept(f->drawn, draft[i]);
+    form_draws(f);
+    return i;
+}
+
+static const uint64_t *matcher_refuse(const struct ct_draw_form *d, int32_t id, enum ct_fit *fit)
+{
+    const bool complete = ct_matcher_complete(d->matcher);
+    bool stops = false;
+
+    for (int i = 0; i < d->n_stop; i++)
+        stops |= d->stop[i] == id;
+    *fit = !stops ? ct_matcher_fits(d->matcher, id, d->left) : complete ? CT_FITS : CT_FITS_NOT;
+    if (*fit == CT_FITS)
+        return NULL;
+    uint64_t *bits = ct_matcher_mask(d->matcher, d->left);
+    for (int i = 0; i < d->n_stop; i++) {
+        const uint64_t bit = UINT64_C(1) << d->stop[i] % 64;
+        if (complete)
+            bits[d->stop[i] / 64] |= bit;
+        else
+            bits[d->stop[i] / 64] &= ~bit;
+    }
+    return bits;
+}
+
 static const struct ct_matcher_verbs verbs = {
-    .copy = ct_matcher_copy,
-    .close = matcher_close,
-    .assign = matcher_assign,
     .model = matcher_model,
-    .fits = matcher_fits,
-    .mask = matcher_mask,
-    .accept = matcher_accept,
-    .thinks = matcher_thinks,
-    .complete = matcher_complete,
+    .open = form_open,
+    .close = form_close,
+    .begin = form_begin,
+    .check = form_check,
+    .draws = form_draws,
+    .follow = form_follow,
+    .refuse = matcher_refuse,
+    .accept = ct_matcher_accept,
+    .complete = ct_matcher_complete,
     .ending = matcher_ending,
-    .shortest = matcher_shortest,
-    .draft = matcher_draft,
 };
 
 carat_status ct_matcher_create(carat_matcher **matcher, carat_constraint *c, carat_error *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* constraint.h: forms and matchers (carat_constrain.h) as the engine sees them. A matcher begins with the
- * functions that a draw needs, so that a program that never makes one links no grammar. */
+ * functions that the engine needs, so that a program that never makes one links no grammar. */
 #ifndef CT_CONSTRAINT_H
 #define CT_CONSTRAINT_H
 
@@ -12,22 +12,36 @@ enum ct_fit { CT_FITS, CT_FITS_NOT, CT_TOO_LONG };
 /* Any number of ids may come. */
 #define CT_ANY_NUMBER INT32_MAX
 
-/* They lock what matchers of a form share. None allocates but copy. */
+/* The form of a generation's answer: where it begins, where the ids given have come to, and those drawn; NULL:
+ * the answer has none. */
+struct ct_form {
+    carat_matcher *begins, *given, *drawn;
+};
+
+/* The form of an answer at a draw; matcher NULL: it has none, and the rest is not looked at. */
+struct ct_draw_form {
+    carat_matcher *matcher;
+    int left;            /* ids that may come, this one too; CT_ANY_NUMBER */
+    const int32_t *stop; /* [n_stop] ids that end the answer: they fit where the form may end */
+    int n_stop;
+};
+
+/* They lock what matchers of a form share. None allocates but open. */
 struct ct_matcher_verbs {
-    carat_status (*copy)(carat_matcher **to, const carat_matcher *from, carat_error *err);
-    void (*close)(carat_matcher *m);
-    void (*assign)(carat_matcher *to, const carat_matcher *from); /* of the same form */
     const carat_model *(*model)(const carat_matcher *m);
-    /* left: ids that may come, this one too */
-    enum ct_fit (*fits)(const carat_matcher *m, int32_t id, int left);
-    /* Bits of the ids that fit, in the matcher's own memory: one for each id of the vocabulary. */
-    uint64_t *(*mask)(carat_matcher *m, int left);
+    carat_status (*open)(struct ct_form *f, const carat_matcher *begins, carat_error *err);
+    void (*close)(struct ct_form *f);
+    void (*begin)(struct ct_form *f, bool thinks); /* thinks: the answer begins within a thought */
+    /* E_ARGUMENT: the shortest answer takes more ids than may come. */
+    carat_status (*check)(const struct ct_form *f, int left, carat_error *err);
+    void (*draws)(struct ct_form *f); /* what is drawn follows what is given */
+    /* How many of the ids of a draft follow one another in the form. */
+    int (*follow)(struct ct_form *f, const int32_t *draft, int k);
+    /* Whether a drawn id fits; if not, bits of the ids that do, in the matcher's own memory, else NULL. */
+    const uint64_t *(*refuse)(const struct ct_draw_form *d, int32_t id, enum ct_fit *fit);
     void (*accept)(carat_matcher *m, int32_t id); /* one that fits */
-    void (*thinks)(carat_matcher *m);             /* the answer begins within a thought */
     bool (*complete)(const carat_matcher *m);
     int32_t (*ending)(const carat_matcher *m); /* the first id of the shortest ending; -1: none is needed */
-    int (*shortest)(const carat_matcher *m);
-    int (*draft)(const carat_matcher *m, int32_t *ids, int k);
 };
 
 struct carat_matcher {
@@ -39,6 +53,13 @@ carat_status ct_constraint_create(carat_constraint **constraint, const carat_mod
 void ct_constraint_close(carat_constraint *c); /* may be NULL */
 carat_status ct_constraint_info(carat_constraint *c, carat_constraint_info *info, carat_error *err);
 carat_status ct_matcher_copy(carat_matcher **to, const carat_matcher *from, carat_error *err);
+void ct_matcher_close(carat_matcher *m);
+void ct_matcher_accept(carat_matcher *m, int32_t id);
+bool ct_matcher_complete(const carat_matcher *m);
+enum ct_fit ct_matcher_fits(const carat_matcher *m, int32_t id, int left);
+uint64_t *ct_matcher_mask(carat_matcher *m, int left);
+int ct_matcher_shortest(const carat_matcher *m);
+int ct_matcher_draft(const carat_matcher *m, int32_t *ids, int k);
 carat_status ct_matcher_create(carat_matcher **matcher, carat_constraint *c, carat_error *err);
 
 #endif

@@ -31,45 +31,14 @@ static int32_t draw_once(carat_engine *e, const struct ct_logits *logits, const 
     return e->backend->verb.draw(e->backend, &text, &d);
 }
 
-static bool is_stop(const struct ct_draw_form *f, int32_t id)
-{
-    int i = 0;
-
-    while (i < f->n_stop && f->stop[i] != id)
-        i++;
-    return i < f->n_stop;
-}
-
-/* Stop ids fit where the form may end, and nowhere else. */
-static enum ct_fit fit_of(const struct ct_draw_form *f, int32_t id)
-{
-    const struct ct_matcher_verbs *verb = f->matcher->verb;
-
-    if (is_stop(f, id))
-        return verb->complete(f->matcher) ? CT_FITS : CT_FITS_NOT;
-    return verb->fits(f->matcher, id, f->left);
-}
-
-static const uint64_t *ids_that_fit(const struct ct_draw_form *f)
-{
-    const bool complete = f->matcher->verb->complete(f->matcher);
-    uint64_t *bits = f->matcher->verb->mask(f->matcher, f->left);
-
-    for (int i = 0; i < f->n_stop; i++) {
-        const uint64_t bit = UINT64_C(1) << f->stop[i] % 64;
-        if (complete)
-            bits[f->stop[i] / 64] |= bit;
-        else
-            bits[f->stop[i] / 64] &= ~bit;
-    }
-    return bits;
-}
-
 int32_t ct_draw(carat_engine *e, const struct ct_logits *logits, const carat_sampling *o,
                 const struct ct_draw_form *form, const int32_t *held, int n, enum ct_fit *fit)
 {
     const int32_t id = draw_once(e, logits, o, held, n, NULL);
 
-    *fit = form->matcher && id >= 0 ? fit_of(form, id) : CT_FITS;
-    return *fit == CT_FITS ? id : draw_once(e, logits, o, held, n, ids_that_fit(form));
+    *fit = CT_FITS;
+    if (!form->matcher || id < 0)
+        return id;
+    const uint64_t *allowed = form->matcher->verb->refuse(form, id, fit);
+    return allowed ? draw_once(e, logits, o, held, n, allowed) : id;
 }

@@ -49,25 +49,6 @@ static carat_status check_generation(const carat_generation_options *o, carat_er
     return CARAT_OK;
 }
 
-/* The caller's matcher is his own: the generation has three of it. */
-static carat_status copy_form(carat_generation *g, carat_error *err)
-{
-    const carat_matcher *callers = g->sampling.matcher;
-
-    g->sampling.matcher = NULL;
-    if (!callers)
-        return CARAT_OK;
-    CT_TRY(callers->verb->copy(&g->sampling.matcher, callers, err));
-    CT_TRY(callers->verb->copy(&g->form, callers, err));
-    return callers->verb->copy(&g->form_ahead, callers, err);
-}
-
-static void close_form(carat_matcher *form)
-{
-    if (form)
-        form->verb->close(form);
-}
-
 static_assert(CT_MAX_STOP <= CARAT_MOST_STOP_IDS, "a model's own stop ids have room");
 static const carat_generation_info fresh_info = {.last = -1, .stop = -1};
 
@@ -106,8 +87,9 @@ carat_status ct_generation_create(carat_generation **generation, carat_session *
     carat_status status = ct_told_open(&g->told, session, &o, err);
     if (!status)
         status = ct_sampling_copy(&g->sampling, &g->sampling_memory, &sampling, err);
-    if (!status)
-        status = copy_form(g, err);
+    if (!status && sampling.matcher)
+        status = sampling.matcher->verb->open(&g->form, sampling.matcher, err);
+    g->sampling.matcher = g->form.begins;
     if (!status && (!g->rows || (o.naive && !g->all) || !proposes))
         status = ct_no_memory(err, "a generation");
     if (status) {
@@ -125,9 +107,8 @@ void ct_generation_close(carat_generation *g)
         return;
     ct_speculate_close(&g->speculation);
     ct_told_close(&g->told);
-    close_form(g->sampling.matcher);
-    close_form(g->form);
-    close_form(g->form_ahead);
+    if (g->form.given)
+        g->form.given->verb->close(&g->form);
     free(g->rows);
     free(g->all);
     free(g->sampling_memory);
@@ -173,10 +154,8 @@ static void notice_changes(carat_generation *g)
     g->given_last = -1;
     g->info = fresh_info;
     g->closes = g->cut_short = false;
-    if (g->form)
-        g->form->verb->assign(g->form, g->sampling.matcher);
-    if (g->form && g->told.thought.inside)
-        g->form->verb->thinks(g->form);
+    if (g->form.given)
+        g->form.given->verb->begin(&g->form, g->told.thought.inside);
 }
 
 /* Ids that may come as number i of a step, behind n tokens. */
@@ -208,14 +187,8 @@ static carat_status begin_part(carat_generation *g, int i, carat_error *err)
     if (g->steps && !g->passes && g->session->outcome < 0)
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "the session of generation %d holds no logits; evaluate a prompt first", i);
-    if (g->form && g->info.given == 0 && g->steps) {
-        const int shortest = g->form->verb->shortest(g->form), left = ids_left(g, 0, g->session->n);
-        if (shortest > left)
-            return ct_fail(err, CARAT_E_ARGUMENT,
-                           "the shortest answer of this form takes %d tokens, and at most %d may come; allow "
-                           "more tokens, or a longer context",
-                           shortest, left);
-    }
+    if (g->form.given && g->info.given == 0 && g->steps)
+        return g->form.given->verb->check(&g->form, ids_left(g, 0, g->session->n), err);
     return CARAT_OK;
 }
 
@@ -232,30 +205,14 @@ static int draft_room(const carat_generation *g, int n)
     return g->max_tokens ? CT_MIN(most, g->max_tokens - g->info.given - 1) : most;
 }
 
-/* Whether the form goes on with the next id of a draft. */
-static bool form_takes(const carat_generation *g, int32_t id)
-{
-    carat_matcher *form = g->form_ahead;
-
-    if (!form)
-        return true;
-    if (form->verb->fits(form, id, CT_ANY_NUMBER) != CT_FITS)
-        return false;
-    form->verb->accept(form, id);
-    return true;
-}
-
 /* The ids before the first that cannot be, or that would end the answer: nothing comes behind it. */
-static int usable_draft(const carat_generation *g, const int32_t *draft, int k)
+static int usable_draft(carat_generation *g, const int32_t *draft, int k)
 {
     int i = 0;
 
-    while (i < k && draft[i] >= 0 && draft[i] < g->session->engine->config.n_vocab && !is_stop(g, draft[i]) &&
-           form_takes(g, draft[i]))
+    while (i < k && draft[i] >= 0 && draft[i] < g->session->engine->config.n_vocab && !is_stop(g, draft[i]))
         i++;
-    if (g->form)
-        g->form->verb->assign(g->form_ahead, g->form);
-    return i;
+    return g->form.given ? g->form.given->verb->follow(&g->form, draft, i) : i;
 }
 
 /* Ids that may come after the one given last, behind it; 0: none are proposed. */
@@ -275,13 +232,13 @@ static int32_t forced_id(const carat_generation *g)
 {
     if (g->thought_budget >= 0 && ct_thought_reached(&g->ahead, g->thought_budget))
         return g->told.marks.end;
-    return g->closes ? g->form_ahead->verb->ending(g->form_ahead) : -1;
+    return g->closes ? g->form.drawn->verb->ending(g->form.drawn) : -1;
 }
 
 /* Draws number i of a step, behind held[n]. */
 static int32_t draw(carat_generation *g, int i, const struct ct_logits *logits, const int32_t *held, int n)
 {
-    const struct ct_draw_form form = {g->form_ahead, ids_left(g, i, n), g->stop, g->n_stop};
+    const struct ct_draw_form form = {g->form.drawn, ids_left(g, i, n), g->stop, g->n_stop};
     int32_t id = forced_id(g);
 
     g->forced[i] = id >= 0;
@@ -289,8 +246,8 @@ static int32_t draw(carat_generation *g, int i, const struct ct_logits *logits, 
     if (id < 0)
         id = ct_draw(g->session->engine, logits, &g->sampling, &form, held, n, &g->fit[i]);
     g->forced[i] |= g->fit[i] == CT_TOO_LONG;
-    if (g->form && id >= 0 && !is_stop(g, id))
-        g->form_ahead->verb->accept(g->form_ahead, id);
+    if (g->form.drawn && id >= 0 && !is_stop(g, id))
+        g->form.drawn->verb->accept(g->form.drawn, id);
     ct_thought_follow(&g->told.marks, &g->ahead, id);
     ct_told_drawn(&g->told, g->session->engine, i, logits, id);
     g->drawn[i] = id;
@@ -389,8 +346,8 @@ static void give(carat_generation *g, int i, int position, bool drafted)
     given.ms = (ct_os_seconds() - g->start) * 1e3;
     g->info.given++;
     g->info.forced += g->forced[i];
-    if (g->form)
-        g->form->verb->accept(g->form, given.id);
+    if (g->form.given)
+        g->form.given->verb->accept(g->form.given, given.id);
     g->info.accepted += drafted;
     g->info.last = g->given_last = given.id;
     if (g->on_token && g->on_token(g->user, &given))
@@ -399,9 +356,9 @@ static void give(carat_generation *g, int i, int position, bool drafted)
         g->info.cycle = which;
     if (reason == CARAT_REASON_STOP_STRING)
         g->info.stop = which;
-    g->closes |= reason == CARAT_REASON_LOOP && g->form;
+    g->closes |= reason == CARAT_REASON_LOOP && g->form.given;
     if (g->closes && reason != CARAT_REASON_STOP_STRING) /* the answer goes round: its form is ended first */
-        reason = g->form->verb->complete(g->form) ? CARAT_REASON_LOOP : CARAT_REASON_NONE;
+        reason = g->form.given->verb->complete(g->form.given) ? CARAT_REASON_LOOP : CARAT_REASON_NONE;
     if (reason != CARAT_REASON_NONE)
         g->info.reason = reason;
 }
@@ -497,8 +454,8 @@ static bool joins_pass(carat_generation *g)
     g->info.reason = CARAT_REASON_NONE;
     g->n_drawn = 0;
     g->ahead = g->told.thought;
-    if (g->form)
-        g->form->verb->assign(g->form_ahead, g->form);
+    if (g->form.given)
+        g->form.given->verb->draws(&g->form);
     check_length(g);
     g->steps = g->info.reason == CARAT_REASON_NONE;
     g->passes &= g->steps;
@@ -578,7 +535,7 @@ carat_status ct_generation_info(const carat_generation *g, carat_generation_info
     full.switched = a->switched;
     full.thought_ids = g->told.thought_ids;
     full.in_thought = g->told.thought.inside;
-    full.complete = !g->form || g->form->verb->complete(g->form);
+    full.complete = !g->form.given || g->form.given->verb->complete(g->form.given);
     memcpy(full.switches, a->switches, sizeof full.switches);
     memcpy(full.switched_source, a->switched_source, sizeof full.switched_source);
     for (int i = 0; i < CARAT_DRAFT_SOURCES; i++) {

@@ -9,8 +9,8 @@
 #include "engine/told.h"
 
 struct carat_generation {
-    carat_session *session;  /* down to start nothing changes after creation */
-    carat_sampling sampling; /* its matcher stands where the answer begins */
+    carat_session *session; /* down to start nothing changes after creation */
+    carat_sampling sampling;
     carat_on_token on_token;
     void *user; /* passed to it */
     bool naive;
@@ -23,13 +23,13 @@ struct carat_generation {
 
     struct ct_speculation speculation;
     struct ct_told told;
-    carat_matcher *form, *form_ahead; /* where the ids given have come to, and those drawn; NULL: no form */
-    bool closes;                      /* ids of the shortest ending follow, since the answer goes round */
-    bool cut_short;                   /* ids were chosen so that the form ends within max_tokens */
-    struct ct_thought ahead;          /* where the ids drawn in the step under way have come to */
-    carat_generation_info info;       /* last: its id is the next pass's input */
-    int32_t given_last;               /* the same id, also when the session holds it already */
-    unsigned changes;                 /* of the session, after the last step */
+    struct ct_form form;
+    bool closes;                /* ids of the shortest ending follow, since the answer goes round */
+    bool cut_short;             /* ids were chosen so that the form ends within max_tokens */
+    struct ct_thought ahead;    /* where the ids drawn in the step under way have come to */
+    carat_generation_info info; /* last: its id is the next pass's input */
+    int32_t given_last;         /* the same id, also when the session holds it already */
+    unsigned changes;           /* of the session, after the last step */
 
     /* of the step under way */
     bool steps, passes;                    /* it takes part; it has a row in the pass */

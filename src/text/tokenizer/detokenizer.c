@@ -38,37 +38,11 @@ static enum action classify(const struct ct_tokenizer *t, int32_t id, int flags,
     return t->piece[id].kind == CT_PIECE_BYTE ? BYTE : TEXT;
 }
 
-/* Copies a piece with U+2581 turned into spaces; never longer than the piece. */
-static size_t put_piece(char *out, struct ct_str s)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < s.n;)
-        if (s.n - i >= 3 && memcmp(s.s + i, "\xe2\x96\x81", 3) == 0) {
-            out[n++] = ' ';
-            i += 3;
-        } else {
-            out[n++] = s.s[i++];
-        }
-    return n;
-}
-
 static size_t put_replacements(char *out, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         memcpy(out + i * 3, CT_UTF8_REPLACEMENT, 3);
     return count * 3;
-}
-
-size_t ct_tokenizer_bytes(const struct ct_tokenizer *t, int32_t id, char *out)
-{
-    static_assert(CT_TOKEN_BYTES >= CT_PIECE_MAX, "a piece has room");
-    if (id < 0 || id >= t->n || ct_piece_is_control(t, id))
-        return 0;
-    const struct ct_str piece = ct_piece_text(t, id);
-    if (t->piece[id].kind != CT_PIECE_BYTE)
-        return put_piece(out, piece);
-    *out = (char)ct_piece_byte(piece);
-    return 1;
 }
 
 /* ---- whole ---- */
@@ -114,7 +88,7 @@ carat_status ct_tokenizer_decode(const struct ct_tokenizer *t, const int32_t *id
             continue;
         used += put_run(t, out + used, run, n_run);
         n_run = 0;
-        used += a == TEXT ? put_piece(out + used, piece) : 0;
+        used += a == TEXT ? ct_piece_put(out + used, piece) : 0;
     }
     used += put_run(t, out + used, run, n_run);
     out[used] = 0;
@@ -174,7 +148,7 @@ static size_t complete(struct ct_detokenizer *d, int32_t id, char *out)
     if (a == BYTE)
         return push_byte(d, (uint8_t)ct_piece_byte(piece), out);
     size_t n = flush(d, out);
-    return n + (a == TEXT ? put_piece(out + n, piece) : 0);
+    return n + (a == TEXT ? ct_piece_put(out + n, piece) : 0);
 }
 
 size_t ct_detokenizer_push(struct ct_detokenizer *d, int32_t id, char *out, size_t capacity)

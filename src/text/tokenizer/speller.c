@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* speller.c: see speller.h. */
+/* speller.c: see speller.h; and what an id adds to a text. */
 #include "text/tokenizer/speller.h"
 
 #include <stdlib.h>
@@ -7,6 +7,18 @@
 #include "text/tokenizer/bpe.h"
 
 static_assert(CT_SPELLED_MAX <= CT_BPE_SHORT, "such texts are short runs");
+
+size_t ct_tokenizer_bytes(const struct ct_tokenizer *t, int32_t id, char *out)
+{
+    static_assert(CT_TOKEN_BYTES >= CT_PIECE_MAX, "a piece has room");
+    if (id < 0 || id >= t->n || ct_piece_is_control(t, id))
+        return 0;
+    const struct ct_str piece = ct_piece_text(t, id);
+    if (t->piece[id].kind != CT_PIECE_BYTE)
+        return ct_piece_put(out, piece);
+    *out = (char)ct_piece_byte(piece);
+    return 1;
+}
 
 struct ct_speller {
     struct ct_bpe bpe;

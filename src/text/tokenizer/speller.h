@@ -6,6 +6,11 @@
 
 #include "text/tokenizer/tokenizer.h"
 
+/* The bytes that an id adds to a text: a piece with spaces in place of U+2581, the byte of a byte token, of
+ * control tokens, calls' too, none. out takes CT_TOKEN_BYTES; returns their number. */
+enum { CT_TOKEN_BYTES = 256 };
+size_t ct_tokenizer_bytes(const struct ct_tokenizer *t, int32_t id, char *out);
+
 struct ct_speller;            /* one caller at a time */
 enum { CT_SPELLED_MAX = 60 }; /* bytes of a text */
 

@@ -65,10 +65,6 @@ carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text,
                                  struct ct_listener *listener, carat_tokens *out, carat_error *err);
 carat_status ct_tokens_push(carat_tokens *t, int32_t id, carat_error *err);
 void ct_tokens_free(carat_tokens *t); /* leaves {0} */
-/* The bytes that an id adds to a text: a piece with spaces in place of U+2581, the byte of a byte token, of
- * control tokens, calls' too, none. out takes CT_TOKEN_BYTES; returns their number. */
-enum { CT_TOKEN_BYTES = 256 };
-size_t ct_tokenizer_bytes(const struct ct_tokenizer *t, int32_t id, char *out);
 /* Whole decode by the source's own rule; malloc'd and terminated. */
 carat_status ct_tokenizer_decode(const struct ct_tokenizer *t, const int32_t *ids, int n_ids, int flags,
                                  char **text, size_t *n, carat_error *err);

@@ -154,6 +154,19 @@ static inline struct ct_str ct_piece_text(const struct ct_tokenizer *t, int32_t 
 {
     return (struct ct_str){t->blob + t->piece[id].at, t->piece[id].n};
 }
+/* Copies a piece with U+2581 turned into spaces; never longer than the piece. */
+static inline size_t ct_piece_put(char *out, struct ct_str s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.n;)
+        if (s.n - i >= 3 && memcmp(s.s + i, "\xe2\x96\x81", 3) == 0) {
+            out[n++] = ' ';
+            i += 3;
+        } else {
+            out[n++] = s.s[i++];
+        }
+    return n;
+}
 /* The value of "<0x41>", -1 when the text is not of that form. */
 int ct_piece_byte(struct ct_str text);
 static inline bool ct_piece_is_control(const struct ct_tokenizer *t, int32_t id)
