@@ -77,6 +77,11 @@ err_has 'library/gemma3: its manifest: no connection'
 refuse 3 run registry.ollama.ai/library/gemma3:4b hi --offline
 err_has "is not on this machine; 'carat pull registry.ollama.ai/library/gemma3:4b' fetches it, but --offline forbids that"
 
+printf x | dd of="$own/blobs/sha256-$weights" bs=1 seek=500000 conv=notrunc status=none
+expect 7 verify $name
+out_has "has hash [0-9a-f]*, expected $weights"
+cp "$tag/model" "$own/blobs/sha256-$weights"
+
 # ---- rm: what another tag needs stays ----
 ask
 other=$work/served/ollama/library/gemma3/other
@@ -215,6 +220,20 @@ ask
 expect 0 pull $name -q
 rm -f "$own"/.carat/manifest-*
 is_whole "$own"
+
+# ---- ollama clears what no manifest names: then none may name it ----
+clear_store
+ask link 4000000
+"$CARAT" pull $name -q >out 2>err &
+pull=$!
+terms=$own/blobs/sha256-$(sha256sum <"$tag/license-2" | cut -d ' ' -f 1)
+until [ -e "$terms" ]; do sleep 0.01; done
+rm "$terms"
+code=0
+wait $pull || code=$?
+[ $code = 1 ] || die "a blob has gone, and the exit code is $code"
+err_has 'another program has removed it; begin again'
+no_name 'a blob has gone'
 
 # ---- eight at once: one body of each blob ----
 clear_store

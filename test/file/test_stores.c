@@ -162,6 +162,13 @@ static void reads_manifests(void **state)
     assert_int_equal(m.layer[CT_OLLAMA_WEIGHTS].size, 7);
     assert_string_equal(m.layer[CT_OLLAMA_PARAMS].blob, BLOB("2"));
     assert_string_equal(m.layer[CT_OLLAMA_SYSTEM].blob, "");
+    /* what follows a ; describes a layer further */
+    assert_int_equal(reads_manifest(&m, "{\"config\":{" DIGEST("2") "},\"layers\":[" LAYER("model; name=x",
+                                                                                           "1", "7") "]}"),
+                     CARAT_OK);
+    assert_string_equal(m.refused, "");
+    assert_string_equal(m.layer[CT_OLLAMA_WEIGHTS].blob, BLOB("1"));
+    assert_int_equal(m.n, 2);
     static const struct {
         const char *text, *why;
     } refused[] = {

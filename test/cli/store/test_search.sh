@@ -82,7 +82,7 @@ refuse 2 fetch --hf-file g-Q8_0.gguf
 # ---- Kaggle: by its own names ----
 export KAGGLE_API_ENDPOINT=$HF_ENDPOINT
 unset KAGGLE_API_TOKEN KAGGLE_USERNAME KAGGLE_KEY KAGGLE_CONFIG_DIR
-for one in google/gemma-3/gguf/1b-it/1 google/gemma-3/gguf/1b-it/2 google/gemma-3/keras/1b/1 google/gemma-3/GEMMA_CPP/sfp/1 google/paligemma/gguf/3b/1 meta/llama/gguf/8b/1; do
+for one in google/gemma-3/gguf/1b-it/1 google/gemma-3/gguf/1b-it/2 google/gemma-3/keras/1b/1 google/gemma-3/GEMMA_CPP/sfp/1 google/gemma-3/pyTorch/1b/1 google/paligemma/gguf/3b/1 meta/llama/gguf/8b/1; do
     mkdir -p served/kaggle/$one
 done
 cp served/u/g/g-Q8_0.gguf served/kaggle/google/gemma-3/gguf/1b-it/2/model.gguf
@@ -91,11 +91,13 @@ for words in 'search gemma --source kaggle' 'fetch --search-kaggle gemma' 'fetch
     asks 1 0 $words
     [ "$(names)" = 'kaggle://google/gemma-3/gemmaCpp/sfp kaggle://google/gemma-3/gguf/1b-it ' ] || die "$words found $(names)"
 done
-err_has '^note: 2 left out that carat does not run'
+err_has '^note: 3 left out that carat does not run'
 grep -q '^{"search": "gemma", "pageSize": 45}$' log.search || die "asked $(cat log.search)"
 expect 0 search 'a "b\' --source kaggle
 grep -qF '{"search": "a \"b\\", "pageSize": 50}' log.search || die "asked $(cat log.search)"
 err_has '^note: Kaggle finds nothing that carat runs'
+expect 0 search gemma --source kaggle --all
+out_has ' kaggle://google/gemma-3/pyTorch/1b$'
 asks 1 0 search gemma --source kaggle --limit 1 --json
 out_has '{"models":\[{"name":"kaggle://google/gemma-3/gemmaCpp/sfp","downloads":null,"here":false,"form":""}\]'
 # fetch --kaggle HANDLE [--version N] --out DIR
