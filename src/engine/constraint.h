@@ -12,8 +12,8 @@ enum ct_fit { CT_FITS, CT_FITS_NOT, CT_TOO_LONG };
 /* Any number of ids may come. */
 #define CT_ANY_NUMBER INT32_MAX
 
-/* The form of a generation's answer: where it begins, where the ids given have come to, and those drawn; NULL:
- * the answer has none. */
+/* The form of a generation's answer: where it begins, where the ids given have come to, and those drawn;
+ * NULL: the answer has none. */
 struct ct_form {
     carat_matcher *begins, *given, *drawn;
 };

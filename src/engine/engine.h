@@ -231,8 +231,9 @@ carat_status ct_session_release(const carat_session *s, carat_status status); /*
  * E_ARGUMENT: a value is out of range. */
 carat_status ct_take_sampling(const carat_engine *e, carat_sampling *full, carat_chain *chain,
                               const carat_sampling *given, carat_error *err);
-/* draw.c: the id that comes behind held[n], by these logits; -1: every id is banned, or each that fits. *fit: whether
- * the id that was drawn first fits; with a matcher the logits are all. The engine's lock is held. */
+/* draw.c: the id that comes behind held[n], by these logits; -1: every id is banned, or each that fits.
+ * *fit: whether the id that was drawn first fits; with a matcher the logits are all. The engine's lock is
+ * held. */
 int32_t ct_draw(carat_engine *e, const struct ct_logits *logits, const carat_sampling *o,
                 const struct ct_draw_form *form, const int32_t *held, int n, enum ct_fit *fit);
 #define CT_ALL_BANNED "every id is banned"
