@@ -97,6 +97,11 @@ CARAT_API int carat_matcher_complete(const carat_matcher *matcher);
 /* Ids of the shortest ending, in the tokenizer's own spelling; 0: it may end here. */
 CARAT_API int carat_matcher_shortest(const carat_matcher *matcher);
 
+/* Another matcher where the answer of a generation has come to, for one that goes on with it; *matcher is
+ * NULL where the answer has no form. One call a session. CARAT_E_ARGUMENT, CARAT_E_MEMORY, CARAT_E_BUSY. */
+CARAT_API carat_status carat_generation_get_matcher(const carat_generation *generation,
+                                                    carat_matcher **matcher, carat_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -402,6 +402,8 @@ static int generate_on(struct converse *c, carat_generation_options *options, ca
 
     if (code == DONE)
         code = emit_held(c, *g);
+    if (code == DONE)
+        code = form_goes_on(&c->form, *g, &c->sampling.matcher);
     if (code != DONE || interrupted())
         return code;
     carat_generation_close(*g);

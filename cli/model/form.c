@@ -90,7 +90,7 @@ int form_open(struct form *f, const struct options *o, const carat_model *model,
     c.form = s->form;
     c.text = s->form == CARAT_FORM_TOOLS ? tools : s->text;
     c.tool_choice = o->form->tool_choice;
-    c.json_dumps = strcmp(o->form->json_ws, "dumps") == 0;
+    c.json_dumps = o->form->json_ws && strcmp(o->form->json_ws, "dumps") == 0;
     if (s->is_file) {
         TRY(read_input(s->text, &f->text, &n));
         c.text = f->text;
@@ -113,6 +113,18 @@ int form_begin(struct form *f, bool behind_results, carat_matcher **matcher)
     if (c && carat_matcher_create(&f->matcher, c, &err) != CARAT_OK)
         return fail_status(&err);
     *matcher = f->matcher;
+    return DONE;
+}
+
+int form_goes_on(struct form *f, const carat_generation *g, carat_matcher **matcher)
+{
+    carat_matcher *at;
+    carat_error err;
+
+    if (carat_generation_get_matcher(g, &at, &err) != CARAT_OK)
+        return fail_status(&err);
+    carat_matcher_close(f->matcher);
+    *matcher = f->matcher = at;
     return DONE;
 }
 

@@ -29,6 +29,8 @@ int form_check(const struct options *o, bool tools, bool ignores_ends);
 int form_open(struct form *f, const struct options *o, const carat_model *model, const char *tools);
 /* A matcher at its beginning; NULL: there is no form. An exit code. */
 int form_begin(struct form *f, bool behind_results, carat_matcher **matcher);
+/* The matcher of an answer that goes on in another generation. An exit code. */
+int form_goes_on(struct form *f, const carat_generation *g, carat_matcher **matcher);
 void form_close(struct form *f);
 
 #endif

@@ -2,6 +2,7 @@
 /* constrain_face.c: the functions of carat_constrain.h: arguments are checked here. Forms and matchers are
  * engine/constraint.c's. */
 #include "engine/constraint.h"
+#include "engine/generate.h"
 
 carat_status carat_constraint_create(carat_constraint **constraint, const carat_model *model,
                                      const carat_constraint_options *options, carat_error *err)
@@ -81,4 +82,19 @@ int carat_matcher_complete(const carat_matcher *matcher)
 int carat_matcher_shortest(const carat_matcher *matcher)
 {
     return matcher ? ct_matcher_shortest(matcher) : 0;
+}
+
+carat_status carat_generation_get_matcher(const carat_generation *generation, carat_matcher **matcher,
+                                          carat_error *err)
+{
+    carat_matcher *copy = NULL;
+
+    CT_GIVEN(generation, err);
+    CT_GIVEN(matcher, err);
+    CT_TRY(ct_session_claim(generation->session, err));
+    carat_status status =
+        generation->form.given ? ct_matcher_copy(&copy, generation->form.given, err) : CARAT_OK;
+    if (!status)
+        *matcher = copy;
+    return ct_session_release(generation->session, status);
 }

@@ -20,6 +20,7 @@ struct carat_constraint {
     /* Text before the form is free and may be all there is; the form begins with this id, which is part of
      * it. -1: the form begins at once. */
     int32_t opens;
+    bool stays_free; /* that id is not given: the form never begins */
     struct ct_grammar grammar;
     double seconds;
     struct ct_lock lock; /* for what is below */
@@ -58,6 +59,7 @@ static carat_status compile(carat_constraint *c, const carat_constraint_options 
     case CARAT_FORM_TOOLS: {
         const struct ct_call_options calls = {.choice = o->tool_choice, .one = o->one_call != 0};
         CT_TRY(ct_calls_rule(&c->grammar, c->model->tokenizer, text, &calls, &root, &c->opens, err));
+        c->stays_free = calls.choice && strcmp(calls.choice, "none") == 0;
         break;
     }
     default:
@@ -145,6 +147,8 @@ static struct place follow(carat_constraint *c, struct place at, int32_t id)
         return (struct place){IN_THOUGHT, at.state};
     if (at.phase == BEFORE_FORM && id != c->opens)
         return at;
+    if (at.phase == BEFORE_FORM && c->stays_free)
+        return (struct place){BEFORE_FORM, CT_DEAD};
     return (struct place){IN_FORM, ct_ids_follow(&c->ids, at.state, id)};
 }
 

@@ -102,11 +102,22 @@ static carat_status tool_path(struct calls *c, int32_t from, const struct ct_jso
     return CARAT_OK;
 }
 
+/* Whether a choice names no tool. */
+static bool is_any(const char *choice)
+{
+    static const char *const words[] = {"auto", "none", "required"};
+    size_t i = 0;
+
+    while (i < CT_COUNT(words) && strcmp(choice, words[i]) != 0)
+        i++;
+    return i < CT_COUNT(words);
+}
+
 static carat_status calls_rule(struct calls *c, const struct ct_json_value *tools, int32_t *rule,
                                carat_error *err)
 {
     struct ct_grammar *g = c->g;
-    const bool any = strcmp(c->o->choice, "required") == 0 || strcmp(c->o->choice, "auto") == 0;
+    const bool any = is_any(c->o->choice);
     size_t i = 0, taken = 0;
 
     c->comma = ct_grammar_rule(g, "comma");
@@ -158,6 +169,6 @@ carat_status ct_calls_rule(struct ct_grammar *g, const struct ct_tokenizer *t, s
         status = calls_rule(&c, tree.value, rule, err);
     ct_json_tree_free(&tree);
     if (!status)
-        *opens = strcmp(o.choice, "auto") == 0 ? c.marks.begin : -1;
+        *opens = is_any(o.choice) && strcmp(o.choice, "required") != 0 ? c.marks.begin : -1;
     return status;
 }

@@ -8,12 +8,12 @@
 #include "text/tokenizer/tokenizer.h"
 
 struct ct_call_options {
-    const char *choice; /* "auto", "required" or a name; NULL: auto */
+    const char *choice; /* "auto", "none", "required" or a name; NULL: auto */
     bool one;           /* not several calls */
 };
 
 /* Adds the rule of an answer that calls tools[], a JSON array in OpenAI's form. *opens becomes the id with
- * which a call begins where text without a call is an answer too (auto), else -1. E_ARGUMENT, E_UNSUPPORTED
+ * which a call begins where text without one is an answer too (auto, none), else -1. E_ARGUMENT, E_UNSUPPORTED
  * (the vocabulary has no tokens for calls), E_MEMORY. */
 carat_status ct_calls_rule(struct ct_grammar *g, const struct ct_tokenizer *t, struct ct_str tools,
                            const struct ct_call_options *o, int32_t *rule, int32_t *opens, carat_error *err);
