@@ -381,6 +381,7 @@ static const struct ct_matcher_verbs verbs = {
     .check = form_check,
     .draws = form_draws,
     .follow = form_follow,
+    .draft = ct_matcher_draft,
     .refuse = matcher_refuse,
     .accept = ct_matcher_accept,
     .complete = ct_matcher_complete,

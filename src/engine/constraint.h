@@ -37,6 +37,7 @@ struct ct_matcher_verbs {
     void (*draws)(struct ct_form *f); /* what is drawn follows what is given */
     /* How many of the ids of a draft follow one another in the form. */
     int (*follow)(struct ct_form *f, const int32_t *draft, int k);
+    int (*draft)(const carat_matcher *m, int32_t *ids, int k); /* what alone can follow */
     /* Whether a drawn id fits; if not, bits of the ids that do, in the matcher's own memory, else NULL. */
     const uint64_t *(*refuse)(const struct ct_draw_form *d, int32_t id, enum ct_fit *fit);
     void (*accept)(carat_matcher *m, int32_t id); /* one that fits */

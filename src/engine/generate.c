@@ -215,15 +215,24 @@ static int usable_draft(carat_generation *g, const int32_t *draft, int k)
     return g->form.given ? g->form.given->verb->follow(&g->form, draft, i) : i;
 }
 
+/* What alone can follow in the form, of which each id is decided as others are. */
+static int form_draft(carat_generation *g, int room)
+{
+    return room > 0 && g->form.given ? g->form.given->verb->draft(g->form.given, g->ids + 1, room) : 0;
+}
+
 /* Ids that may come after the one given last, behind it; 0: none are proposed. */
 static int propose_draft(carat_generation *g, struct ct_draft_pass *pass)
 {
     const carat_session *s = g->session;
     int room = draft_room(g, pass->generations);
 
+    int k = ct_speculate_may(&g->speculation) ? form_draft(g, CT_MIN(room, g->speculation.most)) : 0;
+    if (k > 0)
+        return ct_speculate_given(&g->speculation, pass, usable_draft(g, g->ids + 1, k));
     if (room > 0)
         ct_held_tokens(s)[s->n] = g->info.last;
-    int k = ct_speculate_propose(&g->speculation, pass, ct_held_tokens(s), s->n + 1, g->ids + 1, room);
+    k = ct_speculate_propose(&g->speculation, pass, ct_held_tokens(s), s->n + 1, g->ids + 1, room);
     return ct_speculate_settle(&g->speculation, pass, usable_draft(g, g->ids + 1, k));
 }
 

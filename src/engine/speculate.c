@@ -198,13 +198,27 @@ int ct_speculate_settle(struct ct_speculation *s, struct ct_draft_pass *pass, in
     return s->drafted;
 }
 
+bool ct_speculate_may(const struct ct_speculation *s)
+{
+    return s->use[CARAT_FROM_TEXT] != CARAT_LOOKUP_OFF;
+}
+
+int ct_speculate_given(struct ct_speculation *s, struct ct_draft_pass *pass, int k)
+{
+    s->drafted = s->asked = 0; /* the account knows nothing of it */
+    s->proposing = 0;
+    pass->drafts += k;
+    pass->tokens += k;
+    return k;
+}
+
 void ct_speculate_verified(struct ct_speculation *s, const struct ct_draft_pass *pass, int accepted,
                            double seconds)
 {
     ct_account_book(&s->account, &(struct ct_draft_facts){.generations = pass->generations,
                                                           .drafts = pass->drafts,
                                                           .drafted = s->drafted,
-                                                          .accepted = accepted,
+                                                          .accepted = s->drafted ? accepted : 0,
                                                           .pass = seconds * 1e9,
                                                           .proposing = s->proposing,
                                                           .source = s->source});

@@ -66,6 +66,9 @@ int ct_speculate_propose(struct ct_speculation *s, const struct ct_draft_pass *p
                          int n, int32_t *draft, int room);
 /* Of these the first k are possible: how many go into the pass. */
 int ct_speculate_settle(struct ct_speculation *s, struct ct_draft_pass *pass, int k);
+/* Whether drafts are wanted at all; and k ids of one that has no source here go into the pass. Returns k. */
+bool ct_speculate_may(const struct ct_speculation *s);
+int ct_speculate_given(struct ct_speculation *s, struct ct_draft_pass *pass, int k);
 /* The pass took so long, and so many of the draft were right. */
 void ct_speculate_verified(struct ct_speculation *s, const struct ct_draft_pass *pass, int accepted,
                            double seconds);

@@ -13,7 +13,7 @@ struct ct_call_options {
 };
 
 /* Adds the rule of an answer that calls tools[], a JSON array in OpenAI's form. *opens becomes the id with
- * which a call begins where text without one is an answer too (auto, none), else -1. E_ARGUMENT, E_UNSUPPORTED
+ * which a call begins where text alone is an answer too (auto, none), else -1. E_ARGUMENT, E_UNSUPPORTED
  * (the vocabulary has no tokens for calls), E_MEMORY. */
 carat_status ct_calls_rule(struct ct_grammar *g, const struct ct_tokenizer *t, struct ct_str tools,
                            const struct ct_call_options *o, int32_t *rule, int32_t *opens, carat_error *err);
