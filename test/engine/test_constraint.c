@@ -201,7 +201,8 @@ static void ways_make_the_same_ids(void **state)
                 assert_int_equal(got.n, first.n);
                 assert_memory_equal(got.id, first.id, (size_t)got.n * sizeof *got.id);
                 assert_int_equal(got.info.reason, first.info.reason);
-                assert_true(how < 4 || got.info.passes < first.info.passes); /* what alone can follow is drafted */
+                /* what alone can follow is drafted */
+                assert_true(how < 4 || got.info.passes < first.info.passes);
             }
             rig_close(&r);
         }
