@@ -115,6 +115,10 @@ serve range-ignored
 expect 0 show u/big
 [ "$(sent m.gguf)" -lt $((64 << 20)) ] || die "the whole file came"
 grep -q '^/cdn/u/big' log || die 'nothing was asked for'
+# what comes before the part that is wanted is passed over
+pad $small served/u/deep/m.gguf $((5 << 19))
+expect 0 show u/deep
+expect 0 show gemma3:1b
 for fault in '429 2' '500 2' 'reset 1000' 'resets 600000' 'foreign' 'expires 1'; do
     # shellcheck disable=SC2086
     serve $fault
