@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # check_clients.sh: tries carat and huggingface_hub, transformers above it, and kagglehub on one cache, in
 # both directions (check_clients.py, check_clients_kaggle.py), with the versions below, which it installs
-# into build/clients.
+# into build/clients; and random patterns and grammars with Python's re (check_patterns.py).
 set -euo pipefail
 clients=(huggingface_hub==2.4.0 huggingface_hub==1.18.0 huggingface_hub==0.23.5)
 clients+=(transformers==5.23.0 kagglehub==1.0.2)
 cd "$(dirname "$0")/.."
-cmake --build build/release --target carat carat-fetch fakehub
+cmake --build build/release --target carat carat-fetch fakehub match
 failed=0
 for client in "${clients[@]}"; do
     place=build/clients/$client

@@ -22,8 +22,8 @@ struct ct_network {
     carat_status status; /* CARAT_E_ARGUMENT: more nodes or arcs than there may be */
 };
 
-/* What a quantifier repeats: all nodes and arcs from the first ones on. But for those among them, no arc leads
- * to start or away from end; before is where it is reached from. */
+/* What a quantifier repeats: all nodes and arcs from the first ones on. No other arc leads to start, but one
+ * from before, or away from end. */
 struct ct_piece {
     int32_t before, start, end;
     int32_t first_node, first_arc;
