@@ -118,10 +118,8 @@ static void item_paths(struct maker *m, const struct ct_gbnf_item *item, int32_t
 /* Whether a few edges are enough, so that copies cost no more than calls. */
 static bool is_small(const struct maker *m, const struct ct_gbnf_item *item)
 {
-    const struct ct_range *range = m->b->ranges.range + item->first;
-
-    if (item->kind == CT_GBNF_CLASS)
-        return item->n <= 4 && range[item->n - 1].high < 0x80;
+    if (item->kind == CT_GBNF_CLASS) /* one of no characters has no edge */
+        return item->n == 0 || (item->n <= 4 && m->b->ranges.range[item->first + item->n - 1].high < 0x80);
     return item->kind == CT_GBNF_NAME || item->kind == CT_GBNF_TOKEN ||
            (item->kind == CT_GBNF_LITERAL && item->n <= 1);
 }

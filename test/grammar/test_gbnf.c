@@ -149,6 +149,7 @@ static void texts(void **state)
         {"root ::= a\na ::= \"a\" b?\nb ::= \"b\" a?", {"a", "ab", "aba"}, {"b", "aa"}},
         {"root ::= ws* \"a\" ws*\nws ::= [ ]*", {"a", "  a ", " a"}, {"", " "}},
         {"root ::= (e e)* \"a\" e+\ne ::= \"\" | \" \"", {"a", "  a", " a "}, {""}},
+        {"root ::= \"a\" | [^\\x00-\\U0010ffff]{5}", {"a"}, {"", "b"}},
         {"root ::= \"a\" | never\nnever ::= \"b\" never", {"a"}, {"b", "ba"}},
         {"root ::= \"a\"\nunused ::= \"b\" [c] other\nother ::= \"d\"", {"a"}, {"b"}},
     };

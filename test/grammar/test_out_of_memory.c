@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_out_of_memory.c: patterns and grammars are compiled while one request for memory after another is
+ * refused: each gives CARAT_E_MEMORY with a sentence, and everything is given back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "grammar/automaton.h"
+#include "grammar/gbnf.h"
+#include "grammar/regex.h"
+
+static long requests, refuse_at = -1, live;
+
+static bool refuse(void)
+{
+    return requests++ == refuse_at;
+}
+
+static void *count(void *p)
+{
+    live += p != NULL;
+    return p;
+}
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void __real_free(void *p);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+void __wrap_free(void *p);
+
+void *__wrap_malloc(size_t n)
+{
+    return refuse() ? NULL : count(__real_malloc(n));
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return refuse() ? NULL : count(__real_calloc(n, size));
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    void *grown = refuse() ? NULL : __real_realloc(p, n);
+    return p ? grown : count(grown);
+}
+
+void __wrap_free(void *p)
+{
+    live -= p != NULL;
+    __real_free(p);
+}
+
+typedef carat_status (*reader)(struct ct_grammar *g, struct ct_str text, int32_t *root, carat_error *err);
+
+static carat_status read_gbnf(struct ct_grammar *g, struct ct_str text, int32_t *root, carat_error *err)
+{
+    return ct_gbnf(g, text, NULL, root, err);
+}
+
+/* A pattern that is sought in texts, with the ways from languages to languages that schemas need. */
+static carat_status read_sought(struct ct_grammar *g, struct ct_str text, int32_t *root, carat_error *err)
+{
+    struct ct_language read, determined;
+
+    ct_language_init(&read);
+    ct_language_init(&determined);
+    carat_status status = ct_regex_language(text, false, &read, NULL, err);
+    if (status == CARAT_OK)
+        status = ct_language_determine(&read, &determined, err);
+    if (status == CARAT_OK) {
+        struct ct_charsets sets = {0};
+        *root = ct_grammar_rule(g, "texts");
+        ct_language_emit(g, &sets, &determined, ct_rule_start(g, *root), CT_SPELL_JSON,
+                         ct_rule_end(g, *root));
+        ct_charsets_free(&sets);
+    }
+    ct_language_free(&determined);
+    ct_language_free(&read);
+    return status;
+}
+
+static carat_status compile(reader read, const char *text, carat_error *err)
+{
+    struct ct_grammar g;
+    struct ct_automaton a;
+    int32_t root = -1;
+
+    ct_grammar_init(&g);
+    carat_status status = read(&g, ct_str_of(text), &root, err);
+    if (status == CARAT_OK)
+        status = ct_grammar_finish(&g, root, err);
+    if (status == CARAT_OK)
+        status = ct_automaton_open(&a, &g, err);
+    if (status == CARAT_OK)
+        ct_automaton_close(&a);
+    ct_grammar_free(&g);
+    return status;
+}
+
+static void sweep(reader read, const char *text)
+{
+    carat_status status = CARAT_E_MEMORY;
+    long n = 0;
+
+    for (; status != CARAT_OK; n++) {
+        carat_error err = {0};
+        const long before = live;
+        requests = 0;
+        refuse_at = n;
+        status = compile(read, text, &err);
+        refuse_at = -1;
+        assert_int_equal(live, before);
+        if (status == CARAT_OK)
+            break;
+        assert_int_equal(status, CARAT_E_MEMORY);
+        assert_int_equal(err.code, CARAT_E_MEMORY);
+        assert_memory_equal(err.message, "out of memory for ", 18);
+    }
+    assert_true(n > 20); /* so many requests there were */
+    assert_true(requests <= n);
+}
+
+static void patterns(void **state)
+{
+    (void)state;
+    static const char text[] = "^(?:[a-z\\d]+|(x{2,40}y)*|\\W[^\\s\"])(?<n>(a|b){3}|$)\xc3\xa9?";
+
+    sweep(ct_regex_rule, text);
+    sweep(read_sought, text);
+}
+
+static void grammars(void **state)
+{
+    (void)state;
+    sweep(read_gbnf, "root ::= (\"a\" x | [^b-d\\x80-\\uffff]{2,}){3,9} .{7}\n"
+                     "x ::= (\"y\" | \"z\" w*)+ root?\nw ::= ((\"1\") | (\"2\" \"3\"){40})\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns), cmocka_unit_test(grammars)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
