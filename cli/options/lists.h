@@ -31,6 +31,7 @@
     DO(quantize)                                                                                             \
     DO(imatrix)                                                                                              \
     DO(cache)                                                                                                \
+    DO(grammar)                                                                                              \
     DO(doctor)                                                                                               \
     DO(completion)                                                                                           \
     DO(version)                                                                                              \
@@ -52,6 +53,7 @@
     DO(answer)                                                                                               \
     DO(convert)                                                                                              \
     DO(show)                                                                                                 \
+    DO(grammar)                                                                                              \
     DO(writing)                                                                                              \
     DO(steps)                                                                                                \
     DO(embed)                                                                                                \

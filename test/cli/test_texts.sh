@@ -51,6 +51,8 @@ echo 'The lights in the kitchen are on.' >notes.txt
 echo '{"question": "Where is the bed?", "choices": ["In the bedroom.", "In the office."], "answer": "A"}' >items.jsonl
 echo '{"prompt": "Where is the bed?"}' >prompts.jsonl
 echo 'q4_0 --type q4_0' >recipes.txt
+echo 'root ::= "yes" | "no"' >answer.gbnf
+echo '{"type": "object", "properties": {"room": {"type": "string"}}}' >schema.json
 export HOME=$work PATH=$work/bin:$PATH
 # what is pulled comes from a hub on this machine
 if [ -x "$CARAT_BUILD/carat-fetch" ]; then

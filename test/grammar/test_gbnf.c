@@ -2,6 +2,7 @@
 /* test_gbnf.c: which texts a grammar in GBNF fits, where one stops fitting, and every reason for which a
  * grammar is refused, with line and column. test/data/grammar holds whole ones. tools/check_patterns.py
  * compares random grammars with Python's re. */
+#define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
