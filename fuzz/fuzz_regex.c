@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_regex.c: any pattern, and behind a NUL any text. Checked besides memory: a refusal names a byte of the
  * pattern; the pattern in brackets is the same set; what fits as a whole is found in the text, too; and the
- * automaton of the rule takes what the language takes, and from wherever it stops has an ending as short as it
- * says. */
+ * automaton of the rule takes what the language takes, and has from wherever it stops an ending that is as
+ * short as it says. */
 #include <stdlib.h>
 
 #include "base/utf8.h"

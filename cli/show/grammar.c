@@ -2,6 +2,7 @@
 /* grammar.c: `carat grammar`: what a schema, a regular expression or a grammar costs, and whether a text fits
  * it. The library compiles and follows; the text goes in byte by byte, as the vocabulary's byte tokens, so
  * that the place where it stops fitting is a byte. */
+#define _POSIX_C_SOURCE 200809L
 #include "show/grammar.h"
 
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 #include "carat.h"
 #include "carat_constrain.h"
+#include "carat_tools.h"
 #include "io/input.h"
 #include "model/model.h"
 #include "term/exit.h"
@@ -155,7 +157,7 @@ static void place(const struct form *f, size_t *line, size_t *column)
 
 /* ---- what is said ---- */
 
-static int print_json(const struct form *f)
+static int print_form_json(const struct form *f)
 {
     json_t *all =
         json_pack("{s:s, s:i, s:i, s:i, s:f}", "form", kinds[f->kind].as, "rules", f->info.rules, "states",
@@ -170,7 +172,7 @@ static int print_json(const struct form *f)
     return out_json(all);
 }
 
-static void print_lines(const struct form *f)
+static void print_form(const struct form *f)
 {
     size_t line, column;
 
@@ -201,9 +203,9 @@ int verb_grammar(const struct options *o)
     if (code == DONE && f.checked)
         code = follow(&f);
     if (code == DONE && o->json)
-        code = print_json(&f);
+        code = print_form_json(&f);
     else if (code == DONE)
-        print_lines(&f);
+        print_form(&f);
     if (code == DONE && f.checked && !fits(&f))
         code = CHECK_FAILED;
     carat_constraint_close(f.constraint);

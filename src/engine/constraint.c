@@ -7,7 +7,9 @@
 #include <stdlib.h>
 
 #include "checkpoint/checkpoint.h"
+#include "grammar/gbnf.h"
 #include "grammar/ids.h"
+#include "grammar/regex.h"
 #include "grammar/tool_call.h"
 #include "os/clock.h"
 #include "os/lock.h"
@@ -56,6 +58,12 @@ static carat_status compile(carat_constraint *c, const carat_constraint_options 
     int32_t root = -1;
 
     switch (o->form) {
+    case CARAT_FORM_REGEX:
+        CT_TRY(ct_regex_rule(&c->grammar, text, &root, err));
+        break;
+    case CARAT_FORM_GRAMMAR:
+        CT_TRY(ct_gbnf(&c->grammar, text, c->model->tokenizer, &root, err));
+        break;
     case CARAT_FORM_TOOLS: {
         const struct ct_call_options calls = {.choice = o->tool_choice, .one = o->one_call != 0};
         CT_TRY(ct_calls_rule(&c->grammar, c->model->tokenizer, text, &calls, &root, &c->opens, err));

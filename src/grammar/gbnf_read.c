@@ -236,7 +236,7 @@ static bool read_token(struct ct_gbnf *b, struct ct_gbnf_item *item)
 
 /* ---- repeats ---- */
 
-static bool read_count(struct ct_gbnf *b, int32_t *out)
+static bool repeat_count(struct ct_gbnf *b, int32_t *out)
 {
     const size_t begin = b->at;
 
@@ -258,14 +258,14 @@ static bool read_braces(struct ct_gbnf *b, struct ct_gbnf_item *item)
     const size_t at = b->at++;
 
     skip_spaces(b);
-    if (!read_count(b, &item->min))
+    if (!repeat_count(b, &item->min))
         return ct_gbnf_fail(b, at, "found {, expected a number behind it");
     item->most = item->min;
     skip_spaces(b);
     if (gbnf_peek(b, 0) == ',') {
         b->at++;
         skip_spaces(b);
-        if (!read_count(b, &item->most))
+        if (!repeat_count(b, &item->most))
             item->most = CT_GBNF_NO_BOUND;
         skip_spaces(b);
     }

@@ -4,7 +4,7 @@
 #ifndef CT_GBNF_READ_H
 #define CT_GBNF_READ_H
 
-#include "grammar/ranges.h"
+#include "grammar/char_ranges.h"
 #include "text/tokenizer/tokenizer.h"
 
 enum { CT_GBNF_MAX = 64 << 10 }; /* bytes */

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/utf8.h"
 #include "grammar/network.h"
-#include "grammar/ranges.h"
+#include "grammar/char_ranges.h"
 
 struct group {
     int32_t before, start, end; /* end: -1 while the group has one alternative */
@@ -68,7 +68,7 @@ static bool regex_follows(const struct regex *r, const char *text)
 /* ---- quantifiers ---- */
 
 /* A decimal number; what is larger than any pattern may need stays larger. */
-static bool read_count(const struct regex *r, size_t *at, int32_t *out)
+static bool bound_of(const struct regex *r, size_t *at, int32_t *out)
 {
     const size_t begin = *at;
 
@@ -83,12 +83,12 @@ static size_t read_braces(const struct regex *r, int32_t *min, int32_t *most)
 {
     size_t at = r->at + 1;
 
-    if (!read_count(r, &at, min))
+    if (!bound_of(r, &at, min))
         return 0;
     *most = *min;
     if (at < r->n && r->s[at] == ',') {
         at++;
-        if (!read_count(r, &at, most))
+        if (!bound_of(r, &at, most))
             *most = CT_NO_BOUND;
     }
     return at < r->n && r->s[at] == '}' ? at + 1 - r->at : 0;
@@ -119,8 +119,11 @@ static bool quantify(struct regex *r, const struct ct_piece *p)
 
     if (n == 0) {
         size_t at = begin + 2;
-        if (regex_follows(r, "{,") && (read_count(r, &at, &most), at < r->n) && r->s[at] == '}')
-            return regex_fail(r, begin, "found {, which is read in two ways, expected {0, or \\{");
+        if (regex_follows(r, "{,")) {
+            bound_of(r, &at, &most);
+            if (at < r->n && r->s[at] == '}')
+                return regex_fail(r, begin, "found {, which is read in two ways, expected {0, or \\{");
+        }
         r->now = p->end;
         return true;
     }

@@ -20,7 +20,7 @@ out_has '^states  *[1-9][0-9]*$'
 out_has '^shortest  *[1-9][0-9]* tokens$'
 out_has '^compiled in  *[0-9]*\.[0-9][0-9] ms$'
 expect 0 grammar - tiny --json <"$data/json.gbnf"
-for key in form rules states shortest seconds; do out_has "\"$key\": "; done
+for key in form rules states shortest seconds; do out_has "\"$key\":"; done
 if grep -q fits out; then die 'an answer without a question'; fi
 
 # ---- a text ----
@@ -36,16 +36,12 @@ out_has 'is a beginning'
 printf '{"a": [1, 2.5e3, "\\u00e9"]}' >good.json
 printf '{"a": [1, 2.5e3, \xff]}' >bad.json
 expect 0 grammar "$data/json.gbnf" --check-file good.json --json
-out_has '"fits": true, "fitted_bytes": 27, "missing": 0}'
+out_has '"fits":true,"fitted_bytes":27,"missing":0}'
 expect 7 grammar "$data/json.gbnf" --check-file bad.json --json
-out_has '"fits": false, "fitted_bytes": 17}'
+out_has '"fits":false,"fitted_bytes":17}'
 
 # ---- kinds of forms ----
 
-echo '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}' >schema.json
-expect 0 grammar schema.json --check '{"a": 12}'
-has 'form schema'
-expect 7 grammar schema.json --check '{"a": 1.5}'
 echo '[a-c]{2,3}(x|y)?' >pattern
 expect 0 grammar pattern --as regex --check abcx
 has 'form regular expression'
@@ -72,4 +68,4 @@ refused 'found no rule with the name root' grammar empty.gbnf
 refused 'byte 0: found [*]' grammar --as regex - <<<'*'
 refused '--check and --check-file' grammar "$data/list.gbnf" --check a --check-file good.json
 refused 'a file' grammar
-refuse 3 grammar absent.gbnf
+refuse 1 grammar absent.gbnf

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ranges.h: the characters of a class, as ranges of code points. Whoever reads a class (regex.c, gbnf.c) adds
- * what it finds and settles it at the end. */
-#ifndef CT_RANGES_H
-#define CT_RANGES_H
+/* char_ranges.h: the characters of a class, as ranges of code points. Whoever reads a class (regex.c,
+ * gbnf.c) adds what it finds and settles it at the end. */
+#ifndef CT_CHAR_RANGES_H
+#define CT_CHAR_RANGES_H
 
 #include "grammar/language.h"
 

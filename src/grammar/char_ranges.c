@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ranges.c: see ranges.h. */
-#include "grammar/ranges.h"
+/* char_ranges.c: see char_ranges.h. */
+#include "grammar/char_ranges.h"
 
 #include <stdlib.h>
 
