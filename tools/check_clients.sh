@@ -9,6 +9,7 @@ clients+=(transformers==5.23.0 kagglehub==1.0.2)
 cd "$(dirname "$0")/.."
 cmake --build build/release --target carat carat-fetch fakehub match
 failed=0
+python3 tools/check_patterns.py build/release/test/match 3000 || failed=1
 for client in "${clients[@]}"; do
     place=build/clients/$client
     check=tools/check_clients.py
