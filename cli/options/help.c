@@ -125,7 +125,10 @@ static void print_command(bool all)
 {
     out_print("carat runs Google's Gemma models.\nusage: carat VERB [ARGUMENTS] [OPTIONS]\n");
     print_verbs();
-    wrap("'carat help VERB' says more of a verb, 'carat help --help-all' of MODEL.\n", 0, 0);
+    if (width() < NARROW) /* a line for it, lest all be more than a screen */
+        out_print("more: carat help VERB, or --help-all\n");
+    else
+        wrap("'carat help VERB' says more of a verb, 'carat help --help-all' of MODEL.\n", 0, 0);
     if (!all)
         return;
     out_print("\n");

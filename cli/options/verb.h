@@ -37,9 +37,8 @@ struct verb {
     const char *reads;   /* what standard input is where no option says otherwise, or NULL */
     const char *details; /* paragraphs for help and man page, each ended by a newline; may be "" */
     /* Commands, each ended by a newline, which a test runs as they stand. MODEL is any model, EMBEDDER one
-     * that gives vectors; tools.json, messages.json, items.jsonl, prompts.jsonl, recipes.txt, notes.txt,
-     * answer.gbnf and schema.json are files as their names say, and what one command writes the next one may
-     * read. */
+     * that gives vectors; tools.json, messages.json, items.jsonl, prompts.jsonl, recipes.txt, notes.txt
+     * and answer.gbnf are files as their names say, and what one command writes the next one may read. */
     const char *examples;
 };
 extern const struct verb verbs[]; /* ended by one without a name */

@@ -322,8 +322,7 @@ const struct verb verbs[] = {
      .details = "FILE holds what --json-schema-file, --grammar-file or --regex of carat run would take; - is "
                 "standard input. Tokens are those of MODEL's vocabulary, which is that of tiny without one. With "
                 "--check the exit code is 7 where the text does not fit.\n",
-     .examples = "carat grammar answer.gbnf\n"
-                 "carat grammar schema.json --check '{\"room\": \"kitchen\"}'\n"},
+     .examples = "carat grammar answer.gbnf --check yes\n"},
     {.name = "pack", .group = FOR_FILES, .brief = "a model that starts fast",
      .args = "MODEL", .summary = "write a model in the form that starts at once",
      .min_args = 1, .max_args = 1, .opens = true,

@@ -52,7 +52,6 @@ echo '{"question": "Where is the bed?", "choices": ["In the bedroom.", "In the o
 echo '{"prompt": "Where is the bed?"}' >prompts.jsonl
 echo 'q4_0 --type q4_0' >recipes.txt
 echo 'root ::= "yes" | "no"' >answer.gbnf
-echo '{"type": "object", "properties": {"room": {"type": "string"}}}' >schema.json
 export HOME=$work PATH=$work/bin:$PATH
 # what is pulled comes from a hub on this machine
 if [ -x "$CARAT_BUILD/carat-fetch" ]; then
