@@ -2,14 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # check_clients.sh: tries carat and huggingface_hub, transformers above it, and kagglehub on one cache, in
 # both directions (check_clients.py, check_clients_kaggle.py), with the versions below, which it installs
-# into build/clients; and random patterns and grammars with Python's re (check_patterns.py).
+# into build/clients; random patterns and grammars with Python's re (check_patterns.py); and random schemas
+# with jsonschema and hypothesis-jsonschema (check_schemas.py).
 set -euo pipefail
 clients=(huggingface_hub==2.4.0 huggingface_hub==1.18.0 huggingface_hub==0.23.5)
 clients+=(transformers==5.23.0 kagglehub==1.0.2)
 cd "$(dirname "$0")/.."
-cmake --build build/release --target carat carat-fetch fakehub match
+cmake --build build/release --target carat carat-fetch fakehub match walk
 failed=0
 python3 tools/check_patterns.py build/release/test/match 3000 || failed=1
+place=build/clients/schemas
+[ -x $place/bin/python ] || python3 -m venv $place
+$place/bin/pip install -q --disable-pip-version-check jsonschema==4.26.0 hypothesis-jsonschema==0.23.1 \
+    rfc3339-validator==0.1.4 rfc3987==1.3.8
+$place/bin/python tools/check_schemas.py build/release/test/walk 500 || failed=1
 for client in "${clients[@]}"; do
     place=build/clients/$client
     check=tools/check_clients.py

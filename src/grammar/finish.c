@@ -207,6 +207,7 @@ static bool costs_open(struct costs *c)
     struct ct_grammar *g = c->g;
     const size_t edges = (size_t)g->n_edges, rules = (size_t)g->n_rules;
 
+    free(g->least);
     g->least = malloc(((size_t)g->n_nodes + 1) * sizeof *g->least);
     c->waits = calloc(rules + 1, sizeof *c->waits);
     c->heap = malloc((2 * edges + 2 * rules + 1) * sizeof *c->heap);
@@ -231,9 +232,12 @@ static bool costs_open(struct costs *c)
     return true;
 }
 
-static carat_status find_costs(struct ct_grammar *g, carat_error *err)
+carat_status ct_grammar_costs(struct ct_grammar *g, carat_error *err)
 {
     struct costs c = {.g = g};
+
+    if (ct_grammar_failed(g))
+        return ct_fail(err, g->error.code, "%s", g->error.message);
     const bool open = costs_open(&c);
 
     if (open)
@@ -447,7 +451,7 @@ carat_status ct_grammar_finish(struct ct_grammar *g, int32_t root, carat_error *
         return ct_fail(err, g->error.code, "%s", g->error.message);
     g->root = root;
     CT_TRY(sort_edges(g, err));
-    CT_TRY(find_costs(g, err));
+    CT_TRY(ct_grammar_costs(g, err));
     if (rule_least(g, root) >= CT_NEVER)
         return ct_fail(err, CARAT_E_ARGUMENT, "no text fits");
     drop_dead_edges(g);

@@ -112,6 +112,8 @@ static inline int32_t ct_rule_end(const struct ct_grammar *g, int32_t rule)
     return rule < 0 ? -1 : g->rule[rule].end;
 }
 
+/* Works out `least` of what is there so far; what is added behind it has none. */
+carat_status ct_grammar_costs(struct ct_grammar *g, carat_error *err);
 /* Makes the grammar ready for an automaton; nothing is added behind it. CARAT_E_ARGUMENT: a rule begins with
  * itself, no text fits, or what a builder has failed with; CARAT_E_MEMORY. */
 carat_status ct_grammar_finish(struct ct_grammar *g, int32_t root, carat_error *err);

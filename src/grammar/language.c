@@ -106,9 +106,9 @@ void ct_language_lengths(struct ct_language *l, int32_t min, int32_t max)
         ct_language_arc(l, at, 0, CT_LAST_CHAR, at);
 }
 
-void ct_language_unite(struct ct_language *l, const struct ct_language *other)
+int32_t ct_language_append(struct ct_language *l, const struct ct_language *other)
 {
-    const int32_t start = language_start(l), first = l->n_states;
+    const int32_t first = l->n_states;
 
     if (ct_language_failed(other) && !ct_language_failed(l))
         l->error = other->error;
@@ -120,8 +120,20 @@ void ct_language_unite(struct ct_language *l, const struct ct_language *other)
         arc.to += first;
         language_add(l, &arc);
     }
-    if (other->start >= 0)
-        ct_language_skip(l, start, first + other->start);
+    return ct_language_failed(l) || other->start < 0 ? -1 : first + other->start;
+}
+
+void ct_language_unite(struct ct_language *l, const struct ct_language *other)
+{
+    const int32_t start = language_start(l);
+
+    ct_language_skip(l, start, ct_language_append(l, other));
+}
+
+/* A failed operand's failure. */
+static carat_status language_good(const struct ct_language *l, carat_error *err)
+{
+    return ct_language_failed(l) ? ct_fail(err, l->error.code, "%s", l->error.message) : CARAT_OK;
 }
 
 /* ---- arcs by their states ---- */
@@ -246,7 +258,13 @@ static int32_t sets_number(struct sets *s, const int32_t *item, size_t n)
 
 /* ---- determining ---- */
 
-enum { SETS_ITEMS_MAX = 4000000 }; /* states in all sets together */
+enum {
+    SETS_ITEMS_MAX = 2000000, /* states in all sets together */
+    STEPS_MAX = 8 * SETS_ITEMS_MAX,
+    /* larger languages stay as they are, and those that take longer */
+    MINIMISE_MAX = 4000,
+    MINIMISE_STEPS = 100000,
+};
 
 struct determining {
     const struct ct_language *l;
@@ -258,7 +276,7 @@ struct determining {
     struct ct_arc *arc; /* of all states of a set */
     int32_t *active;    /* those of them that take a character */
     int32_t n_work;
-    int64_t steps; /* that were gone; what goes too long is refused */
+    int64_t steps, most; /* that were gone, and that may be: what goes longer is refused */
 };
 
 static int compare_states(const void *a, const void *b)
@@ -367,19 +385,14 @@ static carat_status determine_all(struct determining *d, carat_error *err)
             return ct_no_memory(err, "a pattern");
         if (ct_language_failed(d->out))
             return ct_fail(err, d->out->error.code, "%s", d->out->error.message);
-        if (d->sets.begin[d->sets.n] > SETS_ITEMS_MAX || d->steps > 4 * (int64_t)SETS_ITEMS_MAX)
+        if (d->sets.begin[d->sets.n] > SETS_ITEMS_MAX || d->steps > d->most)
             return ct_fail(err, CARAT_E_ARGUMENT, "more than %d states are needed", CT_STATES_MAX);
     }
     return CARAT_OK;
 }
 
-/* A failed operand's failure. */
-static carat_status language_good(const struct ct_language *l, carat_error *err)
-{
-    return ct_language_failed(l) ? ct_fail(err, l->error.code, "%s", l->error.message) : CARAT_OK;
-}
-
-carat_status ct_language_determine(const struct ct_language *l, struct ct_language *out, carat_error *err)
+static carat_status determine_within(const struct ct_language *l, int64_t most, struct ct_language *out,
+                                     carat_error *err)
 {
     const size_t states = (size_t)l->n_states + 1, arcs = (size_t)l->n_arcs + 1;
     carat_status status;
@@ -390,6 +403,7 @@ carat_status ct_language_determine(const struct ct_language *l, struct ct_langua
         return CARAT_OK;
     struct determining d = {.l = l,
                             .out = out,
+                            .most = most,
                             .work = malloc(states * sizeof *d.work),
                             .in = calloc(states, 1),
                             .arc = malloc(arcs * sizeof *d.arc),
@@ -411,13 +425,60 @@ carat_status ct_language_determine(const struct ct_language *l, struct ct_langua
     return status;
 }
 
+carat_status ct_language_determine(const struct ct_language *l, struct ct_language *out, carat_error *err)
+{
+    return determine_within(l, STEPS_MAX, out, err);
+}
+
+/* All texts backwards. */
+static void reverse(const struct ct_language *l, struct ct_language *out)
+{
+    ct_language_init(out);
+    const int32_t start = ct_language_state(out, false);
+    for (int32_t i = 0; i < l->n_states; i++) {
+        const int32_t state = ct_language_state(out, i == l->start);
+        if (l->accepts[i])
+            ct_language_skip(out, start, state);
+    }
+    for (int32_t i = 0; i < l->n_arcs; i++) {
+        const struct ct_arc *arc = &l->arc[i];
+        language_add(out, &(struct ct_arc){arc->to + 1, arc->from + 1, arc->low, arc->high});
+    }
+}
+
+carat_status ct_language_minimise(const struct ct_language *l, struct ct_language *out, carat_error *err)
+{
+    struct ct_language once, twice = {.start = -1};
+    carat_error ignored;
+
+    ct_language_init(out);
+    CT_TRY(language_good(l, err));
+    /* Brzozowski: what is determined backwards and then forwards has the fewest states */
+    reverse(l, &once);
+    carat_status status = l->start < 0 || l->n_states > MINIMISE_MAX
+                              ? CARAT_E_ARGUMENT
+                              : determine_within(&once, MINIMISE_STEPS, &twice, &ignored);
+    ct_language_free(&once);
+    if (status == CARAT_E_MEMORY)
+        return ct_no_memory(err, "a pattern");
+    if (status) {
+        ct_language_free(&twice);
+        return ct_language_determine(l, out, err);
+    }
+    reverse(&twice, &once);
+    status = ct_language_determine(&once, out, err);
+    ct_language_free(&once);
+    ct_language_free(&twice);
+    return status;
+}
+
 carat_status ct_language_complement(const struct ct_language *l, struct ct_language *out, carat_error *err)
 {
     struct ct_language d;
     int32_t next = 0;
 
-    CT_TRY(ct_language_determine(l, &d, err));
     ct_language_init(out);
+    CT_TRY(ct_language_determine(l, &d, err));
     if (d.start < 0)
         d.start = ct_language_state(&d, false);
     for (int32_t i = 0; i < d.n_states; i++)

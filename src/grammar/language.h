@@ -14,7 +14,7 @@
 #include "grammar/grammar.h"
 
 /* Limits of one network; what needs more is refused. */
-enum { CT_STATES_MAX = 50000, CT_ARCS_MAX = 8 * CT_STATES_MAX };
+enum { CT_STATES_MAX = 100000, CT_ARCS_MAX = 8 * CT_STATES_MAX };
 #define CT_LAST_CHAR 0x10ffffu
 
 struct ct_arc {
@@ -49,6 +49,8 @@ void ct_language_skip(struct ct_language *l, int32_t from, int32_t to);
 void ct_language_text(struct ct_language *l, struct ct_str text);
 /* All texts of min to max characters; max < 0: no end. */
 void ct_language_lengths(struct ct_language *l, int32_t min, int32_t max);
+/* Adds the states and arcs of another one; returns its start, which nothing leads to yet, or -1. */
+int32_t ct_language_append(struct ct_language *l, const struct ct_language *other);
 /* Adds all texts of another one. */
 void ct_language_unite(struct ct_language *l, const struct ct_language *other);
 
@@ -59,6 +61,8 @@ void ct_language_unite(struct ct_language *l, const struct ct_language *other);
 /* At most one arc of a state takes a character, and none takes nothing; arcs are in the order of their states
  * and characters. */
 carat_status ct_language_determine(const struct ct_language *l, struct ct_language *out, carat_error *err);
+/* The same with the fewest states, where it is not too large for that. */
+carat_status ct_language_minimise(const struct ct_language *l, struct ct_language *out, carat_error *err);
 carat_status ct_language_complement(const struct ct_language *l, struct ct_language *out, carat_error *err);
 carat_status ct_language_intersect(const struct ct_language *a, const struct ct_language *b,
                                    struct ct_language *out, carat_error *err);

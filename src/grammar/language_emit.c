@@ -77,13 +77,16 @@ static bool charset_range(struct ct_grammar *g, struct ct_charsets *c, uint32_t 
     return good && charset_add(g, c, low, high);
 }
 
-void ct_charset_emit(struct ct_grammar *g, struct ct_charsets *shared, const uint32_t *bound, size_t n_bounds,
-                     int32_t from, enum ct_spelling spelling, int32_t to)
+/* most_edges: sets of more ranges are a rule altogether; 0: there is no such limit. */
+static void charset_emit(struct ct_grammar *g, struct ct_charsets *shared, const uint32_t *bound,
+                         size_t n_bounds, int32_t from, enum ct_spelling spelling, int most_edges, int32_t to)
 {
     const int32_t first = shared->n_bounds;
+    const bool compact = most_edges > 0 && n_bounds > 2 * (size_t)most_edges;
 
     for (size_t i = 0; i < n_bounds; i += 2)
-        if (!charset_range(g, shared, bound[i], bound[i + 1], from, spelling, to))
+        if (!(compact ? charset_add(g, shared, bound[i], bound[i + 1])
+                      : charset_range(g, shared, bound[i], bound[i + 1], from, spelling, to)))
             return;
     const int32_t n = shared->n_bounds - first;
     if (n > 2 || (n == 2 && shared->bound[first] < shared->bound[first + 1])) {
@@ -95,7 +98,15 @@ void ct_charset_emit(struct ct_grammar *g, struct ct_charsets *shared, const uin
     }
 }
 
+void ct_charset_emit(struct ct_grammar *g, struct ct_charsets *shared, const uint32_t *bound, size_t n_bounds,
+                     int32_t from, enum ct_spelling spelling, int32_t to)
+{
+    charset_emit(g, shared, bound, n_bounds, from, spelling, 0, to);
+}
+
 /* ---- a language ---- */
+
+enum { MANY_ARCS = 4000, FEW_EDGES = 2 };
 
 struct emission {
     struct ct_grammar *g;
@@ -152,6 +163,20 @@ static bool find_living(const struct ct_language *l, int32_t *node)
     return good;
 }
 
+/* Most languages have their arcs in the order of states, of which each has few. */
+static void sort_ways(struct ct_arc *arc, int32_t n)
+{
+    bool by_state = true;
+
+    for (int32_t i = 1; i < n; i++)
+        by_state = by_state && arc[i - 1].from <= arc[i].from;
+    for (int32_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && (!by_state || arc[end].from == arc[i].from);)
+            end++;
+        qsort(arc + i, (size_t)(end - i), sizeof *arc, compare_ways);
+    }
+}
+
 /* The characters of one way from a state to another; returns the first arc behind it. */
 static int32_t emit_way(struct emission *e, int32_t i, int32_t n)
 {
@@ -173,7 +198,8 @@ static int32_t emit_way(struct emission *e, int32_t i, int32_t n)
     if (e->node[way->from] >= 0 && e->node[way->to] >= 0) {
         if (skips)
             ct_grammar_skip(e->g, e->node[way->from], e->node[way->to]);
-        ct_charset_emit(e->g, e->shared, e->bound, k, e->node[way->from], e->spelling, e->node[way->to]);
+        charset_emit(e->g, e->shared, e->bound, k, e->node[way->from], e->spelling,
+                     n > MANY_ARCS ? FEW_EDGES : 0, e->node[way->to]);
     }
     return i;
 }
@@ -190,7 +216,7 @@ static void emit_all(struct emission *e, const struct ct_language *l, int32_t fr
         }
     for (int32_t i = 0; i < l->n_arcs; i++)
         e->arc[i] = l->arc[i];
-    qsort(e->arc, (size_t)l->n_arcs, sizeof *e->arc, compare_ways);
+    sort_ways(e->arc, l->n_arcs);
     for (int32_t i = 0; i < l->n_arcs && !ct_grammar_failed(e->g);)
         i = emit_way(e, i, l->n_arcs);
     ct_grammar_skip(e->g, from, e->node[l->start]);
