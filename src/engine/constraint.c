@@ -9,6 +9,7 @@
 #include "checkpoint/checkpoint.h"
 #include "grammar/gbnf.h"
 #include "grammar/ids.h"
+#include "grammar/mask.h"
 #include "grammar/regex.h"
 #include "grammar/tool_call.h"
 #include "os/clock.h"
@@ -27,6 +28,7 @@ struct carat_constraint {
     double seconds;
     struct ct_lock lock; /* for what is below */
     struct ct_ids ids;
+    struct ct_masks masks;
 };
 
 /* Where an answer is. */
@@ -74,7 +76,8 @@ static carat_status compile(carat_constraint *c, const carat_constraint_options 
         return ct_fail(err, CARAT_E_ARGUMENT, "form is %d, expected a carat_form", (int)o->form);
     }
     CT_TRY(ct_grammar_finish(&c->grammar, root, err));
-    return ct_ids_open(&c->ids, &c->grammar, c->model->tokenizer, err);
+    CT_TRY(ct_ids_open(&c->ids, &c->grammar, c->model->tokenizer, err));
+    return ct_masks_open(&c->masks, &c->ids, c->model->config.n_text_vocab, CT_MASK_BYTES, err);
 }
 
 carat_status ct_constraint_create(carat_constraint **constraint, const carat_model *model,
@@ -108,6 +111,7 @@ void ct_constraint_close(carat_constraint *c)
 {
     if (!c || atomic_fetch_sub(&c->holders, 1) > 1)
         return;
+    ct_masks_close(&c->masks);
     ct_ids_close(&c->ids);
     ct_grammar_free(&c->grammar);
     free(c);
@@ -191,17 +195,36 @@ enum ct_fit ct_matcher_fits(const carat_matcher *face, int32_t id, int left)
     return fit;
 }
 
+/* Bits 0 to n - 1; those above, up to a multiple of 64, become 0. */
+static void set_all(uint64_t *bits, int32_t n, bool on)
+{
+    memset(bits, on ? 0xff : 0, (size_t)(n / 64) * sizeof *bits);
+    if (n % 64)
+        bits[n / 64] = on ? (UINT64_C(1) << n % 64) - 1 : 0;
+}
+
 uint64_t *ct_matcher_mask(carat_matcher *face, int left)
 {
     carat_constraint *c = own(face)->constraint;
     const struct place at = matcher_place(own(face));
+    /* ids that mean more than their texts */
+    const int32_t marks[] = {c->opens, c->marks.begin, c->marks.end};
+    const int32_t n = c->model->config.n_text_vocab;
+    const int most = left == CT_ANY_NUMBER ? left : left - 1;
     uint64_t *bits = own(face)->bits;
 
-    memset(bits, 0, mask_words(c) * sizeof *bits);
     ct_lock_enter(&c->lock);
-    for (int32_t id = 0; id < c->model->config.n_text_vocab; id++)
-        if (fit_of(c, at, id, left) == CT_FITS)
-            bits[id / 64] |= UINT64_C(1) << id % 64;
+    if (at.phase == IN_FORM)
+        ct_masks_of(&c->masks, at.state, most, bits);
+    else
+        set_all(bits, n, can_end(c, at, most));
+    for (size_t i = 0; i < CT_COUNT(marks); i++) {
+        const uint64_t bit = UINT64_C(1) << (marks[i] & 63);
+        if (marks[i] >= 0 && marks[i] < n)
+            bits[marks[i] / 64] &= ~bit;
+        if (marks[i] >= 0 && marks[i] < n && fit_of(c, at, marks[i], left) == CT_FITS)
+            bits[marks[i] / 64] |= bit;
+    }
     ct_lock_leave(&c->lock);
     return bits;
 }

@@ -405,8 +405,7 @@ void ct_automaton_close(struct ct_automaton *a)
 
 /* ---- asking ---- */
 
-/* Where a state leads with a symbol: a class of bytes, or behind them a token. */
-static int32_t *state_row(struct ct_automaton *a, int32_t state)
+int32_t *ct_automaton_row(struct ct_automaton *a, int32_t state)
 {
     struct ct_set *s = &a->set[state];
 
@@ -442,7 +441,7 @@ int32_t ct_automaton_symbol(struct ct_automaton *a, int32_t state, int32_t symbo
 
     if (state == CT_DEAD)
         return CT_DEAD;
-    int32_t *row = state_row(a, state);
+    int32_t *row = ct_automaton_row(a, state);
     if (row && row[column])
         return row[column] - 1;
     const int32_t to = make_step(a, state, symbol);

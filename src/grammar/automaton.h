@@ -47,6 +47,9 @@ void ct_automaton_close(struct ct_automaton *a);
  * so. */
 int32_t ct_automaton_byte(struct ct_automaton *a, int32_t state, uint8_t byte);
 int32_t ct_automaton_token(struct ct_automaton *a, int32_t state, int32_t id);
+/* [symbols] by class of byte, then by token: where a state leads + 1; 0: nobody has asked yet. NULL: there is
+ * no room to keep it. */
+int32_t *ct_automaton_row(struct ct_automaton *a, int32_t state);
 /* Whether the text may end here. */
 bool ct_automaton_accepts(const struct ct_automaton *a, int32_t state);
 /* Bytes and tokens of the shortest ending; 0: the text may end here. CT_NEVER of CT_DEAD. */

@@ -56,6 +56,8 @@ void ct_tokenizer_free(struct ct_tokenizer *t)
         free(t->character);
         free(t->node);
     }
+    if (t)
+        free(t->trie); /* one block */
     free(t);
 }
 

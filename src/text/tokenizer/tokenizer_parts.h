@@ -4,11 +4,15 @@
  *
  * A reader adds pieces (and merges, where its source has a list of them), sets what its source declares,
  * and calls ct_tokenizer_finish, which derives everything the encoder needs. After that the object never
- * changes. */
+ * changes, but for the trie, which is made when it is first needed. */
 #ifndef CT_TOKENIZER_PARTS_H
 #define CT_TOKENIZER_PARTS_H
 
+#include <stdatomic.h>
+
 #include "text/tokenizer/tokenizer.h"
+
+struct ct_trie;
 
 /* Longest piece in bytes. Gemma's longest is 93; the streaming detokenizer's 256-byte promise rests on it. */
 #define CT_PIECE_MAX     240
@@ -96,6 +100,8 @@ struct ct_tokenizer {
     bool borrowed; /* the arrays lie in tables that the caller owns */
     size_t piece_capacity, blob_capacity;
     uint32_t n_hashed; /* slots in use */
+
+    _Atomic(struct ct_trie *) trie; /* trie.h; NULL: nobody has asked yet */
 
     struct ct_listener *listener; /* while the tokenizer is being read; may be NULL */
     uint32_t looks;

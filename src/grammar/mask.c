@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mask.c: see mask.h.
+ *
+ * A walk skips what is below a node where the automaton is dead. Inside a string nothing is dead, and a walk
+ * would go over the whole vocabulary: so states are known from which every plain character (trie.h) leads to
+ * the same state. From there the ids with plain texts are looked at by their number of characters alone.
+ *
+ * A mask is kept for a state as if any number of ids might come, with a number of ids that is enough to end
+ * the form behind each of its ids. Where fewer may come the mask is made each time. */
+#include "grammar/mask.h"
+
+#include <stdlib.h>
+
+/* A mask that is kept, in a ring from the newest to the oldest; the last one, of no state, ties the ends. */
+struct ct_kept_mask {
+    int32_t state;
+    int32_t enough; /* ids that are enough for an end behind each id of the mask */
+    int32_t newer, older;
+};
+
+/* ---- memory ---- */
+
+carat_status ct_masks_open(struct ct_masks *m, struct ct_ids *ids, int32_t n, size_t bytes, carat_error *err)
+{
+    *m = (struct ct_masks){.ids = ids, .n = n, .words = ((size_t)n + 63) / 64};
+    CT_TRY(ct_tokenizer_trie(&m->trie, ids->tokenizer, err));
+    const size_t slots = bytes / (m->words * sizeof *m->bits + 1);
+    m->n_slots = (int32_t)CT_MAX(CT_MIN(slots, CT_SETS_MAX), 1);
+    m->by_length = calloc(CT_PLAIN_MAX * m->words + 1, sizeof *m->by_length);
+    m->seen = calloc(CT_SETS_MAX, sizeof *m->seen);
+    m->plain = calloc(CT_SETS_MAX, sizeof *m->plain);
+    m->slot = calloc(CT_SETS_MAX, sizeof *m->slot);
+    m->bits = calloc((size_t)m->n_slots * m->words + 1, sizeof *m->bits);
+    m->kept = calloc((size_t)m->n_slots + 1, sizeof *m->kept);
+    if (m->by_length && m->seen && m->plain && m->slot && m->bits && m->kept) {
+        m->kept[m->n_slots] = (struct ct_kept_mask){-1, 0, m->n_slots, m->n_slots};
+        return CARAT_OK;
+    }
+    ct_masks_close(m);
+    return ct_no_memory(err, "the masks of a form");
+}
+
+void ct_masks_close(struct ct_masks *m)
+{
+    free(m->by_length);
+    free(m->seen);
+    free(m->plain);
+    free(m->slot);
+    free(m->bits);
+    free(m->kept);
+    *m = (struct ct_masks){0};
+}
+
+/* ---- plain characters ---- */
+
+/* All characters of plain texts, by the ranges of their bytes. */
+static const struct {
+    uint8_t n, low[4], high[4];
+} characters[] = {
+    {1, {0x20}, {0x21}},
+    {1, {0x23}, {0x5b}},
+    {1, {0x5d}, {0x7e}},
+    {2, {0xc2, 0x80}, {0xdf, 0xbf}},
+    {3, {0xe0, 0xa0, 0x80}, {0xe0, 0xbf, 0xbf}},
+    {3, {0xe1, 0x80, 0x80}, {0xec, 0xbf, 0xbf}},
+    {3, {0xed, 0x80, 0x80}, {0xed, 0x9f, 0xbf}},
+    {3, {0xee, 0x80, 0x80}, {0xef, 0xbf, 0xbf}},
+    {4, {0xf0, 0x90, 0x80, 0x80}, {0xf0, 0xbf, 0xbf, 0xbf}},
+    {4, {0xf1, 0x80, 0x80, 0x80}, {0xf3, 0xbf, 0xbf, 0xbf}},
+    {4, {0xf4, 0x80, 0x80, 0x80}, {0xf4, 0x8f, 0xbf, 0xbf}},
+};
+
+enum { UNKNOWN, NOT_ALIKE, STATE }; /* of ct_masks.plain; STATE + a state */
+enum { TOGETHER = 8 };
+
+/* A few states, each once. */
+struct some {
+    int n; /* TOGETHER + 1: too many */
+    int32_t state[TOGETHER];
+};
+
+static void add_state(struct some *s, int32_t state)
+{
+    for (int i = 0; i < s->n && i < TOGETHER; i++)
+        if (s->state[i] == state)
+            return;
+    if (s->n < TOGETHER)
+        s->state[s->n] = state;
+    s->n = CT_MIN(s->n + 1, TOGETHER + 1);
+}
+
+/* Where these states lead with bytes from low to high. */
+static struct some lead_on(struct ct_automaton *a, const struct some *from, int low, int high)
+{
+    const uint8_t *class_of = a->grammar->class_of;
+    struct some to = {0};
+
+    for (int byte = low; byte <= high; byte++)
+        for (int i = 0; i < from->n && (byte == low || class_of[byte] != class_of[byte - 1]); i++)
+            add_state(&to, ct_automaton_byte(a, from->state[i], (uint8_t)byte));
+    return to;
+}
+
+/* Where every plain character leads from a state, perhaps CT_DEAD; -1: not to the same state. */
+static int32_t plain_step(struct ct_masks *m, int32_t state)
+{
+    struct some all = {0};
+
+    if (m->plain[state] != UNKNOWN)
+        return m->plain[state] - STATE;
+    m->plain[state] = NOT_ALIKE;
+    for (size_t k = 0; k < CT_COUNT(characters); k++) {
+        struct some at = {1, {state}};
+        for (int i = 0; i < characters[k].n; i++) {
+            at = lead_on(&m->ids->automaton, &at, characters[k].low[i], characters[k].high[i]);
+            if (at.n > TOGETHER)
+                return -1;
+        }
+        for (int i = 0; i < at.n; i++)
+            add_state(&all, at.state[i]);
+        if (all.n > 1)
+            return -1;
+    }
+    m->plain[state] = STATE + all.state[0];
+    return all.state[0];
+}
+
+/* ---- a walk ---- */
+
+/* Whether an id may lead to a state. */
+static bool may_reach(struct ct_masks *m, int32_t state, int most)
+{
+    if (m->seen[state] / 2 != m->pass) {
+        int needs = (int)ct_automaton_least(&m->ids->automaton, state);
+        if (most != INT32_MAX)
+            needs = CT_MIN(needs, ct_ids_shortest(m->ids, state));
+        m->enough = CT_MAX(m->enough, needs);
+        m->seen[state] = 2 * m->pass + (needs <= most);
+    }
+    return m->seen[state] & 1;
+}
+
+static void put(const struct ct_masks *m, int32_t id, uint64_t *bits)
+{
+    if (id < m->n)
+        bits[id / 64] |= UINT64_C(1) << id % 64;
+}
+
+struct level {
+    const int32_t *row;
+    int32_t state;
+    uint32_t end; /* the node behind those that are below */
+};
+
+static void walk(struct ct_masks *m, int32_t state, int most, uint32_t at, uint32_t end, uint64_t *bits)
+{
+    struct ct_automaton *a = &m->ids->automaton;
+    const struct ct_trie *trie = m->trie;
+    const uint8_t *class_of = a->grammar->class_of;
+    struct level level[CT_TOKEN_BYTES + 1] = {{ct_automaton_row(a, state), state, end}}, *in = level;
+
+    while (at < end) {
+        while (at == in->end)
+            in--;
+        const struct ct_trie_node node = trie->node[at];
+        int32_t to = in->row ? in->row[class_of[node.byte]] - 1 : -1;
+        if (to < 0)
+            to = ct_automaton_byte(a, in->state, node.byte);
+        at = to == CT_DEAD ? node.next : at + 1;
+        if (to == CT_DEAD)
+            continue;
+        const uint32_t behind = trie->node[at].first;
+        if (node.first < behind && may_reach(m, to, most))
+            for (uint32_t i = node.first; i < behind; i++)
+                put(m, ct_trie_id(trie->id[i]), bits);
+        if (at < node.next)
+            *++in = (struct level){ct_automaton_row(a, to), to, node.next};
+    }
+}
+
+/* Ids of plain texts of these numbers of characters. */
+static void put_by_length(struct ct_masks *m, const bool may[CT_PLAIN_MAX + 1], uint64_t *bits)
+{
+    const struct ct_trie *trie = m->trie;
+
+    for (uint32_t i = trie->node[trie->plain].first; i < trie->n_ids && !m->by_length_made; i++) {
+        const size_t length = ct_trie_characters(trie->id[i]) - 1;
+        put(m, ct_trie_id(trie->id[i]), m->by_length + length * m->words);
+    }
+    m->by_length_made = true;
+    for (size_t k = 0; k < CT_PLAIN_MAX; k++)
+        for (size_t i = 0; i < m->words && may[k + 1]; i++)
+            bits[i] |= m->by_length[k * m->words + i];
+}
+
+/* Ids with plain texts, by the number of characters. False: the characters do not lead to the same states. */
+static bool plain_ids(struct ct_masks *m, int32_t state, int most, uint64_t *bits)
+{
+    const struct ct_trie *trie = m->trie;
+    bool may[CT_PLAIN_MAX + 1] = {false};
+    int n = 0;
+
+    for (int i = 1; i <= CT_PLAIN_MAX && state != CT_DEAD; i++) {
+        state = plain_step(m, state);
+        if (state < 0)
+            return false;
+        may[i] = state != CT_DEAD && may_reach(m, state, most);
+        n += may[i];
+    }
+    if (n == CT_PLAIN_MAX)
+        for (size_t i = 0; i < CT_MIN(m->words, trie->n_words); i++)
+            bits[i] |= trie->plain_ids[i];
+    else if (n > 0)
+        put_by_length(m, may, bits);
+    return true;
+}
+
+/* Tokens that stand for themselves. */
+static void tokens(struct ct_masks *m, int32_t state, int most, uint64_t *bits)
+{
+    const struct ct_grammar *g = m->ids->automaton.grammar;
+
+    for (int32_t k = 0; k < g->n_tokens; k++) {
+        char bytes[CT_TOKEN_BYTES];
+        const int32_t to = ct_automaton_symbol(&m->ids->automaton, state, 256 + k);
+        if (to != CT_DEAD && ct_tokenizer_bytes(m->ids->tokenizer, g->token[k], bytes) == 0 &&
+            may_reach(m, to, most))
+            put(m, g->token[k], bits);
+    }
+}
+
+static void make(struct ct_masks *m, int32_t state, int most, uint64_t *bits)
+{
+    memset(bits, 0, m->words * sizeof *bits);
+    m->enough = 0;
+    if (++m->pass == UINT32_MAX / 2) {
+        memset(m->seen, 0, CT_SETS_MAX * sizeof *m->seen);
+        m->pass = 1;
+    }
+    if (state == CT_DEAD)
+        return;
+    tokens(m, state, most, bits);
+    walk(m, state, most, 0, m->trie->plain, bits);
+    if (!plain_ids(m, state, most, bits))
+        walk(m, state, most, m->trie->plain, m->trie->n_nodes, bits);
+    if (m->n % 64) /* plain_ids puts whole words */
+        bits[m->n / 64] &= (UINT64_C(1) << m->n % 64) - 1;
+}
+
+/* ---- masks that are kept ---- */
+
+static void leave_ring(struct ct_masks *m, int32_t slot)
+{
+    const struct ct_kept_mask k = m->kept[slot];
+
+    m->kept[k.newer].older = k.older;
+    m->kept[k.older].newer = k.newer;
+}
+
+static void become_newest(struct ct_masks *m, int32_t slot)
+{
+    struct ct_kept_mask *ends = &m->kept[m->n_slots];
+
+    m->kept[slot].newer = m->n_slots;
+    m->kept[slot].older = ends->older;
+    m->kept[ends->older].newer = slot;
+    ends->older = slot;
+}
+
+/* A slot for one more mask: a new one, or that of the oldest. */
+static int32_t take_slot(struct ct_masks *m)
+{
+    if (m->n_used < m->n_slots)
+        return m->n_used++;
+    const int32_t oldest = m->kept[m->n_slots].newer;
+    m->slot[m->kept[oldest].state] = 0;
+    leave_ring(m, oldest);
+    return oldest;
+}
+
+/* The slot of a state's mask for any number of ids. */
+static int32_t slot_of(struct ct_masks *m, int32_t state)
+{
+    int32_t slot = m->slot[state] - 1;
+
+    if (slot >= 0) {
+        leave_ring(m, slot);
+    } else {
+        slot = take_slot(m);
+        make(m, state, INT32_MAX, m->bits + (size_t)slot * m->words);
+        m->kept[slot] = (struct ct_kept_mask){.state = state, .enough = m->enough};
+        m->slot[state] = slot + 1;
+    }
+    become_newest(m, slot);
+    return slot;
+}
+
+void ct_masks_of(struct ct_masks *m, int32_t state, int most, uint64_t *bits)
+{
+    const int32_t slot = slot_of(m, state);
+    struct ct_kept_mask *k = &m->kept[slot];
+
+    if (most >= k->enough) {
+        memcpy(bits, m->bits + (size_t)slot * m->words, m->words * sizeof *bits);
+        return;
+    }
+    make(m, state, most, bits);
+    k->enough = m->enough;
+}
