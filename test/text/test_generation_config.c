@@ -223,21 +223,21 @@ static void ranges(void **state)
         carat_sampling s;
         const char *name;
     } bad[] = {
-        {{sizeof card, NAN, 64, 0.95f, 0, 0, NULL, 0, 0, NULL}, "temperature"},
-        {{sizeof card, -0.1f, 64, 0.95f, 0, 0, NULL, 0, 0, NULL}, "temperature"},
-        {{sizeof card, INFINITY, 64, 0.95f, 0, 0, NULL, 0, 0, NULL}, "temperature"},
-        {{sizeof card, 101, 64, 0.95f, 0, 0, NULL, 0, 0, NULL}, "temperature"},
-        {{sizeof card, 1e-30f, 64, 0.95f, 0, 0, NULL, 0, 0, NULL}, "temperature"},
-        {{sizeof card, 1, -1, 0.95f, 0, 0, NULL, 0, 0, NULL}, "top_k"},
-        {{sizeof card, 1, 64, 0, 0, 0, NULL, 0, 0, NULL}, "top_p"},
-        {{sizeof card, 1, 64, 1.5f, 0, 0, NULL, 0, 0, NULL}, "top_p"},
-        {{sizeof card, 1, 64, NAN, 0, 0, NULL, 0, 0, NULL}, "top_p"},
-        {{sizeof card, 1, 64, 0.95f, NAN, 0, NULL, 0, 0, NULL}, "min_p"},
-        {{sizeof card, 1, 64, 0.95f, -1, 0, NULL, 0, 0, NULL}, "min_p"},
-        {{sizeof card, 1, 64, 0.95f, 1.5f, 0, NULL, 0, 0, NULL}, "min_p"},
-        {{sizeof card, 1, 64, 0.95f, 0, 0, NULL, 1, 0, NULL}, "banned"},
-        {{sizeof card, 1, 64, 0.95f, 0, 0, ids, -1, 0, NULL}, "banned"},
-        {{sizeof card, 1, 64, 0.95f, 0, 0, negative, 2, 0, NULL}, "banned[1]"},
+        {{sizeof card, NAN, 64, 0.95f, 0, 0, NULL, 0, 0, NULL, NULL, 0}, "temperature"},
+        {{sizeof card, -0.1f, 64, 0.95f, 0, 0, NULL, 0, 0, NULL, NULL, 0}, "temperature"},
+        {{sizeof card, INFINITY, 64, 0.95f, 0, 0, NULL, 0, 0, NULL, NULL, 0}, "temperature"},
+        {{sizeof card, 101, 64, 0.95f, 0, 0, NULL, 0, 0, NULL, NULL, 0}, "temperature"},
+        {{sizeof card, 1e-30f, 64, 0.95f, 0, 0, NULL, 0, 0, NULL, NULL, 0}, "temperature"},
+        {{sizeof card, 1, -1, 0.95f, 0, 0, NULL, 0, 0, NULL, NULL, 0}, "top_k"},
+        {{sizeof card, 1, 64, 0, 0, 0, NULL, 0, 0, NULL, NULL, 0}, "top_p"},
+        {{sizeof card, 1, 64, 1.5f, 0, 0, NULL, 0, 0, NULL, NULL, 0}, "top_p"},
+        {{sizeof card, 1, 64, NAN, 0, 0, NULL, 0, 0, NULL, NULL, 0}, "top_p"},
+        {{sizeof card, 1, 64, 0.95f, NAN, 0, NULL, 0, 0, NULL, NULL, 0}, "min_p"},
+        {{sizeof card, 1, 64, 0.95f, -1, 0, NULL, 0, 0, NULL, NULL, 0}, "min_p"},
+        {{sizeof card, 1, 64, 0.95f, 1.5f, 0, NULL, 0, 0, NULL, NULL, 0}, "min_p"},
+        {{sizeof card, 1, 64, 0.95f, 0, 0, NULL, 1, 0, NULL, NULL, 0}, "banned"},
+        {{sizeof card, 1, 64, 0.95f, 0, 0, ids, -1, 0, NULL, NULL, 0}, "banned"},
+        {{sizeof card, 1, 64, 0.95f, 0, 0, negative, 2, 0, NULL, NULL, 0}, "banned[1]"},
     };
     for (size_t i = 0; i < CT_COUNT(bad); i++) {
         carat_error err = {0};
