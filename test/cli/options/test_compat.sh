@@ -63,8 +63,8 @@ refuse 2 run tiny hi -ctk f16 -ctv f32
 refuse 2 run tiny hi --kv bf16 -ctk f16 -ctv f16
 
 # what would change the text is refused by name, whatever stands beside it
-for option in '--grammar x' '--mirostat 2' '--lora x.gguf' '--image x.png' '--top-nsigma 1' '--dynatemp-range 0.5' \
-    '--json-schema {}' '--override-kv a=int:1' '-dr a/b' '--hf-repo-v a/b' '--rope-scaling yarn' '-i' '--in-prefix x' '-e' \
+for option in '--mirostat 2' '--lora x.gguf' '--image x.png' '--top-nsigma 1' '--dynatemp-range 0.5' \
+    '--override-kv a=int:1' '-dr a/b' '--hf-repo-v a/b' '--rope-scaling yarn' '-i' '--in-prefix x' '-e' \
     '--chat-template-file x' '--mirostat nan'; do
     refuse 2 run tiny hi $option
     name=${option%%[ =]*}
