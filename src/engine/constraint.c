@@ -11,6 +11,7 @@
 #include "grammar/ids.h"
 #include "grammar/mask.h"
 #include "grammar/regex.h"
+#include "grammar/schema.h"
 #include "grammar/tool_call.h"
 #include "os/clock.h"
 #include "os/lock.h"
@@ -60,6 +61,11 @@ static carat_status compile(carat_constraint *c, const carat_constraint_options 
     int32_t root = -1;
 
     switch (o->form) {
+    case CARAT_FORM_SCHEMA: {
+        const struct ct_schema_options json = {.space = o->json_dumps ? CT_SPACE_DUMPS : CT_SPACE_JSON};
+        CT_TRY(ct_schema_text(&c->grammar, text, &json, &root, err));
+        break;
+    }
     case CARAT_FORM_REGEX:
         CT_TRY(ct_regex_rule(&c->grammar, text, &root, err));
         break;

@@ -4,6 +4,7 @@
 
 #include "base/json_tree.h"
 #include "base/utf8.h"
+#include "grammar/schema.h"
 #include "text/chat/call.h"
 
 enum { TOOLS_MAX = 128 };
@@ -12,30 +13,8 @@ struct calls {
     struct ct_grammar *g;
     const struct ct_call_options *o;
     struct ct_call_marks marks;
-    int32_t comma, value; /* rules */
+    struct ct_schema_shared shared;
 };
-
-/* ---- values ---- */
-
-/* A text between two tokens: any characters. */
-static int32_t string_rule(struct calls *c)
-{
-    struct ct_grammar *g = c->g;
-    const int32_t rule = ct_grammar_rule(g, "string"), inside = ct_grammar_node(g, rule);
-
-    ct_grammar_token(g, ct_rule_start(g, rule), c->marks.quote, inside);
-    ct_grammar_chars(g, inside, 1, 0x10ffff, CT_SPELL_PLAIN, inside);
-    ct_grammar_token(g, inside, c->marks.quote, ct_rule_end(g, rule));
-    return rule;
-}
-
-static void value_rule(struct calls *c)
-{
-    struct ct_grammar *g = c->g;
-
-    c->value = ct_grammar_rule(g, "value");
-    ct_grammar_call(g, ct_rule_start(g, c->value), string_rule(c), ct_rule_end(g, c->value));
-}
 
 /* ---- tools ---- */
 
@@ -50,35 +29,28 @@ static carat_status check_bare(struct ct_str s, const char *what, size_t i, cara
     return s.n ? CARAT_OK : ct_fail(err, CARAT_E_ARGUMENT, "tools[%zu].function.%s is empty", i, what);
 }
 
-static bool is_required(const struct ct_json_value *parameters, struct ct_str key)
+/* The arguments of a tool, in braces: what its schema says; of one without parameters none. */
+static carat_status arguments_path(struct calls *c, int32_t from, const struct ct_json_value *parameters,
+                                   size_t i, int32_t to, carat_error *err)
 {
-    CT_JSON_EACH(one, ct_json_get(parameters, "required"))
-    {
-        if (ct_str_same(ct_json_str(one), key))
-            return true;
-    }
-    return false;
-}
+    char place[64];
+    const struct ct_schema_options o = {.prefix = place,
+                                        .space = CT_SPACE_NONE,
+                                        .any_order = true,
+                                        .calls = true,
+                                        .quote = c->marks.quote,
+                                        .shared = &c->shared};
+    int32_t rule;
 
-/* The members of the arguments: each key once, in any order. */
-static carat_status arguments_rule(struct calls *c, const struct ct_json_value *parameters, size_t i,
-                                   int32_t *bag, carat_error *err)
-{
-    struct ct_grammar *g = c->g;
-    const struct ct_json_value *properties = ct_json_get(parameters, "properties");
-
-    *bag = ct_grammar_bag(g, "arguments", c->comma);
-    CT_JSON_EACH(key, properties)
-    {
-        const struct ct_str name = ct_json_str(key);
-        CT_TRY(check_bare(name, "parameters.properties", i, err));
-        const int32_t member = ct_grammar_rule(g, "argument"), colon = ct_grammar_node(g, member),
-                      value = ct_grammar_node(g, member);
-        ct_grammar_text(g, ct_rule_start(g, member), name, colon);
-        ct_grammar_text(g, colon, ct_str_of(":"), value);
-        ct_grammar_call(g, value, c->value, ct_rule_end(g, member));
-        ct_grammar_member(g, *bag, member, is_required(parameters, name));
+    if (ct_json_count(parameters) == 0) {
+        ct_grammar_text(c->g, from, ct_str_of("{}"), to);
+        return CARAT_OK;
     }
+    snprintf(place, sizeof place, "tools[%zu].function.parameters", i);
+    if (!ct_json_is_text(ct_json_get(parameters, "type"), "object"))
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s.type: expected \"object\"", place);
+    CT_TRY(ct_schema_rule(c->g, parameters, &o, &rule, err));
+    ct_grammar_call(c->g, from, rule, to);
     return CARAT_OK;
 }
 
@@ -86,20 +58,13 @@ static carat_status arguments_rule(struct calls *c, const struct ct_json_value *
 static carat_status tool_path(struct calls *c, int32_t from, const struct ct_json_value *tool, size_t i,
                               int32_t to, carat_error *err)
 {
-    struct ct_grammar *g = c->g;
     const struct ct_json_value *function = ct_call_function(tool);
     const struct ct_str name = ct_json_str(ct_json_get(function, "name"));
-    int32_t bag;
 
     CT_TRY(check_bare(name, "name", i, err));
-    CT_TRY(arguments_rule(c, ct_json_get(function, "parameters"), i, &bag, err));
-    const int32_t owner = g->owner ? g->owner[from] : -1, open = ct_grammar_node(g, owner),
-                  inside = ct_grammar_node(g, owner), close = ct_grammar_node(g, owner);
-    ct_grammar_text(g, from, name, open);
-    ct_grammar_text(g, open, ct_str_of("{"), inside);
-    ct_grammar_call(g, inside, bag, close);
-    ct_grammar_text(g, close, ct_str_of("}"), to);
-    return CARAT_OK;
+    const int32_t arguments = ct_grammar_node(c->g, from < 0 ? -1 : c->g->owner[from]);
+    ct_grammar_text(c->g, from, name, arguments);
+    return arguments_path(c, arguments, ct_json_get(function, "parameters"), i, to, err);
 }
 
 /* Whether a choice names no tool. */
@@ -120,9 +85,6 @@ static carat_status calls_rule(struct calls *c, const struct ct_json_value *tool
     const bool any = is_any(c->o->choice);
     size_t i = 0, taken = 0;
 
-    c->comma = ct_grammar_rule(g, "comma");
-    ct_grammar_text(g, ct_rule_start(g, c->comma), ct_str_of(","), ct_rule_end(g, c->comma));
-    value_rule(c);
     const int32_t call = ct_grammar_rule(g, "call"), lead = ct_grammar_node(g, call),
                   name = ct_grammar_node(g, call), end = ct_grammar_node(g, call);
     ct_grammar_token(g, ct_rule_start(g, call), c->marks.begin, lead);
@@ -168,6 +130,7 @@ carat_status ct_calls_rule(struct ct_grammar *g, const struct ct_tokenizer *t, s
     if (!status)
         status = calls_rule(&c, tree.value, rule, err);
     ct_json_tree_free(&tree);
+    ct_schema_shared_free(&c.shared);
     if (!status)
         *opens = is_any(o.choice) && strcmp(o.choice, "required") != 0 ? c.marks.begin : -1;
     return status;
