@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_forms.sh: `run` with a schema, a grammar or an expression: answers fit whatever is drawn and however few
-# tokens there are; the same ones in every way to compute them; calls have the types that are declared; and
-# what is refused, with its place.
+# test_forms.sh: `run` with a schema, a grammar or an expression: answers fit whatever is drawn and however
+# few tokens there are; the same ones in every way to compute them; calls have the types that are declared;
+# and what is refused, with its place.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 wild=(--temp 3 --top-k 0 --top-p 1)
