@@ -236,7 +236,9 @@ static carat_status divide(struct schema *s, struct keys *k, int pattern, const 
             break;
         status = ct_language_intersect(&k->others[i].keys, &k->pattern[pattern], &part[1], err);
         for (int j = 0; j < 2 && !status; j++)
-            status = ct_language_empty(&part[j], &empty[j], err);
+            status = schema_spend(s, &part[j], all->item[0].schema)
+                         ? ct_language_empty(&part[j], &empty[j], err)
+                         : CARAT_E_ARGUMENT;
         if (!status && !empty[0] && !empty[1] && k->n_others == OTHERS_MAX) {
             schema_fail(s, all->item[0].schema, "patternProperties",
                         "they divide keys into more than %d kinds", OTHERS_MAX);

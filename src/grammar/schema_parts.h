@@ -58,6 +58,7 @@ struct schema {
     uint32_t n_items;
     int32_t n_tasks;
     int32_t trials; /* grammars that were built to ask */
+    int64_t spent;  /* states of all languages that were made */
     /* Makes the rule of a value that fits the items, and all that it needs. */
     int32_t (*run)(struct schema *s, const struct item *item, int n);
     char note[400]; /* the first thing that nothing fits, if it is one */
@@ -150,6 +151,8 @@ void schema_fill_number(struct schema *s, int32_t rule, bool fractions); /* any 
  * a failure, which names the schema. */
 bool schema_narrow(struct schema *s, struct ct_language *l, bool *any, struct ct_language *more,
                    const struct ct_json_value *schema);
+/* Counts a language that was made. False: all together have too many states, a failure. */
+bool schema_spend(struct schema *s, const struct ct_language *l, const struct ct_json_value *schema);
 /* The texts in which a pattern is found, determined. False: a failure, which names schema and key. */
 bool schema_pattern(struct schema *s, struct ct_str pattern, const struct ct_json_value *schema,
                     const char *key, struct ct_language *out);

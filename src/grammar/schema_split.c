@@ -166,6 +166,7 @@ static bool trial_excludes(struct schema *s, const struct list *l, const struct 
         if (status && !ct_grammar_failed(s->g))
             ct_grammar_fail(s->g, err.code, "%s", err.message);
     }
+    s->spent = trial.spent;
     schema_free_tasks(&trial);
     ct_schema_shared_free(&shared);
     ct_grammar_free(&g);

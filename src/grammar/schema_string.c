@@ -13,6 +13,15 @@ static enum ct_spelling spelling_of(const struct schema *s)
 
 /* ---- languages ---- */
 
+bool schema_spend(struct schema *s, const struct ct_language *l, const struct ct_json_value *schema)
+{
+    s->spent += l->n_states;
+    if (s->spent > CT_NODES_MAX)
+        schema_fail(s, schema, NULL, "all patterns and lengths together need more than %d states",
+                    CT_NODES_MAX);
+    return s->spent <= CT_NODES_MAX;
+}
+
 bool schema_narrow(struct schema *s, struct ct_language *l, bool *any, struct ct_language *more,
                    const struct ct_json_value *schema)
 {
@@ -32,7 +41,7 @@ bool schema_narrow(struct schema *s, struct ct_language *l, bool *any, struct ct
         schema_fail(s, schema, NULL, "what it says about one value together: %s", err.message);
     else if (status)
         ct_grammar_fail(s->g, status, "%s", err.message);
-    return !status;
+    return !status && schema_spend(s, l, schema);
 }
 
 bool schema_pattern(struct schema *s, struct ct_str pattern, const struct ct_json_value *schema,
@@ -51,7 +60,7 @@ bool schema_pattern(struct schema *s, struct ct_str pattern, const struct ct_jso
     if (status)
         ct_grammar_fail(s->g, status, "%s", err.message);
     ct_language_free(&raw);
-    return !status;
+    return !status && schema_spend(s, out, schema);
 }
 
 /* The texts among the values that an item allows. */

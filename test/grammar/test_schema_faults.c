@@ -239,6 +239,9 @@ static void limits(void **state)
                 "more than 100000 states are needed");
     check_limit(strdup("{\"type\":\"string\",\"pattern\":\"^[a-z]*$\",\"maxLength\":200000}"),
                 "more than 100000 states");
+    check_limit(listed("{\"properties\":{", "%s\"k%d\":{\"pattern\":\"(a|b)*a(a|b){12}%d$\",\"maxLength\":0}",
+                       40, "}}"),
+                "together need more than 200000 states");
     check_limit(strdup("{\"type\":\"string\",\"pattern\":\"a{1,1000000000}\"}"), "pattern: byte 1: ");
 }
 
