@@ -60,7 +60,10 @@ bool schema_pattern(struct schema *s, struct ct_str pattern, const struct ct_jso
     if (status)
         ct_grammar_fail(s->g, status, "%s", err.message);
     ct_language_free(&raw);
-    return !status && schema_spend(s, out, schema);
+    if (!status && schema_spend(s, out, schema))
+        return true;
+    ct_language_free(out);
+    return false;
 }
 
 /* The texts among the values that an item allows. */
