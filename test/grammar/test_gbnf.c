@@ -300,6 +300,10 @@ static void limits(void **state)
     refuse_many("root ::= \"a\"", " ", CT_GBNF_MAX - 11, "",
                 "line 1, column 65537: found a grammar of 65537 bytes, expected 65536 at most");
     refuse_many("root ::= ", ".{2}", 16000, "", "more than 200000 states are needed");
+    text = many("root ::= \"a\"", " ", CT_GBNF_MAX - 12, "");
+    open_text(&f, text);
+    form_close(&f);
+    free(text);
     /* each of these groups is a rule */
     refuse_many("root ::= ", "(|){2}", 10000, "", "more than 10000 rules are needed");
     text = many("root ::= ", "(|){2}", 9999, "");
