@@ -96,9 +96,24 @@ static void check(struct ct_tokenizer *t)
     free(seen);
 }
 
+/* The last text that is not plain begins as the first plain one does. */
+static struct ct_tokenizer *open_quote(void)
+{
+    static const char json[] =
+        "{\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\xe2\x96\x81\"},"
+        "\"decoder\":{\"type\":\"Sequence\",\"decoders\":["
+        "{\"type\":\"Replace\",\"pattern\":{\"String\":\"\xe2\x96\x81\"},\"content\":\" \"},"
+        "{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}]},\"model\":{\"type\":\"BPE\",\"unk_token\":\"<unk>"
+        "\",\"byte_fallback\":false,"
+        "\"vocab\":{\"<unk>\":0,\"<\\\"\":1,\"a\":2,\"ab\":3},\"merges\":[]}}";
+
+    return from_json(json, sizeof json - 1);
+}
+
 static void small_vocabularies(void **state)
 {
-    struct ct_tokenizer *(*const open[])(void) = {open_json, open_model, open_gguf, open_odd, open_repeats};
+    struct ct_tokenizer *(*const open[])(void) = {open_json, open_model,   open_gguf,
+                                                  open_odd,  open_repeats, open_quote};
 
     (void)state;
     for (size_t i = 0; i < CT_COUNT(open); i++) {
