@@ -42,20 +42,20 @@ static bool emit_listed(struct schema *s, const struct items *all, int types, in
     for (int i = 0; i < all->n; i++) {
         const struct item *item = &all->item[i];
         size_t n = 0;
-        const struct ct_json_value *v = item->done & ITEM_VALUE ? NULL : schema_values(item, &n);
+        const struct ct_json_value *v = item->done & ITEM_VALUE ? NULL : ct_schema_values(item, &n);
         if (!v)
             continue;
-        const uint8_t done = n == 1 && v == schema_get(item, "const") ? ITEM_CONST : ITEM_ENUM;
+        const uint8_t done = n == 1 && v == ct_schema_get(item, "const") ? ITEM_CONST : ITEM_ENUM;
         for (size_t k = 0; k < n; k++, v += v->span) {
             struct item list[SCHEMA_ITEMS];
             int n_list = 0;
-            if (!(schema_type_of(v) & types & (TYPE_ARRAY | TYPE_OBJECT)))
+            if (!(ct_schema_type_of(v) & types & (TYPE_ARRAY | TYPE_OBJECT)))
                 continue;
             for (int j = 0; j < all->n; j++)
                 list[n_list++] = all->item[j];
             list[i].done |= done;
-            schema_add(s, list, &n_list, v, ITEM_VALUE);
-            ct_grammar_call(s->g, from, schema_rule(s, list, n_list), to);
+            ct_schema_add(s, list, &n_list, v, ITEM_VALUE);
+            ct_grammar_call(s->g, from, ct_schema_rule_of(s, list, n_list), to);
         }
         return true;
     }
@@ -75,7 +75,7 @@ static void emit_words(struct schema *s, const struct items *all, int types, int
 
     for (size_t i = 0; i < CT_COUNT(words); i++) {
         const struct ct_json_value v = {.kind = (uint32_t)words[i].kind & 15u, .span = 1};
-        if (types & words[i].type && schema_allows(all, &v))
+        if (types & words[i].type && ct_schema_allows(all, &v))
             ct_grammar_text(s->g, from, ct_str_of(words[i].word), to);
     }
 }
@@ -85,12 +85,12 @@ static void note_values(struct schema *s, const struct items *all)
 {
     for (int i = 0; i < all->n; i++) {
         size_t n = 0;
-        const struct ct_json_value *v = schema_values(&all->item[i], &n);
+        const struct ct_json_value *v = ct_schema_values(&all->item[i], &n);
         bool left = v == NULL;
         for (size_t k = 0; k < n && !left; k++, v += v->span)
-            left = ct_json_is(v, CT_JSON_ARRAY) || ct_json_is(v, CT_JSON_OBJECT) || schema_allows(all, v);
+            left = ct_json_is(v, CT_JSON_ARRAY) || ct_json_is(v, CT_JSON_OBJECT) || ct_schema_allows(all, v);
         if (!left)
-            schema_note(s, all->item[i].schema, NULL, "no value that is listed fits all");
+            ct_schema_note(s, all->item[i].schema, NULL, "no value that is listed fits all");
     }
 }
 
@@ -102,31 +102,31 @@ static void emit_value(struct schema *s, const struct items *all, int32_t rule)
     for (int i = 0; i < all->n; i++) {
         size_t n = 0;
         const int before = types;
-        const struct ct_json_value *v = schema_values(&all->item[i], &n);
+        const struct ct_json_value *v = ct_schema_values(&all->item[i], &n);
         int of_values = v ? 0 : TYPE_ALL;
         for (size_t k = 0; k < n; k++, v += v->span)
-            of_values |= schema_type_of(v);
-        types &= schema_types(schema_get(&all->item[i], "type")) & of_values;
+            of_values |= ct_schema_type_of(v);
+        types &= ct_schema_types(ct_schema_get(&all->item[i], "type")) & of_values;
         if (before && !types)
-            schema_note(s, all->item[i].schema, NULL, "no type is left that fits all");
+            ct_schema_note(s, all->item[i].schema, NULL, "no type is left that fits all");
     }
     note_values(s, all);
     if (ct_grammar_failed(s->g))
         return;
     emit_words(s, all, types, from, to);
     if (types & TYPE_NUMBER)
-        schema_emit_number(s, all, types & TYPE_NUMBER, from, to);
+        ct_schema_emit_number(s, all, types & TYPE_NUMBER, from, to);
     if (types & TYPE_STRING && all->n == 0)
-        ct_grammar_call(s->g, from, schema_common(s, CT_COMMON_STRING), to);
+        ct_grammar_call(s->g, from, ct_schema_common_rule(s, CT_COMMON_STRING), to);
     else if (types & TYPE_STRING)
-        schema_emit_string(s, all, from, to);
+        ct_schema_emit_string(s, all, from, to);
     if (types & (TYPE_ARRAY | TYPE_OBJECT) && !emit_listed(s, all, types, from, to)) {
         if (types & TYPE_ARRAY)
-            schema_emit_array(s, all, from, to);
+            ct_schema_emit_array(s, all, from, to);
         if (types & TYPE_OBJECT && all->n == 0)
-            ct_grammar_call(s->g, from, schema_common(s, CT_COMMON_OBJECT), to);
+            ct_grammar_call(s->g, from, ct_schema_common_rule(s, CT_COMMON_OBJECT), to);
         else if (types & TYPE_OBJECT)
-            schema_emit_object(s, all, from, to);
+            ct_schema_emit_object(s, all, from, to);
     }
 }
 
@@ -140,25 +140,25 @@ static void fill_common(struct schema *s, enum ct_schema_common which, int32_t r
         fill_space(s->g, rule);
         break;
     case CT_COMMON_STRING:
-        schema_emit_string(s, &none, from, to);
+        ct_schema_emit_string(s, &none, from, to);
         break;
     case CT_COMMON_KEY:
-        schema_emit_keys(s, NULL, from, to);
+        ct_schema_emit_keys(s, NULL, from, to);
         break;
     case CT_COMMON_NUMBER:
-        schema_fill_number(s, rule, true);
+        ct_schema_fill_number(s, rule, true);
         break;
     case CT_COMMON_INTEGER:
-        schema_fill_number(s, rule, false);
+        ct_schema_fill_number(s, rule, false);
         break;
     case CT_COMMON_COMMA:
-        schema_mark(s, schema_space(s, from), ",", to);
+        ct_schema_mark(s, ct_schema_spaces(s, from), ",", to);
         break;
     case CT_COMMON_VALUE:
         emit_value(s, &none, rule);
         break;
     case CT_COMMON_OBJECT:
-        schema_emit_object(s, &none, from, to);
+        ct_schema_emit_object(s, &none, from, to);
         break;
     case CT_COMMONS:
         break;
@@ -169,7 +169,7 @@ static void fill_common(struct schema *s, enum ct_schema_common which, int32_t r
 
 static int32_t run_tasks(struct schema *s, const struct item *item, int n)
 {
-    const int32_t root = schema_rule(s, item, n);
+    const int32_t root = ct_schema_rule_of(s, item, n);
 
     for (int32_t i = 0; i < s->n_tasks && !ct_grammar_failed(s->g); i++) {
         struct item list[SCHEMA_ITEMS]; /* the array grows while it is filled */
@@ -180,7 +180,7 @@ static int32_t run_tasks(struct schema *s, const struct item *item, int n)
         }
         for (int k = 0; k < t.n; k++)
             list[k] = s->item[t.first + (uint32_t)k];
-        schema_split(s, &(struct items){list, t.n}, emit_value, t.rule);
+        ct_schema_split(s, &(struct items){list, t.n}, emit_value, t.rule);
     }
     return root;
 }
@@ -204,7 +204,7 @@ static carat_status check_fits(struct schema *s, int32_t rule, carat_error *err)
     if (s->g->least[ct_rule_start(s->g, rule)] < CT_NEVER)
         return CARAT_OK;
     if (!*s->note)
-        schema_note(s, s->root, NULL, "every value would have to hold others without end");
+        ct_schema_note(s, s->root, NULL, "every value would have to hold others without end");
     return ct_fail(err, CARAT_E_ARGUMENT, "%s: no JSON fits", s->note);
 }
 
@@ -226,17 +226,17 @@ carat_status ct_schema_rule(struct ct_grammar *g, const struct ct_json_value *sc
     if (!s.checked)
         return ct_no_memory(err, "a schema");
     *rule = -1;
-    if (!schema_check(&s, schema))
+    if (!ct_schema_checked(&s, schema))
         ;
-    else if (!schema_add(&s, &root, &n, schema, 0))
-        schema_fail(&s, schema, NULL, "no JSON fits false");
+    else if (!ct_schema_add(&s, &root, &n, schema, 0))
+        ct_schema_fail(&s, schema, NULL, "no JSON fits false");
     else
         *rule = run_tasks(&s, &root, n);
     if (ct_grammar_failed(g))
         status = ct_fail(err, g->error.code, "%s", g->error.message);
     else
         status = check_fits(&s, *rule, err);
-    schema_free_tasks(&s);
+    ct_schema_free_tasks(&s);
     free(s.checked);
     ct_schema_shared_free(&own);
     return status;

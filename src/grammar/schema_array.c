@@ -5,16 +5,17 @@
 /* What an item says about elements: a list of schemas for the first ones, a schema for the rest. */
 static const struct ct_json_value *first_schemas(const struct item *item)
 {
-    const struct ct_json_value *prefix = schema_get(item, "prefixItems"), *items = schema_get(item, "items");
+    const struct ct_json_value *prefix = ct_schema_get(item, "prefixItems"),
+                               *items = ct_schema_get(item, "items");
 
     return prefix ? prefix : ct_json_is(items, CT_JSON_ARRAY) ? items : NULL;
 }
 
 static const struct ct_json_value *rest_schema(const struct item *item)
 {
-    const struct ct_json_value *items = schema_get(item, "items");
+    const struct ct_json_value *items = ct_schema_get(item, "items");
 
-    return ct_json_is(items, CT_JSON_ARRAY) ? schema_get(item, "additionalItems") : items;
+    return ct_json_is(items, CT_JSON_ARRAY) ? ct_schema_get(item, "additionalItems") : items;
 }
 
 struct elements {
@@ -30,8 +31,8 @@ static void read_elements(struct elements *e)
 {
     const struct items *all = e->all;
 
-    e->min = schema_least(all, "minItems");
-    e->max = schema_most(all, "maxItems");
+    e->min = ct_schema_least(all, "minItems");
+    e->max = ct_schema_most(all, "maxItems");
     for (int i = 0; i < all->n; i++) {
         const bool value = all->item[i].done & ITEM_VALUE;
         const struct ct_json_value *list = value ? all->item[i].schema : first_schemas(&all->item[i]);
@@ -58,10 +59,10 @@ static int32_t next_element(struct elements *e, bool rest)
             e->next[i] = ct_json_after(schema);
         else
             schema = rest_schema(item);
-        if (schema && !schema_add(e->s, list, &n, schema, item->done & ITEM_VALUE))
+        if (schema && !ct_schema_add(e->s, list, &n, schema, item->done & ITEM_VALUE))
             return -1;
     }
-    return schema_rule(e->s, list, n);
+    return ct_schema_rule_of(e->s, list, n);
 }
 
 static void one_more(struct schema *s, int32_t rule, int32_t from, int32_t to)
@@ -70,9 +71,9 @@ static void one_more(struct schema *s, int32_t rule, int32_t from, int32_t to)
         return;
     const int32_t owner = s->g->owner[from], element = ct_grammar_node(s->g, owner),
                   behind = ct_grammar_node(s->g, owner);
-    schema_mark(s, from, ",", element);
+    ct_schema_mark(s, from, ",", element);
     ct_grammar_call(s->g, element, rule, behind);
-    ct_grammar_skip(s->g, schema_space(s, behind), to);
+    ct_grammar_skip(s->g, ct_schema_spaces(s, behind), to);
 }
 
 /* Elements from the node before the first one to the bracket that closes. */
@@ -90,14 +91,14 @@ static void emit_elements(struct elements *e, int32_t at, int32_t close)
         int32_t element = at;
         if (n > 0) {
             element = ct_grammar_node(g, owner);
-            schema_mark(s, at, ",", element);
+            ct_schema_mark(s, at, ",", element);
         }
         rule = next_element(e, n >= e->own);
         if (rule < 0)
             return;
         const int32_t behind = ct_grammar_node(g, owner);
         ct_grammar_call(g, element, rule, behind);
-        at = schema_space(s, behind);
+        at = ct_schema_spaces(s, behind);
         n++;
         if (n >= e->min && n < e->own)
             ct_grammar_skip(g, at, close);
@@ -109,12 +110,12 @@ static void emit_elements(struct elements *e, int32_t at, int32_t close)
     }
     rule = next_element(e, true);
     if (rule >= 0)
-        schema_repeat(s, one_more, rule, at, CT_MAX(e->min - n, 0), e->max < 0 ? -1 : e->max - n, close);
+        ct_schema_repeat(s, one_more, rule, at, CT_MAX(e->min - n, 0), e->max < 0 ? -1 : e->max - n, close);
     else if (n >= e->min)
         ct_grammar_skip(g, at, close);
 }
 
-void schema_emit_array(struct schema *s, const struct items *all, int32_t from, int32_t to)
+void ct_schema_emit_array(struct schema *s, const struct items *all, int32_t from, int32_t to)
 {
     struct elements e = {.s = s, .all = all};
 
@@ -122,18 +123,18 @@ void schema_emit_array(struct schema *s, const struct items *all, int32_t from, 
     if (from < 0)
         return;
     if (e.max >= 0 && e.min > e.max) {
-        schema_note(s, all->item[0].schema, NULL, "at least %lld and at most %lld elements", (long long)e.min,
-                    (long long)e.max);
+        ct_schema_note(s, all->item[0].schema, NULL, "at least %lld and at most %lld elements",
+                       (long long)e.min, (long long)e.max);
         return;
     }
     if (e.min > SCHEMA_MOST) {
-        schema_fail(s, all->item[0].schema, "minItems", "%lld, expected at most %d", (long long)e.min,
-                    SCHEMA_MOST);
+        ct_schema_fail(s, all->item[0].schema, "minItems", "%lld, expected at most %d", (long long)e.min,
+                       SCHEMA_MOST);
         return;
     }
     const int32_t owner = s->g->owner[from], open = ct_grammar_node(s->g, owner),
                   close = ct_grammar_node(s->g, owner);
     ct_grammar_bytes(s->g, from, '[', '[', open);
     ct_grammar_bytes(s->g, close, ']', ']', to);
-    emit_elements(&e, schema_space(s, open), close);
+    emit_elements(&e, ct_schema_spaces(s, open), close);
 }

@@ -117,7 +117,7 @@ static const struct ct_json_value *part_with(const struct ct_json_value *in, con
 }
 
 /* The path of a value from the root. */
-void schema_path(const struct schema *s, const struct ct_json_value *v, char *text, size_t size)
+void ct_schema_path(const struct schema *s, const struct ct_json_value *v, char *text, size_t size)
 {
     const struct ct_json_value *key = NULL, *at = s->root;
     size_t number;
@@ -135,13 +135,14 @@ void schema_path(const struct schema *s, const struct ct_json_value *v, char *te
 static void write_place(const struct schema *s, const struct ct_json_value *v, const char *key, char *text,
                         size_t size)
 {
-    schema_path(s, v, text, size);
+    ct_schema_path(s, v, text, size);
     if (key)
         text_add(text, size, "%s%s", *text ? "." : "", key);
     text_add(text, size, "%s", *text ? ": " : "the schema: ");
 }
 
-int32_t schema_fail(struct schema *s, const struct ct_json_value *v, const char *key, const char *format, ...)
+int32_t ct_schema_fail(struct schema *s, const struct ct_json_value *v, const char *key, const char *format,
+                       ...)
 {
     char place[600], text[360];
 
@@ -150,7 +151,7 @@ int32_t schema_fail(struct schema *s, const struct ct_json_value *v, const char 
     return ct_grammar_fail(s->g, CARAT_E_ARGUMENT, "%s%s", place, text);
 }
 
-void schema_note(struct schema *s, const struct ct_json_value *v, const char *key, const char *format, ...)
+void ct_schema_note(struct schema *s, const struct ct_json_value *v, const char *key, const char *format, ...)
 {
     char text[160];
 
@@ -180,7 +181,7 @@ static int named_type(const struct ct_json_value *name)
     return 0;
 }
 
-int schema_types(const struct ct_json_value *type)
+int ct_schema_types(const struct ct_json_value *type)
 {
     int types = 0;
 
@@ -193,7 +194,7 @@ int schema_types(const struct ct_json_value *type)
     return types;
 }
 
-int schema_type_of(const struct ct_json_value *value)
+int ct_schema_type_of(const struct ct_json_value *value)
 {
     static const uint8_t of[] = {
         [CT_JSON_NULL] = TYPE_NULL,     [CT_JSON_TRUE] = TYPE_BOOLEAN,  [CT_JSON_FALSE] = TYPE_BOOLEAN,
@@ -279,7 +280,7 @@ static bool check_types(struct schema *s, const struct ct_json_value *schema,
 
     for (; name; name = name == type ? NULL : ct_json_after(name))
         if (!named_type(name)) {
-            schema_fail(
+            ct_schema_fail(
                 s, schema, "type",
                 "\"%.*s\" is no type, expected array, boolean, integer, null, number, object or string",
                 CT_BRIEF(ct_json_str(name)));
@@ -288,7 +289,7 @@ static bool check_types(struct schema *s, const struct ct_json_value *schema,
     return true;
 }
 
-bool schema_says_type_only(const struct ct_json_value *schema)
+bool ct_schema_says_type_only(const struct ct_json_value *schema)
 {
     CT_JSON_EACH(key, schema)
     {
@@ -314,17 +315,17 @@ static int schema_level(const struct schema *s, const struct ct_json_value *v)
     return level;
 }
 
-bool schema_check(struct schema *s, const struct ct_json_value *v)
+bool ct_schema_checked(struct schema *s, const struct ct_json_value *v)
 {
     if (!is_schema(v)) {
-        schema_fail(s, v, NULL, "expected a schema: an object, true or false");
+        ct_schema_fail(s, v, NULL, "expected a schema: an object, true or false");
         return false;
     }
     if (ct_json_is_bool(v) || s->checked[v - s->root])
         return true;
     s->checked[v - s->root] = 1;
     if (schema_level(s, v) > CT_SCHEMA_LEVELS) {
-        schema_fail(s, v, NULL, "more than %d schemas lie in each other", CT_SCHEMA_LEVELS);
+        ct_schema_fail(s, v, NULL, "more than %d schemas lie in each other", CT_SCHEMA_LEVELS);
         return false;
     }
     CT_JSON_EACH(key, v)
@@ -335,7 +336,7 @@ bool schema_check(struct schema *s, const struct ct_json_value *v)
         if (breach) {
             char name[80];
             snprintf(name, sizeof name, "%.*s", CT_BRIEF(ct_json_str(key)));
-            schema_fail(s, v, name, "%s", breach);
+            ct_schema_fail(s, v, name, "%s", breach);
             return false;
         }
         if (keywords[k].shape == A_TYPE && !check_types(s, v, under))
@@ -440,7 +441,7 @@ static const struct ct_json_value *resource_of(const struct schema *s, const str
     return resource;
 }
 
-const struct ct_json_value *schema_reference(struct schema *s, const struct ct_json_value *schema)
+const struct ct_json_value *ct_schema_reference(struct schema *s, const struct ct_json_value *schema)
 {
     struct ct_str ref = ct_json_str(ct_json_get(schema, "$ref")), whole = ref,
                   id = ct_json_str(ct_json_get(s->root, "$id"));
@@ -454,42 +455,43 @@ const struct ct_json_value *schema_reference(struct schema *s, const struct ct_j
             ref = (struct ct_str){ref.s - 1, ref.n + 1};
     }
     if (ref.n == 0 || *ref.s != '#') {
-        schema_fail(s, schema, "$ref", "\"%.*s\" is not in this schema, expected \"#/…\"; nothing is fetched",
-                    CT_BRIEF(whole));
+        ct_schema_fail(s, schema, "$ref",
+                       "\"%.*s\" is not in this schema, expected \"#/…\"; nothing is fetched",
+                       CT_BRIEF(whole));
         return NULL;
     }
     ref = (struct ct_str){ref.s + 1, ref.n - 1};
     found = ref.n && *ref.s != '/' ? find_anchor(s, ref) : follow_pointer(from, ref);
     if (!found)
-        schema_fail(s, schema, "$ref", "nothing is at \"%.*s\"", CT_BRIEF(whole));
+        ct_schema_fail(s, schema, "$ref", "nothing is at \"%.*s\"", CT_BRIEF(whole));
     return found;
 }
 
 /* ---- what items say ---- */
 
-const struct ct_json_value *schema_get(const struct item *item, const char *key)
+const struct ct_json_value *ct_schema_get(const struct item *item, const char *key)
 {
     return item->done & ITEM_VALUE ? NULL : ct_json_get(item->schema, key);
 }
 
-int64_t schema_least(const struct items *all, const char *key)
+int64_t ct_schema_least(const struct items *all, const char *key)
 {
     int64_t least = 0;
 
     for (int i = 0; i < all->n; i++) {
-        const struct ct_json_value *v = schema_get(&all->item[i], key);
+        const struct ct_json_value *v = ct_schema_get(&all->item[i], key);
         const int64_t n = v ? (int64_t)ct_json_double(v) : 0;
         least = CT_MAX(least, n);
     }
     return least;
 }
 
-int64_t schema_most(const struct items *all, const char *key)
+int64_t ct_schema_most(const struct items *all, const char *key)
 {
     int64_t most = -1;
 
     for (int i = 0; i < all->n; i++) {
-        const struct ct_json_value *v = schema_get(&all->item[i], key);
+        const struct ct_json_value *v = ct_schema_get(&all->item[i], key);
         const int64_t n = v ? (int64_t)ct_json_double(v) : 0;
         if (v && (most < 0 || n < most))
             most = n;
@@ -497,10 +499,10 @@ int64_t schema_most(const struct items *all, const char *key)
     return most;
 }
 
-const struct ct_json_value *schema_values(const struct item *item, size_t *n)
+const struct ct_json_value *ct_schema_values(const struct item *item, size_t *n)
 {
-    const struct ct_json_value *list = item->done & ITEM_ENUM ? NULL : schema_get(item, "enum"),
-                               *one = item->done & ITEM_CONST ? NULL : schema_get(item, "const");
+    const struct ct_json_value *list = item->done & ITEM_ENUM ? NULL : ct_schema_get(item, "enum"),
+                               *one = item->done & ITEM_CONST ? NULL : ct_schema_get(item, "const");
 
     if (item->done & ITEM_VALUE)
         one = item->schema;

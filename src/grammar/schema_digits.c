@@ -297,8 +297,8 @@ static carat_status sizes_language(const struct decimal *low, const struct decim
 /* What doubles hold, zero aside. */
 static void double_sizes(struct decimal *least, struct decimal *most)
 {
-    decimal_spelled(ct_str_of("5e-324"), least);
-    decimal_spelled(ct_str_of("1.7976931348623157e308"), most);
+    ct_decimal_spelled(ct_str_of("5e-324"), least);
+    ct_decimal_spelled(ct_str_of("1.7976931348623157e308"), most);
 }
 
 /* Adds the sizes from low to high, behind a minus or not. */
@@ -309,14 +309,14 @@ static carat_status add_sizes(struct ct_language *l, int32_t from, const struct 
     const struct decimal *bottom = &least, *top = &most;
 
     double_sizes(&least, &most);
-    if (low && decimal_compare(low, &least) > 0)
+    if (low && ct_decimal_compare(low, &least) > 0)
         bottom = low;
-    if (high && decimal_compare(high, &most) < 0)
+    if (high && ct_decimal_compare(high, &most) < 0)
         top = high;
     for (int scientific = 0; scientific <= fractions; scientific++) {
         struct ct_language sizes;
         ct_language_init(&sizes);
-        if (scientific && decimal_compare(bottom, top) > 0)
+        if (scientific && ct_decimal_compare(bottom, top) > 0)
             continue;
         const carat_status status = sizes_language(scientific ? bottom : low, scientific ? top : high,
                                                    scientific, fractions, &sizes, err);

@@ -54,7 +54,7 @@ static const struct {
  * states. */
 static const char counted_uri[] = URI(NAMED);
 
-bool schema_format(struct ct_str name, bool counted, struct ct_language *out, carat_error *err)
+bool ct_schema_format(struct ct_str name, bool counted, struct ct_language *out, carat_error *err)
 {
     for (size_t i = 0; i < CT_COUNT(formats); i++)
         if (ct_str_is(name, formats[i].name)) {

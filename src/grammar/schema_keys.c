@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 
-void keys_free(struct keys *k)
+void ct_keys_free(struct keys *k)
 {
     if (!k)
         return;
@@ -72,7 +72,7 @@ static bool declare_all(struct schema *s, const struct items *all, struct keys *
     for (int i = 0; i < all->n; i++) {
         const struct item *item = &all->item[i];
         const bool value = item->done & ITEM_VALUE;
-        const struct ct_json_value *object = value ? item->schema : schema_get(item, "properties");
+        const struct ct_json_value *object = value ? item->schema : ct_schema_get(item, "properties");
         CT_JSON_EACH(key, object)
         {
             struct declared *d = declare(s, k, ct_json_str(key));
@@ -86,7 +86,7 @@ static bool declare_all(struct schema *s, const struct items *all, struct keys *
         }
     }
     for (int i = 0; i < all->n; i++)
-        CT_JSON_EACH(name, schema_get(&all->item[i], "required"))
+        CT_JSON_EACH(name, ct_schema_get(&all->item[i], "required"))
         {
             struct declared *d = declare(s, k, ct_json_str(name));
             if (!d)
@@ -101,16 +101,17 @@ static bool declare_all(struct schema *s, const struct items *all, struct keys *
 static bool read_patterns(struct schema *s, const struct items *all, struct keys *k)
 {
     for (int i = 0; i < all->n; i++)
-        CT_JSON_EACH(key, schema_get(&all->item[i], "patternProperties"))
+        CT_JSON_EACH(key, ct_schema_get(&all->item[i], "patternProperties"))
         {
             char name[120];
             if (k->n_patterns == PATTERNS_MAX) {
-                schema_fail(s, all->item[i].schema, "patternProperties", "more than %d patterns",
-                            PATTERNS_MAX);
+                ct_schema_fail(s, all->item[i].schema, "patternProperties", "more than %d patterns",
+                               PATTERNS_MAX);
                 return false;
             }
             snprintf(name, sizeof name, "patternProperties.%.*s", (int)CT_MIN(key->n, 64), key->s);
-            if (!schema_pattern(s, ct_json_str(key), all->item[i].schema, name, &k->pattern[k->n_patterns]))
+            if (!ct_schema_pattern(s, ct_json_str(key), all->item[i].schema, name,
+                                   &k->pattern[k->n_patterns]))
                 return false;
             k->pattern_schema[k->n_patterns] = ct_json_of_key(key);
             k->pattern_item[k->n_patterns++] = i;
@@ -134,7 +135,7 @@ static uint32_t fitting_patterns(const struct keys *k, struct ct_str key)
 static bool closed_by_default(const struct schema *s, const struct items *all)
 {
     for (int i = 0; i < all->n && s->o->calls; i++)
-        if (schema_get(&all->item[i], "properties"))
+        if (ct_schema_get(&all->item[i], "properties"))
             return true;
     return false;
 }
@@ -143,20 +144,20 @@ static bool closed_by_default(const struct schema *s, const struct items *all)
 static bool add_said(struct schema *s, const struct keys *k, const struct item *item, int number,
                      uint32_t fitting, const struct ct_json_value *named, struct item *list, int *n)
 {
-    const struct ct_json_value *more = schema_get(item, "additionalProperties");
+    const struct ct_json_value *more = ct_schema_get(item, "additionalProperties");
     bool said = named != NULL;
 
     if (item->done & ITEM_VALUE)
-        return named && schema_add(s, list, n, named, ITEM_VALUE);
-    if (named && !schema_add(s, list, n, named, 0))
+        return named && ct_schema_add(s, list, n, named, ITEM_VALUE);
+    if (named && !ct_schema_add(s, list, n, named, 0))
         return false;
     for (int i = 0; i < k->n_patterns; i++)
         if (k->pattern_item[i] == number && fitting >> i & 1) {
             said = true;
-            if (!schema_add(s, list, n, k->pattern_schema[i], 0))
+            if (!ct_schema_add(s, list, n, k->pattern_schema[i], 0))
                 return false;
         }
-    return said || !more || schema_add(s, list, n, more, 0);
+    return said || !more || ct_schema_add(s, list, n, more, 0);
 }
 
 /* The rule of a key's value; -1: none fits. */
@@ -170,17 +171,17 @@ static int32_t value_rule(struct schema *s, const struct items *all, const struc
     for (int i = 0; i < all->n; i++) {
         const struct item *item = &all->item[i];
         const struct ct_json_value *object = item->done & ITEM_VALUE ? item->schema
-                                                                     : schema_get(item, "properties"),
+                                                                     : ct_schema_get(item, "properties"),
                                    *named = NULL;
         if (d && object)
             named = object == d->of ? d->value : ct_json_find(object, d->key);
-        said = said || named || schema_get(item, "additionalProperties");
+        said = said || named || ct_schema_get(item, "additionalProperties");
         if (!add_said(s, k, item, i, fitting, named, list, &n))
             return -1;
     }
     if (!said && closed_by_default(s, all))
         return -1;
-    return schema_rule(s, list, n);
+    return ct_schema_rule_of(s, list, n);
 }
 
 static bool read_declared(struct schema *s, const struct items *all, struct keys *k)
@@ -190,15 +191,15 @@ static bool read_declared(struct schema *s, const struct items *all, struct keys
         d->rule = value_rule(s, all, k, fitting_patterns(k, d->key), d);
         k->n_required += d->required;
         k->n_allowed += d->rule >= 0;
-        if (d->rule >= 0 && !schema_good_key(s, d->key)) {
-            schema_fail(s, all->item[0].schema, "properties",
-                        "the key \"%.*s\" cannot be read back from a call: one of ,:[]{} or NUL is in it",
-                        (int)CT_MIN(d->key.n, 64), d->key.s);
+        if (d->rule >= 0 && !ct_schema_good_key(s, d->key)) {
+            ct_schema_fail(s, all->item[0].schema, "properties",
+                           "the key \"%.*s\" cannot be read back from a call: one of ,:[]{} or NUL is in it",
+                           (int)CT_MIN(d->key.n, 64), d->key.s);
             return false;
         }
         if (d->required && d->rule < 0) {
-            schema_note(s, all->item[0].schema, NULL, "the key \"%.*s\" is required, and no value fits it",
-                        (int)CT_MIN(d->key.n, 64), d->key.s);
+            ct_schema_note(s, all->item[0].schema, NULL, "the key \"%.*s\" is required, and no value fits it",
+                           (int)CT_MIN(d->key.n, 64), d->key.s);
             return false;
         }
     }
@@ -236,12 +237,12 @@ static carat_status divide(struct schema *s, struct keys *k, int pattern, const 
             break;
         status = ct_language_intersect(&k->others[i].keys, &k->pattern[pattern], &part[1], err);
         for (int j = 0; j < 2 && !status; j++)
-            status = schema_spend(s, &part[j], all->item[0].schema)
+            status = ct_schema_spend(s, &part[j], all->item[0].schema)
                          ? ct_language_empty(&part[j], &empty[j], err)
                          : CARAT_E_ARGUMENT;
         if (!status && !empty[0] && !empty[1] && k->n_others == OTHERS_MAX) {
-            schema_fail(s, all->item[0].schema, "patternProperties",
-                        "they divide keys into more than %d kinds", OTHERS_MAX);
+            ct_schema_fail(s, all->item[0].schema, "patternProperties",
+                           "they divide keys into more than %d kinds", OTHERS_MAX);
             status = CARAT_E_ARGUMENT;
         }
         for (int j = 0; j < 2; j++) {
@@ -294,10 +295,10 @@ static bool read_others(struct schema *s, const struct items *all, struct keys *
     return !ct_grammar_failed(s->g);
 }
 
-bool keys_read(struct schema *s, const struct items *all, struct keys *k)
+bool ct_keys_read(struct schema *s, const struct items *all, struct keys *k)
 {
-    k->min = schema_least(all, "minProperties");
-    k->max = schema_most(all, "maxProperties");
+    k->min = ct_schema_least(all, "minProperties");
+    k->max = ct_schema_most(all, "maxProperties");
     return declare_all(s, all, k) && read_patterns(s, all, k) && read_declared(s, all, k) &&
            read_others(s, all, k);
 }

@@ -43,9 +43,9 @@ struct keys {
     bool counts_to_end; /* the last layer has no key more */
 };
 
-/* Into zeroed memory of schema_memory, which is too much for a stack. False: nothing fits, or a failure;
+/* Into zeroed memory of ct_schema_memory, which is too much for a stack. False: nothing fits, or a failure;
  * keys_free follows in any case. */
-bool keys_read(struct schema *s, const struct items *all, struct keys *k);
-void keys_free(struct keys *k);
+bool ct_keys_read(struct schema *s, const struct items *all, struct keys *k);
+void ct_keys_free(struct keys *k);
 
 #endif

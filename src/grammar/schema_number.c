@@ -16,7 +16,7 @@ static void narrow_limit(struct limits *r, const struct decimal *d, int step)
     struct decimal *limit = step > 0 ? &r->low : &r->high;
     bool *has = step > 0 ? &r->has_low : &r->has_high;
 
-    if (!*has || decimal_compare(d, limit) * step > 0)
+    if (!*has || ct_decimal_compare(d, limit) * step > 0)
         *limit = *d;
     *has = true;
 }
@@ -25,19 +25,19 @@ static void narrow_limit(struct limits *r, const struct decimal *d, int step)
 static bool read_limit(struct schema *s, const struct item *item, const char *key, const char *beside,
                        int step, bool excludes, bool whole, struct limits *r)
 {
-    const struct ct_json_value *v = schema_get(item, key);
+    const struct ct_json_value *v = ct_schema_get(item, key);
     struct decimal d;
 
     if (!v || ct_json_is_bool(v))
         return true;
     /* draft 4 writes minimum: 3, exclusiveMinimum: true */
-    excludes = excludes || ct_json_is(beside ? schema_get(item, beside) : NULL, CT_JSON_TRUE);
-    if (!decimal_read(v, &d)) {
-        schema_fail(s, item->schema, key, "%.*s is beyond what a double can hold", (int)CT_MIN(v->n, 64),
-                    v->s);
+    excludes = excludes || ct_json_is(beside ? ct_schema_get(item, beside) : NULL, CT_JSON_TRUE);
+    if (!ct_decimal_read(v, &d)) {
+        ct_schema_fail(s, item->schema, key, "%.*s is beyond what a double can hold", (int)CT_MIN(v->n, 64),
+                       v->s);
         return false;
     }
-    decimal_inward(&d, step, excludes, whole);
+    ct_decimal_inward(&d, step, excludes, whole);
     narrow_limit(r, &d, step);
     return true;
 }
@@ -52,8 +52,8 @@ static bool read_limits(struct schema *s, const struct items *all, bool whole, s
             !read_limit(s, item, "maximum", "exclusiveMaximum", -1, false, whole, r) ||
             !read_limit(s, item, "exclusiveMaximum", NULL, -1, true, whole, r))
             return false;
-        if (r->has_low && r->has_high && decimal_compare(&r->low, &r->high) > 0) {
-            schema_note(s, item->schema, NULL, "no number is between its limits");
+        if (r->has_low && r->has_high && ct_decimal_compare(&r->low, &r->high) > 0) {
+            ct_schema_note(s, item->schema, NULL, "no number is between its limits");
             return false;
         }
     }
@@ -68,13 +68,13 @@ static int64_t read_multiple(struct schema *s, const struct items *all)
     int64_t multiple = 1;
 
     for (int i = 0; i < all->n; i++) {
-        const struct ct_json_value *v = schema_get(&all->item[i], "multipleOf");
+        const struct ct_json_value *v = ct_schema_get(&all->item[i], "multipleOf");
         const double n = ct_json_double(v);
         if (!v)
             continue;
         if (!(n >= 1) || n > MULTIPLE_MAX || n != floor(n)) {
-            schema_fail(s, all->item[i].schema, "multipleOf", "%.*s, expected a whole number from 1 to %d",
-                        (int)CT_MIN(v->n, 64), v->s, MULTIPLE_MAX);
+            ct_schema_fail(s, all->item[i].schema, "multipleOf", "%.*s, expected a whole number from 1 to %d",
+                           (int)CT_MIN(v->n, 64), v->s, MULTIPLE_MAX);
             return 0;
         }
         int64_t a = multiple, b = (int64_t)n;
@@ -85,8 +85,9 @@ static int64_t read_multiple(struct schema *s, const struct items *all)
         }
         multiple = multiple / a * (int64_t)n;
         if (multiple > MULTIPLE_MAX) {
-            schema_fail(s, all->item[i].schema, "multipleOf",
-                        "%lld together with others, expected at most %d", (long long)multiple, MULTIPLE_MAX);
+            ct_schema_fail(s, all->item[i].schema, "multipleOf",
+                           "%lld together with others, expected at most %d", (long long)multiple,
+                           MULTIPLE_MAX);
             return 0;
         }
     }
@@ -106,7 +107,7 @@ static size_t write_fixed(const struct decimal *d, char *text)
         text[n++] = '0';
     for (int i = 0; i <= d->exponent && d->n; i++)
         text[n++] = (char)('0' + (i < d->n ? d->digit[i] : 0));
-    if (!decimal_whole(d))
+    if (!ct_decimal_whole(d))
         text[n++] = '.';
     for (int i = d->exponent + 1; i < d->n; i++)
         text[n++] = (char)('0' + (i < 0 ? 0 : d->digit[i]));
@@ -134,7 +135,7 @@ static void add_spellings(struct ct_language *l, const struct ct_json_value *v)
     struct decimal d;
 
     ct_language_text(l, (struct ct_str){v->s, v->n});
-    if (!decimal_read(v, &d))
+    if (!ct_decimal_read(v, &d))
         return;
     if (d.n == 0) {
         ct_language_text(l, ct_str_of("0"));
@@ -145,7 +146,7 @@ static void add_spellings(struct ct_language *l, const struct ct_json_value *v)
     if (d.exponent >= -4 && d.exponent <= 20) {
         size_t n = write_fixed(&d, text);
         ct_language_text(l, (struct ct_str){text, n});
-        if (decimal_whole(&d)) {
+        if (ct_decimal_whole(&d)) {
             text[n++] = '.';
             text[n++] = '0';
             ct_language_text(l, (struct ct_str){text, n});
@@ -160,11 +161,11 @@ static bool listed_numbers(const struct items *all, struct ct_language *l)
 {
     for (int i = 0; i < all->n; i++) {
         size_t n = 0;
-        const struct ct_json_value *v = schema_values(&all->item[i], &n);
+        const struct ct_json_value *v = ct_schema_values(&all->item[i], &n);
         if (!v)
             continue;
         for (size_t k = 0; k < n; k++, v += v->span)
-            if (ct_json_is(v, CT_JSON_NUMBER) && schema_allows(all, v))
+            if (ct_json_is(v, CT_JSON_NUMBER) && ct_schema_allows(all, v))
                 add_spellings(l, v);
         return true;
     }
@@ -188,16 +189,16 @@ static void number_language(struct schema *s, const struct items *all, bool frac
     if (status)
         ct_grammar_fail(s->g, status, "%s", err.message);
     ct_language_init(&more);
-    if (listed_numbers(all, &more) && !schema_narrow(s, l, &any, &more, all->item[0].schema))
+    if (listed_numbers(all, &more) && !ct_schema_narrow(s, l, &any, &more, all->item[0].schema))
         return;
     if (multiple > 1) {
         ct_language_init(&more);
         ct_multiples_language(&more, (int)multiple);
-        schema_narrow(s, l, &any, &more, all->item[0].schema);
+        ct_schema_narrow(s, l, &any, &more, all->item[0].schema);
     }
 }
 
-void schema_emit_number(struct schema *s, const struct items *all, int types, int32_t from, int32_t to)
+void ct_schema_emit_number(struct schema *s, const struct items *all, int types, int32_t from, int32_t to)
 {
     static const char *const says[] = {
         "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "const", "enum"};
@@ -208,9 +209,10 @@ void schema_emit_number(struct schema *s, const struct items *all, int types, in
 
     for (int i = 0; i < all->n; i++)
         for (size_t k = 0; k < CT_COUNT(says); k++)
-            plain = plain && !(all->item[i].done & ITEM_VALUE) && !schema_get(&all->item[i], says[k]);
+            plain = plain && !(all->item[i].done & ITEM_VALUE) && !ct_schema_get(&all->item[i], says[k]);
     if (plain) {
-        ct_grammar_call(s->g, from, schema_common(s, fractions ? CT_COMMON_NUMBER : CT_COMMON_INTEGER), to);
+        ct_grammar_call(s->g, from,
+                        ct_schema_common_rule(s, fractions ? CT_COMMON_NUMBER : CT_COMMON_INTEGER), to);
         return;
     }
     ct_language_init(&l);
@@ -239,7 +241,7 @@ static const char any_whole[] = WHOLE, any_number[] = WHOLE
                                        "-?[1-9](?:\\.[0-9]+)?[eE](?:-[0-9]{3}|[+]?(?:[0-2][0-9]{2}|30[0-7]))|"
                                        "-?1" LARGEST "[eE][+]?308";
 
-void schema_fill_number(struct schema *s, int32_t rule, bool fractions)
+void ct_schema_fill_number(struct schema *s, int32_t rule, bool fractions)
 {
     struct ct_language raw, l;
     carat_error err = {CARAT_OK, ""};

@@ -20,12 +20,12 @@ struct limits {
 };
 
 /* False: a double cannot hold it. */
-bool decimal_read(const struct ct_json_value *v, struct decimal *d);
-void decimal_spelled(struct ct_str spelled, struct decimal *d);
-bool decimal_whole(const struct decimal *d);
+bool ct_decimal_read(const struct ct_json_value *v, struct decimal *d);
+void ct_decimal_spelled(struct ct_str spelled, struct decimal *d);
+bool ct_decimal_whole(const struct decimal *d);
 /* The nearest limit on its inner side (step 1: above) that is not excluded; whole: of whole numbers. */
-void decimal_inward(struct decimal *d, int step, bool excluded, bool whole);
-int decimal_compare(const struct decimal *a, const struct decimal *b);
+void ct_decimal_inward(struct decimal *d, int step, bool excluded, bool whole);
+int ct_decimal_compare(const struct decimal *a, const struct decimal *b);
 
 /* The texts of all numbers, or of whole ones, within the limits. */
 carat_status ct_number_language(const struct limits *r, bool fractions, struct ct_language *out,

@@ -13,7 +13,7 @@ static void emit_colon_value(struct schema *s, int32_t from, int32_t value, int3
     if (from < 0)
         return;
     const int32_t before = ct_grammar_node(s->g, s->g->owner[from]);
-    schema_mark(s, schema_space(s, from), ":", before);
+    ct_schema_mark(s, ct_schema_spaces(s, from), ":", before);
     ct_grammar_call(s->g, before, value, to);
 }
 
@@ -22,7 +22,7 @@ static void emit_declared(struct schema *s, const struct declared *d, int32_t fr
     if (from < 0)
         return;
     const int32_t behind = ct_grammar_node(s->g, s->g->owner[from]);
-    schema_emit_key(s, d->key, from, behind);
+    ct_schema_emit_key(s, d->key, from, behind);
     emit_colon_value(s, behind, d->rule, to);
 }
 
@@ -42,9 +42,9 @@ static int32_t other_rule(struct schema *s, const struct others *o)
     const int32_t rule = ct_grammar_rule(s->g, "other key"), behind = ct_grammar_node(s->g, rule);
 
     if (o->all)
-        ct_grammar_call(s->g, ct_rule_start(s->g, rule), schema_common(s, CT_COMMON_KEY), behind);
+        ct_grammar_call(s->g, ct_rule_start(s->g, rule), ct_schema_common_rule(s, CT_COMMON_KEY), behind);
     else
-        schema_emit_keys(s, &o->keys, ct_rule_start(s->g, rule), behind);
+        ct_schema_emit_keys(s, &o->keys, ct_rule_start(s->g, rule), behind);
     emit_colon_value(s, behind, o->rule, ct_rule_end(s->g, rule));
     return rule;
 }
@@ -69,7 +69,7 @@ static void join_layer(struct schema *s, const struct layer *l, bool may_end, bo
     if (may_end)
         ct_grammar_skip(s->g, l->wrote, close);
     if (more)
-        schema_mark(s, l->wrote, ",", l->write);
+        ct_schema_mark(s, l->wrote, ",", l->write);
 }
 
 /* Objects with at most so many keys that counts are few; where nothing is counted there is one layer. Layer
@@ -102,7 +102,7 @@ static void emit_in_order(struct schema *s, const struct keys *k, struct layer *
                 ct_grammar_call(s->g, layer[c].write, member, behind);
             else
                 emit_declared(s, d, layer[c].write, behind);
-            ct_grammar_skip(s->g, schema_space(s, behind), next[to].wrote);
+            ct_grammar_skip(s->g, ct_schema_spaces(s, behind), next[to].wrote);
         }
         required -= d->required;
         memcpy(layer, next, (size_t)k->layers * sizeof *layer);
@@ -117,7 +117,7 @@ static void emit_in_order(struct schema *s, const struct keys *k, struct layer *
                 continue;
             const int32_t behind = ct_grammar_node(s->g, owner);
             ct_grammar_call(s->g, layer[c].write, member, behind);
-            ct_grammar_skip(s->g, schema_space(s, behind), layer[to].wrote);
+            ct_grammar_skip(s->g, ct_schema_spaces(s, behind), layer[to].wrote);
         }
     }
 }
@@ -133,12 +133,12 @@ static void emit_ordered(struct schema *s, const struct items *all, struct keys 
     k->layers = 1 + (counts_max ? k->max : counts_min ? k->min : 0);
     k->min_layer = k->layers > 1 ? k->min : 0;
     if (k->layers * (k->n + 1) > LAYERS_MAX) {
-        schema_fail(s, all->item[0].schema, counts_max ? "maxProperties" : "minProperties",
-                    "%lld with %d keys, expected a product up to %d", (long long)(k->layers - 1), k->n,
-                    LAYERS_MAX);
+        ct_schema_fail(s, all->item[0].schema, counts_max ? "maxProperties" : "minProperties",
+                       "%lld with %d keys, expected a product up to %d", (long long)(k->layers - 1), k->n,
+                       LAYERS_MAX);
         return;
     }
-    struct layer *layer = schema_memory(s, 2 * (size_t)k->layers * sizeof *layer);
+    struct layer *layer = ct_schema_memory(s, 2 * (size_t)k->layers * sizeof *layer);
     if (layer)
         emit_in_order(s, k, layer, layer + k->layers, begin, close);
     free(layer);
@@ -211,14 +211,14 @@ static void add_kinds(struct schema *s, struct members *m, const struct others *
 /* A bag of all members; member `also` is required, too (-1: none). */
 static void emit_bag(struct schema *s, const struct members *m, int also, int32_t begin, int32_t close)
 {
-    const int32_t bag = ct_grammar_bag(s->g, "members", schema_common(s, CT_COMMON_COMMA));
+    const int32_t bag = ct_grammar_bag(s->g, "members", ct_schema_common_rule(s, CT_COMMON_COMMA));
 
     for (int i = 0; i < m->n && bag >= 0; i++)
         if (m->rule[i] >= 0)
             ct_grammar_member(s->g, bag, m->rule[i], m->required[i] || i == also);
     const int32_t behind = ct_grammar_node(s->g, s->g->owner[begin]);
     ct_grammar_call(s->g, begin, bag, behind);
-    ct_grammar_skip(s->g, schema_space(s, behind), close);
+    ct_grammar_skip(s->g, ct_schema_spaces(s, behind), close);
 }
 
 static void emit_bags(struct schema *s, const struct keys *k, struct members *m, int32_t begin, int32_t close)
@@ -243,19 +243,20 @@ static void emit_any_order(struct schema *s, const struct items *all, const stru
     const size_t most = (size_t)k->n + (size_t)k->n_others * KINDS + 1;
 
     if (k->max >= 0 && (k->n_others || k->max < k->n_allowed)) {
-        schema_fail(s, all->item[0].schema, "maxProperties",
-                    "%lld, expected at least as many as there are keys, for they have no order",
-                    (long long)k->max);
+        ct_schema_fail(s, all->item[0].schema, "maxProperties",
+                       "%lld, expected at least as many as there are keys, for they have no order",
+                       (long long)k->max);
         return;
     }
     if (k->min > k->n_required + 1 || (k->min > k->n_required && most > MANY_MEMBERS)) {
-        schema_fail(s, all->item[0].schema, "minProperties",
-                    "%lld, expected at most the %d required keys, or one more of few, for keys have no order",
-                    (long long)k->min, k->n_required);
+        ct_schema_fail(
+            s, all->item[0].schema, "minProperties",
+            "%lld, expected at most the %d required keys, or one more of few, for keys have no order",
+            (long long)k->min, k->n_required);
         return;
     }
-    struct members m = {.rule = schema_memory(s, most * sizeof *m.rule),
-                        .required = schema_memory(s, most * sizeof *m.required)};
+    struct members m = {.rule = ct_schema_memory(s, most * sizeof *m.rule),
+                        .required = ct_schema_memory(s, most * sizeof *m.required)};
     if (m.rule && m.required)
         emit_bags(s, k, &m, begin, close);
     free(m.rule);
@@ -271,20 +272,21 @@ static void emit_members(struct schema *s, const struct items *all, struct keys 
 
     ct_grammar_bytes(s->g, from, '{', '{', open);
     ct_grammar_bytes(s->g, close, '}', '}', to);
-    const int32_t begin = schema_space(s, open);
+    const int32_t begin = ct_schema_spaces(s, open);
     if (begin < 0)
         return;
     if (k->max >= 0 && k->min > k->max)
-        schema_note(s, all->item[0].schema, NULL, "at least %lld and at most %lld keys", (long long)k->min,
-                    (long long)k->max);
+        ct_schema_note(s, all->item[0].schema, NULL, "at least %lld and at most %lld keys", (long long)k->min,
+                       (long long)k->max);
     else if (k->min > k->n_allowed && !k->n_others)
-        schema_note(s, all->item[0].schema, NULL, "at least %lld keys, and there are %d", (long long)k->min,
-                    k->n_allowed);
+        ct_schema_note(s, all->item[0].schema, NULL, "at least %lld keys, and there are %d",
+                       (long long)k->min, k->n_allowed);
     else if (k->min > k->n_required + 1 && k->n_others)
         /* a key that is not declared may come twice, and is one then */
-        schema_fail(s, all->item[0].schema, "minProperties",
-                    "%lld, expected at most one more than the %d required keys where other keys are allowed",
-                    (long long)k->min, k->n_required);
+        ct_schema_fail(
+            s, all->item[0].schema, "minProperties",
+            "%lld, expected at most one more than the %d required keys where other keys are allowed",
+            (long long)k->min, k->n_required);
     else if (s->o->any_order || s->o->calls)
         emit_any_order(s, all, k, begin, close);
     else
@@ -295,18 +297,18 @@ static void emit_members(struct schema *s, const struct items *all, struct keys 
 static bool is_free(struct schema *s, const struct items *all, const struct keys *k)
 {
     return all->n > 0 && k->n_others == 1 && k->others[0].all && k->min == 0 && k->max < 0 &&
-           k->others[0].rule == schema_common(s, CT_COMMON_VALUE);
+           k->others[0].rule == ct_schema_common_rule(s, CT_COMMON_VALUE);
 }
 
-void schema_emit_object(struct schema *s, const struct items *all, int32_t from, int32_t to)
+void ct_schema_emit_object(struct schema *s, const struct items *all, int32_t from, int32_t to)
 {
-    struct keys *k = schema_memory(s, sizeof *k);
+    struct keys *k = ct_schema_memory(s, sizeof *k);
 
-    if (k && from >= 0 && keys_read(s, all, k)) {
+    if (k && from >= 0 && ct_keys_read(s, all, k)) {
         if (is_free(s, all, k))
-            ct_grammar_call(s->g, from, schema_common(s, CT_COMMON_OBJECT), to);
+            ct_grammar_call(s->g, from, ct_schema_common_rule(s, CT_COMMON_OBJECT), to);
         else
             emit_members(s, all, k, from, to);
     }
-    keys_free(k);
+    ct_keys_free(k);
 }

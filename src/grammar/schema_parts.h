@@ -80,88 +80,88 @@ enum {
 /* ---- schema_rules.c ---- */
 
 /* Zeroed memory; NULL: the grammar has failed. */
-void *schema_memory(struct schema *s, size_t bytes);
+void *ct_schema_memory(struct schema *s, size_t bytes);
 /* The rule for these items, which is filled later. */
-int32_t schema_rule(struct schema *s, const struct item *item, int n);
-int32_t schema_common(struct schema *s, enum ct_schema_common which);
+int32_t ct_schema_rule_of(struct schema *s, const struct item *item, int n);
+int32_t ct_schema_common_rule(struct schema *s, enum ct_schema_common which);
 /* White space, if the syntax has any; returns the node behind it. */
-int32_t schema_space(struct schema *s, int32_t from);
+int32_t ct_schema_spaces(struct schema *s, int32_t from);
 /* A character or two of the syntax, with the blank that json.dumps writes behind it. */
-void schema_mark(struct schema *s, int32_t from, const char *mark, int32_t to);
-void schema_free_tasks(struct schema *s);
+void ct_schema_mark(struct schema *s, int32_t from, const char *mark, int32_t to);
+void ct_schema_free_tasks(struct schema *s);
 /* Adds an item unless it says nothing; false: it lets nothing fit. */
-bool schema_add(struct schema *s, struct item *list, int *n, const struct ct_json_value *schema,
-                uint8_t done);
+bool ct_schema_add(struct schema *s, struct item *list, int *n, const struct ct_json_value *schema,
+                   uint8_t done);
 /* What a unit of a repetition is. */
 typedef void schema_unit(struct schema *s, int32_t rule, int32_t from, int32_t to);
 /* From min to max units; max < 0: no end. */
-void schema_repeat(struct schema *s, schema_unit *unit, int32_t rule, int32_t from, int64_t min, int64_t max,
-                   int32_t to);
+void ct_schema_repeat(struct schema *s, schema_unit *unit, int32_t rule, int32_t from, int64_t min,
+                      int64_t max, int32_t to);
 
 /* ---- schema_check.c ---- */
 
 /* "PATH.key: sentence" becomes the failure of the grammar; key NULL: PATH alone. Returns -1. */
-int32_t schema_fail(struct schema *s, const struct ct_json_value *v, const char *key, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+int32_t ct_schema_fail(struct schema *s, const struct ct_json_value *v, const char *key, const char *format,
+                       ...) __attribute__((format(printf, 4, 5)));
 /* The same as the note on why nothing fits, which is only heard if nothing at all does. */
-void schema_note(struct schema *s, const struct ct_json_value *v, const char *key, const char *format, ...)
+void ct_schema_note(struct schema *s, const struct ct_json_value *v, const char *key, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* Where a value lies in the schema. */
-void schema_path(const struct schema *s, const struct ct_json_value *v, char *text, size_t size);
+void ct_schema_path(const struct schema *s, const struct ct_json_value *v, char *text, size_t size);
 /* Whether nothing but `type` says anything. */
-bool schema_says_type_only(const struct ct_json_value *schema);
+bool ct_schema_says_type_only(const struct ct_json_value *schema);
 /* Checks a schema's own keywords, once. */
-bool schema_check(struct schema *s, const struct ct_json_value *v);
+bool ct_schema_checked(struct schema *s, const struct ct_json_value *v);
 /* What a $ref leads to; NULL after a failure. */
-const struct ct_json_value *schema_reference(struct schema *s, const struct ct_json_value *schema);
+const struct ct_json_value *ct_schema_reference(struct schema *s, const struct ct_json_value *schema);
 /* Under a keyword; NULL where the item has none. */
-const struct ct_json_value *schema_get(const struct item *item, const char *key);
-int schema_types(const struct ct_json_value *type); /* of the keyword `type` */
-int schema_type_of(const struct ct_json_value *value);
+const struct ct_json_value *ct_schema_get(const struct item *item, const char *key);
+int ct_schema_types(const struct ct_json_value *type); /* of the keyword `type` */
+int ct_schema_type_of(const struct ct_json_value *value);
 /* The largest of minX, the smallest of maxX of all items; -1: none. */
-int64_t schema_least(const struct items *all, const char *key);
-int64_t schema_most(const struct items *all, const char *key);
+int64_t ct_schema_least(const struct items *all, const char *key);
+int64_t ct_schema_most(const struct items *all, const char *key);
 /* The values that enum or const allow; NULL: nothing is said. *n of them follow each other. */
-const struct ct_json_value *schema_values(const struct item *item, size_t *n);
+const struct ct_json_value *ct_schema_values(const struct item *item, size_t *n);
 
 /* ---- schema_values.c ---- */
 
 /* Whether two scalars are the same value. */
-bool schema_same(const struct ct_json_value *a, const struct ct_json_value *b);
+bool ct_schema_same(const struct ct_json_value *a, const struct ct_json_value *b);
 /* Whether all items allow a scalar. */
-bool schema_allows(const struct items *all, const struct ct_json_value *v);
+bool ct_schema_allows(const struct items *all, const struct ct_json_value *v);
 
 /* ---- schema_split.c ---- */
 
 /* Calls for each alternative. */
-void schema_split(struct schema *s, const struct items *all,
-                  void (*each)(struct schema *s, const struct items *all, int32_t rule), int32_t rule);
+void ct_schema_split(struct schema *s, const struct items *all,
+                     void (*each)(struct schema *s, const struct items *all, int32_t rule), int32_t rule);
 
 /* ---- a value of one type, from one node to another ---- */
 
-void schema_emit_string(struct schema *s, const struct items *all, int32_t from, int32_t to);
-void schema_emit_number(struct schema *s, const struct items *all, int types, int32_t from, int32_t to);
-void schema_emit_array(struct schema *s, const struct items *all, int32_t from, int32_t to);
-void schema_emit_object(struct schema *s, const struct items *all, int32_t from, int32_t to);
-void schema_fill_number(struct schema *s, int32_t rule, bool fractions); /* any */
+void ct_schema_emit_string(struct schema *s, const struct items *all, int32_t from, int32_t to);
+void ct_schema_emit_number(struct schema *s, const struct items *all, int types, int32_t from, int32_t to);
+void ct_schema_emit_array(struct schema *s, const struct items *all, int32_t from, int32_t to);
+void ct_schema_emit_object(struct schema *s, const struct items *all, int32_t from, int32_t to);
+void ct_schema_fill_number(struct schema *s, int32_t rule, bool fractions); /* any */
 
 /* ---- schema_string.c, schema_format.c, schema_number.c ---- */
 
 /* l becomes what is in both, or `more` alone where *any says that l is everything; takes `more` over. False:
  * a failure, which names the schema. */
-bool schema_narrow(struct schema *s, struct ct_language *l, bool *any, struct ct_language *more,
-                   const struct ct_json_value *schema);
+bool ct_schema_narrow(struct schema *s, struct ct_language *l, bool *any, struct ct_language *more,
+                      const struct ct_json_value *schema);
 /* Counts a language that was made. False: all together have too many states, a failure. */
-bool schema_spend(struct schema *s, const struct ct_language *l, const struct ct_json_value *schema);
+bool ct_schema_spend(struct schema *s, const struct ct_language *l, const struct ct_json_value *schema);
 /* The texts in which a pattern is found, determined. False: a failure, which names schema and key. */
-bool schema_pattern(struct schema *s, struct ct_str pattern, const struct ct_json_value *schema,
-                    const char *key, struct ct_language *out);
+bool ct_schema_pattern(struct schema *s, struct ct_str pattern, const struct ct_json_value *schema,
+                       const char *key, struct ct_language *out);
 /* The texts of a format, determined. counted: their length has a limit. */
-bool schema_format(struct ct_str name, bool counted, struct ct_language *out, carat_error *err);
+bool ct_schema_format(struct ct_str name, bool counted, struct ct_language *out, carat_error *err);
 /* Exactly this key, and any key of a language (NULL: any at all). */
-void schema_emit_key(struct schema *s, struct ct_str key, int32_t from, int32_t to);
-void schema_emit_keys(struct schema *s, const struct ct_language *keys, int32_t from, int32_t to);
+void ct_schema_emit_key(struct schema *s, struct ct_str key, int32_t from, int32_t to);
+void ct_schema_emit_keys(struct schema *s, const struct ct_language *keys, int32_t from, int32_t to);
 /* Whether the syntax can write a key. */
-bool schema_good_key(const struct schema *s, struct ct_str key);
+bool ct_schema_good_key(const struct schema *s, struct ct_str key);
 
 #endif

@@ -12,7 +12,7 @@ void ct_schema_shared_free(struct ct_schema_shared *s)
     *s = (struct ct_schema_shared){0};
 }
 
-void *schema_memory(struct schema *s, size_t bytes)
+void *ct_schema_memory(struct schema *s, size_t bytes)
 {
     void *p = calloc(1, bytes);
 
@@ -21,7 +21,8 @@ void *schema_memory(struct schema *s, size_t bytes)
     return p;
 }
 
-bool schema_add(struct schema *s, struct item *list, int *n, const struct ct_json_value *schema, uint8_t done)
+bool ct_schema_add(struct schema *s, struct item *list, int *n, const struct ct_json_value *schema,
+                   uint8_t done)
 {
     if (!(done & ITEM_VALUE)) {
         if (ct_json_is(schema, CT_JSON_FALSE))
@@ -33,7 +34,7 @@ bool schema_add(struct schema *s, struct item *list, int *n, const struct ct_jso
         if (list[i].schema == schema && (list[i].done & ITEM_VALUE) == (done & ITEM_VALUE))
             return true;
     if (*n == SCHEMA_ITEMS)
-        schema_fail(s, schema, NULL, "more than %d schemas must fit at once", SCHEMA_ITEMS);
+        ct_schema_fail(s, schema, NULL, "more than %d schemas must fit at once", SCHEMA_ITEMS);
     else
         list[(*n)++] = (struct item){schema, done, -1};
     return true;
@@ -86,7 +87,7 @@ static void name_rule(const struct schema *s, const struct item *item, int n, ch
     snprintf(name, size, "value %d%s%s", s->n_tasks + 1, s->o->prefix ? " of " : "",
              s->o->prefix ? s->o->prefix : "");
     if (n > 0)
-        schema_path(s, item[0].schema, name, size);
+        ct_schema_path(s, item[0].schema, name, size);
 }
 
 static int32_t add_task(struct schema *s, const struct item *item, int n)
@@ -112,9 +113,9 @@ static int32_t add_task(struct schema *s, const struct item *item, int n)
 /* Whether a schema says one scalar type and nothing else: the rule that all such share. */
 static bool is_plain(const struct item *item, int n, enum ct_schema_common *which)
 {
-    const struct ct_json_value *type = n == 1 ? schema_get(item, "type") : NULL;
+    const struct ct_json_value *type = n == 1 ? ct_schema_get(item, "type") : NULL;
 
-    if (!type || !schema_says_type_only(item->schema))
+    if (!type || !ct_schema_says_type_only(item->schema))
         return false;
     *which = ct_json_is_text(type, "string")    ? CT_COMMON_STRING
              : ct_json_is_text(type, "number")  ? CT_COMMON_NUMBER
@@ -123,16 +124,16 @@ static bool is_plain(const struct item *item, int n, enum ct_schema_common *whic
     return *which != CT_COMMONS;
 }
 
-int32_t schema_rule(struct schema *s, const struct item *item, int n)
+int32_t ct_schema_rule_of(struct schema *s, const struct item *item, int n)
 {
     enum ct_schema_common which;
 
     if (ct_grammar_failed(s->g))
         return -1;
     if (n == 0)
-        return schema_common(s, CT_COMMON_VALUE);
+        return ct_schema_common_rule(s, CT_COMMON_VALUE);
     if (is_plain(item, n, &which))
-        return schema_common(s, which);
+        return ct_schema_common_rule(s, which);
     if (s->slots)
         for (size_t at = hash_list(item, n) & (s->slots - 1); s->slot[at]; at = (at + 1) & (s->slots - 1))
             if (same_list(s, &s->task[s->slot[at] - 1], item, n))
@@ -142,7 +143,7 @@ int32_t schema_rule(struct schema *s, const struct item *item, int n)
 
 /* ---- what all rules share ---- */
 
-int32_t schema_common(struct schema *s, enum ct_schema_common which)
+int32_t ct_schema_common_rule(struct schema *s, enum ct_schema_common which)
 {
     static const char *const name[] = {
         [CT_COMMON_SPACE] = "white space", [CT_COMMON_STRING] = "string",   [CT_COMMON_KEY] = "key",
@@ -160,16 +161,16 @@ int32_t schema_common(struct schema *s, enum ct_schema_common which)
     return s->shared->rule[which] - 1;
 }
 
-int32_t schema_space(struct schema *s, int32_t from)
+int32_t ct_schema_spaces(struct schema *s, int32_t from)
 {
     if (s->o->space != CT_SPACE_JSON || from < 0)
         return from;
     const int32_t behind = ct_grammar_node(s->g, s->g->owner[from]);
-    ct_grammar_call(s->g, from, schema_common(s, CT_COMMON_SPACE), behind);
+    ct_grammar_call(s->g, from, ct_schema_common_rule(s, CT_COMMON_SPACE), behind);
     return behind;
 }
 
-void schema_mark(struct schema *s, int32_t from, const char *mark, int32_t to)
+void ct_schema_mark(struct schema *s, int32_t from, const char *mark, int32_t to)
 {
     char text[4];
 
@@ -182,7 +183,7 @@ void schema_mark(struct schema *s, int32_t from, const char *mark, int32_t to)
     }
     const int32_t behind = ct_grammar_node(s->g, s->g->owner[from]);
     ct_grammar_text(s->g, from, ct_str_of(text), behind);
-    ct_grammar_call(s->g, behind, schema_common(s, CT_COMMON_SPACE), to);
+    ct_grammar_call(s->g, behind, ct_schema_common_rule(s, CT_COMMON_SPACE), to);
 }
 
 /* ---- repetitions ---- */
@@ -230,8 +231,8 @@ static int64_t block_length(int64_t n)
     return side;
 }
 
-void schema_repeat(struct schema *s, schema_unit *unit, int32_t rule, int32_t from, int64_t min, int64_t max,
-                   int32_t to)
+void ct_schema_repeat(struct schema *s, schema_unit *unit, int32_t rule, int32_t from, int64_t min,
+                      int64_t max, int32_t to)
 {
     const int64_t length = block_length(CT_MAX(min, max)), rest = max < 0 ? -1 : max - min;
     int32_t block = -1, tail = -1;
@@ -269,7 +270,7 @@ void schema_repeat(struct schema *s, schema_unit *unit, int32_t rule, int32_t fr
     }
 }
 
-void schema_free_tasks(struct schema *s)
+void ct_schema_free_tasks(struct schema *s)
 {
     free(s->item);
     free(s->task);

@@ -27,11 +27,11 @@ static bool list_add(struct splitting *p, struct list *l, const struct ct_json_v
 
     for (int i = via; i >= 0; i = l->item[i].via)
         if (l->item[i].schema == schema) {
-            schema_fail(p->s, schema, NULL, "it refers to itself before it says anything");
+            ct_schema_fail(p->s, schema, NULL, "it refers to itself before it says anything");
             return false;
         }
-    if (!schema_add(p->s, l->item, &l->n, schema, 0)) {
-        schema_note(p->s, schema, NULL, "nothing fits false");
+    if (!ct_schema_add(p->s, l->item, &l->n, schema, 0)) {
+        ct_schema_note(p->s, schema, NULL, "nothing fits false");
         return false;
     }
     if (l->n > before)
@@ -44,11 +44,11 @@ static bool open_item(struct splitting *p, struct list *l, int i)
 {
     const struct ct_json_value *schema = l->item[i].schema, *ref = ct_json_get(schema, "$ref");
 
-    if (!schema_check(p->s, schema))
+    if (!ct_schema_checked(p->s, schema))
         return false;
     l->item[i].done |= ITEM_OPENED;
     if (ref) {
-        const struct ct_json_value *target = schema_reference(p->s, schema);
+        const struct ct_json_value *target = ct_schema_reference(p->s, schema);
         if (p->s->old_references)
             l->item[i].done |= ITEM_DROPPED;
         return target && list_add(p, l, target, i);
@@ -62,8 +62,8 @@ static bool open_item(struct splitting *p, struct list *l, int i)
 static bool push_list(struct splitting *p, const struct list *l)
 {
     if (p->n + p->alternatives >= ALTERNATIVES_MAX) {
-        schema_fail(p->s, l->item[0].schema, NULL, "more than %d combinations of anyOf and oneOf are needed",
-                    ALTERNATIVES_MAX);
+        ct_schema_fail(p->s, l->item[0].schema, NULL,
+                       "more than %d combinations of anyOf and oneOf are needed", ALTERNATIVES_MAX);
         return false;
     }
     if (!ct_array_grow(&p->list, &p->room, (size_t)p->n + 1, sizeof *p->list)) {
@@ -103,14 +103,14 @@ static bool values_exclude(const struct ct_json_value *a, const struct ct_json_v
 {
     const struct item of_a = {a, 0, -1}, of_b = {b, 0, -1};
     size_t n_a = 0, n_b = 0;
-    const struct ct_json_value *va = a ? schema_values(&of_a, &n_a) : NULL;
+    const struct ct_json_value *va = a ? ct_schema_values(&of_a, &n_a) : NULL;
 
     for (size_t i = 0; i < n_a; i++, va += va->span) {
-        const struct ct_json_value *vb = b ? schema_values(&of_b, &n_b) : NULL;
+        const struct ct_json_value *vb = b ? ct_schema_values(&of_b, &n_b) : NULL;
         if (!vb)
             return false;
         for (size_t k = 0; k < n_b; k++, vb += vb->span)
-            if (ct_json_count(va) || ct_json_count(vb) || schema_same(va, vb))
+            if (ct_json_count(va) || ct_json_count(vb) || ct_schema_same(va, vb))
                 return false;
     }
     return n_a > 0;
@@ -133,7 +133,7 @@ static bool quickly_exclude(const struct ct_json_value *a, const struct ct_json_
         return true;
     if (ct_json_get(a, "$ref") || ct_json_get(b, "$ref"))
         return false;
-    const int types = schema_types(ct_json_get(a, "type")) & schema_types(ct_json_get(b, "type"));
+    const int types = ct_schema_types(ct_json_get(a, "type")) & ct_schema_types(ct_json_get(b, "type"));
     return types == 0 || values_exclude(a, b) ||
            (types == TYPE_OBJECT && (tags_exclude(a, b) || tags_exclude(b, a)));
 }
@@ -159,7 +159,7 @@ static bool trial_excludes(struct schema *s, const struct list *l, const struct 
     trial.item_room = trial.task_room = trial.slots = 0;
     trial.n_items = 0;
     trial.n_tasks = 0;
-    if (schema_add(&trial, both.item, &both.n, a, 0) && schema_add(&trial, both.item, &both.n, b, 0)) {
+    if (ct_schema_add(&trial, both.item, &both.n, a, 0) && ct_schema_add(&trial, both.item, &both.n, b, 0)) {
         const int32_t rule = s->run(&trial, both.item, both.n);
         const carat_status status = ct_grammar_costs(&g, &err);
         empty = !status && g.least[ct_rule_start(&g, rule)] >= CT_NEVER;
@@ -167,7 +167,7 @@ static bool trial_excludes(struct schema *s, const struct list *l, const struct 
             ct_grammar_fail(s->g, err.code, "%s", err.message);
     }
     s->spent = trial.spent;
-    schema_free_tasks(&trial);
+    ct_schema_free_tasks(&trial);
     ct_schema_shared_free(&shared);
     ct_grammar_free(&g);
     return empty;
@@ -188,17 +188,18 @@ static bool check_one_of(struct splitting *p, const struct list *l, int i)
             if (quickly_exclude(a, b))
                 continue;
             if (p->s->trials++ >= TRIALS_MAX) {
-                schema_fail(p->s, l->item[i].schema, "oneOf",
-                            "more than %d pairs of branches must be compared", TRIALS_MAX);
+                ct_schema_fail(p->s, l->item[i].schema, "oneOf",
+                               "more than %d pairs of branches must be compared", TRIALS_MAX);
                 return false;
             }
             const bool excludes = trial_excludes(p->s, &others, a, b);
             if (ct_grammar_failed(p->s->g))
                 return false;
             if (!excludes) {
-                schema_fail(p->s, l->item[i].schema, "oneOf",
-                            "a value may fit both [%zu] and [%zu], expected branches that exclude each other",
-                            at, second);
+                ct_schema_fail(
+                    p->s, l->item[i].schema, "oneOf",
+                    "a value may fit both [%zu] and [%zu], expected branches that exclude each other", at,
+                    second);
                 return false;
             }
         }
@@ -232,8 +233,8 @@ static bool split_step(struct splitting *p, struct list *l, bool *done)
     return true;
 }
 
-void schema_split(struct schema *s, const struct items *all,
-                  void (*each)(struct schema *s, const struct items *all, int32_t rule), int32_t rule)
+void ct_schema_split(struct schema *s, const struct items *all,
+                     void (*each)(struct schema *s, const struct items *all, int32_t rule), int32_t rule)
 {
     struct splitting p = {.s = s};
     struct list l = {.n = all->n};

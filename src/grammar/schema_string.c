@@ -13,17 +13,17 @@ static enum ct_spelling spelling_of(const struct schema *s)
 
 /* ---- languages ---- */
 
-bool schema_spend(struct schema *s, const struct ct_language *l, const struct ct_json_value *schema)
+bool ct_schema_spend(struct schema *s, const struct ct_language *l, const struct ct_json_value *schema)
 {
     s->spent += l->n_states;
     if (s->spent > CT_NODES_MAX)
-        schema_fail(s, schema, NULL, "all patterns and lengths together need more than %d states",
-                    CT_NODES_MAX);
+        ct_schema_fail(s, schema, NULL, "all patterns and lengths together need more than %d states",
+                       CT_NODES_MAX);
     return s->spent <= CT_NODES_MAX;
 }
 
-bool schema_narrow(struct schema *s, struct ct_language *l, bool *any, struct ct_language *more,
-                   const struct ct_json_value *schema)
+bool ct_schema_narrow(struct schema *s, struct ct_language *l, bool *any, struct ct_language *more,
+                      const struct ct_json_value *schema)
 {
     struct ct_language both;
     carat_error err = {CARAT_OK, ""};
@@ -38,14 +38,14 @@ bool schema_narrow(struct schema *s, struct ct_language *l, bool *any, struct ct
     ct_language_free(more);
     *l = both;
     if (status == CARAT_E_ARGUMENT)
-        schema_fail(s, schema, NULL, "what it says about one value together: %s", err.message);
+        ct_schema_fail(s, schema, NULL, "what it says about one value together: %s", err.message);
     else if (status)
         ct_grammar_fail(s->g, status, "%s", err.message);
-    return !status && schema_spend(s, l, schema);
+    return !status && ct_schema_spend(s, l, schema);
 }
 
-bool schema_pattern(struct schema *s, struct ct_str pattern, const struct ct_json_value *schema,
-                    const char *key, struct ct_language *out)
+bool ct_schema_pattern(struct schema *s, struct ct_str pattern, const struct ct_json_value *schema,
+                       const char *key, struct ct_language *out)
 {
     carat_error err = {CARAT_OK, ""};
     struct ct_language raw;
@@ -54,13 +54,13 @@ bool schema_pattern(struct schema *s, struct ct_str pattern, const struct ct_jso
     ct_language_init(&raw);
     carat_status status = ct_regex_language(pattern, false, &raw, NULL, &err);
     if (status == CARAT_E_ARGUMENT)
-        schema_fail(s, schema, key, "%s", err.message);
+        ct_schema_fail(s, schema, key, "%s", err.message);
     else if (!status && (status = ct_language_minimise(&raw, out, &err)) == CARAT_E_ARGUMENT)
-        schema_fail(s, schema, key, "%s", err.message);
+        ct_schema_fail(s, schema, key, "%s", err.message);
     if (status)
         ct_grammar_fail(s->g, status, "%s", err.message);
     ct_language_free(&raw);
-    if (!status && schema_spend(s, out, schema))
+    if (!status && ct_schema_spend(s, out, schema))
         return true;
     ct_language_free(out);
     return false;
@@ -74,7 +74,7 @@ static void language_of_values(struct ct_language *l, const struct item *item, u
 
     one.done |= but;
     ct_language_init(l);
-    const struct ct_json_value *v = schema_values(&one, &n);
+    const struct ct_json_value *v = ct_schema_values(&one, &n);
     for (size_t i = 0; i < n; i++, v += v->span)
         if (ct_json_is(v, CT_JSON_STRING))
             ct_language_text(l, ct_json_str(v));
@@ -88,15 +88,15 @@ static bool narrow_by_values(struct schema *s, const struct items *all, struct c
     for (int i = 0; i < all->n; i++)
         for (size_t k = 0; k < CT_COUNT(but); k++) {
             struct ct_language values;
-            const bool has_const = all->item[i].done & ITEM_VALUE ||
-                                   (!(all->item[i].done & ITEM_CONST) && schema_get(&all->item[i], "const"));
+            const bool has_const = all->item[i].done & ITEM_VALUE || (!(all->item[i].done & ITEM_CONST) &&
+                                                                      ct_schema_get(&all->item[i], "const"));
             size_t n = 0;
             struct item one = all->item[i];
             one.done |= but[k];
-            if ((k > 0 && (!has_const || all->item[i].done & ITEM_VALUE)) || !schema_values(&one, &n))
+            if ((k > 0 && (!has_const || all->item[i].done & ITEM_VALUE)) || !ct_schema_values(&one, &n))
                 continue;
             language_of_values(&values, &all->item[i], but[k]);
-            if (!schema_narrow(s, l, any, &values, all->item[i].schema))
+            if (!ct_schema_narrow(s, l, any, &values, all->item[i].schema))
                 return false;
         }
     return true;
@@ -106,23 +106,24 @@ static bool narrow_by_keywords(struct schema *s, const struct items *all, struct
 {
     for (int i = 0; i < all->n; i++) {
         const struct ct_json_value *schema = all->item[i].schema,
-                                   *pattern = schema_get(&all->item[i], "pattern"),
-                                   *format = schema_get(&all->item[i], "format");
+                                   *pattern = ct_schema_get(&all->item[i], "pattern"),
+                                   *format = ct_schema_get(&all->item[i], "format");
         struct ct_language more;
         carat_error err = {CARAT_OK, ""};
-        if (pattern && (!schema_pattern(s, ct_json_str(pattern), schema, "pattern", &more) ||
-                        !schema_narrow(s, l, any, &more, schema)))
+        if (pattern && (!ct_schema_pattern(s, ct_json_str(pattern), schema, "pattern", &more) ||
+                        !ct_schema_narrow(s, l, any, &more, schema)))
             return false;
         if (!format)
             continue;
-        if (!schema_format(ct_json_str(format), schema_most(all, "maxLength") >= 0, &more, &err)) {
+        if (!ct_schema_format(ct_json_str(format), ct_schema_most(all, "maxLength") >= 0, &more, &err)) {
             if (err.code == CARAT_E_ARGUMENT)
-                schema_fail(s, schema, "format", "\"%.*s\" %s", CT_BRIEF(ct_json_str(format)), err.message);
+                ct_schema_fail(s, schema, "format", "\"%.*s\" %s", CT_BRIEF(ct_json_str(format)),
+                               err.message);
             else
                 ct_grammar_fail(s->g, err.code, "%s", err.message);
             return false;
         }
-        if (!schema_narrow(s, l, any, &more, schema))
+        if (!ct_schema_narrow(s, l, any, &more, schema))
             return false;
     }
     return true;
@@ -168,9 +169,9 @@ static void string_end(struct schema *s, int32_t from, int32_t to)
         ct_grammar_bytes(s->g, from, '"', '"', to);
 }
 
-void schema_emit_string(struct schema *s, const struct items *all, int32_t from, int32_t to)
+void ct_schema_emit_string(struct schema *s, const struct items *all, int32_t from, int32_t to)
 {
-    const int64_t min = schema_least(all, "minLength"), max = schema_most(all, "maxLength");
+    const int64_t min = ct_schema_least(all, "minLength"), max = ct_schema_most(all, "maxLength");
     struct ct_language l, lengths;
     bool any = false;
 
@@ -178,13 +179,13 @@ void schema_emit_string(struct schema *s, const struct items *all, int32_t from,
         return;
     ct_language_init(&l);
     if (max >= 0 && min > max) {
-        schema_note(s, all->item[0].schema, "minLength", "%lld is above maxLength, %lld", (long long)min,
-                    (long long)max);
+        ct_schema_note(s, all->item[0].schema, "minLength", "%lld is above maxLength, %lld", (long long)min,
+                       (long long)max);
         return;
     }
     if (min > SCHEMA_MOST) {
-        schema_fail(s, all->item[0].schema, "minLength", "%lld, expected at most %d", (long long)min,
-                    SCHEMA_MOST);
+        ct_schema_fail(s, all->item[0].schema, "minLength", "%lld, expected at most %d", (long long)min,
+                       SCHEMA_MOST);
         return;
     }
     const int32_t owner = s->g->owner[from], open = ct_grammar_node(s->g, owner),
@@ -195,18 +196,18 @@ void schema_emit_string(struct schema *s, const struct items *all, int32_t from,
     if (good && any && (min > 0 || (max >= 0 && max <= SCHEMA_MOST))) {
         ct_language_init(&lengths);
         ct_language_lengths(&lengths, (int32_t)min, max > SCHEMA_MOST ? -1 : (int32_t)max);
-        good = schema_narrow(s, &l, &any, &lengths, all->item[0].schema);
+        good = ct_schema_narrow(s, &l, &any, &lengths, all->item[0].schema);
     }
     if (good && any)
         emit_language(s, &l, open, close);
     else if (good)
-        schema_repeat(s, any_char, -1, open, min, max, close);
+        ct_schema_repeat(s, any_char, -1, open, min, max, close);
     ct_language_free(&l);
 }
 
 /* ---- keys ---- */
 
-void schema_emit_key(struct schema *s, struct ct_str key, int32_t from, int32_t to)
+void ct_schema_emit_key(struct schema *s, struct ct_str key, int32_t from, int32_t to)
 {
     if (from < 0)
         return;
@@ -221,7 +222,7 @@ void schema_emit_key(struct schema *s, struct ct_str key, int32_t from, int32_t 
     ct_grammar_bytes(s->g, close, '"', '"', to);
 }
 
-bool schema_good_key(const struct schema *s, struct ct_str key)
+bool ct_schema_good_key(const struct schema *s, struct ct_str key)
 {
     if (s->o->calls)
         for (size_t i = 0; i < key.n; i++)
@@ -245,7 +246,7 @@ static void all_keys(const struct schema *s, struct ct_language *l)
     ct_language_arc(l, at, low, CT_LAST_CHAR, at);
 }
 
-void schema_emit_keys(struct schema *s, const struct ct_language *keys, int32_t from, int32_t to)
+void ct_schema_emit_keys(struct schema *s, const struct ct_language *keys, int32_t from, int32_t to)
 {
     struct ct_language all, both;
     carat_error err = {CARAT_OK, ""};

@@ -8,7 +8,7 @@
 /* ---- numbers as they are spelled ---- */
 
 /* The digits of a spelled number, without zeros in front and behind. */
-void decimal_spelled(struct ct_str spelled, struct decimal *d)
+void ct_decimal_spelled(struct ct_str spelled, struct decimal *d)
 {
     int64_t exponent = 0;
     int point = -1, n = 0, seen = 0;
@@ -60,13 +60,13 @@ static void decimal_of_double(double value, struct decimal *d)
         for (char *c = text; *c; c++) /* whatever the program's language writes for the point */
             if (*c == ',')
                 *c = '.';
-        decimal_spelled(ct_str_of(text), d);
+        ct_decimal_spelled(ct_str_of(text), d);
         if (ct_json_decimal(ct_str_of(text)) == value)
             return;
     }
 }
 
-bool decimal_read(const struct ct_json_value *v, struct decimal *d)
+bool ct_decimal_read(const struct ct_json_value *v, struct decimal *d)
 {
     const struct ct_str spelled = {v->s, v->n};
     const double value = ct_json_double(v);
@@ -77,13 +77,13 @@ bool decimal_read(const struct ct_json_value *v, struct decimal *d)
     if (!isfinite(value))
         return false;
     if (whole)
-        decimal_spelled(spelled, d);
+        ct_decimal_spelled(spelled, d);
     else
         decimal_of_double(value, d);
     return d->n <= DECIMAL_DIGITS;
 }
 
-bool decimal_whole(const struct decimal *d)
+bool ct_decimal_whole(const struct decimal *d)
 {
     return d->n == 0 || d->n <= d->exponent + 1;
 }
@@ -103,7 +103,7 @@ static int compare_sizes(const struct decimal *a, const struct decimal *b)
     return 0;
 }
 
-int decimal_compare(const struct decimal *a, const struct decimal *b)
+int ct_decimal_compare(const struct decimal *a, const struct decimal *b)
 {
     if (a->negative != b->negative)
         return a->negative ? -1 : 1;
@@ -116,7 +116,7 @@ static void decimal_to_whole(struct decimal *d, int step, bool excluded)
 {
     char digit[DECIMAL_DIGITS + 2] = {0};
     const int whole = d->n ? CT_MAX(d->exponent + 1, 0) : 0; /* digits before the point */
-    const bool cut = !decimal_whole(d), away = d->negative == (step < 0);
+    const bool cut = !ct_decimal_whole(d), away = d->negative == (step < 0);
     int i = whole;
 
     for (int k = 0; k < whole; k++)
@@ -138,11 +138,11 @@ static void decimal_to_whole(struct decimal *d, int step, bool excluded)
     text[n++] = negative ? '-' : '0';
     for (int k = 0; k <= whole; k++)
         text[n++] = (char)('0' + digit[k]);
-    decimal_spelled((struct ct_str){text, n}, d);
+    ct_decimal_spelled((struct ct_str){text, n}, d);
 }
 
 /* A bound that is excluded becomes one that is not. */
-void decimal_inward(struct decimal *d, int step, bool excluded, bool whole)
+void ct_decimal_inward(struct decimal *d, int step, bool excluded, bool whole)
 {
     char text[DECIMAL_DIGITS + 16];
     size_t n = 0;
@@ -164,7 +164,7 @@ void decimal_inward(struct decimal *d, int step, bool excluded, bool whole)
 
 /* ---- values that are the same ---- */
 
-bool schema_same(const struct ct_json_value *a, const struct ct_json_value *b)
+bool ct_schema_same(const struct ct_json_value *a, const struct ct_json_value *b)
 {
     struct decimal x, y;
 
@@ -173,24 +173,24 @@ bool schema_same(const struct ct_json_value *a, const struct ct_json_value *b)
     if (ct_json_is(a, CT_JSON_STRING))
         return ct_str_same(ct_json_str(a), ct_json_str(b));
     if (ct_json_is(a, CT_JSON_NUMBER))
-        return decimal_read(a, &x) && decimal_read(b, &y) && decimal_compare(&x, &y) == 0;
+        return ct_decimal_read(a, &x) && ct_decimal_read(b, &y) && ct_decimal_compare(&x, &y) == 0;
     return !ct_json_is(a, CT_JSON_ARRAY) && !ct_json_is(a, CT_JSON_OBJECT);
 }
 
 static bool item_allows(const struct item *item, const struct ct_json_value *v)
 {
-    const struct ct_json_value *one = item->done & ITEM_CONST ? NULL : schema_get(item, "const"),
-                               *list = item->done & ITEM_ENUM ? NULL : schema_get(item, "enum");
+    const struct ct_json_value *one = item->done & ITEM_CONST ? NULL : ct_schema_get(item, "const"),
+                               *list = item->done & ITEM_ENUM ? NULL : ct_schema_get(item, "enum");
     bool found = list == NULL;
 
     if (item->done & ITEM_VALUE)
         one = item->schema;
     CT_JSON_EACH(e, list)
-    found = found || schema_same(e, v);
-    return found && (!one || schema_same(one, v));
+    found = found || ct_schema_same(e, v);
+    return found && (!one || ct_schema_same(one, v));
 }
 
-bool schema_allows(const struct items *all, const struct ct_json_value *v)
+bool ct_schema_allows(const struct items *all, const struct ct_json_value *v)
 {
     for (int i = 0; i < all->n; i++)
         if (!item_allows(&all->item[i], v))
