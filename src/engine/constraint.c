@@ -17,6 +17,8 @@
 #include "os/lock.h"
 #include "text/chat/thought.h"
 
+struct matcher;
+
 struct carat_constraint {
     atomic_int holders;
     const carat_model *model;
@@ -27,7 +29,8 @@ struct carat_constraint {
     bool stays_free; /* that id is not given: the form never begins */
     struct ct_grammar grammar;
     double seconds;
-    struct ct_lock lock; /* for what is below */
+    struct ct_lock lock; /* for what is below, and the places of its matchers */
+    struct matcher *matchers;
     struct ct_ids ids;
     struct ct_masks masks;
 };
@@ -40,7 +43,8 @@ struct matcher {
     carat_constraint *constraint;
     enum phase phase;
     int32_t state;
-    uint64_t bits[]; /* of the vocabulary */
+    struct matcher *before, *next; /* of the same form */
+    uint64_t bits[];               /* of the vocabulary */
 };
 
 static size_t mask_words(const carat_constraint *c)
@@ -123,16 +127,44 @@ void ct_constraint_close(carat_constraint *c)
     free(c);
 }
 
-carat_status ct_constraint_info(carat_constraint *c, carat_constraint_info *info, carat_error *err)
+/* ---- one caller at a time ---- */
+
+/* Where memory for states runs out, those that no matcher is in are forgotten. */
+static void make_room(carat_constraint *c)
+{
+    struct ct_automaton *a = &c->ids.automaton;
+
+    for (const struct matcher *m = c->matchers; m; m = m->next)
+        ct_automaton_mark(a, m->state);
+    ct_masks_forget(&c->masks);
+    ct_ids_forget(&c->ids);
+    ct_automaton_compact(a);
+    for (struct matcher *m = c->matchers; m; m = m->next)
+        m->state = ct_automaton_moved(a, m->state);
+}
+
+static void enter(carat_constraint *c)
 {
     ct_lock_enter(&c->lock);
+    if (ct_automaton_crowded(&c->ids.automaton))
+        make_room(c);
+}
+
+static void leave(carat_constraint *c)
+{
+    ct_lock_leave(&c->lock);
+}
+
+carat_status ct_constraint_info(carat_constraint *c, carat_constraint_info *info, carat_error *err)
+{
+    enter(c);
     const carat_constraint_info full = {.size = sizeof full,
                                         .rules = c->grammar.n_rules,
                                         .nodes = c->grammar.n_nodes,
                                         .states = (int)c->ids.automaton.n_rows,
                                         .shortest = ct_ids_shortest(&c->ids, c->ids.automaton.start),
                                         .seconds = c->seconds};
-    ct_lock_leave(&c->lock);
+    leave(c);
     return ct_give_struct(info, &full, sizeof full, "carat_constraint_info", err);
 }
 
@@ -195,9 +227,9 @@ enum ct_fit ct_matcher_fits(const carat_matcher *face, int32_t id, int left)
 {
     carat_constraint *c = own(face)->constraint;
 
-    ct_lock_enter(&c->lock);
+    enter(c);
     const enum ct_fit fit = fit_of(c, matcher_place(own(face)), id, left);
-    ct_lock_leave(&c->lock);
+    leave(c);
     return fit;
 }
 
@@ -212,14 +244,14 @@ static void set_all(uint64_t *bits, int32_t n, bool on)
 uint64_t *ct_matcher_mask(carat_matcher *face, int left)
 {
     carat_constraint *c = own(face)->constraint;
-    const struct place at = matcher_place(own(face));
     /* ids that mean more than their texts */
     const int32_t marks[] = {c->opens, c->marks.begin, c->marks.end};
     const int32_t n = c->model->config.n_text_vocab;
     const int most = left == CT_ANY_NUMBER ? left : left - 1;
     uint64_t *bits = own(face)->bits;
 
-    ct_lock_enter(&c->lock);
+    enter(c);
+    const struct place at = matcher_place(own(face));
     if (at.phase == IN_FORM)
         ct_masks_of(&c->masks, at.state, most, bits);
     else
@@ -231,7 +263,7 @@ uint64_t *ct_matcher_mask(carat_matcher *face, int left)
         if (marks[i] >= 0 && marks[i] < n && fit_of(c, at, marks[i], left) == CT_FITS)
             bits[marks[i] / 64] |= bit;
     }
-    ct_lock_leave(&c->lock);
+    leave(c);
     return bits;
 }
 
@@ -239,19 +271,23 @@ void ct_matcher_accept(carat_matcher *face, int32_t id)
 {
     carat_constraint *c = own(face)->constraint;
 
-    ct_lock_enter(&c->lock);
+    enter(c);
     const struct place next = follow(c, matcher_place(own(face)), id);
-    ct_lock_leave(&c->lock);
     own(face)->phase = next.phase;
     own(face)->state = next.state;
+    leave(c);
 }
 
 bool ct_matcher_complete(const carat_matcher *face)
 {
     const struct matcher *m = own(face);
+    carat_constraint *c = m->constraint;
 
-    return m->phase == BEFORE_FORM ||
-           (m->phase == IN_FORM && ct_automaton_accepts(&m->constraint->ids.automaton, m->state));
+    enter(c);
+    const bool complete =
+        m->phase == BEFORE_FORM || (m->phase == IN_FORM && ct_automaton_accepts(&c->ids.automaton, m->state));
+    leave(c);
+    return complete;
 }
 
 static int32_t matcher_ending(const carat_matcher *face)
@@ -263,9 +299,9 @@ static int32_t matcher_ending(const carat_matcher *face)
         return c->marks.end;
     if (m->phase == BEFORE_FORM)
         return -1;
-    ct_lock_enter(&c->lock);
+    enter(c);
     const int32_t id = ct_ids_ending(&c->ids, m->state);
-    ct_lock_leave(&c->lock);
+    leave(c);
     return id;
 }
 
@@ -277,9 +313,9 @@ int ct_matcher_shortest(const carat_matcher *face)
 
     if (m->phase == BEFORE_FORM || (thinks && c->opens >= 0))
         return thinks;
-    ct_lock_enter(&c->lock);
+    enter(c);
     const int n = ct_ids_shortest(&c->ids, thinks ? c->ids.automaton.start : m->state);
-    ct_lock_leave(&c->lock);
+    leave(c);
     return thinks + n;
 }
 
@@ -290,9 +326,9 @@ int ct_matcher_draft(const carat_matcher *face, int32_t *ids, int k)
 
     if (m->phase != IN_FORM)
         return 0;
-    ct_lock_enter(&c->lock);
+    enter(c);
     const int n = ct_ids_draft(&c->ids, m->state, ids, k);
-    ct_lock_leave(&c->lock);
+    leave(c);
     return n;
 }
 
@@ -305,8 +341,15 @@ void ct_matcher_close(carat_matcher *face)
 {
     if (!face)
         return;
-    ct_constraint_close(own(face)->constraint);
-    free(face);
+    struct matcher *m = own(face);
+    carat_constraint *c = m->constraint;
+    enter(c);
+    *(m->before ? &m->before->next : &c->matchers) = m->next;
+    if (m->next)
+        m->next->before = m->before;
+    leave(c);
+    ct_constraint_close(c);
+    free(m);
 }
 
 carat_status ct_matcher_copy(carat_matcher **to, const carat_matcher *from, carat_error *err)
@@ -316,9 +359,17 @@ carat_status ct_matcher_copy(carat_matcher **to, const carat_matcher *from, cara
 
     if (!m)
         return ct_no_memory(err, "a matcher");
+    carat_constraint *c = own(from)->constraint;
+    enter(c);
     *m = *own(from);
+    m->before = NULL;
+    m->next = c->matchers;
+    if (m->next)
+        m->next->before = m;
+    c->matchers = m;
+    leave(c);
     memset(m->bits, 0, bits);
-    atomic_fetch_add(&m->constraint->holders, 1);
+    atomic_fetch_add(&c->holders, 1);
     *to = &m->face;
     return CARAT_OK;
 }
@@ -327,9 +378,13 @@ carat_status ct_matcher_copy(carat_matcher **to, const carat_matcher *from, cara
 
 static void assign(carat_matcher *to, const carat_matcher *from)
 {
-    assert(own(to)->constraint == own(from)->constraint);
+    carat_constraint *c = own(from)->constraint;
+
+    assert(own(to)->constraint == c);
+    enter(c);
     own(to)->phase = own(from)->phase;
     own(to)->state = own(from)->state;
+    leave(c);
 }
 
 static void form_close(struct ct_form *f)
@@ -358,8 +413,10 @@ static void form_begin(struct ct_form *f, bool thinks)
     struct matcher *m = own(f->given);
 
     assign(f->given, f->begins);
+    enter(m->constraint);
     if (thinks && is_beginning(m->constraint, matcher_place(m)))
         m->phase = IN_THOUGHT;
+    leave(m->constraint);
 }
 
 static carat_status form_check(const struct ct_form *f, int left, carat_error *err)
@@ -427,10 +484,12 @@ static const struct ct_matcher_verbs verbs = {
 
 carat_status ct_matcher_create(carat_matcher **matcher, carat_constraint *c, carat_error *err)
 {
-    const struct matcher begin = {.face = {&verbs},
-                                  .constraint = c,
-                                  .phase = c->opens < 0 ? IN_FORM : BEFORE_FORM,
-                                  .state = c->ids.automaton.start};
+    const struct matcher begin = {
+        .face = {&verbs}, .constraint = c, .phase = c->opens < 0 ? IN_FORM : BEFORE_FORM, .state = CT_DEAD};
 
-    return ct_matcher_copy(matcher, &begin.face, err);
+    CT_TRY(ct_matcher_copy(matcher, &begin.face, err));
+    enter(c);
+    own(*matcher)->state = c->ids.automaton.start;
+    leave(c);
+    return CARAT_OK;
 }

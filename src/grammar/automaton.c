@@ -371,6 +371,8 @@ carat_status ct_automaton_open(struct ct_automaton *a, const struct ct_grammar *
     a->place = calloc(PLACES, sizeof *a->place);
     a->row = calloc((size_t)a->rows * (size_t)a->symbols, sizeof *a->row);
     a->slot = calloc(SLOTS, sizeof *a->slot);
+    a->needed = calloc(CT_SETS_MAX, sizeof *a->needed);
+    a->moved = calloc(CT_SETS_MAX, sizeof *a->moved);
     a->work = calloc(WORK, sizeof *a->work);
     a->seen = calloc(SEEN, sizeof *a->seen);
     a->pending = calloc(WORK, sizeof *a->pending);
@@ -378,8 +380,8 @@ carat_status ct_automaton_open(struct ct_automaton *a, const struct ct_grammar *
     a->sorted = calloc(WORK + 1, sizeof *a->sorted);
     a->called = calloc((size_t)g->n_rules + 1, sizeof *a->called);
     a->waiting = calloc((size_t)g->n_rules + 1, sizeof *a->waiting);
-    carat_status status = a->set && a->place && a->row && a->slot && a->work && a->seen && a->pending &&
-                                  a->before && a->sorted && a->called && a->waiting
+    carat_status status = a->set && a->place && a->row && a->slot && a->needed && a->moved && a->work &&
+                                  a->seen && a->pending && a->before && a->sorted && a->called && a->waiting
                               ? automaton_begin(a, err)
                               : ct_no_memory(err, "the states of a grammar");
     if (status)
@@ -393,6 +395,8 @@ void ct_automaton_close(struct ct_automaton *a)
     free(a->place);
     free(a->row);
     free(a->slot);
+    free(a->needed);
+    free(a->moved);
     free(a->work);
     free(a->seen);
     free(a->pending);
@@ -401,6 +405,85 @@ void ct_automaton_close(struct ct_automaton *a)
     free(a->called);
     free(a->waiting);
     *a = (struct ct_automaton){0};
+}
+
+/* ---- forgetting ---- */
+
+bool ct_automaton_crowded(const struct ct_automaton *a)
+{
+    const uint32_t sets = CT_SETS_MAX / 4 * 3, places = PLACES / 4 * 3;
+
+    return (a->n_sets > sets && a->n_sets - a->kept_sets > CT_SETS_MAX / 8) ||
+           (a->n_places > places && a->n_places - a->kept_places > PLACES / 8) ||
+           (a->n_rows == a->rows && a->n_sets > 2 * a->kept_sets);
+}
+
+void ct_automaton_mark(struct ct_automaton *a, int32_t state)
+{
+    a->needed[state] = 1;
+}
+
+int32_t ct_automaton_moved(const struct ct_automaton *a, int32_t state)
+{
+    return a->moved[state];
+}
+
+static bool has_frame(uint64_t place)
+{
+    return place_node(place) < LAST;
+}
+
+static void put_into_table(struct ct_automaton *a, int32_t set)
+{
+    uint32_t slot = a->set[set].hash % SLOTS;
+
+    while (a->slot[slot])
+        slot = (slot + 1) % SLOTS;
+    a->slot[slot] = set + 1;
+}
+
+/* Moves a set to the end of those that stay. Frames have lower numbers than the sets that name them, and keep
+ * their order: so places stay in order, too. */
+static void move_set(struct ct_automaton *a, uint32_t set)
+{
+    struct ct_set *to = &a->set[a->n_sets];
+    const struct ct_set from = a->set[set];
+    uint64_t *place = a->place + a->n_places;
+
+    for (uint32_t i = 0; i < from.n; i++) {
+        const uint64_t own = a->place[from.at + i];
+        place[i] = has_frame(own) ? place_in(place_node(own), a->moved[place_frame(own)]) : own;
+    }
+    *to = (struct ct_set){
+        .at = a->n_places, .n = from.n, .hash = hash_places(place, from.n), .least = from.least};
+    a->n_places += from.n;
+    a->moved[set] = (int32_t)a->n_sets++;
+}
+
+void ct_automaton_compact(struct ct_automaton *a)
+{
+    const uint32_t sets = a->n_sets;
+
+    ct_automaton_mark(a, a->start);
+    for (uint32_t set = sets; set-- > 1;)
+        for (uint32_t i = 0; i < a->set[set].n && a->needed[set]; i++)
+            if (has_frame(a->place[a->set[set].at + i]))
+                ct_automaton_mark(a, place_frame(a->place[a->set[set].at + i]));
+    memset(a->row, 0, (size_t)a->n_rows * (size_t)a->symbols * sizeof *a->row);
+    memset(a->slot, 0, SLOTS * sizeof *a->slot);
+    a->n_rows = a->n_places = 0;
+    a->n_sets = 1;
+    a->moved[CT_DEAD] = CT_DEAD;
+    for (uint32_t set = 1; set < sets; set++)
+        if (a->needed[set])
+            move_set(a, set);
+    for (uint32_t set = 1; set < a->n_sets; set++)
+        put_into_table(a, (int32_t)set);
+    a->start = a->moved[a->start];
+    memset(a->needed, 0, sets * sizeof *a->needed);
+    a->kept_sets = a->n_sets;
+    a->kept_places = a->n_places;
+    a->full = false;
 }
 
 /* ---- asking ---- */

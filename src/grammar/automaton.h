@@ -4,7 +4,7 @@
  * and frames are interned: the same set has the same number, and where a state leads with a byte is worked
  * out once. They are made when they are first needed, in memory that is reserved at the beginning.
  *
- * One caller at a time. */
+ * Numbers of states hold until ct_automaton_compact. One caller at a time. */
 #ifndef CT_AUTOMATON_H
 #define CT_AUTOMATON_H
 
@@ -21,7 +21,10 @@ struct ct_automaton {
     uint32_t n_sets, n_places, n_rows, rows;
     int32_t symbols; /* classes of bytes, then tokens */
     int32_t start;
-    bool full; /* a set found no room: what would have led to it leads nowhere */
+    bool full;                       /* a set found no room: what would have led to it leads nowhere */
+    uint8_t *needed;                 /* sets that ct_automaton_compact leaves; all 0 in between */
+    int32_t *moved;                  /* and their numbers then */
+    uint32_t kept_sets, kept_places; /* that it has left */
     /* of the step under way */
     uint64_t *work; /* places to look at */
     uint32_t n_work;
@@ -42,6 +45,13 @@ enum { CT_SETS_MAX = 1 << 17 }; /* states and frames that there are at once */
 /* Reserves memory; pages that nothing is written to cost nothing. E_MEMORY. The grammar is borrowed. */
 carat_status ct_automaton_open(struct ct_automaton *a, const struct ct_grammar *g, carat_error *err);
 void ct_automaton_close(struct ct_automaton *a);
+
+/* Where memory is running out, between two questions: whoever holds a state marks it, what nobody needs is
+ * forgotten, and each marked state has the number that ct_automaton_moved tells, the start too. */
+bool ct_automaton_crowded(const struct ct_automaton *a);
+void ct_automaton_mark(struct ct_automaton *a, int32_t state);
+void ct_automaton_compact(struct ct_automaton *a);
+int32_t ct_automaton_moved(const struct ct_automaton *a, int32_t state);
 
 /* The state behind a byte, or behind a token that stands for itself; CT_DEAD: no text of the grammar goes on
  * so. */

@@ -28,6 +28,11 @@ void ct_ids_close(struct ct_ids *x)
     *x = (struct ct_ids){0};
 }
 
+void ct_ids_forget(struct ct_ids *x)
+{
+    memset(x->shortest, 0, x->automaton.n_sets * sizeof *x->shortest);
+}
+
 int32_t ct_ids_follow(struct ct_ids *x, int32_t state, int32_t id)
 {
     char bytes[CT_TOKEN_BYTES];

@@ -19,6 +19,9 @@ carat_status ct_ids_open(struct ct_ids *x, const struct ct_grammar *g, const str
                          carat_error *err);
 void ct_ids_close(struct ct_ids *x); /* {0} is closed */
 
+/* The numbers of states are about to change. */
+void ct_ids_forget(struct ct_ids *x);
+
 /* The state behind an id: behind its bytes, or behind a token that stands for itself. CT_DEAD, also for an id
  * without bytes. */
 int32_t ct_ids_follow(struct ct_ids *x, int32_t state, int32_t id);

@@ -51,6 +51,17 @@ void ct_masks_close(struct ct_masks *m)
     *m = (struct ct_masks){0};
 }
 
+void ct_masks_forget(struct ct_masks *m)
+{
+    const uint32_t sets = m->ids->automaton.n_sets;
+
+    memset(m->slot, 0, sets * sizeof *m->slot);
+    memset(m->plain, 0, sets * sizeof *m->plain);
+    memset(m->seen, 0, sets * sizeof *m->seen);
+    m->n_used = 0;
+    m->kept[m->n_slots] = (struct ct_kept_mask){-1, 0, m->n_slots, m->n_slots};
+}
+
 /* ---- plain characters ---- */
 
 /* All characters of plain texts, by the ranges of their bytes. */

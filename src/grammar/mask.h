@@ -34,6 +34,9 @@ enum { CT_MASK_BYTES = 64 << 20 }; /* masks that are kept for a form */
 carat_status ct_masks_open(struct ct_masks *m, struct ct_ids *ids, int32_t n, size_t bytes, carat_error *err);
 void ct_masks_close(struct ct_masks *m); /* {0} is closed */
 
+/* The numbers of states are about to change. */
+void ct_masks_forget(struct ct_masks *m);
+
 /* Sets the bits of all ids below n that lead from the state to one from which at most `most` ids lead to an
  * end, clears those of the others, up to a multiple of 64. most INT32_MAX: any number. */
 void ct_masks_of(struct ct_masks *m, int32_t state, int most, uint64_t *bits);

@@ -222,6 +222,53 @@ static void the_same_place_is_the_same_state(void **state)
     assert_int_equal(a.n_sets, sets);
 }
 
+/* Random texts of the grammar, so many bytes of each: where they lead. */
+static int32_t run_random(uint64_t seed, int n)
+{
+    int32_t at = a.start;
+
+    for (int i = 0; i < n; i++) {
+        int32_t next = CT_DEAD;
+        for (int tries = 0; next == CT_DEAD && tries < 1000; tries++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            next = ct_automaton_byte(&a, at, "[[[[{{a:bc ,\"x]}true"[seed >> 33 & 15]);
+        }
+        if (next == CT_DEAD)
+            break;
+        at = next;
+    }
+    return at;
+}
+
+static void what_nobody_needs_is_forgotten(void **state)
+{
+    enum { N = 40 };
+    int32_t at[N];
+    uint32_t least[N];
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        at[i] = run_random((uint64_t)i, 10 + 13 * i);
+        least[i] = ct_automaton_least(&a, at[i]);
+    }
+    for (int round = 0; round < 3; round++) {
+        const uint32_t sets = a.n_sets, kept = round ? N / 4 : N / 2;
+        for (uint32_t i = 0; i < kept; i++)
+            ct_automaton_mark(&a, at[i]);
+        ct_automaton_compact(&a);
+        assert_true(a.n_sets < sets);
+        for (uint32_t i = 0; i < kept; i++)
+            at[i] = ct_automaton_moved(&a, at[i]);
+        for (uint32_t i = 0; i < kept; i++) {
+            assert_int_equal(at[i], run_random(i, 10 + 13 * (int)i)); /* the same state, made once */
+            assert_int_equal(ct_automaton_least(&a, at[i]), least[i]);
+            int32_t end = at[i];
+            while (!ct_automaton_accepts(&a, end))
+                end = ct_automaton_symbol(&a, end, ct_automaton_shortest(&a, end));
+        }
+    }
+    texts_are_taken_or_not(state);
+}
+
 /* x ::= 'a' x | '': nothing is kept for the ends that follow one another. */
 static void a_tail_takes_no_frame(void **state)
 {
@@ -331,6 +378,7 @@ int main(void)
         WITH(tokens_stand_for_themselves),
         WITH(what_alone_can_follow),
         WITH(the_same_place_is_the_same_state),
+        WITH(what_nobody_needs_is_forgotten),
         OWN(a_tail_takes_no_frame),
         OWN(ways_to_read_share_their_frames),
         cmocka_unit_test(what_begins_with_itself_is_refused),
