@@ -203,6 +203,13 @@ int talk_add_result(struct talk *t, const char *text)
                                json_text(text, strlen(text))));
 }
 
+bool talk_ends_with_result(const struct talk *t)
+{
+    const size_t n = json_array_size(t->list);
+
+    return n > 0 && is_role(json_array_get(t->list, n - 1), "tool");
+}
+
 /* ---- going back ---- */
 
 size_t talk_count(const struct talk *t)

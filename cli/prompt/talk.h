@@ -30,6 +30,8 @@ const char *talk_awaits(const struct talk *t);
 /* That call, {"name": ..., "arguments": ...}, for free; NULL when memory is out. */
 char *talk_awaited_call(const struct talk *t);
 int talk_add_result(struct talk *t, const char *text);
+/* Whether the last message is a result. */
+bool talk_ends_with_result(const struct talk *t);
 /* Messages beside the system message. */
 size_t talk_count(const struct talk *t);
 /* The text of the user's last message; NULL: there is none. */

@@ -121,6 +121,7 @@ int turn_answer(struct chat *c)
 
     interrupt_install();
     code = turn_render(c, true, &prompt);
+    w->behind_results = talk_ends_with_result(&c->talk);
     if (code == DONE)
         code = turn_evaluate(c, &prompt);
     size_t said = w->generation.reason == CARAT_REASON_STOP_STRING ? w->n_said : SIZE_MAX;
@@ -135,6 +136,8 @@ int turn_answer(struct chat *c)
              carat_engine_context(w->engine));
     if (code == DONE)
         note_unfinished_thought(w);
+    if (code == DONE)
+        (void)note_unfinished_form(w); /* the conversation goes on */
     if (code == DONE && c->o.verbose)
         remark_turn(c, prompt.n);
     if (code == DONE && was_stopped(c) && !c->by_hand)
