@@ -245,10 +245,11 @@ static int print_json(const struct subject *s)
     const int32_t *stops;
     int n_stop = carat_stop_ids(s->model, &stops);
     json_t *sampling = sampling_json(&d);
-    json_t *all = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o}", "found", show_found_json(s->o, &s->at, &s->heads), "model",
-        config_json(s), "sampling", sampling, "stop_ids", json_ids(stops, n_stop), "stop_texts",
-        stop_texts_json(s, stops, n_stop), "memory", show_memory_json(s->model, &s->engine, &s->plan, s->o));
+    json_t *all =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "model", config_json(s), "sampling", sampling, "stop_ids",
+                  json_ids(stops, n_stop), "stop_texts", stop_texts_json(s, stops, n_stop), "memory",
+                  show_memory_json(s->model, &s->engine, &s->plan, s->o), "found",
+                  show_found_json(s->o, &s->at, &s->heads));
 
     if (all && s->info.kind == CARAT_EMBEDDER &&
         json_object_set_new(all, "vectors", show_embedder_json(s->model)) != 0) {
