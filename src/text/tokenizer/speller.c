@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "text/tokenizer/bpe.h"
 
 static_assert(CT_SPELLED_MAX <= CT_BPE_SHORT, "such texts are short runs");
@@ -54,5 +55,10 @@ int ct_speller_spell(struct ct_speller *s, const char *text, size_t n, const int
     assert(n <= CT_SPELLED_MAX);
     s->out.n = 0;
     *ids = s->ids;
+    /* a byte that is part of no character would become three of another one */
+    for (int cut = 0; cut < 3 && n > 0 && !ct_utf8_valid(text, n); cut++)
+        n--;
+    if (!ct_utf8_valid(text, n))
+        return 0;
     return ct_bpe_text(&s->bpe, text, n, NULL) ? 0 : s->out.n;
 }

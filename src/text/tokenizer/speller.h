@@ -18,7 +18,7 @@ enum { CT_SPELLED_MAX = 60 }; /* bytes of a text */
 carat_status ct_speller_create(struct ct_speller **speller, const struct ct_tokenizer *t, carat_error *err);
 void ct_speller_free(struct ct_speller *s); /* NULL is fine */
 /* The ids of a text of at most CT_SPELLED_MAX bytes, until the next call; control tokens in it are text.
- * Returns their number. */
+ * A character that is cut off at the end is left out. Returns their number; 0 where the text is no UTF-8. */
 int ct_speller_spell(struct ct_speller *s, const char *text, size_t n, const int32_t **ids);
 
 #endif
