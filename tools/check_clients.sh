@@ -3,7 +3,7 @@
 # check_clients.sh: tries carat and huggingface_hub, transformers above it, and kagglehub on one cache, in
 # both directions (check_clients.py, check_clients_kaggle.py), with the versions below, which it installs
 # into build/clients; random patterns and grammars with Python's re (check_patterns.py); and random schemas
-# with jsonschema and hypothesis-jsonschema (check_schemas.py).
+# with jsonschema and hypothesis-jsonschema (check_schemas.py), answers of a model too (check_forms.py).
 set -euo pipefail
 clients=(huggingface_hub==2.4.0 huggingface_hub==1.18.0 huggingface_hub==0.23.5)
 clients+=(transformers==5.23.0 kagglehub==1.0.2)
@@ -16,6 +16,7 @@ place=build/clients/schemas
 $place/bin/pip install -q --disable-pip-version-check jsonschema==4.26.0 hypothesis-jsonschema==0.23.1 \
     rfc3339-validator==0.1.4 rfc3987==1.3.8
 $place/bin/python tools/check_schemas.py build/release/test/walk 500 || failed=1
+$place/bin/python tools/check_forms.py build/release/carat 100 50 || failed=1
 for client in "${clients[@]}"; do
     place=build/clients/$client
     check=tools/check_clients.py
