@@ -48,8 +48,8 @@ expect 0 run tiny 'Turn on the lights in the kitchen.' --tools tools.json --tool
 ! grep -q '"stop":"constraint"' out || die 'it went no further'
 
 # so in a conversation: each message is answered by a call, and its result by what the model likes
-printf 'Turn on the lights in the kitchen.\nDo it again.\n' >talk
-expect 0 chat tiny --tools tools.json --tool-choice set_light --tool-command ./tool.sh --temp 0 -n 80 <talk
+printf 'Turn on the lights in the kitchen.\nDo it again.\n' >lines.txt
+expect 0 chat tiny --tools tools.json --tool-choice set_light --tool-command ./tool.sh --temp 0 -n 80 <lines.txt
 [ "$(grep -c '"name":"set_light"' out)" = 2 ] || die "not a call for each message: $(cat out)"
 [ "$(grep -vc '"name"' out)" -ge 2 ] || die "no answers to results: $(cat out)"
 
