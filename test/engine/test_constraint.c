@@ -139,6 +139,9 @@ static void a_free_answer_that_fits_stays(void **state)
     int calls = 0;
 
     (void)state;
+    own = realloc(own, n + 1);
+    assert_non_null(own);
+    own[n] = 0;
     carat_constraint_options_default(&c);
     c.form = CARAT_FORM_TOOLS;
     c.text = own;
