@@ -78,7 +78,7 @@ static int compile(carat_constraint **to, const carat_model *model, const carat_
 
 int form_open(struct form *f, const struct options *o, const carat_model *model, const char *tools)
 {
-    carat_constraint_options c;
+    carat_constraint_options *c = &f->options;
     struct source all[SOURCES];
     size_t n = 0;
 
@@ -86,30 +86,42 @@ int form_open(struct form *f, const struct options *o, const carat_model *model,
     const struct source *s = given_source(all);
     if (!s)
         return DONE;
-    carat_constraint_options_default(&c);
-    c.form = s->form;
-    c.text = s->form == CARAT_FORM_TOOLS ? tools : s->text;
-    c.tool_choice = o->form->tool_choice;
-    c.json_dumps = o->form->json_ws && strcmp(o->form->json_ws, "dumps") == 0;
+    carat_constraint_options_default(c);
+    c->form = s->form;
+    c->text = s->form == CARAT_FORM_TOOLS ? tools : s->text;
+    c->tool_choice = o->form->tool_choice;
+    c->json_dumps = strcmp(o->form->json_ws, "dumps") == 0;
     if (s->is_file) {
         TRY(read_input(s->text, &f->text, &n));
-        c.text = f->text;
-        c.n_text = n;
+        c->text = f->text;
+        c->n_text = n;
     }
-    TRY(compile(&f->first, model, &c, s));
-    if (s->form != CARAT_FORM_TOOLS || strcmp(c.tool_choice, "none") == 0)
-        return DONE;
-    c.tool_choice = "auto";
-    return compile(&f->later, model, &c, s);
+    f->model = model;
+    return compile(&f->first, model, c, s);
+}
+
+/* Whether a call has to come, as long as none has a result. */
+static bool demands_call(const struct form *f)
+{
+    const char *choice = f->options.tool_choice;
+
+    return f->first && choice && strcmp(choice, "auto") != 0 && strcmp(choice, "none") != 0;
 }
 
 int form_begin(struct form *f, bool behind_results, carat_matcher **matcher)
 {
-    carat_constraint *c = behind_results && f->later ? f->later : f->first;
+    const bool later = behind_results && demands_call(f);
     carat_error err;
 
     carat_matcher_close(f->matcher);
     f->matcher = NULL;
+    if (later && !f->later) {
+        carat_constraint_options o = f->options;
+        o.tool_choice = "auto";
+        if (carat_constraint_create(&f->later, f->model, &o, &err) != CARAT_OK)
+            return fail_status(&err);
+    }
+    carat_constraint *c = later ? f->later : f->first;
     if (c && carat_matcher_create(&f->matcher, c, &err) != CARAT_OK)
         return fail_status(&err);
     *matcher = f->matcher;

@@ -15,8 +15,10 @@ struct form_options {
 
 struct form {
     carat_constraint *first; /* NULL: the answer has no form */
-    /* of an answer behind the results of calls: none has to be called again; NULL: first */
+    /* Of an answer behind the results of calls, where none has to be called again; made when there is one. */
     carat_constraint *later;
+    carat_constraint_options options; /* of first; what they name is borrowed */
+    const carat_model *model;
     carat_matcher *matcher; /* of the answer under way */
     char *text;             /* of a file */
 };
