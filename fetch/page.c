@@ -82,7 +82,7 @@ int page_ask(struct http *h, const struct plan *plan, const char *url, const cha
     return take_end(h, plan, try_asking(h, plan, url, body, 0, add_to_page, p, reply), what, reply);
 }
 
-static bool stop(void *user, const struct http_reply *reply, const void *data, size_t n)
+bool page_nothing(void *user, const struct http_reply *reply, const void *data, size_t n)
 {
     (void)user;
     (void)reply;
@@ -94,7 +94,7 @@ static bool stop(void *user, const struct http_reply *reply, const void *data, s
 int page_peek(struct http *h, const struct plan *plan, const char *url, const char *body, const char *what,
               struct http_reply *reply)
 {
-    const enum http_end end = try_asking(h, plan, url, body, 1, stop, NULL, reply);
+    const enum http_end end = try_asking(h, plan, url, body, 1, page_nothing, NULL, reply);
 
     return end == HTTP_STOPPED ? DONE : take_end(h, plan, end, what, reply);
 }

@@ -24,6 +24,8 @@ int page_ask(struct http *h, const struct plan *plan, const char *url, const cha
 /* The same, of what there is to say about the bytes behind it: none is kept. */
 int page_peek(struct http *h, const struct plan *plan, const char *url, const char *body, const char *what,
               struct http_reply *reply);
+/* A sink that ends a request behind its headers. */
+bool page_nothing(void *user, const struct http_reply *reply, const void *data, size_t n);
 /* Text as it stands between the quotes of JSON; false: it does not fit. */
 bool page_quote(char *out, size_t capacity, const char *text);
 

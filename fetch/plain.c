@@ -7,17 +7,9 @@
 
 #include "base/path.h"
 #include "layout.h"
+#include "page.h"
 #include "report.h"
 #include "source.h"
-
-static bool stop(void *user, const struct http_reply *reply, const void *data, size_t n)
-{
-    (void)user;
-    (void)reply;
-    (void)data;
-    (void)n;
-    return false;
-}
 
 static int plain_refuse(const struct plan *plan, const struct http_reply *reply, const char *what)
 {
@@ -55,7 +47,7 @@ static int plain_list(struct http *h, const struct plan *plan)
 {
     char name[PLAN_NAME], commit[PLAN_HASH];
     struct http_reply r;
-    const enum http_end end = http_get(h, plan->endpoint, 0, 1, stop, NULL, &r);
+    const enum http_end end = http_get(h, plan->endpoint, 0, 1, page_nothing, NULL, &r);
 
     if (end == HTTP_UNREACHABLE || end == HTTP_BROKEN || end == HTTP_SLOW)
         return refuse(UNREACHABLE, "%s: no connection: %s", plan->endpoint, http_why(h));
