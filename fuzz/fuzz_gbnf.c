@@ -2,19 +2,11 @@
 /* fuzz_gbnf.c: any grammar, and behind a NUL any text, in which a byte from 1 to 3 is one of three control
  * tokens. Checked besides memory: a refusal is a sentence; wherever the text stops fitting, what was taken so
  * far has an ending, as short as the automaton says. */
-#include <stdlib.h>
-
-#include "grammar/automaton.h"
+#include "fuzz_endings.h"
 #include "grammar/gbnf.h"
 #include "text/tokenizer/tokenizer_parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static struct ct_tokenizer *vocabulary(void)
 {
@@ -32,17 +24,6 @@ static struct ct_tokenizer *vocabulary(void)
     require(ct_tokenizer_merges(t, NULL, 0, NULL) == CARAT_OK &&
             ct_tokenizer_finish(t, "fuzz", NULL) == CARAT_OK);
     return t;
-}
-
-/* Follows shortest endings, a hundred steps at most. */
-static void check_ending(struct ct_automaton *a, int32_t state)
-{
-    for (int i = 0; i < 100 && !ct_automaton_accepts(a, state) && !a->full; i++) {
-        const uint32_t least = ct_automaton_least(a, state);
-        require(least > 0 && least < CT_NEVER);
-        state = ct_automaton_symbol(a, state, ct_automaton_shortest(a, state));
-        require(a->full || ct_automaton_least(a, state) == least - 1);
-    }
 }
 
 static void follow(const struct ct_grammar *g, const uint8_t *text, size_t n)

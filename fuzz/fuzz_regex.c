@@ -3,21 +3,13 @@
  * pattern; the pattern in brackets is the same set; what fits as a whole is found in the text, too; and the
  * automaton of the rule takes what the language takes, and has from wherever it stops an ending that is as
  * short as it says. */
-#include <stdlib.h>
-
 #include "base/utf8.h"
-#include "grammar/automaton.h"
+#include "fuzz_endings.h"
 #include "grammar/regex.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { NOT, FITS, NOBODY_KNOWS };
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 /* Whether the text fits; nobody knows where that would need too many states. */
 static int language_takes(struct ct_str pattern, bool whole, struct ct_str text)
@@ -34,17 +26,6 @@ static int language_takes(struct ct_str pattern, bool whole, struct ct_str text)
     ct_language_free(&read);
     ct_language_free(&determined);
     return answer;
-}
-
-/* Follows shortest endings, a hundred steps at most. */
-static void check_ending(struct ct_automaton *a, int32_t state)
-{
-    for (int i = 0; i < 100 && !ct_automaton_accepts(a, state) && !a->full; i++) {
-        const uint32_t least = ct_automaton_least(a, state);
-        require(least > 0 && least < CT_NEVER);
-        state = ct_automaton_symbol(a, state, ct_automaton_shortest(a, state));
-        require(a->full || ct_automaton_least(a, state) == least - 1);
-    }
 }
 
 static int automaton_takes(struct ct_grammar *g, struct ct_str text)
