@@ -3,12 +3,13 @@
 # check_clients.sh: tries carat and huggingface_hub, transformers above it, and kagglehub on one cache, in
 # both directions (check_clients.py, check_clients_kaggle.py), with the versions below, which it installs
 # into build/clients; random patterns and grammars with Python's re (check_patterns.py); and random schemas
-# with jsonschema and hypothesis-jsonschema (check_schemas.py), answers of a model too (check_forms.py).
+# with jsonschema and hypothesis-jsonschema (check_schemas.py), answers of a model too (check_answers.py, and
+# of the command check_forms.py).
 set -euo pipefail
 clients=(huggingface_hub==2.4.0 huggingface_hub==1.18.0 huggingface_hub==0.23.5)
 clients+=(transformers==5.23.0 kagglehub==1.0.2)
 cd "$(dirname "$0")/.."
-cmake --build build/release --target carat carat-fetch fakehub match walk
+cmake --build build/release --target carat carat-fetch fakehub match walk answer
 failed=0
 python3 tools/check_patterns.py build/release/test/match 3000 || failed=1
 place=build/clients/schemas
@@ -16,6 +17,7 @@ place=build/clients/schemas
 $place/bin/pip install -q --disable-pip-version-check jsonschema==4.26.0 hypothesis-jsonschema==0.23.1 \
     rfc3339-validator==0.1.4 rfc3987==1.3.8
 $place/bin/python tools/check_schemas.py build/release/test/walk 500 || failed=1
+$place/bin/python tools/check_answers.py build/release/test/answer models/tiny 500 300 || failed=1
 $place/bin/python tools/check_forms.py build/release/carat 100 50 || failed=1
 for client in "${clients[@]}"; do
     place=build/clients/$client

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # check_schemas.py: JSON Schema as carat reads it, judged by others. Schemas are made at random, with fixed
-# seeds. hypothesis-jsonschema makes values that fit them: each, as json.dumps prints it, must be taken.
-# Texts that walk through the automaton at random must be JSON that jsonschema finds valid. The first argument
-# is the program of test/grammar/walk.c, the second how many schemas, the third where seeds begin.
+# seeds (random_schemas.py), every fifth in the spelling of draft 4. hypothesis-jsonschema makes values that
+# fit them: each, as json.dumps prints it, must be taken. Texts that walk through the automaton at random must
+# be JSON that jsonschema finds valid. The first argument is the program of test/grammar/walk.c, the second
+# how many schemas, the third where seeds begin.
 import json
-import random
 import re
 import subprocess
 import sys
@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis_jsonschema import from_schema
 from jsonschema import Draft202012Validator
 
+from random_schemas import Maker, in_draft_7, in_older_spelling
+
 warnings.filterwarnings("ignore")
-FORMATS = ["date", "time", "date-time", "uuid", "email", "ipv4", "ipv6", "uri"]
-PATTERNS = ["^a+b?$", "^[a-z]{2,4}$", "x", "[0-9]+$", "^(foo|bar|é+)-", "^[a-z_]+ [^a]*$", "^.{3}$"]
 
 
 class Walk:
@@ -35,130 +35,6 @@ class Walk:
         return answer
 
 
-class Maker:
-    """Makes a schema. Names of keys ascend, so that sorting them gives the order of the schema."""
-
-    def __init__(self, number):
-        self.r = random.Random(number)
-        self.names = {}
-        self.defs = {}
-
-    def name(self):
-        name = f"{self.r.choice(['k', 'a b', 'é', 'q/'])}{len(self.names):03d}"
-        self.names[name] = len(self.names)
-        return name
-
-    def maybe(self, p=0.5):
-        return self.r.random() < p
-
-    def integer(self):
-        s = {"type": "integer"}
-        base = self.r.choice([0, 5, 10, 100, 12345, 10**12])
-        if self.maybe():
-            s[self.r.choice(["minimum", "exclusiveMinimum"])] = self.r.randint(-base, base)
-        if self.maybe():
-            s[self.r.choice(["maximum", "exclusiveMaximum"])] = self.r.randint(base, 3 * base + 20)
-        if self.maybe(0.3):
-            s["multipleOf"] = self.r.choice([1, 2, 3, 7, 10, 48])
-        return s
-
-    def number(self):
-        s = {"type": "number"}
-        base = self.r.choice([0, 0.5, 1e-9, 3.75, 1e17, 2.5e-3])
-        if self.maybe():
-            s[self.r.choice(["minimum", "exclusiveMinimum"])] = -self.r.random() * base
-        if self.maybe():
-            s[self.r.choice(["maximum", "exclusiveMaximum"])] = self.r.choice([base, base + 1, 2 * base + 7])
-        return s
-
-    def string(self):
-        s = {"type": "string"}
-        kind = self.r.randrange(5)
-        if kind == 0:
-            s["pattern"] = self.r.choice(PATTERNS)
-        elif kind == 1:
-            s["format"] = self.r.choice(FORMATS)
-        elif kind == 2:
-            s["minLength"] = self.r.randrange(3)
-            s["maxLength"] = self.r.randrange(3, 9)
-        elif kind == 3:
-            s["maxLength"] = self.r.randrange(4)
-        return s
-
-    def value(self, depth=1):
-        kind = self.r.randrange(7 if depth else 5)
-        if kind == 5:
-            return [self.value(0) for _ in range(self.r.randrange(3))]
-        if kind == 6:
-            return {self.name(): self.value(0) for _ in range(self.r.randrange(3))}
-        text = "t\n" + "é" * self.r.randrange(3)
-        return [None, True, self.r.randint(-9, 99), round(self.r.random(), 3), text][kind]
-
-    def array(self, depth):
-        s = {"type": "array"}
-        if self.maybe(0.4):
-            s["prefixItems"] = [self.schema(depth - 1) for _ in range(self.r.randint(1, 3))]
-        if self.maybe(0.7):
-            s["items"] = self.r.choice([False, self.schema(depth - 1), self.schema(depth - 1)])
-        if self.maybe(0.4):
-            s["minItems"] = self.r.randrange(3)
-        if self.maybe(0.4):
-            s["maxItems"] = self.r.randrange(2, 6)
-        return s
-
-    def object(self, depth):
-        s = {"type": "object"}
-        if self.maybe(0.85):
-            s["properties"] = {self.name(): self.schema(depth - 1) for _ in range(self.r.randrange(4))}
-            s["required"] = [k for k in s["properties"] if self.maybe()]
-            if self.maybe(0.1):
-                s["required"].append(self.name())
-        if self.maybe(0.3):
-            s["patternProperties"] = {"^x": self.schema(0)}
-            if self.maybe():
-                s["patternProperties"]["y$"] = self.schema(0)
-        if self.maybe(0.6):
-            s["additionalProperties"] = self.r.choice([False, False, self.schema(depth - 1)])
-        if self.maybe(0.15):
-            s["maxProperties"] = self.r.randint(1, 5)
-        if self.maybe(0.15):
-            s["minProperties"] = self.r.randint(1, 2)
-        return s
-
-    def schema(self, depth):
-        if depth <= 0 or self.maybe(0.3):
-            return self.r.choice([
-                self.integer, self.number, self.string, lambda: {"type": "null"}, lambda: {"type": "boolean"},
-                lambda: {"const": self.value()},
-                lambda: {"enum": [self.value() for _ in range(self.r.randint(1, 4))]},
-                lambda: {"type": ["string", "null"], "maxLength": 4},
-                lambda: {"type": ["integer", "array", "boolean"], "maxItems": 1}])()
-        kind = self.r.randrange(12)
-        if kind < 5:
-            return self.object(depth)
-        if kind < 8:
-            return self.array(depth)
-        if kind == 8:
-            return {"anyOf": [self.schema(depth - 1) for _ in range(self.r.randint(1, 3))]}
-        if kind == 9:
-            return {"oneOf": [self.object(depth - 1), self.array(depth - 1), self.string(), {"type": "null"}][
-                :self.r.randint(1, 4)]}
-        if kind == 10:
-            return {"allOf": [self.object(depth - 1) for _ in range(2)]}
-        name = f"d{len(self.defs)}"
-        self.defs[name] = self.schema(0)
-        self.defs[name] = {"type": "object", "properties": {
-            self.name(): self.schema(depth - 1), self.name(): {"$ref": f"#/$defs/{name}"}},
-            "additionalProperties": False}
-        return {"$ref": f"#/$defs/{name}"}
-
-    def root(self):
-        s = self.schema(3)
-        if self.defs:
-            s = {**s, "$defs": self.defs}
-        return s
-
-
 def in_order(value, names):
     if isinstance(value, list):
         return [in_order(v, names) for v in value]
@@ -166,19 +42,6 @@ def in_order(value, names):
         keys = sorted(value, key=lambda k: names.get(k, len(names)))
         return {k: in_order(value[k], names) for k in keys}
     return value
-
-
-def in_draft_7(schema):
-    """The same in the spelling that hypothesis-jsonschema knows."""
-    if isinstance(schema, list):
-        return [in_draft_7(s) for s in schema]
-    if not isinstance(schema, dict):
-        return schema
-    s = {k: v if k in ("const", "enum") else in_draft_7(v) for k, v in schema.items()}
-    if isinstance(s.get("prefixItems"), list):
-        s = {**s, "items": s["prefixItems"], "additionalItems": s.get("items", True)}
-        del s["prefixItems"]
-    return s
 
 
 def instances(schema, number, n):
@@ -239,7 +102,8 @@ def main():
         maker = Maker(number)
         schema = maker.root()
         validator = Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
-        answers = [walk.ask("s", json.dumps(schema)) for walk in walks]
+        spelled = in_older_spelling(schema) if number % 5 == 0 else schema
+        answers = [walk.ask("s", json.dumps(spelled)) for walk in walks]
         if not answers[0].startswith("ok"):
             refused += 1
             reason = answers[0].split(": ")[-1]

@@ -168,12 +168,26 @@ static void declared(void **state)
         "\"o\":{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"integer\"}}},"
         "\"l\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"y\":{}}}},"
         "\"free\":{\"type\":\"object\"},"
+        "\"kinds\":{\"prefixItems\":[{\"properties\":{\"u\":{}}}],\"items\":{\"properties\":{\"w\":{}}}},"
+        "\"some\":{\"properties\":{},\"patternProperties\":{\"^x\":{}},\"additionalProperties\":false},"
+        "\"both\":{\"properties\":{\"z\":{}},\"allOf\":[{\"properties\":{\"q\":{}}}]},"
+        "\"one\":{\"properties\":{\"z\":{}},\"oneOf\":[{\"properties\":{\"q\":{}}}]},"
+        "\"any\":{\"properties\":{\"z\":{}},\"anyOf\":[{\"properties\":{\"q\":{}}}]},"
+        "\"ref\":{\"properties\":{\"z\":{}},\"$ref\":\"#/properties/free\"},"
+        "\"typed\":{\"properties\":{\"z\":{}},\"additionalProperties\":{}},"
+        "\"closed\":{\"properties\":{\"z\":{}},\"additionalProperties\":false},"
         "\"more\":{\"type\":\"object\",\"properties\":{\"z\":{}},\"additionalProperties\":true}}}}},"
         "{\"name\":\"bare\"}]";
     struct ct_tokenizer *t = small();
     static const char *const cases[][2] = {
         {S "call:f{a:1,o:{x:1},l:[{y:1}],free:{q:1},more:{z:1,q:2}}" E,
          "f {\"a\":1,\"o\":{\"x\":1},\"l\":[{\"y\":1}],\"free\":{\"q\":1},\"more\":{\"z\":1,\"q\":2}}"},
+        {S "call:f{kinds:[{u:1},{w:1}],some:{x:1},both:{q:1},one:{q:1},any:{q:1},ref:{q:1},typed:{q:1}}" E,
+         "f "
+         "{\"kinds\":[{\"u\":1},{\"w\":1}],\"some\":{\"x\":1},\"both\":{\"q\":1},\"one\":{\"q\":1},\"any\":{"
+         "\"q\":1}"
+         ",\"ref\":{\"q\":1},\"typed\":{\"q\":1}}"},
+        {S "call:f{closed:{q:1}}" E, "f {\"closed\":{\"q\":1}}!at byte 36: the key \"q\" is not declared"},
         {S "call:bare{}" E, "bare {}"},
         {S "call:g{a:1}" E, "g {\"a\":1}!at byte 26: the function \"g\" is not declared"},
         {S "call:F{}" E, "F {}!at byte 26: the function \"F\" is not declared"},

@@ -271,12 +271,24 @@ struct frame {
     const struct ct_json_value *schema;
 };
 
+/* Whether an object that declares keys may have others: where more is said of them than a name. */
+static bool has_others(const struct ct_json_value *schema)
+{
+    static const char *const more[] = {"patternProperties", "allOf", "anyOf", "oneOf", "$ref"};
+    const struct ct_json_value *rest = ct_json_get(schema, "additionalProperties");
+    bool others = ct_json_is(rest, CT_JSON_TRUE) || ct_json_is(rest, CT_JSON_OBJECT);
+
+    for (size_t i = 0; i < CT_COUNT(more); i++)
+        others = others || ct_json_get(schema, more[i]);
+    return others;
+}
+
 /* Takes the key of the next item; *schema becomes what is declared for it, NULL for anything. */
 static bool call_key(struct parser *p, struct frame *f, const struct ct_json_value **schema)
 {
     size_t at = p->at;
     struct ct_str key = call_until(p, CT_CALL_SYNTAX);
-    const struct ct_json_value *more = ct_json_get(f->schema, "additionalProperties"), *declared = NULL;
+    const struct ct_json_value *declared = NULL;
     if (call_look(p) != ':')
         return call_unexpected(p, key.n ? "':' after a key" : "a key");
     p->at++;
@@ -287,7 +299,7 @@ static bool call_key(struct parser *p, struct frame *f, const struct ct_json_val
     p->key[p->n_key++] = (struct call_key){key, f->object};
     if (!f->any) {
         declared = ct_json_find(ct_json_get(f->schema, "properties"), key);
-        if (!declared && !ct_json_is(more, CT_JSON_TRUE) && !ct_json_is(more, CT_JSON_OBJECT))
+        if (!declared && !has_others(f->schema))
             call_wrong(p, at, "the key \"%.*s\" is not declared", CT_BRIEF(key)); /* noted; reading goes on */
     }
     *schema = declared;
@@ -313,7 +325,9 @@ static bool open_frame(struct parser *p, struct frame *stack, int *depth, const 
 static bool call_step(struct parser *p, struct frame *stack, int *depth)
 {
     struct frame *f = &stack[*depth - 1];
-    const struct ct_json_value *schema = f->close == ']' ? ct_json_get(f->schema, "items") : NULL;
+    /* the first ones of a list may be of other kinds */
+    const bool alike = f->close == ']' && !ct_json_get(f->schema, "prefixItems");
+    const struct ct_json_value *schema = alike ? ct_json_get(f->schema, "items") : NULL;
     int c = call_look(p);
     if (c == f->close) {
         text_put(&p->json, p->text.s + p->at++, 1);
