@@ -14,6 +14,7 @@
 #include "model/weights.h"
 #include "text/chat/chat.h"
 #include "text/generation_config.h"
+#include "text/tokenizer/trie.h"
 #include "file/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -124,6 +125,7 @@ static void read_text(const struct ct_file *f)
     static const char text[] =
         "Hello, world! <start_of_turn>user\n\xff\xf0\x9f\x91\xa9<eos>  aaaaaaaaaaaaaaaa";
     struct ct_tokenizer *t = NULL;
+    const struct ct_trie *trie;
     carat_error err;
     int32_t ids[64];
     int n;
@@ -131,6 +133,8 @@ static void read_text(const struct ct_file *f)
         t = NULL;
     else
         exercise(t, (const uint8_t *)text, sizeof text - 1);
+    if (t && ct_tokenizer_trie(&trie, t, &err) == CARAT_OK)
+        must(trie->node[trie->n_nodes].first == trie->n_ids);
     ct_stop_ids(f, t, 106, CT_CHAT_GEMMA3, 262144, ids, CT_COUNT(ids), &n, &err);
     ct_banned_ids(f, t, 262144, ids, CT_COUNT(ids), &n, &err);
     ct_tokenizer_free(t);

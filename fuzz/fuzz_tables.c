@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_tables.c: changed tokenizer tables as somebody else's: refused, or a tokenizer that encodes and
- * decodes.
+ * decodes, and whose trie is refused or the one that would be made.
  *
  * Random bytes are hardly ever tables, and stored ones age with the layout. So the input says what to
  * change in tables that are made here: its first byte chooses the vocabulary, and every five that follow
@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "fuzz_text.h"
+#include "text/tokenizer/trie.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -65,6 +66,33 @@ static struct ct_tokenizer *vocabulary(enum ct_tokenizer_form source, bool bytes
     return t;
 }
 
+static const struct ct_trie *trie_of(const struct ct_tokenizer *t)
+{
+    const struct ct_trie *trie;
+
+    must(ct_tokenizer_trie(&trie, t, NULL) == CARAT_OK);
+    return trie;
+}
+
+/* t, whose trie lies in tables, and the same without one there. */
+static void look_at_trie(struct ct_tokenizer *t)
+{
+    const struct ct_trie *stored, *made;
+    const uint32_t n = t->n_trie_node;
+
+    if (ct_tokenizer_trie(&stored, t, NULL))
+        return;
+    _Atomic(struct ct_trie *) kept = atomic_exchange(&t->trie, NULL);
+    t->n_trie_node = 0;
+    made = trie_of(t);
+    must(made->n_nodes == stored->n_nodes && made->plain == stored->plain && made->n_ids == stored->n_ids);
+    must(memcmp(made->node, stored->node, ((size_t)made->n_nodes + 1) * sizeof *made->node) == 0);
+    must(memcmp(made->id, stored->id, made->n_ids * sizeof *made->id) == 0);
+    must(memcmp(made->plain_ids, stored->plain_ids, made->n_words * sizeof *made->plain_ids) == 0);
+    t->n_trie_node = n;
+    free(kept);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char text[] =
@@ -72,6 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaabbbbb\xf0\x9f\x91\xa9<bos><0x41>";
     unsigned choice = size ? data[0] : 0;
     struct ct_tokenizer *t = vocabulary((enum ct_tokenizer_form)(choice % 3), choice / 3 % 2);
+    trie_of(t);
     struct ct_bytes tables = {NULL, ct_tokenizer_tables_size(t)};
     uint8_t *bytes = malloc(tables.size);
     must(bytes != NULL);
@@ -79,8 +108,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ct_tokenizer_tables_write(t, bytes);
     ct_tokenizer_free(t);
     must(ct_tokenizer_from_tables(&t, "fuzz", tables, false, NULL) == CARAT_OK);
-    const void *const begin[] = {bytes,      t->piece, t->blob,      t->slot, t->merge,
-                                 t->product, t->joins, t->character, t->node, bytes + tables.size};
+    const void *const begin[] = {
+        bytes,        t->piece, t->blob,      t->slot,      t->merge,   t->product,         t->joins,
+        t->character, t->node,  t->plain_ids, t->trie_node, t->trie_id, bytes + tables.size};
     ct_tokenizer_free(t);
     for (size_t i = 1; i + 5 <= size; i += 5) {
         size_t array = data[i] % (CT_COUNT(begin) - 1);
@@ -92,6 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (ct_tokenizer_from_tables(&t, "fuzz", tables, false, NULL) == CARAT_OK) {
         exercise(t, (const uint8_t *)text, sizeof text - 1);
         exercise(t, data, size);
+        look_at_trie(t);
         ct_tokenizer_free(t);
     }
     free(bytes);

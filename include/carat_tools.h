@@ -144,8 +144,8 @@ CARAT_API int carat_model_reads(const carat_model *model, const char *path);
 
 /* Writes the packed form of a model to a file, which opens on every processor. The file appears under its
  * name when it is complete, and replaces an older one. Progress is in KiB. CARAT_E_ARGUMENT (also when the
- * model was read from path), CARAT_E_IO, CARAT_E_MEMORY, CARAT_E_BUSY (another process writes the file),
- * CARAT_E_CANCELLED. */
+ * model was read from path), CARAT_E_FORMAT (it is a packed file that is damaged where only forms look),
+ * CARAT_E_IO, CARAT_E_MEMORY, CARAT_E_BUSY (another process writes the file), CARAT_E_CANCELLED. */
 CARAT_API carat_status carat_model_pack(const carat_model *model, const char *path, carat_progress progress,
                                         void *user, carat_error *err);
 

@@ -4,6 +4,7 @@
 #include "checkpoint/new_model.h"
 #include "checkpoint/pack_file.h"
 #include "layout/pack_weight.h"
+#include "text/tokenizer/trie.h"
 
 /* ---- where everything lies ---- */
 
@@ -93,6 +94,15 @@ static void plan_own_metas(struct ct_pack *k)
         plan_own_count(&k->p, CT_PLE_ROWS_KEY, c->ple_rows);
 }
 
+/* Its tables have the trie then. Of a vocabulary that is too large for one they have none. */
+static carat_status make_trie(const struct ct_tokenizer *t, carat_error *err)
+{
+    const struct ct_trie *trie;
+    const carat_status status = ct_tokenizer_trie(&trie, t, err);
+
+    return status == CARAT_E_UNSUPPORTED ? CARAT_OK : status;
+}
+
 static carat_status plan_model(struct ct_pack *k, enum ct_pack_as as, carat_error *err)
 {
     const struct carat_model *m = k->model;
@@ -108,8 +118,10 @@ static carat_status plan_model(struct ct_pack *k, enum ct_pack_as as, carat_erro
     for (size_t i = 0; i < CT_COUNT(side); i++)
         p->side[i] = assign_section(k, side[i].size);
     p->sbs = assign_section(k, sbs.size);
-    if (m->tokenizer)
+    if (m->tokenizer) {
+        CT_TRY(make_trie(m->tokenizer, err));
         p->tables = assign_section(k, ct_tokenizer_tables_size(m->tokenizer));
+    }
     k->head = k->end;
     CT_TRY(plan_weights(k, as, err));
     k->end = ct_round_up(k->end, CT_PACKED_PAGE);

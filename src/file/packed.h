@@ -56,7 +56,7 @@
 
 #define CT_PACKED_MAGIC "caratpak"
 enum {
-    CT_PACKED_LAYOUT = 7,     /* of this file, panels and the tokenizer's tables (text/tokenizer/tables.c) */
+    CT_PACKED_LAYOUT = 8,     /* of this file, panels and the tokenizer's tables (text/tokenizer/tables.c) */
     CT_PACKED_ALIGN = 64,     /* of a section */
     CT_PACKED_PAGE = 4096,    /* of one that is larger */
     CT_PACKED_HEAD = 1 << 20, /* bytes of a source that are its header where its format does not say */

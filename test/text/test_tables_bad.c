@@ -61,7 +61,7 @@ static void wrong_heads(void **state)
     (void)state;
     struct ct_tokenizer *t = open_json();
     struct ct_bytes tables = tables_of(t);
-    const uint32_t n = (uint32_t)t->n;
+    const uint32_t n = (uint32_t)t->n, trie_nodes = trie_of(t)->n_nodes;
     const struct {
         size_t at;
         uint32_t value;
@@ -85,6 +85,11 @@ static void wrong_heads(void **state)
         {SCALAR(n_node), 0, "scalar n_node"},
         {SCALAR(n_node), UINT32_MAX, "arrays need"},
         {SCALAR(n_character), CT_CHARACTERS + 1, "scalar n_character"},
+        {SCALAR(n_trie_node), 1u << 24, "scalar n_trie_node"},
+        {SCALAR(n_trie_node), trie_nodes + 9, "arrays need"},
+        {SCALAR(trie_plain), UINT32_MAX, "scalar trie_plain"},
+        {SCALAR(n_trie_id), n + 1, "scalar n_trie_id"},
+        {SCALAR(n_trie_id), 0, "arrays need"},
         {SCALAR(join_bits), 5, "scalar join_bits"},
         {SCALAR(join_bits), 64, "scalar join_bits"},
         {SCALAR(longest), CT_PIECE_MAX + 1, "scalar longest"},
@@ -290,6 +295,10 @@ static void exercise(const struct ct_tokenizer *t, uint64_t *seed)
             assert_true(ct_detokenizer_push(&d, out.ids[i], piece, sizeof piece) < sizeof piece);
         free(out.ids);
     }
+    const struct ct_trie *trie;
+    carat_error err = {0};
+    if (ct_tokenizer_trie(&trie, t, &err) != CARAT_OK)
+        assert_int_equal(err.code, CARAT_E_FORMAT);
 }
 
 static void changed_at_random(void **state)
@@ -308,8 +317,11 @@ static void changed_at_random(void **state)
                                   (const uint8_t *)o.t->joins,
                                   (const uint8_t *)o.t->character,
                                   (const uint8_t *)o.t->node,
+                                  (const uint8_t *)o.t->plain_ids,
+                                  (const uint8_t *)o.t->trie_node,
+                                  (const uint8_t *)o.t->trie_id,
                                   o.tables.data + o.tables.size};
-        for (int round = 0; round < 1500; round++) {
+        for (int round = 0; round < 2000; round++) {
             size_t part = next_random(&seed) % (CT_COUNT(begin) - 1);
             size_t size = (size_t)(begin[part + 1] - begin[part]);
             if (!size)

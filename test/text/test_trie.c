@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_trie.c: the trie has the bytes of every id that has some, once; subtrees are runs; the plain texts are
- * those that they should be; it is made once. */
-#define _POSIX_C_SOURCE 200809L
+ * those that they should be; it is made once. In tables it lies as it is made, nobody looks at it before it
+ * is asked for, and one that is changed by a bit is refused. */
+#define _DEFAULT_SOURCE
+#include <sys/mman.h>
+
 #include "vocabulary.h"
 
 #include "base/utf8.h"
 #include "text/tokenizer/speller.h"
 #include "text/tokenizer/trie.h"
-
-static const struct ct_trie *trie_of(const struct ct_tokenizer *t)
-{
-    const struct ct_trie *trie, *again;
-    carat_error err;
-
-    assert_int_equal(ct_tokenizer_trie(&trie, t, &err), CARAT_OK);
-    assert_int_equal(ct_tokenizer_trie(&again, t, &err), CARAT_OK);
-    assert_ptr_equal(trie, again);
-    return trie;
-}
 
 /* The node behind a text, from `at` to `end`; UINT32_MAX: there is none. */
 static uint32_t find(const struct ct_trie *trie, uint32_t at, uint32_t end, const char *text, size_t n)
@@ -66,6 +58,7 @@ static void check_order(const struct ct_trie *trie)
 static void check(struct ct_tokenizer *t)
 {
     const struct ct_trie *trie = trie_of(t);
+    assert_ptr_equal(trie, trie_of(t));
     uint8_t *seen = calloc((size_t)ct_tokenizer_size(t), 1);
     char text[CT_TOKEN_BYTES];
     uint32_t n_ids = 0;
@@ -134,30 +127,152 @@ static void real_gemma3(void **state)
     ct_tokenizer_free(t);
 }
 
-/* From tables, which are borrowed, too. */
+/* ---- in tables ---- */
+
+static void same_trie(const struct ct_trie *a, const struct ct_trie *b)
+{
+    assert_int_equal(a->n_nodes, b->n_nodes);
+    assert_int_equal(a->plain, b->plain);
+    assert_int_equal(a->n_ids, b->n_ids);
+    assert_int_equal(a->n_words, b->n_words);
+    assert_memory_equal(a->node, b->node, ((size_t)a->n_nodes + 1) * sizeof *a->node);
+    assert_memory_equal(a->id, b->id, a->n_ids * sizeof *a->id);
+    assert_memory_equal(a->plain_ids, b->plain_ids, a->n_words * sizeof *a->plain_ids);
+}
+
+/* Tables of a tokenizer whose trie nobody has asked for have none, and it is made for them. */
+static struct ct_bytes tables_without_trie(const struct ct_tokenizer *t)
+{
+    struct ct_bytes tables = {NULL, ct_tokenizer_tables_size(t)};
+    uint8_t *data = malloc(tables.size);
+
+    assert_non_null(data);
+    ct_tokenizer_tables_write(t, data);
+    tables.data = data;
+    return tables;
+}
+
+static void in_tables(struct ct_tokenizer *t)
+{
+    const struct ct_bytes none = tables_without_trie(t), tables = tables_of(t);
+
+    assert_true(none.size < tables.size);
+    for (int trusted = 0; trusted < 2; trusted++) {
+        struct ct_tokenizer *mapped = from_tables(tables, trusted), *other = from_tables(none, trusted);
+        const struct ct_trie *trie = trie_of(mapped);
+        same_trie(trie, trie_of(t));
+        assert_ptr_equal(trie, trie_of(mapped));
+        assert_true((const uint8_t *)trie->plain_ids >= tables.data + none.size &&
+                    (const uint8_t *)(trie->id + trie->n_ids) <= tables.data + tables.size);
+        check(mapped);
+        assert_int_equal(other->n_trie_node, 0);
+        same_trie(trie_of(other), trie_of(t));
+        ct_tokenizer_free(mapped);
+        ct_tokenizer_free(other);
+    }
+    free((void *)none.data);
+    free((void *)tables.data);
+    ct_tokenizer_free(t);
+}
+
 static void tables(void **state)
 {
-    struct ct_tokenizer *t = open_json(), *other;
-    uint64_t *bytes = malloc(ct_tokenizer_tables_size(t));
-    carat_error err;
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(open_small); i++)
+        in_tables(open_small[i]());
+    in_tables(open_quote());
+    in_tables(real_tokenizer("gemma3"));
+}
+
+/* Whatever opens the tables, and encodes and decodes, the whole pages of the trie are forbidden to it. */
+static void untouched(void **state)
+{
+    struct ct_tokenizer *t = open_repeats();
+    const struct ct_bytes stored = tables_of(t);
+    const size_t page = 4096, size = ct_round_up(stored.size, page) + 16 * page;
+    uint8_t *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     (void)state;
-    ct_tokenizer_tables_write(t, (uint8_t *)bytes);
-    const struct ct_bytes all = {(uint8_t *)bytes, ct_tokenizer_tables_size(t)};
-    assert_int_equal(ct_tokenizer_from_tables(&other, "tables", all, false, &err), CARAT_OK);
-    check(other);
-    assert_int_equal(trie_of(other)->n_nodes, trie_of(t)->n_nodes);
-    ct_tokenizer_free(other);
+    assert_ptr_not_equal(map, MAP_FAILED);
+    memcpy(map, stored.data, stored.size);
+    const struct ct_bytes mapped = {map, stored.size};
+    for (int trusted = 0; trusted < 2; trusted++) {
+        struct ct_tokenizer *own = from_tables(mapped, trusted);
+        const size_t from = ct_round_up((size_t)((const uint8_t *)own->plain_ids - map), page);
+        ct_tokenizer_free(own);
+        assert_true(from + 4 * page < stored.size);
+        assert_int_equal(mprotect(map + from, size - from, PROT_NONE), 0);
+        own = from_tables(mapped, trusted);
+        carat_tokens ids = {0};
+        carat_error err;
+        char *text;
+        size_t n;
+        assert_int_equal(ct_tokenizer_encode(own, "17 4 1234", 9, 0, NULL, &ids, &err), CARAT_OK);
+        assert_int_equal(ct_tokenizer_decode(own, ids.ids, ids.n, 0, &text, &n, &err), CARAT_OK);
+        free(text);
+        free(ids.ids);
+        assert_int_equal(mprotect(map + from, size - from, PROT_READ | PROT_WRITE), 0);
+        same_trie(trie_of(own), trie_of(t));
+        ct_tokenizer_free(own);
+    }
+    munmap(map, size);
+    free((void *)stored.data);
     ct_tokenizer_free(t);
-    free(bytes);
+}
+
+/* ---- tries that are wrong ---- */
+
+static void expect_refusal(const struct ct_tokenizer *t, const char *words)
+{
+    const struct ct_trie *trie = NULL;
+    carat_error err = {0};
+
+    assert_int_equal(ct_tokenizer_trie(&trie, t, &err), CARAT_E_FORMAT);
+    assert_null(trie);
+    if (!strstr(err.message, words) || !strstr(err.message, "a.packed: tokenizer tables: "))
+        fail_msg("\"%s\" does not say \"%s\"", err.message, words);
+}
+
+/* Every byte of a small one, and thousands of a large one's, by one bit and by all. */
+static void changed_by_a_bit(void **state)
+{
+    (void)state;
+    for (size_t v = 0; v < CT_COUNT(open_small); v++) {
+        struct ct_tokenizer *t = open_small[v]();
+        const struct ct_bytes tables = tables_of(t);
+        struct ct_tokenizer *own = from_tables(tables, false);
+        const struct {
+            const char *name;
+            const void *at;
+            size_t bytes;
+        } part[] = {
+            {"plain_ids[", own->plain_ids, trie_of(t)->n_words * sizeof *own->plain_ids},
+            {"trie_node[", own->trie_node, ((size_t)own->n_trie_node + 1) * sizeof *own->trie_node},
+            {"trie_id[", own->trie_id, own->n_trie_id * sizeof *own->trie_id},
+        };
+        for (size_t k = 0; k < CT_COUNT(part); k++) {
+            const size_t step = CT_MAX(part[k].bytes / 4096, 1);
+            for (size_t i = 0; i < part[k].bytes; i += step) {
+                uint8_t *p = (uint8_t *)part[k].at + i, kept = *p;
+                *p ^= (uint8_t)(1 << i % 8);
+                expect_refusal(own, "at byte ");
+                *p = (uint8_t)~kept;
+                expect_refusal(own, "at byte ");
+                *p = kept;
+            }
+        }
+        same_trie(trie_of(own), trie_of(t));
+        ct_tokenizer_free(own);
+        ct_tokenizer_free(t);
+        free((void *)tables.data);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_vocabularies),
-        cmocka_unit_test(tables),
-        cmocka_unit_test(real_gemma3),
+        cmocka_unit_test(small_vocabularies), cmocka_unit_test(tables),      cmocka_unit_test(untouched),
+        cmocka_unit_test(changed_by_a_bit),   cmocka_unit_test(real_gemma3),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "text_golden.h"
 
 #include "text/tokenizer/tokenizer_parts.h"
+#include "text/tokenizer/trie.h"
 
 static inline uint32_t next_random(uint64_t *s)
 {
@@ -106,9 +107,20 @@ static struct ct_tokenizer *(*const open_small[])(void) = {open_json, open_model
 
 /* ---- their tables ---- */
 
-/* As large as the tables and no larger, so that a sanitizer sees the first byte read beyond them. */
+static inline const struct ct_trie *trie_of(const struct ct_tokenizer *t)
+{
+    const struct ct_trie *trie;
+    carat_error err;
+    if (ct_tokenizer_trie(&trie, t, &err) != CARAT_OK)
+        fail_msg("%s", err.message);
+    return trie;
+}
+
+/* With the trie, as in a packed model. As large as the tables and no larger, so that a sanitizer sees the
+ * first byte read beyond them. */
 static inline struct ct_bytes tables_of(const struct ct_tokenizer *t)
 {
+    trie_of(t);
     size_t size = ct_tokenizer_tables_size(t);
     uint8_t *data = malloc(size);
     assert_non_null(data);

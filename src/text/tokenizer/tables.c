@@ -5,12 +5,14 @@
  * The caller knows where the bytes are kept and whether somebody else could have changed them.
  *
  * Bytes that are not trusted are checked once: afterwards every look-up stays in the arrays and ends soon,
- * whatever the bytes say. Whether they are the vocabulary that they claim to be cannot be checked here. */
+ * whatever the bytes say. Whether they are the vocabulary that they claim to be cannot be checked here. The
+ * trie is not looked at before somebody asks for it, and is checked then (trie.c). */
 #include <stdlib.h>
 
 #include "base/utf8.h"
 #include "file/packed.h"
 #include "text/tokenizer/tokenizer_parts.h"
+#include "text/tokenizer/trie.h"
 
 #define ALIGN 64
 /* The version of the layout: struct ct_tokenizer, the hashes, this file. A packed file holds the tables;
@@ -35,9 +37,12 @@ struct header {
 static_assert(sizeof(struct header) == ALIGN, "the scalars begin at a multiple of ALIGN");
 static_assert(offsetof(struct ct_tokenizer, zero) + sizeof((struct ct_tokenizer){0}.zero) == SCALARS,
               "the scalars have no hole at their end");
-static_assert(sizeof(struct ct_piece) == 8 && sizeof(struct ct_match_node) == 12, "elements have no holes");
+static_assert(sizeof(struct ct_piece) == 8 && sizeof(struct ct_match_node) == 12 &&
+                  sizeof(struct ct_trie_node) == 8,
+              "elements have no holes");
 
-enum array { PIECE, BLOB, SLOT, MERGE, PRODUCT, JOINT, CHARACTER, NODE, ARRAYS };
+/* The trie is last, so that its pages are its own. */
+enum array { PIECE, BLOB, SLOT, MERGE, PRODUCT, JOINT, CHARACTER, NODE, PLAIN, TRIE_NODE, TRIE_ID, ARRAYS };
 
 static const struct {
     const char *name;
@@ -51,6 +56,9 @@ static const struct {
     [JOINT] = {"joins", offsetof(struct ct_tokenizer, joins), sizeof(uint64_t)},
     [CHARACTER] = {"character", offsetof(struct ct_tokenizer, character), sizeof(int32_t)},
     [NODE] = {"node", offsetof(struct ct_tokenizer, node), sizeof(struct ct_match_node)},
+    [PLAIN] = {"plain_ids", offsetof(struct ct_tokenizer, plain_ids), sizeof(uint64_t)},
+    [TRIE_NODE] = {"trie_node", offsetof(struct ct_tokenizer, trie_node), sizeof(struct ct_trie_node)},
+    [TRIE_ID] = {"trie_id", offsetof(struct ct_tokenizer, trie_id), sizeof(uint32_t)},
 };
 
 struct layout {
@@ -70,6 +78,9 @@ static bool lay_out(const struct ct_tokenizer *t, struct layout *l)
         [JOINT] = (size_t)1 << (t->join_bits - 6),
         [CHARACTER] = t->n_character,
         [NODE] = t->n_node,
+        [PLAIN] = t->n_trie_node ? ct_trie_words(t->n) : 0,
+        [TRIE_NODE] = t->n_trie_node ? (size_t)t->n_trie_node + 1 : 0,
+        [TRIE_ID] = t->n_trie_id,
     };
     l->size = ct_round_up(sizeof(struct header) + SCALARS, ALIGN);
     for (int i = 0; i < ARRAYS; i++) {
@@ -85,26 +96,46 @@ static bool lay_out(const struct ct_tokenizer *t, struct layout *l)
 
 /* ---- to bytes ---- */
 
+/* Scalars and arrays as they are stored: with the trie, if it was made. */
+static struct ct_tokenizer stored_form(const struct ct_tokenizer *t)
+{
+    const struct ct_trie *trie = atomic_load_explicit(&t->trie, memory_order_acquire);
+    struct ct_tokenizer s = {0};
+
+    memcpy(&s, t, offsetof(struct ct_tokenizer, borrowed));
+    if (trie) {
+        s.n_trie_node = trie->n_nodes;
+        s.trie_plain = trie->plain;
+        s.n_trie_id = trie->n_ids;
+        s.plain_ids = trie->plain_ids;
+        s.trie_node = trie->node;
+        s.trie_id = trie->id;
+    }
+    return s;
+}
+
 size_t ct_tokenizer_tables_size(const struct ct_tokenizer *t)
 {
+    const struct ct_tokenizer stored = stored_form(t);
     struct layout l;
-    return lay_out(t, &l) ? l.size : 0; /* no size of a tokenizer in memory overflows */
+    return lay_out(&stored, &l) ? l.size : 0; /* no size of a tokenizer in memory overflows */
 }
 
 void ct_tokenizer_tables_write(const struct ct_tokenizer *t, uint8_t *out)
 {
+    const struct ct_tokenizer stored = stored_form(t);
     struct layout l;
-    if (!lay_out(t, &l))
+    if (!lay_out(&stored, &l))
         return;
     struct header h = {.version = VERSION, .scalars = SCALARS, .size = l.size};
     memcpy(h.magic, magic, sizeof magic);
     memcpy(out, &h, sizeof h);
-    memcpy(out + sizeof h, t, SCALARS);
+    memcpy(out + sizeof h, &stored, SCALARS);
     size_t end = sizeof h + SCALARS;
     for (int i = 0; i < ARRAYS; i++) {
         const void *from;
         memset(out + end, 0, l.at[i] - end);
-        memcpy(&from, (const char *)t + arrays[i].field, sizeof from);
+        memcpy(&from, (const char *)&stored + arrays[i].field, sizeof from);
         if (l.bytes[i])
             memcpy(out + l.at[i], from, l.bytes[i]);
         end = l.at[i] + l.bytes[i];
@@ -275,6 +306,9 @@ static const char *wrong_scalar(const struct ct_tokenizer *t)
         {"join_bits", t->join_bits, 6, 30},
         {"n_character", t->n_character, 0, CT_CHARACTERS},
         {"n_node", t->n_node, 1, UINT32_MAX},
+        {"n_trie_node", t->n_trie_node, 0, CT_TRIE_NODES_MAX},
+        {"trie_plain", t->trie_plain, 0, t->n_trie_node},
+        {"n_trie_id", t->n_trie_id, 0, t->n_trie_node ? t->n : 0},
         {"unknown", t->unknown, 0, (int64_t)t->n - 1},
         {"bos", t->bos, -1, (int64_t)t->n - 1},
         {"n_end", t->n_end, 0, CT_COUNT(t->end)},
@@ -342,7 +376,11 @@ static carat_status tables_attach(struct ct_tokenizer *t, const char *name, stru
         const void *array = tables.data + l.at[i];
         memcpy((char *)t + arrays[i].field, &array, sizeof array);
     }
-    for (size_t i = 0; i < CT_COUNT(check) && !trusted; i++)
+    if (trusted)
+        return CARAT_OK;
+    t->tables = tables.data;
+    t->name = name;
+    for (size_t i = 0; i < CT_COUNT(check); i++)
         CT_TRY(check[i](&w));
     return CARAT_OK;
 }

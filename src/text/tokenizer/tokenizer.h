@@ -30,12 +30,14 @@ carat_status ct_tokenizer_from_model(struct ct_tokenizer **t, const char *name, 
 carat_status ct_tokenizer_from_gguf(struct ct_tokenizer **t, const struct ct_file *f,
                                     struct ct_listener *listener, carat_error *err);
 /* The tokenizer as bytes (tables.c), from which it opens without being parsed; the same on every machine
- * that carat runs on. out takes ct_tokenizer_tables_size(t) bytes. */
+ * that carat runs on. out takes ct_tokenizer_tables_size(t) bytes. The trie is part of it where somebody has
+ * asked for it (trie.h). */
 size_t ct_tokenizer_tables_size(const struct ct_tokenizer *t);
 void ct_tokenizer_tables_write(const struct ct_tokenizer *t, uint8_t *out);
-/* Borrows the bytes, at a multiple of 8, until ct_tokenizer_free. trusted: they are as they were written;
- * only their sizes are checked. Otherwise all are, so that nothing that is asked of the tokenizer can go
- * wrong but in its answer. E_FORMAT names array, index and byte; E_MEMORY. */
+/* Borrows the bytes, at a multiple of 8, and the name until ct_tokenizer_free. trusted: they are as they were
+ * written; only their sizes are checked. Otherwise all are, so that nothing that is asked of the tokenizer
+ * can go wrong but in its answer; the trie once somebody asks for it. E_FORMAT names array, index and byte;
+ * E_MEMORY. */
 carat_status ct_tokenizer_from_tables(struct ct_tokenizer **t, const char *name, struct ct_bytes tables,
                                       bool trusted, carat_error *err);
 void ct_tokenizer_free(struct ct_tokenizer *t); /* NULL is fine */

@@ -4,7 +4,7 @@
  *
  * A reader adds pieces (and merges, where its source has a list of them), sets what its source declares,
  * and calls ct_tokenizer_finish, which derives everything the encoder needs. After that the object never
- * changes, but for the trie, which is made when it is first needed. */
+ * changes, but for the trie, which is made, or taken from the tables, when it is first needed. */
 #ifndef CT_TOKENIZER_PARTS_H
 #define CT_TOKENIZER_PARTS_H
 
@@ -13,6 +13,7 @@
 #include "text/tokenizer/tokenizer.h"
 
 struct ct_trie;
+struct ct_trie_node;
 
 /* Longest piece in bytes. Gemma's longest is 93; the streaming detokenizer's 256-byte promise rests on it. */
 #define CT_PIECE_MAX     240
@@ -61,7 +62,8 @@ struct ct_tokenizer {
     int32_t n;      /* ids are [0, n) */
     uint32_t n_blob, slot_mask, n_rank, n_merge, n_node;
     uint32_t n_character, join_bits;
-    int32_t longest; /* bytes of the longest piece that a merge can make */
+    uint32_t n_trie_node, trie_plain, n_trie_id; /* of what lies in tables; else 0 */
+    int32_t longest;                             /* bytes of the longest piece that a merge can make */
     int32_t unknown; /* id for what cannot be spelled, or -1 while it is being read */
     int32_t bos;
     int32_t n_end;
@@ -76,7 +78,7 @@ struct ct_tokenizer {
     bool fuse_unknown;
     bool match_normalized; /* pieces are matched after space -> U+2581 (model), not in the raw text */
     bool space_prefix;     /* GGUF: text begins as if with a space */
-    bool zero[3];
+    bool zero[7];
 
     struct ct_piece *piece; /* [n] */
     char *blob;             /* [n_blob] all pieces, one after another */
@@ -96,8 +98,14 @@ struct ct_tokenizer {
 
     int32_t *character;         /* [n_character] id of a character, or -1 */
     struct ct_match_node *node; /* [n_node], [0] is the root */
+    /* The trie (trie.h) as tables have it; nobody has looked at it. */
+    const uint64_t *plain_ids;
+    const struct ct_trie_node *trie_node;
+    const uint32_t *trie_id;
 
-    bool borrowed; /* the arrays lie in tables that the caller owns */
+    bool borrowed;         /* the arrays lie in tables that the caller owns */
+    const uint8_t *tables; /* these, where somebody else may have written them; else NULL */
+    const char *name;      /* and the path for messages */
     size_t piece_capacity, blob_capacity;
     uint32_t n_hashed; /* slots in use */
 
@@ -165,7 +173,7 @@ static inline size_t ct_piece_put(char *out, struct ct_str s)
 {
     size_t n = 0;
     for (size_t i = 0; i < s.n;)
-        if (s.n - i >= 3 && memcmp(s.s + i, "\xe2\x96\x81", 3) == 0) {
+        if (s.s[i] == '\xe2' && s.n - i >= 3 && memcmp(s.s + i, "\xe2\x96\x81", 3) == 0) {
             out[n++] = ' ';
             i += 3;
         } else {

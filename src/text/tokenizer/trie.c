@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trie.c: see trie.h. Ids are put in the order of their texts, the plain ones last; then each text adds the
- * nodes that the one before has not made. */
+ * nodes that the one before has not made. What lies in tables is used there. */
 #include "text/tokenizer/trie.h"
 
 #include <stdlib.h>
@@ -8,8 +8,6 @@
 #include "base/utf8.h"
 #include "text/tokenizer/speller.h"
 #include "text/tokenizer/tokenizer_parts.h"
-
-enum { NODES_MAX = (1 << 24) - 1 };
 
 /* A text while texts are put in order. */
 struct text {
@@ -109,7 +107,7 @@ static void fill(struct ct_trie *trie, const struct text *text, struct ct_trie_n
         const struct text *own = &text[i];
         const uint32_t shared = shared_bytes(text, i);
         while (n_open > shared)
-            node[open[--n_open]].next = n & NODES_MAX;
+            node[open[--n_open]].next = n & CT_TRIE_NODES_MAX;
         if (own->characters)
             trie->plain = CT_MIN(trie->plain, n);
         for (; n_open < own->n; n_open++) {
@@ -121,7 +119,7 @@ static void fill(struct ct_trie *trie, const struct text *text, struct ct_trie_n
             plain_ids[own->id / 64] |= UINT64_C(1) << own->id % 64;
     }
     while (n_open > 0)
-        node[open[--n_open]].next = n & NODES_MAX;
+        node[open[--n_open]].next = n & CT_TRIE_NODES_MAX;
     node[n] = (struct ct_trie_node){.first = trie->n_ids};
 }
 
@@ -133,11 +131,11 @@ static carat_status make(struct ct_trie **out, const struct ct_tokenizer *t, con
 
     for (uint32_t i = 0; i < n; i++)
         nodes += text[i].n - shared_bytes(text, i);
-    if (nodes > NODES_MAX)
+    if (nodes > CT_TRIE_NODES_MAX)
         return ct_fail(err, CARAT_E_UNSUPPORTED,
                        "the texts of the vocabulary make %llu nodes of a tree, expected at most %d",
-                       (unsigned long long)nodes, NODES_MAX);
-    struct ct_trie size = {.n_nodes = (uint32_t)nodes, .n_ids = n, .n_words = ((uint32_t)t->n + 63) / 64};
+                       (unsigned long long)nodes, CT_TRIE_NODES_MAX);
+    struct ct_trie size = {.n_nodes = (uint32_t)nodes, .n_ids = n, .n_words = ct_trie_words(t->n)};
     struct ct_trie *trie = calloc(1, ct_trie_bytes(&size));
     if (!trie)
         return ct_no_memory(err, "the texts of a vocabulary");
@@ -174,6 +172,139 @@ static carat_status build(struct ct_trie **trie, const struct ct_tokenizer *t, c
     return status;
 }
 
+/* ---- what lies in tables ---- */
+
+/* Walks over nodes, each with the bytes on the way to it. */
+struct walk {
+    const struct ct_tokenizer *t;
+    const struct ct_trie *trie;
+    carat_error *err;
+    uint32_t depth;
+    char path[CT_TOKEN_BYTES];
+    uint32_t end[CT_TOKEN_BYTES]; /* the node behind the subtree of each on the way */
+    int byte[CT_TOKEN_BYTES + 1]; /* of the last child at each depth; -1: there was none */
+    uint32_t n_ids, n_plain;      /* that were passed */
+};
+
+/* "file: tokenizer tables: trie_node[3] at byte 123: sentence" */
+static carat_status stored_wrong(const struct walk *w, const char *array, size_t i, const void *at,
+                                 const char *format, ...)
+{
+    char sentence[256];
+    CT_FORMAT(sentence, format);
+    return ct_bad_file(w->err, w->t->name, "tokenizer tables: %s[%zu] at byte %zu: %s", array, i,
+                       (size_t)((const uint8_t *)at - w->t->tables), sentence);
+}
+#define NODE_WRONG(w, i, ...) stored_wrong(w, "trie_node", i, &(w)->trie->node[i], __VA_ARGS__)
+#define ID_WRONG(w, i, ...)   stored_wrong(w, "trie_id", i, &(w)->trie->id[i], __VA_ARGS__)
+
+/* Ids come in the order of their texts, so that their pieces lie anywhere. */
+static void prefetch_texts(const struct walk *w, uint32_t i)
+{
+    const struct ct_tokenizer *t = w->t;
+
+    if (i + 32 >= w->trie->n_ids)
+        return;
+    const int32_t far = ct_trie_id(w->trie->id[i + 32]), near = ct_trie_id(w->trie->id[i + 16]);
+    if (far < t->n && near < t->n) {
+        __builtin_prefetch(&t->piece[far]);
+        __builtin_prefetch(t->blob + t->piece[near].at);
+    }
+}
+
+/* The ids whose text the walk has come to: exactly these, in their order. */
+static carat_status check_ids(struct walk *w, uint32_t at, uint32_t first, uint32_t behind)
+{
+    const uint32_t characters = plain_characters(w->path, w->depth);
+    char bytes[CT_TOKEN_BYTES];
+
+    for (uint32_t i = first; i < behind; i++) {
+        const int32_t id = ct_trie_id(w->trie->id[i]);
+        prefetch_texts(w, i);
+        if (ct_tokenizer_bytes(w->t, id, bytes) != w->depth || memcmp(bytes, w->path, w->depth) != 0)
+            return ID_WRONG(w, i, "the id %d has another text, or none", id);
+        if (i > first && id <= ct_trie_id(w->trie->id[i - 1]))
+            return ID_WRONG(w, i, "the id %d does not follow the one before", id);
+        if (ct_trie_characters(w->trie->id[i]) != characters || (characters > 0) != (at >= w->trie->plain))
+            return ID_WRONG(w, i, "the text of %d has %u plain characters in a row of its own, found %u", id,
+                            characters, ct_trie_characters(w->trie->id[i]));
+        if (characters && !(w->trie->plain_ids[id / 64] >> id % 64 & 1))
+            return stored_wrong(w, "plain_ids", (size_t)id / 64, &w->trie->plain_ids[id / 64],
+                                "no bit for %d", id);
+        w->n_plain += characters > 0;
+    }
+    w->n_ids += behind - first;
+    return CARAT_OK;
+}
+
+static carat_status check_node(struct walk *w, uint32_t at)
+{
+    const struct ct_trie *trie = w->trie;
+    const struct ct_trie_node node = trie->node[at];
+    const uint32_t behind = trie->node[at + 1].first;
+
+    while (w->depth > 0 && w->end[w->depth - 1] == at)
+        w->depth--;
+    if (at == 0 || at == trie->plain)
+        w->byte[0] = -1;
+    const uint32_t end = w->depth > 0 ? w->end[w->depth - 1] : at < trie->plain ? trie->plain : trie->n_nodes;
+    if (w->depth == CT_TOKEN_BYTES)
+        return NODE_WRONG(w, at, "below %d others, and no text is so long", CT_TOKEN_BYTES);
+    if (node.next <= at || node.next > end)
+        return NODE_WRONG(w, at, "its subtree ends before %u, expected %u to %u", (uint32_t)node.next, at + 1,
+                          end);
+    if ((int)node.byte <= w->byte[w->depth])
+        return NODE_WRONG(w, at, "the byte 0x%02X does not follow 0x%02X", (unsigned)node.byte,
+                          (unsigned)w->byte[w->depth]);
+    if (node.first != w->n_ids || behind < node.first || behind > trie->n_ids ||
+        (node.next == at + 1 && behind == node.first))
+        return NODE_WRONG(w, at, "ids from %u to %u, expected some from %u on and at most %u", node.first,
+                          behind, w->n_ids, trie->n_ids);
+    w->path[w->depth] = (char)node.byte;
+    w->byte[w->depth] = node.byte;
+    w->end[w->depth++] = node.next;
+    w->byte[w->depth] = -1;
+    return behind > node.first ? check_ids(w, at, node.first, behind) : CARAT_OK;
+}
+
+/* Nodes of a tree have different texts, as each has other bytes than those before it; so no id comes twice,
+ * and none is left out where there are as many as have bytes. */
+static carat_status check(const struct ct_trie *trie, const struct ct_tokenizer *t, carat_error *err)
+{
+    struct walk w = {.t = t, .trie = trie, .err = err};
+    const struct ct_trie_node last = trie->node[trie->n_nodes];
+    uint32_t n_ids = 0, n_plain = 0;
+
+    for (uint32_t at = 0; at < trie->n_nodes; at++)
+        CT_TRY(check_node(&w, at));
+    for (int32_t id = 0; id < t->n; id++)
+        n_ids += !ct_piece_is_control(t, id) && t->piece[id].n > 0;
+    for (uint32_t i = 0; i < trie->n_words; i++)
+        n_plain += (uint32_t)__builtin_popcountll(trie->plain_ids[i]);
+    if (last.byte || last.next || last.first != n_ids || w.n_ids != n_ids || trie->n_ids != n_ids)
+        return NODE_WRONG(&w, trie->n_nodes, "the trie has %u ids, expected %u", w.n_ids, n_ids);
+    if (w.n_plain != n_plain)
+        return stored_wrong(&w, "plain_ids", 0, trie->plain_ids, "bits for %u ids, expected %u", n_plain,
+                            w.n_plain);
+    return CARAT_OK;
+}
+
+static carat_status take_stored(struct ct_trie **out, const struct ct_tokenizer *t, carat_error *err)
+{
+    const struct ct_trie stored = {t->n_trie_node, t->trie_plain, t->n_trie_id, ct_trie_words(t->n),
+                                   t->trie_node,   t->trie_id,    t->plain_ids};
+    if (t->tables) /* which takes a third of the time of making it */
+        CT_TRY(check(&stored, t, err));
+    struct ct_trie *trie = malloc(sizeof *trie);
+    if (!trie)
+        return ct_no_memory(err, "the texts of a vocabulary");
+    *trie = stored;
+    *out = trie;
+    return CARAT_OK;
+}
+
+/* ---- */
+
 carat_status ct_tokenizer_trie(const struct ct_trie **trie, const struct ct_tokenizer *t, carat_error *err)
 {
     _Atomic(struct ct_trie *) *kept = &((struct ct_tokenizer *)t)->trie;
@@ -182,7 +313,7 @@ carat_status ct_tokenizer_trie(const struct ct_trie **trie, const struct ct_toke
     *trie = atomic_load_explicit(kept, memory_order_acquire);
     if (*trie)
         return CARAT_OK;
-    CT_TRY(build(&own, t, err));
+    CT_TRY((t->n_trie_node ? take_stored : build)(&own, t, err));
     if (atomic_compare_exchange_strong(kept, &other, own)) {
         *trie = own;
     } else { /* another thread was first */
