@@ -146,8 +146,19 @@ static void make_room(carat_constraint *c)
 static void enter(carat_constraint *c)
 {
     ct_lock_enter(&c->lock);
-    if (ct_automaton_crowded(&c->ids.automaton))
+    if (ct_automaton_crowded(&c->ids.automaton) || c->ids.automaton.full)
         make_room(c);
+}
+
+/* Whether a question is to be asked: once, and once more where states have found no room meanwhile; then
+ * nearly all room is there for it. Matchers' states have other numbers then. */
+static bool asks(carat_constraint *c, int turn)
+{
+    const bool again = turn == 1 && c->ids.automaton.full;
+
+    if (again)
+        make_room(c);
+    return turn == 0 || again;
 }
 
 static void leave(carat_constraint *c)
@@ -157,12 +168,16 @@ static void leave(carat_constraint *c)
 
 carat_status ct_constraint_info(carat_constraint *c, carat_constraint_info *info, carat_error *err)
 {
+    int shortest = 0;
+
     enter(c);
+    for (int turn = 0; asks(c, turn); turn++)
+        shortest = ct_ids_shortest(&c->ids, c->ids.automaton.start);
     const carat_constraint_info full = {.size = sizeof full,
                                         .rules = c->grammar.n_rules,
                                         .nodes = c->grammar.n_nodes,
                                         .states = (int)c->ids.automaton.n_rows,
-                                        .shortest = ct_ids_shortest(&c->ids, c->ids.automaton.start),
+                                        .shortest = shortest,
                                         .seconds = c->seconds};
     leave(c);
     return ct_give_struct(info, &full, sizeof full, "carat_constraint_info", err);
@@ -227,8 +242,11 @@ enum ct_fit ct_matcher_fits(const carat_matcher *face, int32_t id, int left)
 {
     carat_constraint *c = own(face)->constraint;
 
+    enum ct_fit fit = CT_FITS_NOT;
+
     enter(c);
-    const enum ct_fit fit = fit_of(c, matcher_place(own(face)), id, left);
+    for (int turn = 0; asks(c, turn); turn++)
+        fit = fit_of(c, matcher_place(own(face)), id, left);
     leave(c);
     return fit;
 }
@@ -241,17 +259,16 @@ static void set_all(uint64_t *bits, int32_t n, bool on)
         bits[n / 64] = on ? (UINT64_C(1) << n % 64) - 1 : 0;
 }
 
-uint64_t *ct_matcher_mask(carat_matcher *face, int left)
+static void make_mask(struct matcher *m, int left)
 {
-    carat_constraint *c = own(face)->constraint;
+    carat_constraint *c = m->constraint;
     /* ids that mean more than their texts */
     const int32_t marks[] = {c->opens, c->marks.begin, c->marks.end};
     const int32_t n = c->model->config.n_text_vocab;
     const int most = left == CT_ANY_NUMBER ? left : left - 1;
-    uint64_t *bits = own(face)->bits;
+    const struct place at = matcher_place(m);
+    uint64_t *bits = m->bits;
 
-    enter(c);
-    const struct place at = matcher_place(own(face));
     if (at.phase == IN_FORM)
         ct_masks_of(&c->masks, at.state, most, bits);
     else
@@ -263,16 +280,28 @@ uint64_t *ct_matcher_mask(carat_matcher *face, int left)
         if (marks[i] >= 0 && marks[i] < n && fit_of(c, at, marks[i], left) == CT_FITS)
             bits[marks[i] / 64] |= bit;
     }
+}
+
+uint64_t *ct_matcher_mask(carat_matcher *face, int left)
+{
+    carat_constraint *c = own(face)->constraint;
+
+    enter(c);
+    for (int turn = 0; asks(c, turn); turn++)
+        make_mask(own(face), left);
     leave(c);
-    return bits;
+    return own(face)->bits;
 }
 
 void ct_matcher_accept(carat_matcher *face, int32_t id)
 {
     carat_constraint *c = own(face)->constraint;
 
+    struct place next = {IN_FORM, CT_DEAD};
+
     enter(c);
-    const struct place next = follow(c, matcher_place(own(face)), id);
+    for (int turn = 0; asks(c, turn); turn++)
+        next = follow(c, matcher_place(own(face)), id);
     own(face)->phase = next.phase;
     own(face)->state = next.state;
     leave(c);
@@ -299,8 +328,11 @@ static int32_t matcher_ending(const carat_matcher *face)
         return c->marks.end;
     if (m->phase == BEFORE_FORM)
         return -1;
+    int32_t id = -1;
+
     enter(c);
-    const int32_t id = ct_ids_ending(&c->ids, m->state);
+    for (int turn = 0; asks(c, turn); turn++)
+        id = ct_ids_ending(&c->ids, m->state);
     leave(c);
     return id;
 }
@@ -313,8 +345,11 @@ int ct_matcher_shortest(const carat_matcher *face)
 
     if (m->phase == BEFORE_FORM || (thinks && c->opens >= 0))
         return thinks;
+    int n = 0;
+
     enter(c);
-    const int n = ct_ids_shortest(&c->ids, thinks ? c->ids.automaton.start : m->state);
+    for (int turn = 0; asks(c, turn); turn++)
+        n = ct_ids_shortest(&c->ids, thinks ? c->ids.automaton.start : m->state);
     leave(c);
     return thinks + n;
 }
@@ -326,8 +361,11 @@ int ct_matcher_draft(const carat_matcher *face, int32_t *ids, int k)
 
     if (m->phase != IN_FORM)
         return 0;
+    int n = 0;
+
     enter(c);
-    const int n = ct_ids_draft(&c->ids, m->state, ids, k);
+    for (int turn = 0; asks(c, turn); turn++)
+        n = ct_ids_draft(&c->ids, m->state, ids, k);
     leave(c);
     return n;
 }

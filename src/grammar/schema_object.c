@@ -149,7 +149,7 @@ static void emit_ordered(struct schema *s, const struct items *all, struct keys 
 /* No key is there twice. A bag knows this of its members; keys that are not declared are many, so they are
  * divided into kinds, and there is one of each: by the first letter, and where the schema declares no keys
  * by the length too. */
-enum { LETTERS = 27, LENGTHS = 9, KINDS = LETTERS * LENGTHS, MANY_MEMBERS = 300 };
+enum { LETTERS = 27, LENGTHS = 9, KINDS = LETTERS * LENGTHS, MANY_MEMBERS = 100 };
 
 struct members {
     int32_t *rule; /* [n]; -1: no text fits it */
@@ -179,10 +179,11 @@ static void kind_of_keys(struct ct_language *l, int letter, int length)
         ct_language_arc(l, at, 0, CT_LAST_CHAR, at);
 }
 
-static void add_kinds(struct schema *s, struct members *m, const struct others *o)
+static void add_kinds(struct schema *s, struct members *m, const struct others *o, bool by_length)
 {
     for (int letter = 0; letter < LETTERS; letter++)
-        for (int length = o->all; length <= (o->all ? LENGTHS : 0) && !ct_grammar_failed(s->g); length++) {
+        for (int length = by_length; length <= (by_length ? LENGTHS : 0) && !ct_grammar_failed(s->g);
+             length++) {
             struct others one = {.rule = o->rule};
             struct ct_language kind;
             carat_error err = {CARAT_OK, ""};
@@ -208,6 +209,13 @@ static void add_kinds(struct schema *s, struct members *m, const struct others *
         }
 }
 
+/* Whether there has to be a key besides the required ones. Each that can be that one makes a bag, of all
+ * members: so there are fewer kinds of them. */
+static bool needs_another(const struct keys *k)
+{
+    return k->min > k->n_required;
+}
+
 /* A bag of all members; member `also` is required, too (-1: none). */
 static void emit_bag(struct schema *s, const struct members *m, int also, int32_t begin, int32_t close)
 {
@@ -229,10 +237,10 @@ static void emit_bags(struct schema *s, const struct keys *k, struct members *m,
             m->rule[m->n++] = declared_rule(s, &k->declared[i]);
         }
     for (int i = 0; i < k->n_others; i++)
-        add_kinds(s, m, &k->others[i]);
-    if (k->min <= k->n_required)
+        add_kinds(s, m, &k->others[i], k->others[i].all && !needs_another(k));
+    if (!needs_another(k))
         emit_bag(s, m, -1, begin, close);
-    for (int i = 0; i < m->n && k->min > k->n_required; i++)
+    for (int i = 0; i < m->n && needs_another(k); i++)
         if (!m->required[i])
             emit_bag(s, m, i, begin, close);
 }
@@ -240,7 +248,8 @@ static void emit_bags(struct schema *s, const struct keys *k, struct members *m,
 static void emit_any_order(struct schema *s, const struct items *all, const struct keys *k, int32_t begin,
                            int32_t close)
 {
-    const size_t most = (size_t)k->n + (size_t)k->n_others * KINDS + 1;
+    const size_t kinds = needs_another(k) ? LETTERS : KINDS,
+                 most = (size_t)k->n + (size_t)k->n_others * kinds + 1;
 
     if (k->max >= 0 && (k->n_others || k->max < k->n_allowed)) {
         ct_schema_fail(s, all->item[0].schema, "maxProperties",
@@ -248,7 +257,7 @@ static void emit_any_order(struct schema *s, const struct items *all, const stru
                        (long long)k->max);
         return;
     }
-    if (k->min > k->n_required + 1 || (k->min > k->n_required && most > MANY_MEMBERS)) {
+    if (k->min > k->n_required + 1 || (needs_another(k) && most > MANY_MEMBERS)) {
         ct_schema_fail(
             s, all->item[0].schema, "minProperties",
             "%lld, expected at most the %d required keys, or one more of few, for keys have no order",

@@ -358,6 +358,37 @@ static void long_answers_keep_their_form(void **state)
     carat_constraint_close(c);
 }
 
+/* What one question takes goes beyond the room that is left. */
+static void far_endings_are_counted(void **state)
+{
+    carat_constraint *c;
+    carat_constraint_options o;
+    carat_matcher *m[4];
+
+    (void)state;
+    carat_constraint_options_default(&o);
+    o.form = CARAT_FORM_GRAMMAR;
+    o.text = "root ::= [a-b]{2} [c-d]{32000} | [e-f]{2} [g-h]{32001} | [i-j]{2} [k-l]{32002} | "
+             "[m-n]{2} [o-p]{40003}\n";
+    OK(carat_constraint_create(&c, tiny, &o, err));
+    for (int i = 0; i < 4; i++) {
+        const char text[] = {(char)('b' + 4 * i), 0}, next[] = {(char)('c' + 4 * i), 0};
+        const int32_t id = ct_tokenizer_id(tiny->tokenizer, text);
+        const int left = i < 3 ? 32002 + i : 40005;
+        OK(carat_matcher_create(&m[i], c, err));
+        OK(carat_matcher_accept(m[i], id, err));
+        assert_true(carat_matcher_allows(m[i], id, left));
+        assert_true(carat_matcher_mask(m[i], left)[id / 64] >> id % 64 & 1);
+        OK(carat_matcher_accept(m[i], id, err));
+        for (int k = i; k >= 0; k--)
+            assert_in_range(carat_matcher_shortest(m[k]), 16000, k < 3 ? 32000 + k : 40003);
+        assert_true(carat_matcher_allows(m[i], ct_tokenizer_id(tiny->tokenizer, next), 0));
+    }
+    for (int i = 0; i < 4; i++)
+        carat_matcher_close(m[i]);
+    carat_constraint_close(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +396,7 @@ int main(void)
         cmocka_unit_test(a_free_answer_that_fits_stays), cmocka_unit_test(ways_make_the_same_ids),
         cmocka_unit_test(sampling_by_hand_is_the_same),  cmocka_unit_test(nothing_but_what_is_banned_fits),
         cmocka_unit_test(what_goes_round_is_ended),      cmocka_unit_test(long_answers_keep_their_form),
+        cmocka_unit_test(far_endings_are_counted),
     };
     return cmocka_run_group_tests(tests, prepare, clean_up);
 }
