@@ -145,9 +145,13 @@ int ct_ids_draft(struct ct_ids *x, int32_t state, int32_t *ids, int k)
         const size_t bytes = read_ahead(x, ct_automaton_only, &state, text, &token);
         const int32_t *spelled;
         const int n_spelled = ct_speller_spell(x->speller, text, bytes, &spelled);
-        for (int i = 0; i < n_spelled && n < k; i++)
+        size_t covered = 0;
+        for (int i = 0; i < n_spelled && n < k; i++) {
+            char own[CT_TOKEN_BYTES];
+            covered += ct_tokenizer_bytes(x->tokenizer, spelled[i], own);
             ids[n++] = spelled[i];
-        if (token == CT_NO_SYMBOL)
+        }
+        if (token == CT_NO_SYMBOL || covered < bytes) /* within a character nothing is spelled */
             break;
         if (n < k)
             ids[n++] = x->automaton.grammar->token[token - 256];

@@ -389,6 +389,30 @@ static void far_endings_are_counted(void **state)
     carat_constraint_close(c);
 }
 
+/* Within a character there is no spelling of what follows it. */
+static void drafts_begin_with_characters(void **state)
+{
+    carat_constraint *c;
+    carat_matcher *m;
+    carat_constraint_options o;
+    int32_t draft[CARAT_MOST_DRAFT];
+
+    (void)state;
+    carat_constraint_options_default(&o);
+    o.form = CARAT_FORM_GRAMMAR;
+    o.text = "root ::= \"a\xe2\x82\xac\" <escape> \"b\"\n";
+    OK(carat_constraint_create(&c, tiny, &o, err));
+    OK(carat_matcher_create(&m, c, err));
+    assert_true(carat_matcher_draft(m, draft, CARAT_MOST_DRAFT) > 2);
+    OK(carat_matcher_accept(m, ct_tokenizer_id(tiny->tokenizer, "a"), err));
+    OK(carat_matcher_accept(m, ct_tokenizer_id(tiny->tokenizer, "<0xE2>"), err));
+    const int n = carat_matcher_draft(m, draft, CARAT_MOST_DRAFT);
+    for (int i = 0; i < n; i++)
+        OK(carat_matcher_accept(m, draft[i], err));
+    carat_matcher_close(m);
+    carat_constraint_close(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,7 +420,7 @@ int main(void)
         cmocka_unit_test(a_free_answer_that_fits_stays), cmocka_unit_test(ways_make_the_same_ids),
         cmocka_unit_test(sampling_by_hand_is_the_same),  cmocka_unit_test(nothing_but_what_is_banned_fits),
         cmocka_unit_test(what_goes_round_is_ended),      cmocka_unit_test(long_answers_keep_their_form),
-        cmocka_unit_test(far_endings_are_counted),
+        cmocka_unit_test(far_endings_are_counted),       cmocka_unit_test(drafts_begin_with_characters),
     };
     return cmocka_run_group_tests(tests, prepare, clean_up);
 }
