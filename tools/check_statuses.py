@@ -39,6 +39,10 @@ EXCUSED = {
     "carat_matcher_create": {"CARAT_E_CANCELLED"},
     "carat_matcher_copy": {"CARAT_E_CANCELLED"},
     "carat_generation_get_matcher": {"CARAT_E_CANCELLED"},
+    # a header that was just written can be read, and one token more than was left out fits
+    "carat_receipt_begin": {"CARAT_E_CONTEXT", "CARAT_E_FORMAT", "CARAT_E_UNSUPPORTED"},
+    "carat_receipt_write": {"CARAT_E_FORMAT"},  # nothing is read
+    "carat_receipt_replay": {"CARAT_E_BUSY", "CARAT_E_CONTEXT"},  # its session is its own, with room
     "carat_ranges_visit": BOUND | {"CARAT_E_MEMORY"},  # the visitor of its walk does not fail
     # a file that cannot be read is an entry of state CARAT_CACHE_USELESS or CARAT_CACHE_GONE
     "carat_cache_walk": BOUND | {"CARAT_E_BUSY", "CARAT_E_IO", "CARAT_E_NOT_FOUND"},
@@ -92,7 +96,7 @@ def returns(path, name, seen):
 bad = 0
 count = 0
 for header in ("carat.h", "carat_generate.h", "carat_tools.h", "carat_quality.h", "carat_embed.h", "carat_convert.h",
-               "carat_constrain.h"):
+               "carat_constrain.h", "carat_receipt.h"):
     text = (ROOT / "include" / header).read_text()
     listed_of = {}
     for m in re.finditer(r"/\*((?:(?!\*/).)*)\*/\s*CARAT_API carat_status (carat_\w+)\(", text, flags=re.S):

@@ -44,6 +44,7 @@ int converse_open(struct converse *c, const struct options *o)
     TRY(check_lookup(o));
     TRY(sampling_check(o));
     TRY(form_check(o, o->prompt->tools, o->told->ignore_eos));
+    TRY(receipts_check(o, o->answer->context_shift));
     TRY(open_packed(&c->model, o));
     c->load_s = seconds() - start;
     if (carat_model_get_info(c->model, &c->info, &err) != CARAT_OK)
@@ -392,6 +393,7 @@ static int generate_part(struct converse *c, const carat_generation_options *opt
 
     if (carat_generation_create(g, c->session, options, &err) != CARAT_OK)
         return fail_status(&err);
+    TRY(receipts_begin(&c->receipts, c->o, *g, form_of_answer(&c->form)));
     return generate(c, *g);
 }
 
@@ -458,6 +460,8 @@ int converse_answer(struct converse *c)
         code = generate_on(c, &options, &g);
     if (code == DONE)
         code = emit_rest(c, g);
+    if (code == DONE)
+        code = receipts_end(&c->receipts, o);
     carat_generation_close(g);
     c->generation_s = seconds() - start;
     if (code == DONE)
@@ -506,6 +510,7 @@ int converse_audits(const struct converse *c)
 
 void converse_close(struct converse *c)
 {
+    (void)receipts_close(&c->receipts, c->o);
     free(c->text);
     thoughts_free(&c->thoughts);
     calls_free(&c->calls);

@@ -4,6 +4,7 @@
 #ifndef CONVERSE_H
 #define CONVERSE_H
 
+#include "ask/receipt.h"
 #include "model/form.h"
 #include "model/insight.h"
 #include "model/remark.h"
@@ -36,6 +37,7 @@ struct converse {
     struct insight insight;
     struct told told;
     struct form form;
+    struct receipts receipts;
     bool behind_results; /* the prompt ends with results of calls */
     struct calls calls;
     bool holds_calls; /* they come out as JSON */

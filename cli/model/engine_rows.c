@@ -23,9 +23,9 @@ static const struct option rows[] = {
      "needed)", 4, INT_MAX},
     {ABOUT_COMPUTING + 40, {"-c", "--ctx-size"}, INT, AT(context), "eval", "N", NULL,
      "context size in tokens (default: what is needed)", 1, INT_MAX},
-    {ABOUT_COMPUTING + 60, {"-t", "--threads"}, INT, AT(threads), DRAWS " " SCORES " logits embed show compare sweep verify convert quantize imatrix", "N", "0",
+    {ABOUT_COMPUTING + 60, {"-t", "--threads"}, INT, AT(threads), DRAWS " " SCORES " logits embed show compare sweep verify replay convert quantize imatrix", "N", "0",
      "number of threads (default {default}: the CPUs this process may use)", 0, MOST_THREADS},
-    {ABOUT_COMPUTING + 80, {"--chunk", "-ub", "--ubatch-size"}, INT, AT(chunk), "/ " DRAWS " " SCORES " logits show compare imatrix", "N", "0",
+    {ABOUT_COMPUTING + 80, {"--chunk", "-ub", "--ubatch-size"}, INT, AT(chunk), "/ " DRAWS " " SCORES " logits show compare imatrix replay", "N", "0",
      "the most prompt tokens in one pass (default {default}: the library chooses)", 0, MOST_CHUNK},
     {ABOUT_COMPUTING + 90, {"--max-layers"}, INT, AT(max_layers), "logits decode bench / " GENERATES " " SCORES " compare", "N", NULL,
      "run the first N layers only, then the last norm and the head", 1, 256},
@@ -56,7 +56,7 @@ static const struct option rows[] = {
      "number of threads for prompts (default {default}: as -t)", 0, MOST_THREADS},
     {ABOUT_COMPUTING + 310, {"--no-profile"}, FLAG, AT(no_profile), "/ " EVALUATES " -bench embed show compare", NULL, NULL,
      "ignore a file carat.json beside the weights, which has settings for prompts and for generation", 0, 0},
-    {ABOUT_COMPUTING + 320, {"--isa"}, CHOICE, AT(isa), "/ " EVALUATES " embed show compare verify", isa_words, NULL,
+    {ABOUT_COMPUTING + 320, {"--isa"}, CHOICE, AT(isa), "/ " EVALUATES " embed show compare verify replay", isa_words, NULL,
      "use kernels of at most this level; the last three are for Arm", 0, 0},
 };
 /* clang-format on */

@@ -116,16 +116,22 @@ int form_begin(struct form *f, bool behind_results, carat_matcher **matcher)
     carat_matcher_close(f->matcher);
     f->matcher = NULL;
     if (later && !f->later) {
-        carat_constraint_options o = f->options;
-        o.tool_choice = "auto";
-        if (carat_constraint_create(&f->later, f->model, &o, &err) != CARAT_OK)
+        f->options_later = f->options;
+        f->options_later.tool_choice = "auto";
+        if (carat_constraint_create(&f->later, f->model, &f->options_later, &err) != CARAT_OK)
             return fail_status(&err);
     }
+    f->is_later = later;
     carat_constraint *c = later ? f->later : f->first;
     if (c && carat_matcher_create(&f->matcher, c, &err) != CARAT_OK)
         return fail_status(&err);
     *matcher = f->matcher;
     return DONE;
+}
+
+const carat_constraint_options *form_of_answer(const struct form *f)
+{
+    return !f->matcher ? NULL : f->is_later ? &f->options_later : &f->options;
 }
 
 int form_goes_on(struct form *f, const carat_generation *g, carat_matcher **matcher)

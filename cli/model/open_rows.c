@@ -13,7 +13,7 @@ static const struct option rows[] = {
     {ABOUT_MODEL + 25, {"--model-draft", "-md", "--spec-draft-model"}, MODEL, AT(drafter), DRAWS " bench", "MODEL", NULL,
      "a drafter that guesses next tokens: faster, and the same tokens; Gemma 4's assistants, or a smaller "
      "model with the same vocabulary; self: the one in MODEL's own GGUF file", 0, 0},
-    {ABOUT_MODEL + 40, {"--cache-size"}, SIZE, AT(cache_size), "pack cache doctor / " EVALUATES " embed compare", "SIZE", "4G",
+    {ABOUT_MODEL + 40, {"--cache-size"}, SIZE, AT(cache_size), "pack cache doctor / " EVALUATES " embed compare replay", "SIZE", "4G",
      "the most that all packed models together may take (default {default})", 1, 1e18},
 };
 /* clang-format on */

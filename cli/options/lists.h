@@ -21,6 +21,7 @@
     DO(perplexity)                                                                                           \
     DO(eval)                                                                                                 \
     DO(verify)                                                                                               \
+    DO(replay)                                                                                               \
     DO(pull)                                                                                                 \
     DO(ls)                                                                                                   \
     DO(search)                                                                                               \
@@ -51,6 +52,7 @@
     DO(reasoning)                                                                                            \
     DO(told)                                                                                                 \
     DO(answer)                                                                                               \
+    DO(receipt)                                                                                              \
     DO(convert)                                                                                              \
     DO(show)                                                                                                 \
     DO(grammar)                                                                                              \

@@ -66,7 +66,7 @@ enum {
 #define DRAWS     GENERATES " decode"
 #define SCORES    "perplexity eval"
 #define EVALUATES DRAWS " " SCORES " logits bench"
-#define FETCHES   EVALUATES " embed compare sweep imatrix convert quantize pack" /* what is not here */
+#define FETCHES   EVALUATES " embed compare replay sweep imatrix convert quantize pack" /* what is not here */
 
 enum { MOST_NAMES = 4 };
 

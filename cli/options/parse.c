@@ -118,8 +118,12 @@ static int take_arguments(struct parse *p, const char **args, int n_args)
         return fail(USAGE, "%s needs %s: carat %s %s", v->name, v->needs ? v->needs : "a model", v->name,
                     v->args);
     o->appends_stdin = o->model == NULL;
-    if (!o->model)
+    if (!o->model && v->model_last) {
+        o->model = args[n_args - 1];
+        args[n_args - 1] = NULL;
+    } else if (!o->model) {
         o->model = *args++;
+    }
     o->text = *args;
     for (args += *args != NULL; *args; args++)
         o->more.text[o->more.n++] = *args;

@@ -31,6 +31,7 @@ struct verb {
     int min_args, max_args; /* arguments that are not options, at most MOST_ARGS; -m counts as the first */
     const char *needs;      /* what is missing when there are fewer; NULL: a model */
     const char *words;      /* those that may stand before the first argument, separated by |, or NULL */
+    bool model_last;        /* the last argument is the model, not the first */
     bool opens;             /* a model */
     bool embeds;            /* of those that give vectors; other verbs that compute take the others */
     enum verb_tokenizer tokenizer;

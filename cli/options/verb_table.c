@@ -258,6 +258,20 @@ const struct verb verbs[] = {
                 "format. Files in the hub's cache are hashed: their names there are the publisher's hashes; "
                 "no connection is needed. When a check fails, the exit code is 7.\n",
      .examples = "carat verify MODEL\n"},
+    {.name = "replay", .group = TO_JUDGE, .brief = "check a receipt",
+     .args = "RECEIPT... MODEL", .summary = "compute answers once more, and compare them with their receipts",
+     .min_args = 2, .max_args = MOST_ARGS, .needs = "a receipt and a model", .opens = true,
+     .model_last = true,
+     .details = "RECEIPT is a file that run or chat wrote with --receipt, a line for each answer; - is "
+                "standard input. Prompt and answer are evaluated once more in the passes of a prompt, each id "
+                "is drawn from the logits that it had, and a digest of the numbers behind each token is "
+                "compared. The settings are the receipt's; threads, chunk and kernels may be others, and "
+                "change nothing. When something else comes out, the exit code is 7, and the message names "
+                "the token, what was computed in its place, how far apart the two logits are, and whether the "
+                "numbers before were the same. A receipt that is damaged, of another model or of another "
+                "version has exit code 4, and nothing is evaluated.\n",
+     .examples = "carat run tiny \"Turn on the kitchen lights\" --receipt receipt.json\n"
+                 "carat replay receipt.json tiny\n"},
     {.name = "pull", .other = "fetch", .group = FOR_FILES, .brief = "fetch a model by name",
      .args = "NAME ...", .summary = "fetch models by their names into the hub's cache",
      .min_args = 1, .max_args = MOST_ARGS, .needs = "the name of a model",

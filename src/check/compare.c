@@ -216,10 +216,11 @@ static int lay_rows(struct compare *c)
     return n;
 }
 
-static int take_logits(void *user, int token, const struct ct_logits *logits)
+static int take_logits(void *user, int token, const struct ct_logits *logits, const float *hidden)
 {
     const struct prompt *p = user;
 
+    (void)hidden;
     ct_scored_take(&p->c->rows, p->first + token - p->skip, logits);
     return 0;
 }

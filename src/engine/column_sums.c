@@ -168,7 +168,8 @@ carat_status ct_importance_begin(carat_importance **out, carat_engine *e, carat_
         ct_importance_end(i);
         return ct_no_memory(err, "importance");
     }
-    ct_every_row_begin(&i->listener, e, (struct ct_trace){.hook = hear, .user = i, .inner = hear_inner});
+    ct_every_row_begin(&i->listener, e,
+                       (struct ct_trace){.hook = hear, .user = i, .reads = true, .inner = hear_inner});
     *out = i;
     return CARAT_OK;
 }

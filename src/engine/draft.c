@@ -16,10 +16,10 @@ bool ct_draft_exists(const carat_engine *e)
 static const float *state_of(const carat_session *s)
 {
     const carat_engine *e = s->engine;
-    const bool has = s->n > 0 && s->outcome >= 0 && e->outcome[s->outcome].has_hidden;
+    const float *state = s->n > 0 ? ct_outcome_state(e, s->outcome) : NULL;
 
-    assert(!has || ct_kv_ready(&e->cache, s->slot) == s->n);
-    return has ? ct_outcome_hidden(e, s->outcome) : NULL;
+    assert(!state || ct_kv_ready(&e->cache, s->slot) == s->n);
+    return state;
 }
 
 static int propose_by_reading(carat_session *s, int32_t token, int32_t *draft, int k)

@@ -115,8 +115,9 @@ struct carat_session {
     struct ct_reading declared;       /* what draws read of logits, as the session's options say */
     int32_t apart[CT_MOST_APART];     /* declared.apart */
     const struct ct_reading *reading; /* declared, or a generation's; NULL: all logits */
-    /* In place of the row's deliver: gets what is read. The same rules. */
-    int (*take)(void *user, int token, const struct ct_logits *logits);
+    /* In place of the row's deliver: gets what is read, and the hidden state behind the token; NULL: it is
+     * not kept. The same rules. */
+    int (*take)(void *user, int token, const struct ct_logits *logits, const float *hidden);
 };
 
 /* What the public headers say of carat_engine_create and so on. Pointers that these need are not NULL, and a
@@ -206,6 +207,8 @@ void ct_outcome_drop(carat_engine *e, int *outcome);
 /* Memory for all its logits, and for its hidden state. */
 float *ct_outcome_memory(const carat_engine *e, int outcome);
 float *ct_outcome_hidden(const carat_engine *e, int outcome);
+/* The hidden state that is kept for it; NULL: none is, or there is no outcome. */
+const float *ct_outcome_state(const carat_engine *e, int outcome);
 /* Keeps what a head gave for it. */
 void ct_outcome_keep(carat_engine *e, int outcome, const struct ct_head_row *row);
 /* Makes a claimed session have what is read of the logits behind its last token; reading NULL: all. The
@@ -238,6 +241,10 @@ int32_t ct_draw(carat_engine *e, const struct ct_logits *logits, const carat_sam
                 const struct ct_draw_form *form, const int32_t *held, int n, enum ct_fit *fit);
 #define CT_ALL_BANNED "every id is banned"
 #define CT_NONE_FITS  "every id that the form of the answer allows is banned"
+
+/* timeline_write.c: sets e->content, the hash of the model that it runs: what a packed file keeps, else every
+ * weight is read, once. The engine's lock is held. E_MEMORY. */
+carat_status ct_engine_content(carat_engine *e, carat_error *err);
 
 /* step.c: evaluates rows whose sessions are claimed and sets their statuses; returns that of the first that
  * failed. reports: the progress of the only row's session hears of each pass. */

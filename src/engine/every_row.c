@@ -11,7 +11,6 @@ static void select_later(struct ct_backend *b, int n, const ct_mat *m)
 void ct_every_row_begin(struct ct_every_row *r, carat_engine *e, struct ct_trace trace)
 {
     *r = (struct ct_every_row){.engine = e, .trace = trace};
-    r->trace.reads = true;
     ct_lock_enter(&e->lock);
     r->select = e->backend->verb.select_rows;
     e->backend->verb.select_rows = select_later;

@@ -12,7 +12,8 @@ struct ct_every_row {
     void (*select)(struct ct_backend *b, int n, const ct_mat *m); /* the backend's own */
 };
 
-/* These take the engine's lock. One listener of this kind at a time; trace: what hears. */
+/* These take the engine's lock. One listener of this kind at a time; trace: what hears; it
+ * says itself whether it reads matrices beside the final norm's. */
 void ct_every_row_begin(struct ct_every_row *r, carat_engine *e, struct ct_trace trace);
 void ct_every_row_end(struct ct_every_row *r);
 /* For the hook, once it has looked at the event: behind the final norm rows that want no logits are left out.

@@ -7,29 +7,12 @@
  * for each. A generation that holds logits and has given nothing yet draws without a pass. */
 #include "engine/generate.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "os/clock.h"
 
 /* ---- creation ---- */
-
-static const char *const reason_names[] = {
-    [CARAT_REASON_NONE] = "",
-    [CARAT_REASON_STOP] = "stop",
-    [CARAT_REASON_LENGTH] = "length",
-    [CARAT_REASON_CANCELLED] = "cancelled",
-    [CARAT_REASON_CALLBACK] = "callback",
-    [CARAT_REASON_TOOL_CALLS] = "tool_calls",
-    [CARAT_REASON_NUMERIC] = "numeric",
-    [CARAT_REASON_STOP_STRING] = "stop_string",
-    [CARAT_REASON_LOOP] = "loop",
-    [CARAT_REASON_CONSTRAINT] = "constraint",
-};
-
-const char *ct_reason_name(carat_reason reason)
-{
-    return (unsigned)reason < CT_COUNT(reason_names) ? reason_names[reason] : "";
-}
 
 static carat_status check_generation(const carat_generation_options *o, carat_error *err)
 {
@@ -73,6 +56,7 @@ carat_status ct_generation_create(carat_generation **generation, carat_session *
         .user = o.user,
         .naive = o.naive != 0,
         .max_tokens = o.max_tokens,
+        .context = e->plan.context,
         .thought_budget = o.limits_thought ? o.thought_budget : -1,
         .n_stop = o.stop_ids ? o.n_stop_ids : e->model->n_stop,
         .end_of_call = e->model->tokenizer ? ct_tokenizer_call_end(e->model->tokenizer) : -1,
@@ -105,6 +89,8 @@ void ct_generation_close(carat_generation *g)
 {
     if (!g)
         return;
+    if (g->witness)
+        g->witness->closed(g->witness);
     ct_speculate_close(&g->speculation);
     ct_told_close(&g->told);
     if (g->form.given)
@@ -154,6 +140,8 @@ static void notice_changes(carat_generation *g)
     g->given_last = -1;
     g->info = fresh_info;
     g->closes = g->cut_short = false;
+    if (g->witness)
+        g->witness->begin(g->witness, g->session);
     if (g->form.given)
         g->form.given->verb->begin(&g->form, g->told.thought.inside);
 }
@@ -161,20 +149,26 @@ static void notice_changes(carat_generation *g)
 /* Ids that may come as number i of a step, behind n tokens. */
 static int ids_left(const carat_generation *g, int i, int n)
 {
-    const int room = g->session->engine->plan.context - n;
+    const int room = g->context - n;
 
     return g->max_tokens ? CT_MIN(room, g->max_tokens - g->info.given - i) : room;
 }
 
-/* Whether no more ids can be given, before one is drawn for nothing. */
-static void check_length(carat_generation *g)
+/* Whether no more ids can be given behind so many tokens, before one is drawn for nothing. */
+static void check_length(carat_generation *g, int tokens)
 {
-    bool full = g->session->n + (g->info.last >= 0) >= g->session->engine->plan.context;
+    bool full = tokens >= g->context;
 
     if (g->info.reason != CARAT_REASON_NONE || (!full && (!g->max_tokens || g->info.given < g->max_tokens)))
         return;
     g->info.reason = CARAT_REASON_LENGTH;
     g->info.context_full = !g->max_tokens || g->info.given < g->max_tokens;
+}
+
+/* Tokens that the session holds, and the one that it does not hold yet. */
+static int all_tokens(const carat_generation *g)
+{
+    return g->session->n + (g->info.last >= 0);
 }
 
 /* Begins the part of a generation in a step. */
@@ -245,7 +239,8 @@ static int32_t forced_id(const carat_generation *g)
 }
 
 /* Draws number i of a step, behind held[n]. */
-static int32_t draw(carat_generation *g, int i, const struct ct_logits *logits, const int32_t *held, int n)
+static int32_t draw(carat_generation *g, int i, const struct ct_logits *logits, const float *hidden,
+                    const int32_t *held, int n)
 {
     const struct ct_draw_form form = {g->form.drawn, ids_left(g, i, n), g->stop, g->n_stop};
     int32_t id = forced_id(g);
@@ -259,9 +254,28 @@ static int32_t draw(carat_generation *g, int i, const struct ct_logits *logits, 
         g->form.drawn->verb->accept(g->form.drawn, id);
     ct_thought_follow(&g->told.marks, &g->ahead, id);
     ct_told_drawn(&g->told, g->session->engine, i, logits, id);
+    if (g->witness && id >= 0)
+        g->witness->drawn(g->witness, i, n, id, hidden);
     g->drawn[i] = id;
     g->n_drawn = i + 1;
     return id;
+}
+
+/* Number 0 of a step is this id, whatever would be drawn. Returns it; -1: it leaves the form. */
+static int32_t take_undrawn(carat_generation *g, int32_t id)
+{
+    const bool stop = is_stop(g, id);
+
+    g->forced[0] = false;
+    g->fit[0] = CT_FITS;
+    g->told.likely[0] = (struct ct_likely){.entropy = INFINITY};
+    if (g->form.drawn && (stop ? !g->form.drawn->verb->complete(g->form.drawn)
+                               : g->form.drawn->verb->follow(&g->form, &id, 1) < 1))
+        return -1;
+    if (g->form.drawn && !stop)
+        g->form.drawn->verb->accept(g->form.drawn, id);
+    ct_thought_follow(&g->told.marks, &g->ahead, id);
+    return g->drawn[0] = id;
 }
 
 /* What draws of n ids read, the first of them behind held[first]. */
@@ -280,11 +294,11 @@ static const int32_t *drawn_behind(const carat_generation *g)
 
 /* Gets the logits after a token of a row. Nonzero ends the row: what comes behind has been proposed wrongly,
  * or is not wanted. */
-static int draw_next(void *user, int token, const struct ct_logits *logits)
+static int draw_next(void *user, int token, const struct ct_logits *logits, const float *hidden)
 {
     carat_generation *g = user;
     int i = token - g->first;
-    int32_t id = draw(g, i, logits, drawn_behind(g), g->base + i + 1);
+    int32_t id = draw(g, i, logits, hidden, drawn_behind(g), g->base + i + 1);
 
     return id < 0 || is_stop(g, id) || i + 1 == g->n_ids || id != g->ids[i + 1];
 }
@@ -381,6 +395,22 @@ static carat_reason reason_of_stop(const carat_generation *g)
                                                                   : CARAT_REASON_STOP;
 }
 
+/* What becomes of number i of the ids that were drawn before it is given. True: nothing can be. */
+static bool end_with(carat_generation *g, int i, int32_t id)
+{
+    const bool stop = id >= 0 && is_stop(g, id);
+
+    if (g->witness && id >= 0)
+        g->witness->given(g->witness, i, id, stop);
+    if (id < 0)
+        g->info.reason = CARAT_REASON_CONSTRAINT;
+    else if (stop)
+        g->info.reason = reason_of_stop(g);
+    else
+        g->cut_short |= g->fit[i] == CT_TOO_LONG;
+    return id < 0 || stop;
+}
+
 /* Gives the ids that were drawn in a step, as far as they are wanted. */
 static carat_status give_drawn(carat_generation *g, carat_error *err)
 {
@@ -390,17 +420,14 @@ static carat_status give_drawn(carat_generation *g, carat_error *err)
             g->info.last = -1; /* the session holds it */
         if (id < 0 && g->fit[i] == CT_FITS)
             return ct_fail(err, CARAT_E_ARGUMENT, CT_ALL_BANNED);
-        if (id < 0 || is_stop(g, id)) {
-            g->info.reason = id < 0 ? CARAT_REASON_CONSTRAINT : reason_of_stop(g);
+        if (end_with(g, i, id))
             return CARAT_OK;
-        }
-        g->cut_short |= g->fit[i] == CT_TOO_LONG;
         int held = g->passes ? g->base + i + 1 : g->session->n;
         give(g, i, held, g->passes && i + 1 < g->n_ids && id == g->ids[i + 1]);
         if (g->info.reason != CARAT_REASON_NONE && held < g->session->n)
             take_back(g, held);
     }
-    check_length(g);
+    check_length(g, all_tokens(g));
     return CARAT_OK;
 }
 
@@ -414,7 +441,7 @@ static carat_status draw_held(carat_generation *g, carat_error *err)
     ct_lock_enter(&s->engine->lock);
     carat_status status = ct_session_read(s, read_for(g, ct_held_tokens(s), s->n, 1), &logits, err);
     if (!status)
-        draw(g, 0, &logits, ct_held_tokens(s), s->n);
+        draw(g, 0, &logits, ct_outcome_state(s->engine, s->outcome), ct_held_tokens(s), s->n);
     ct_lock_leave(&s->engine->lock);
     return status;
 }
@@ -465,7 +492,7 @@ static bool joins_pass(carat_generation *g)
     g->ahead = g->told.thought;
     if (g->form.given)
         g->form.given->verb->draws(&g->form);
-    check_length(g);
+    check_length(g, all_tokens(g));
     g->steps = g->info.reason == CARAT_REASON_NONE;
     g->passes &= g->steps;
     return g->passes;
@@ -532,6 +559,32 @@ carat_status ct_generate(carat_generation *g, carat_error *err)
         status = ct_generation_step(g->session->engine, &g, 1, err);
     while (!status && g->info.reason == CARAT_REASON_NONE);
     return status;
+}
+
+/* ---- following an answer that is known ---- */
+
+carat_status ct_generation_follow(carat_generation *g, carat_error *err)
+{
+    CT_TRY(begin_part(g, 0, err));
+    (void)joins_pass(g);
+    return CARAT_OK;
+}
+
+const struct ct_reading *ct_generation_reads(carat_generation *g, const int32_t *held, int first, int n)
+{
+    return read_for(g, held, first, n);
+}
+
+int32_t ct_generation_next(carat_generation *g, const struct ct_logits *logits, int32_t came,
+                           const int32_t *held, int n)
+{
+    const int32_t id = logits ? draw(g, 0, logits, NULL, held, n) : take_undrawn(g, came);
+
+    if (!end_with(g, 0, id)) {
+        give(g, 0, n, false);
+        check_length(g, n + 1);
+    }
+    return id;
 }
 
 carat_status ct_generation_info(const carat_generation *g, carat_generation_info *info, carat_error *err)

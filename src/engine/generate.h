@@ -8,13 +8,27 @@
 #include "engine/speculate.h"
 #include "engine/told.h"
 
+/* Somebody who keeps a record of what a generation draws (receipt/). None of these allocates. */
+struct ct_witness {
+    /* Ids begin behind what the session holds. */
+    void (*begin)(struct ct_witness *w, const carat_session *s);
+    /* Number i of a step has been drawn behind so many tokens, from the hidden state behind the last of them;
+     * NULL: it is not kept. */
+    void (*drawn)(struct ct_witness *w, int i, int position, int32_t id, const float *hidden);
+    /* That number is given, or has ended the answer. */
+    void (*given)(struct ct_witness *w, int i, int32_t id, bool stop);
+    void (*closed)(struct ct_witness *w); /* the generation is gone */
+};
+
 struct carat_generation {
     carat_session *session; /* down to start nothing changes after creation */
     carat_sampling sampling;
     carat_on_token on_token;
     void *user; /* passed to it */
     bool naive;
+    struct ct_witness *witness; /* NULL: nobody */
     int max_tokens;
+    int context;        /* positions, as the answer counts them: those of the engine, or of one before */
     int thought_budget; /* ids of a thought; -1: any number */
     int32_t stop[CARAT_MOST_STOP_IDS];
     int n_stop;
@@ -56,6 +70,14 @@ void ct_generation_close(carat_generation *g); /* may be NULL */
 carat_status ct_generation_step(carat_engine *engine, carat_generation *const *g, int n, carat_error *err);
 carat_status ct_generate(carat_generation *g, carat_error *err);
 carat_status ct_generation_info(const carat_generation *g, carat_generation_info *info, carat_error *err);
+/* For who follows an answer that is known (receipt/replay.c), in a session that nothing else steps: begins
+ * behind what it holds. Then what draws of the n ids read, the first of them behind held[first]; and the next
+ * id, drawn from such logits, or with NULL the one that came: it is given at once. Returns what was drawn;
+ * -1: none could be. The engine's lock is held for the last. */
+carat_status ct_generation_follow(carat_generation *g, carat_error *err);
+const struct ct_reading *ct_generation_reads(carat_generation *g, const int32_t *held, int first, int n);
+int32_t ct_generation_next(carat_generation *g, const struct ct_logits *logits, int32_t came,
+                           const int32_t *held, int n);
 size_t ct_generation_rest(carat_generation *g, char *out, size_t capacity); /* takes NULL */
 const char *ct_reason_name(carat_reason reason);
 

@@ -35,6 +35,11 @@ float *ct_outcome_hidden(const carat_engine *e, int outcome)
     return e->hidden + (size_t)outcome * (size_t)e->config.hidden;
 }
 
+const float *ct_outcome_state(const carat_engine *e, int outcome)
+{
+    return outcome >= 0 && e->outcome[outcome].has_hidden ? ct_outcome_hidden(e, outcome) : NULL;
+}
+
 void ct_outcome_keep(carat_engine *e, int outcome, const struct ct_head_row *row)
 {
     struct ct_outcome *o = &e->outcome[outcome];

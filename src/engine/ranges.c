@@ -184,7 +184,7 @@ carat_status ct_ranges_begin(carat_ranges **out, carat_engine *e, carat_error *e
         ct_ranges_end(r);
         return ct_no_memory(err, "ranges of values");
     }
-    ct_every_row_begin(&r->listener, e, (struct ct_trace){.hook = measure_all, .user = r});
+    ct_every_row_begin(&r->listener, e, (struct ct_trace){.hook = measure_all, .user = r, .reads = true});
     *out = r;
     return CARAT_OK;
 }

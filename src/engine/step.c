@@ -284,7 +284,7 @@ static void deliver(struct step *s, int at, const struct ct_logits *logits)
     c->not_finite |= !s->engine->backend->verb.is_finite(s->engine->backend, at);
     if (c->not_finite || c->ended)
         return;
-    if (c->take ? c->take(row->user, of->token, logits)
+    if (c->take ? c->take(row->user, of->token, logits, ct_outcome_state(s->engine, outcome_of(s, of)))
                 : row->deliver && row->deliver(row->user, of->token, logits->value))
         end_at(s, &s->engine->row[at]);
     else if (to && to != logits->value)

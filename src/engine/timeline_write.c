@@ -13,9 +13,7 @@
 
 #define PART ".carat-part"
 
-/* The hash of the model that an engine runs: what a packed file keeps, else every weight is read, once. The
- * engine's lock is held. */
-static carat_status content_of(carat_engine *e, carat_error *err)
+carat_status ct_engine_content(carat_engine *e, carat_error *err)
 {
     const char *kept = ct_content_kept(e->model);
     struct ct_content c = {0};
@@ -156,7 +154,7 @@ carat_status ct_save(carat_session *s, const char *path, const void *note, size_
         return ct_fail(err, CARAT_E_IO, "%s is not a regular file, so it cannot be replaced", path);
     CT_TRY(ct_evaluate(e, &(carat_row){.session = s, .tokens = ct_held_tokens(s)}, 1, true, err));
     ct_lock_enter(&e->lock);
-    carat_status status = content_of(e, err);
+    carat_status status = ct_engine_content(e, err);
     ct_lock_leave(&e->lock);
     char *part = status ? NULL : malloc(strlen(path) + sizeof PART);
     if (!status && !part)
@@ -298,7 +296,7 @@ static carat_status read_locked(carat_session *s, const char *path, const struct
 {
     carat_engine *e = s->engine;
 
-    CT_TRY(content_of(e, err));
+    CT_TRY(ct_engine_content(e, err));
     CT_TRY(bind_timeline(e, path, t, err));
     CT_TRY(check_numbers(e, path, t, err));
     return fill_session(s, path, t, err);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* receipt.c: see receipt.h. The file has a line as soon as its answer has ended. */
+#define _POSIX_C_SOURCE 200809L
+#include "ask/receipt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/save.h"
+#include "term/message.h"
+
+enum { SALT = 16 };
+
+int receipts_check(const struct options *o, bool shifts)
+{
+    const char *file = o->receipt->file;
+
+    if (o->receipt->is_private && !file)
+        return fail(USAGE, "option --receipt-private needs --receipt");
+    if (file && shifts)
+        return fail(USAGE,
+                    "options --receipt and --context-shift: a receipt is of one text, and what is behind "
+                    "a shift continues another one");
+    return file && strcmp(file, "-") != 0 ? check_writable("option --receipt", file) : DONE;
+}
+
+static int read_salt(uint8_t salt[SALT])
+{
+    const int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    const bool good = fd >= 0 && read(fd, salt, SALT) == SALT;
+
+    if (fd >= 0)
+        close(fd);
+    return good ? DONE : fail(FAILED, "/dev/urandom: cannot be read: %s", strerror(errno));
+}
+
+static int receipts_open(struct receipts *r, const char *path)
+{
+    r->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
+    return r->file ? DONE : fail(FAILED, "cannot create %s: %s", path, strerror(errno));
+}
+
+int receipts_begin(struct receipts *r, const struct options *o, carat_generation *g,
+                   const carat_constraint_options *form)
+{
+    uint8_t salt[SALT];
+    carat_receipt_options options;
+    carat_error err;
+
+    if (!o->receipt->file)
+        return DONE;
+    if (!r->file)
+        TRY(receipts_open(r, o->receipt->file));
+    carat_receipt_options_default(&options);
+    options.previous = *r->previous ? r->previous : NULL;
+    options.form = form;
+    if (o->receipt->is_private) {
+        TRY(read_salt(salt));
+        options.is_private = 1;
+        options.salt = salt;
+    }
+    return carat_receipt_begin(&r->under_way, g, &options, &err) == CARAT_OK ? DONE : fail_status(&err);
+}
+
+static int write_line(struct receipts *r, const char *path)
+{
+    carat_receipt_info info;
+    carat_receipt_info_default(&info);
+    carat_error err;
+    char *text = NULL;
+    size_t n = 0;
+
+    if (carat_receipt_write(r->under_way, &text, &n, &err) != CARAT_OK ||
+        carat_receipt_get_info(r->under_way, &info, &err) != CARAT_OK) {
+        carat_free(text);
+        return fail_status(&err);
+    }
+    memcpy(r->previous, info.digest, sizeof r->previous);
+    const bool written =
+        fwrite(text, 1, n, r->file) == n && fputc('\n', r->file) != EOF && fflush(r->file) == 0;
+    carat_free(text);
+    return written ? DONE : fail(FAILED, "cannot write %s: %s", path, strerror(errno));
+}
+
+int receipts_end(struct receipts *r, const struct options *o)
+{
+    carat_error err;
+    int code = DONE;
+
+    if (!r->under_way)
+        return DONE;
+    if (carat_receipt_finish(r->under_way, &err) != CARAT_OK)
+        note("no receipt: %s", err.message); /* nothing was drawn */
+    else
+        code = write_line(r, o->receipt->file);
+    carat_receipt_close(r->under_way);
+    r->under_way = NULL;
+    return code;
+}
+
+void receipts_forget(struct receipts *r)
+{
+    *r->previous = 0;
+}
+
+int receipts_close(struct receipts *r, const struct options *o)
+{
+    carat_receipt_close(r->under_way);
+    r->under_way = NULL;
+    const bool closed = !r->file || r->file == stdout || fclose(r->file) == 0;
+    r->file = NULL;
+    return closed ? DONE : fail(FAILED, "cannot write %s: %s", o->receipt->file, strerror(errno));
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay.c: `carat replay`: receipts computed once more, and what it means when something else comes out. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "ask/receipt.h"
+#include "io/input.h"
+#include "model/engine.h"
+#include "model/form.h"
+#include "model/model.h"
+#include "term/clock.h"
+#include "term/interrupt.h"
+#include "term/out_json.h"
+#include "term/output.h"
+#include "term/progress.h"
+
+enum { RECEIPT_LIMIT = 16 << 20 }; /* bytes of a file of receipts */
+
+struct named {
+    char *name; /* file, and line if there are several */
+    carat_receipt *receipt;
+};
+
+struct replays {
+    const struct options *o;
+    carat_model *model;
+    carat_tokens prompt, answer; /* of private ones */
+    carat_constraint_options form;
+    char *form_text;
+    struct named *all; /* [n] */
+    int n;
+    int differ; /* receipts that were not confirmed */
+};
+
+/* ---- one receipt ---- */
+
+/* The text of an id, quoted, for people. */
+static void show_id(const struct replays *r, int32_t id, char *out, size_t capacity)
+{
+    char *text = NULL;
+    carat_error err;
+
+    if (id < 0)
+        snprintf(out, capacity, "the end of the answer");
+    else if (carat_detokenize(r->model, &id, 1, CARAT_SPECIAL, &text, NULL, &err) == CARAT_OK)
+        snprintf(out, capacity, "%d \"%s\"", (int)id, text);
+    else
+        snprintf(out, capacity, "%d", (int)id);
+    carat_free(text);
+}
+
+/* What a difference may come from, in plain words. */
+static const char *cause(const carat_replay *t)
+{
+    if (t->states_differ >= 0)
+        return t->states_same == 0
+                   ? "The states differ from the beginning: the answer came from another prompt, weights "
+                     "that "
+                     "differ though their hash is the same, or a machine that computes wrongly."
+                   : "The states agree up to there and differ then: an id of the answer was changed, or a "
+                     "fault "
+                     "in arithmetic happened while it was generated, or happens here.";
+    if (t->differs >= 0)
+        return "The states are the same, so that the logits are, too: the id was changed, or drawn with "
+               "other "
+               "settings or another seed than the receipt says.";
+    return "All ids and states are the same; the answer ends for another reason than the receipt says.";
+}
+
+static void print_difference(const struct replays *r, const char *name, const carat_replay *t,
+                             const carat_receipt_info *info)
+{
+    char expected[300], computed[300];
+
+    out_print("%s%sdiffers", r->n > 1 ? name : "", r->n > 1 ? ": " : "");
+    if (t->differs >= 0) {
+        show_id(r, t->expected, expected, sizeof expected);
+        show_id(r, t->computed, computed, sizeof computed);
+        out_print(" at token %d of %d: the receipt has %s, computed is %s", t->differs + 1, t->tokens,
+                  expected, computed);
+        if (t->expected >= 0 && t->computed >= 0)
+            out_print("; their logits are %.6g and %.6g, %.6g apart", (double)t->logit_expected,
+                      (double)t->logit_computed, (double)(t->logit_computed - t->logit_expected));
+    } else if (t->states_differ < 0) {
+        out_print(": the receipt's answer ended with \"%s\", computed is \"%s\"",
+                  carat_reason_name(info->reason), carat_reason_name(t->reason));
+    }
+    out_print("\n");
+    if (t->states_differ >= 0)
+        out_print("states: the same for %d of %d tokens, different at the latest behind token %d\n",
+                  t->states_same, t->tokens, t->states_differ);
+    else if (t->states_same)
+        out_print("states: the same for %d of %d tokens\n", t->states_same, t->tokens);
+    out_print("%s\n", cause(t));
+}
+
+static int replay_json(const char *name, const carat_replay *t, const carat_receipt_info *info)
+{
+    json_t *o = json_pack("{s:s, s:b, s:i, s:i, s:i, s:s, s:s, s:f}", "receipt", name, "confirmed",
+                          t->confirmed, "tokens", t->tokens, "drawn", t->drawn, "states_same", t->states_same,
+                          "digest", t->digest, "reason", carat_reason_name(t->reason), "seconds", t->seconds);
+
+    if (o && t->states_differ >= 0)
+        json_object_set_new(o, "states_differ", json_integer(t->states_differ));
+    if (o && t->differs >= 0)
+        json_object_set_new(o, "differs",
+                            json_pack("{s:i, s:i, s:i, s:f, s:f}", "token", t->differs, "receipt",
+                                      t->expected, "computed", t->computed, "logit_receipt",
+                                      (double)t->logit_expected, "logit_computed",
+                                      (double)t->logit_computed));
+    if (o && !t->confirmed && t->differs < 0)
+        json_object_set_new(o, "reason_receipt", json_string(carat_reason_name(info->reason)));
+    if (o && !t->confirmed)
+        json_object_set_new(o, "cause", json_string(cause(t)));
+    return out_json(o);
+}
+
+static uint64_t random_seed(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30;
+}
+
+static int replay(struct replays *r, const char *name, const carat_receipt *receipt, carat_engine *engine)
+{
+    const struct receipt_options *how = r->o->receipt;
+    struct progress bar;
+    carat_replay_options options;
+    carat_replay_options_default(&options);
+    carat_replay t;
+    carat_replay_default(&t);
+    carat_receipt_info info;
+    carat_receipt_info_default(&info);
+    carat_error err;
+
+    options.states_only = how->states;
+    options.sample = how->sample < 1 ? how->sample : 0;
+    options.sample_seed = random_seed();
+    options.progress = progress_update;
+    options.user = &bar;
+    options.prompt = r->prompt.ids;
+    options.n_prompt = r->prompt.n;
+    options.answer = r->answer.ids;
+    options.n_answer = r->answer.n;
+    options.form = r->form.text ? &r->form : NULL;
+    progress_begin(&bar, "replay", "tok");
+    carat_status status = carat_receipt_replay(receipt, engine, &options, &t, &err);
+    progress_end(&bar);
+    if (status != CARAT_OK || carat_receipt_get_info(receipt, &info, &err) != CARAT_OK)
+        return fail_status(&err);
+    r->differ += !t.confirmed;
+    if (r->o->json)
+        return replay_json(name, &t, &info);
+    if (!t.confirmed)
+        print_difference(r, name, &t, &info);
+    else
+        out_print("%s%sconfirmed: %d token%s, %.1f s\n", r->n > 1 ? name : "", r->n > 1 ? ": " : "", t.tokens,
+                  t.tokens == 1 ? "" : "s", t.seconds);
+    return DONE;
+}
+
+static int replay_in_engine(struct replays *r, const char *name, const carat_receipt *receipt)
+{
+    carat_engine_options options;
+    carat_engine_options_default(&options);
+    carat_head_options head;
+    carat_head_options_default(&head);
+    carat_engine *engine = NULL;
+    carat_error err;
+
+    options.threads = r->o->engine->threads;
+    options.isa = r->o->engine->isa;
+    options.chunk = r->o->engine->chunk;
+    if (carat_receipt_engine(receipt, &options, &head, &err) != CARAT_OK)
+        return fail_status(&err);
+    int code = create_engine(&engine, r->model, &options);
+    if (code == DONE)
+        code = replay(r, name, receipt, engine);
+    carat_engine_close(engine);
+    return code;
+}
+
+/* ---- files of receipts ---- */
+
+static int read_receipts(const char *path, char **text, size_t *n)
+{
+    struct stat s;
+
+    if (strcmp(path, "-") != 0 && stat(path, &s) == 0 && S_ISREG(s.st_mode) && s.st_size > RECEIPT_LIMIT)
+        return fail(BAD_MODEL, "%s: has %lld bytes, expected at most %d MiB of receipts", path,
+                    (long long)s.st_size, RECEIPT_LIMIT >> 20);
+    return read_input(path, text, n);
+}
+
+/* One more that is read; takes it over. */
+static int add_receipt(struct replays *r, const char *name, carat_receipt *receipt)
+{
+    struct named *all = realloc(r->all, ((size_t)r->n + 1) * sizeof *all);
+
+    if (all)
+        r->all = all;
+    char *copy = all ? strdup(name) : NULL;
+    if (!copy) {
+        carat_receipt_close(receipt);
+        return fail_memory();
+    }
+    r->all[r->n++] = (struct named){copy, receipt};
+    return DONE;
+}
+
+/* Each line of a text that is not empty. */
+static int read_lines(struct replays *r, const char *file, const char *text, size_t n)
+{
+    char name[4200];
+    int line = 0;
+    carat_error err;
+
+    for (size_t at = 0, length; at < n; at += length + 1) {
+        const char *end = memchr(text + at, '\n', n - at);
+        carat_receipt *receipt = NULL;
+        length = end ? (size_t)(end - text) - at : n - at;
+        snprintf(name, sizeof name, line || at + length + 1 < n ? "%s: line %d" : "%s", file, line + 1);
+        line++;
+        if (length == 0)
+            continue;
+        if (carat_receipt_read(&receipt, name, text + at, length, &err) != CARAT_OK)
+            return fail_status(&err);
+        TRY(add_receipt(r, name, receipt));
+    }
+    return DONE;
+}
+
+/* All of them, before a model is opened. */
+static int read_file_of_receipts(struct replays *r, const char *path)
+{
+    const int before = r->n;
+    char *text = NULL;
+    size_t n = 0;
+    int code = read_receipts(path, &text, &n);
+
+    if (code == DONE)
+        code = read_lines(r, input_name(path), text, n);
+    free(text);
+    if (code == DONE && r->n == before)
+        return fail(BAD_MODEL, "%s: is empty, expected a receipt", input_name(path));
+    return code;
+}
+
+static int read_all(struct replays *r)
+{
+    const struct texts *more = &r->o->more;
+
+    TRY(read_file_of_receipts(r, r->o->text));
+    for (int i = 0; i < more->n; i++)
+        TRY(read_file_of_receipts(r, more->text[i]));
+    return DONE;
+}
+
+static int replay_all(struct replays *r)
+{
+    for (int i = 0; i < r->n; i++) {
+        TRY(replay_in_engine(r, r->all[i].name, r->all[i].receipt));
+        if (interrupted())
+            return INTERRUPTED;
+    }
+    return r->differ ? CHECK_FAILED : DONE;
+}
+
+int verb_replay(const struct options *o)
+{
+    struct replays r = {.o = o};
+    int code = DONE;
+
+    interrupt_install();
+    if (o->receipt->prompt)
+        code = read_ids(o->receipt->prompt, "--prompt-ids", &r.prompt);
+    if (code == DONE && o->receipt->answer)
+        code = read_ids(o->receipt->answer, "--answer-ids", &r.answer);
+    if (code == DONE)
+        code = read_all(&r);
+    if (code == DONE)
+        code = open_packed(&r.model, o);
+    if (code == DONE)
+        code = replay_all(&r);
+    for (int i = 0; i < r.n; i++) {
+        free(r.all[i].name);
+        carat_receipt_close(r.all[i].receipt);
+    }
+    free(r.all);
+    carat_tokens_free(&r.prompt);
+    carat_tokens_free(&r.answer);
+    free(r.form_text);
+    carat_model_close(r.model);
+    return code;
+}

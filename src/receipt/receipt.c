@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* receipt.c: a receipt once it is there, kept or read: what it says of itself, its hashes, its end. */
+#include "receipt/receipt.h"
+
+#include <stdlib.h>
+
+/* Rows whose logits a replay holds at once: with fewer the head's weights are read more often than needed. */
+enum { SLICE = 32 };
+
+carat_status ct_ids_sha(uint8_t sha[CT_SHA256], const uint8_t *salt, const int32_t *ids, int n,
+                        carat_error *err)
+{
+    struct ct_canonical list = {0};
+    struct ct_sha256 s;
+
+    ct_canonical_ids(&list, ids, n);
+    ct_sha256_begin(&s);
+    if (salt)
+        ct_sha256_add(&s, salt, CT_SALT);
+    ct_sha256_add(&s, list.text, list.n);
+    ct_sha256_end(&s, sha);
+    free(list.text);
+    return list.failed ? ct_no_memory(err, "a receipt") : CARAT_OK;
+}
+
+carat_status ct_receipt_chain(ct_digest start, const struct ct_receipt_header *h, carat_error *err)
+{
+    struct ct_canonical header = {0};
+
+    ct_header_write(&header, h);
+    if (!header.failed)
+        ct_digest_start(start, &header);
+    free(header.text);
+    return header.failed ? ct_no_memory(err, "a receipt") : CARAT_OK;
+}
+
+void ct_receipt_close(carat_receipt *r)
+{
+    if (!r)
+        return;
+    if (r->generation)
+        r->generation->witness = NULL;
+    free(r->ids);
+    free(r->digests.kept);
+    ct_arena_free(&r->arena);
+    free(r);
+}
+
+carat_status ct_receipt_info(const carat_receipt *r, carat_receipt_info *info, carat_error *err)
+{
+    const bool known = r->finished && r->ids;
+    const carat_receipt_info full = {.content = r->header.content,
+                                     .digest = r->digest,
+                                     .previous = r->header.previous,
+                                     .prompt = known ? r->ids : NULL,
+                                     .answer = known ? r->ids + r->n_prompt : NULL,
+                                     .n_prompt = r->n_prompt,
+                                     .n_answer = r->n_answer,
+                                     .reason = r->reason,
+                                     .is_private = r->is_private,
+                                     .has_form = r->header.has_form};
+
+    return ct_give_struct(info, &full, sizeof full, "carat_receipt_info", err);
+}
+
+carat_status ct_receipt_engine(const carat_receipt *r, carat_engine_options *o, carat_head_options *head,
+                               carat_error *err)
+{
+    const struct ct_receipt_header *h = &r->header;
+
+    if (!r->finished)
+        return ct_fail(err, CARAT_E_ARGUMENT, "the receipt is not finished");
+    o->exact = h->exact;
+    o->kv = (carat_kv)(h->kv + 1);
+    o->first_layer = h->first_layer;
+    o->layers = h->layers;
+    o->activations_f16 = h->activations_f16;
+    o->context = r->n_prompt + r->n_answer;
+    o->logits_rows = SLICE;
+    o->head = NULL;
+    if (h->has_head) {
+        head->strategy = (carat_head)h->strategy;
+        head->quant = (carat_head_quant)h->quant;
+        head->tile = h->tile;
+        head->shortlist_tiles = h->tiles;
+        o->head = head;
+    }
+    return CARAT_OK;
+}

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test_replay.sh: `run --receipt` and `carat replay`: an answer is confirmed, also through other kernels; an
+# altered one is refused or named by its token; of private ones the ids are the caller's.
+. "$CARAT_SOURCE/test/cli/common.bash"
+
+expect 0 run tiny 'Turn on the kitchen lights' --receipt r.json
+out_is $'The kitchen lights are now on.\n'
+[ "$(wc -l <r.json)" = 1 ] || die 'the receipt is not one line'
+[ "$(wc -c <r.json)" -lt 1536 ] || die "the receipt has $(wc -c <r.json) bytes"
+grep -q "$work\|$(hostname)" r.json && die 'the receipt names a path or a machine'
+expect 0 replay r.json tiny
+grep -qE '^confirmed: 8 tokens, [0-9.]+ s$' out || die "$(cat out)"
+expect 0 replay r.json tiny --isa ref -t 1 --chunk 3
+expect 0 replay r.json -m tiny --states
+expect 0 replay - tiny --sample 0.5 --json <r.json
+out_has '"confirmed":true'
+
+# ---- settings ----
+
+for i in 1 2 3; do
+    expect 0 run tiny 'Tell me of a lamp' -n 70 --ignore-eos --temp 1 --seed $i --dry-multiplier 0.8 --receipt "$i.json" -t $i
+done
+cat 1.json 2.json 3.json >all.json
+expect 0 replay all.json 3.json tiny
+[ "$(grep -c 'confirmed: 70 tokens' out)" = 4 ] || die "$(cat out)"
+out_has 'all.json: line 2: confirmed'
+expect 0 run tiny 'Tell me of a lamp' -n 70 --ignore-eos --temp 1 --seed 1 --dry-multiplier 0.8 --receipt again.json --isa ref --chunk 1 -t 1
+cmp 1.json again.json || die 'the receipt depends on the kernels'
+
+# ---- altered ----
+
+sed 's/"seed":"1"/"seed":"2"/' 1.json >bad.json
+expect 7 replay bad.json tiny
+out_has 'differs at token'
+out_has 'apart'
+sed 's/"digest":"./"digest":"x/' r.json >bad.json
+refuse 4 replay bad.json tiny
+err_has 'bad.json: predicate.digest at byte'
+sed 's/"content":"......../"content":"00000000/' r.json >bad.json
+refuse 4 replay bad.json tiny
+err_has 'header.content is 00000000'
+: >empty.json
+refuse 4 replay empty.json tiny
+refuse 1 replay none.json tiny
+refuse 2 replay r.json
+refuse 2 run tiny hello --receipt-private
+refuse 2 run tiny hello --receipt r2.json --context-shift
+
+# ---- private ----
+
+expect 0 run tiny 'Turn on the kitchen lights' --receipt p.json --receipt-private
+grep -q '"ids"' p.json && die 'a private receipt has ids'
+refuse 4 replay p.json tiny
+err_has 'private'
+prompt=$(sed 's/.*"prompt":{"ids":\[\([0-9,]*\).*/\1/' r.json) answer=$(sed 's/.*"ids":\[\([0-9,]*\)\],"n":7.*/\1/' r.json)
+expect 0 replay p.json tiny --prompt-ids "$prompt" --answer-ids "$answer"
+refuse 4 replay p.json tiny --prompt-ids "$prompt" --answer-ids "${answer/817/818}"
+err_has 'the given answer has another hash'
+echo ok
