@@ -21,7 +21,7 @@ struct ct_set {
 };
 
 enum { SLOTS = 2 * CT_SETS_MAX, PLACES = 1 << 20, ROW_BYTES = 32 << 20 };
-enum { WORK = 1 << 18, SEEN = 2 * WORK };
+enum { WORK = 1 << 18, SEEN = 2 * WORK, SEEN_FIRST = 1 << 10 };
 /* Nodes of places are below LAST, but for the end of the text and for marks: MARK + a member of a bag. */
 enum { LAST = 1 << 29, MARK = 1 << 30 };
 
@@ -178,20 +178,41 @@ static void step_begin(struct ct_automaton *a)
     a->n_work = a->n_pending = 0;
 }
 
+/* The slot of a place of this step, or the empty one that it would take. */
+static uint32_t seen_slot(const struct ct_automaton *a, uint64_t place)
+{
+    const uint32_t last = a->seen_slots - 1;
+    uint32_t slot = (uint32_t)(place * 0x9e3779b97f4a7c15u >> 40) & last;
+
+    while (a->seen[slot] >> 32 == a->step && a->work[(uint32_t)a->seen[slot]] != place)
+        slot = (slot + 1) & last;
+    return slot;
+}
+
+/* The table is as large as steps have needed it: most are small, and zeros take time. */
+static void seen_grow(struct ct_automaton *a)
+{
+    a->seen_slots *= 2;
+    memset(a->seen, 0, a->seen_slots * sizeof *a->seen);
+    for (uint32_t i = 0; i < a->n_work; i++)
+        a->seen[seen_slot(a, a->work[i])] = (uint64_t)a->step << 32 | i;
+}
+
 static void step_add(struct ct_automaton *a, int32_t node, int32_t frame)
 {
     const uint64_t place = place_in(node, frame);
-    uint32_t slot = (uint32_t)(place * 0x9e3779b97f4a7c15u >> 40) % SEEN;
+    const uint32_t slot = seen_slot(a, place);
 
-    for (; a->seen[slot] >> 32 == a->step; slot = (slot + 1) % SEEN)
-        if (a->work[(uint32_t)a->seen[slot]] == place)
-            return;
+    if (a->seen[slot] >> 32 == a->step)
+        return;
     if (a->n_work == WORK) {
         a->full = true;
         return;
     }
     a->seen[slot] = (uint64_t)a->step << 32 | a->n_work;
     a->work[a->n_work++] = place;
+    if (2 * a->n_work > a->seen_slots)
+        seen_grow(a);
 }
 
 static bool comes_before(const struct ct_automaton *a, int32_t rule, int32_t other)
@@ -351,7 +372,9 @@ static carat_status automaton_begin(struct ct_automaton *a, carat_error *err)
     uint64_t end = place_in(LAST, 0);
 
     a->n_sets = 1; /* CT_DEAD has no places */
-    a->set[CT_DEAD].least = CT_NEVER;
+    a->set[CT_DEAD] = (struct ct_set){.least = CT_NEVER};
+    a->seen_slots = SEEN_FIRST;
+    memset(a->seen, 0, SEEN_FIRST * sizeof *a->seen);
     step_begin(a);
     step_add(a, a->grammar->rule[a->grammar->root].start, intern(a, &end, 1));
     a->start = step_end(a);
@@ -366,20 +389,20 @@ carat_status ct_automaton_open(struct ct_automaton *a, const struct ct_grammar *
 {
     *a = (struct ct_automaton){.grammar = g, .symbols = g->n_classes + g->n_tokens};
     a->rows = (uint32_t)ROW_BYTES / sizeof *a->row / (uint32_t)a->symbols;
-    /* zeroed memory of this size is not touched before it is used */
-    a->set = calloc(CT_SETS_MAX, sizeof *a->set);
-    a->place = calloc(PLACES, sizeof *a->place);
-    a->row = calloc((size_t)a->rows * (size_t)a->symbols, sizeof *a->row);
+    /* what is not touched costs nothing; zeros do where memory is used again */
+    a->set = malloc(CT_SETS_MAX * sizeof *a->set);
+    a->place = malloc(PLACES * sizeof *a->place);
+    a->row = malloc((size_t)a->rows * (size_t)a->symbols * sizeof *a->row);
     a->slot = calloc(SLOTS, sizeof *a->slot);
     a->needed = calloc(CT_SETS_MAX, sizeof *a->needed);
-    a->moved = calloc(CT_SETS_MAX, sizeof *a->moved);
-    a->work = calloc(WORK, sizeof *a->work);
-    a->seen = calloc(SEEN, sizeof *a->seen);
-    a->pending = calloc(WORK, sizeof *a->pending);
-    a->before = calloc(WORK, sizeof *a->before);
-    a->sorted = calloc(WORK + 1, sizeof *a->sorted);
+    a->moved = malloc(CT_SETS_MAX * sizeof *a->moved);
+    a->work = malloc(WORK * sizeof *a->work);
+    a->seen = malloc(SEEN * sizeof *a->seen);
+    a->pending = malloc(WORK * sizeof *a->pending);
+    a->before = malloc(WORK * sizeof *a->before);
+    a->sorted = malloc((WORK + 1) * sizeof *a->sorted);
     a->called = calloc((size_t)g->n_rules + 1, sizeof *a->called);
-    a->waiting = calloc((size_t)g->n_rules + 1, sizeof *a->waiting);
+    a->waiting = malloc(((size_t)g->n_rules + 1) * sizeof *a->waiting);
     carat_status status = a->set && a->place && a->row && a->slot && a->needed && a->moved && a->work &&
                                   a->seen && a->pending && a->before && a->sorted && a->called && a->waiting
                               ? automaton_begin(a, err)
@@ -469,7 +492,6 @@ void ct_automaton_compact(struct ct_automaton *a)
         for (uint32_t i = 0; i < a->set[set].n && a->needed[set]; i++)
             if (has_frame(a->place[a->set[set].at + i]))
                 ct_automaton_mark(a, place_frame(a->place[a->set[set].at + i]));
-    memset(a->row, 0, (size_t)a->n_rows * (size_t)a->symbols * sizeof *a->row);
     memset(a->slot, 0, SLOTS * sizeof *a->slot);
     a->n_rows = a->n_places = 0;
     a->n_sets = 1;
@@ -491,10 +513,13 @@ void ct_automaton_compact(struct ct_automaton *a)
 int32_t *ct_automaton_row(struct ct_automaton *a, int32_t state)
 {
     struct ct_set *s = &a->set[state];
+    const size_t symbols = (size_t)a->symbols;
 
-    if (!s->row && a->n_rows < a->rows)
+    if (!s->row && a->n_rows < a->rows) {
         s->row = (int32_t)++a->n_rows;
-    return s->row ? a->row + (size_t)(s->row - 1) * (size_t)a->symbols : NULL;
+        memset(a->row + (size_t)(s->row - 1) * symbols, 0, symbols * sizeof *a->row);
+    }
+    return s->row ? a->row + (size_t)(s->row - 1) * symbols : NULL;
 }
 
 static bool edge_takes(const struct ct_edge *e, int32_t symbol, const int32_t *token)

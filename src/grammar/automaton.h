@@ -29,7 +29,7 @@ struct ct_automaton {
     uint64_t *work; /* places to look at */
     uint32_t n_work;
     uint64_t *seen; /* hash table of them: step << 32 | number */
-    uint32_t step;
+    uint32_t seen_slots, step;
     uint64_t *pending; /* places that rules return to, until all that call a rule are known */
     uint32_t n_pending;
     uint32_t *called; /* [n_rules] the last of a rule's pending places + 1; 0: none */

@@ -12,6 +12,7 @@ carat_status ct_ids_open(struct ct_ids *x, const struct ct_grammar *g, const str
                          carat_error *err)
 {
     *x = (struct ct_ids){.tokenizer = t};
+    CT_TRY(ct_tokenizer_trie(&x->trie, t, err));
     CT_TRY(ct_automaton_open(&x->automaton, g, err));
     x->shortest = calloc(CT_SETS_MAX, sizeof *x->shortest);
     carat_status status = x->shortest ? ct_speller_create(&x->speller, t, err) : ct_no_memory(err, "a form");
@@ -67,21 +68,35 @@ static size_t read_ahead(struct ct_ids *x, next_symbol next, int32_t *state, cha
     return n;
 }
 
+/* The longest text of an id that begins a text, among the nodes from `at` to `end`; 0: there is none. */
+static size_t longest_among(const struct ct_trie *trie, uint32_t at, uint32_t end, const char *text, size_t n,
+                            int32_t *id)
+{
+    const struct ct_trie_node *node = trie->node;
+    size_t longest = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        while (at < end && node[at].byte != (uint8_t)text[i])
+            at = node[at].next;
+        if (at >= end)
+            break;
+        end = node[at].next;
+        if (node[at].first < node[at + 1].first) {
+            *id = ct_trie_id(trie->id[node[at].first]);
+            longest = i + 1;
+        }
+        at++;
+    }
+    return longest;
+}
+
 /* The longest id that begins a text, where the tokenizer's own spelling has another text. */
 static int32_t longest_beginning(const struct ct_ids *x, const char *text, size_t n)
 {
-    char bytes[CT_TOKEN_BYTES];
-    size_t longest = 0;
-    int32_t best = -1;
+    int32_t id = -1, plain = -1;
+    const size_t longest = longest_among(x->trie, 0, x->trie->plain, text, n, &id);
 
-    for (int32_t id = 0; id < ct_tokenizer_size(x->tokenizer); id++) {
-        const size_t length = ct_tokenizer_bytes(x->tokenizer, id, bytes);
-        if (length > longest && length <= n && memcmp(bytes, text, length) == 0) {
-            longest = length;
-            best = id;
-        }
-    }
-    return best;
+    return longest_among(x->trie, x->trie->plain, x->trie->n_nodes, text, n, &plain) > longest ? plain : id;
 }
 
 int32_t ct_ids_ending(struct ct_ids *x, int32_t state)

@@ -6,15 +6,17 @@
 
 #include "grammar/automaton.h"
 #include "text/tokenizer/speller.h"
+#include "text/tokenizer/trie.h"
 
 struct ct_ids {
     struct ct_automaton automaton;
     const struct ct_tokenizer *tokenizer;
+    const struct ct_trie *trie;
     struct ct_speller *speller;
     int32_t *shortest; /* [CT_SETS_MAX] ids of the shortest ending of a state + 1; 0: nobody has asked yet */
 };
 
-/* Both are borrowed. E_ARGUMENT, E_MEMORY. */
+/* Both are borrowed. E_ARGUMENT, and what ct_tokenizer_trie returns. */
 carat_status ct_ids_open(struct ct_ids *x, const struct ct_grammar *g, const struct ct_tokenizer *t,
                          carat_error *err);
 void ct_ids_close(struct ct_ids *x); /* {0} is closed */

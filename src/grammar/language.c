@@ -142,7 +142,6 @@ static carat_status language_good(const struct ct_language *l, carat_error *err)
 struct arcs {
     struct ct_arc *arc;
     int32_t *first; /* [n_states + 1] */
-    int32_t n;
 };
 
 static int compare_arcs(const void *a, const void *b)
@@ -154,6 +153,24 @@ static int compare_arcs(const void *a, const void *b)
     if (x->low != y->low)
         return x->low < y->low ? -1 : 1;
     return x->high != y->high ? (x->high < y->high ? -1 : 1) : (x->to > y->to) - (x->to < y->to);
+}
+
+/* qsort allocates, and calls for each comparison; most of what is sorted here is short. */
+enum { SHORT = 32 };
+
+static void sort_arcs(struct ct_arc *arc, int32_t n)
+{
+    if (n > SHORT) {
+        qsort(arc, (size_t)n, sizeof *arc, compare_arcs);
+        return;
+    }
+    for (int32_t i = 1; i < n; i++) {
+        const struct ct_arc own = arc[i];
+        int32_t at = i;
+        for (; at > 0 && compare_arcs(&arc[at - 1], &own) > 0; at--)
+            arc[at] = arc[at - 1];
+        arc[at] = own;
+    }
 }
 
 static void arcs_close(struct arcs *a)
@@ -171,19 +188,16 @@ static bool arcs_open(struct arcs *a, const struct ct_language *l, bool skips)
         arcs_close(a);
         return false;
     }
-    bool sorted = true;
-    for (int32_t i = 0; i < l->n_arcs; i++) {
-        if ((l->arc[i].low > l->arc[i].high) != skips)
-            continue;
-        a->arc[a->n++] = l->arc[i];
-        sorted = sorted && (a->n < 2 || compare_arcs(&a->arc[a->n - 2], &a->arc[a->n - 1]) <= 0);
-    }
-    if (!sorted)
-        qsort(a->arc, (size_t)a->n, sizeof *a->arc, compare_arcs);
-    for (int32_t i = 0; i < a->n; i++)
-        a->first[a->arc[i].from + 1]++;
-    for (int32_t i = 0; i < l->n_states; i++)
+    for (int32_t i = 0; i < l->n_arcs; i++)
+        if ((l->arc[i].low > l->arc[i].high) == skips)
+            a->first[l->arc[i].from + 2]++;
+    for (int32_t i = 1; i <= l->n_states; i++)
         a->first[i + 1] += a->first[i];
+    for (int32_t i = 0; i < l->n_arcs; i++) /* first[from + 1] becomes the end of its arcs */
+        if ((l->arc[i].low > l->arc[i].high) == skips)
+            a->arc[a->first[l->arc[i].from + 1]++] = l->arc[i];
+    for (int32_t i = 0; i < l->n_states; i++)
+        sort_arcs(a->arc + a->first[i], a->first[i + 1] - a->first[i]);
     return true;
 }
 
@@ -286,6 +300,21 @@ static int compare_states(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static void sort_states(int32_t *state, int32_t n)
+{
+    if (n > SHORT) {
+        qsort(state, (size_t)n, sizeof *state, compare_states);
+        return;
+    }
+    for (int32_t i = 1; i < n; i++) {
+        const int32_t own = state[i];
+        int32_t at = i;
+        for (; at > 0 && state[at - 1] > own; at--)
+            state[at] = state[at - 1];
+        state[at] = own;
+    }
+}
+
 static void work_put(struct determining *d, int32_t state)
 {
     if (!d->in[state]) {
@@ -307,8 +336,7 @@ static int32_t work_number(struct determining *d)
         accepts = accepts || d->l->accepts[d->work[i]];
     }
     d->steps += d->n_work;
-    if (d->n_work > 1)
-        qsort(d->work, (size_t)d->n_work, sizeof *d->work, compare_states);
+    sort_states(d->work, d->n_work);
     const int32_t before = d->sets.n, number = sets_number(&d->sets, d->work, (size_t)d->n_work);
     d->n_work = 0;
     if (number == before && ct_language_state(d->out, accepts) < 0)
@@ -339,7 +367,7 @@ static int32_t arcs_of_set(struct determining *d, int32_t set)
             d->arc[n++].from = 0;
         }
     if (s->begin[set + 1] - s->begin[set] > 1)
-        qsort(d->arc, (size_t)n, sizeof *d->arc, compare_arcs);
+        sort_arcs(d->arc, n);
     return n;
 }
 

@@ -3,7 +3,9 @@
  *
  * A walk skips what is below a node where the automaton is dead. Inside a string nothing is dead, and a walk
  * would go over the whole vocabulary: so states are known from which every plain character (trie.h) leads to
- * the same state. From there the ids with plain texts are looked at by their number of characters alone.
+ * the same state. From there the ids with plain texts are looked at by their number of characters alone. And
+ * where most characters lead from a state to itself, as in a pattern, those below it that do are passed over
+ * without asking: only the others are walked.
  *
  * A mask is kept for a state as if any number of ids might come, with a number of ids that is enough to end
  * the form behind each of its ids. Where fewer may come the mask is made each time. */
@@ -23,14 +25,13 @@ struct ct_kept_mask {
 carat_status ct_masks_open(struct ct_masks *m, struct ct_ids *ids, int32_t n, size_t bytes, carat_error *err)
 {
     *m = (struct ct_masks){.ids = ids, .n = n, .words = ((size_t)n + 63) / 64};
-    CT_TRY(ct_tokenizer_trie(&m->trie, ids->tokenizer, err));
     const size_t slots = bytes / (m->words * sizeof *m->bits + 1);
     m->n_slots = (int32_t)CT_MAX(CT_MIN(slots, CT_SETS_MAX), 1);
     m->by_length = calloc(CT_PLAIN_MAX * m->words + 1, sizeof *m->by_length);
     m->seen = calloc(CT_SETS_MAX, sizeof *m->seen);
     m->plain = calloc(CT_SETS_MAX, sizeof *m->plain);
     m->slot = calloc(CT_SETS_MAX, sizeof *m->slot);
-    m->bits = calloc((size_t)m->n_slots * m->words + 1, sizeof *m->bits);
+    m->bits = malloc(((size_t)m->n_slots * m->words + 1) * sizeof *m->bits);
     m->kept = calloc((size_t)m->n_slots + 1, sizeof *m->kept);
     if (m->by_length && m->seen && m->plain && m->slot && m->bits && m->kept) {
         m->kept[m->n_slots] = (struct ct_kept_mask){-1, 0, m->n_slots, m->n_slots};
@@ -157,22 +158,120 @@ static void put(const struct ct_masks *m, int32_t id, uint64_t *bits)
         bits[id / 64] |= UINT64_C(1) << id % 64;
 }
 
+/* From a state that plain characters lead on from alike, how many of them ids may take: m->run. False: there
+ * is a state on the way from which they do not lead alike. */
+static bool plain_run(struct ct_masks *m, int32_t state, int most)
+{
+    if (m->run_from == state)
+        return true;
+    bool may[CT_PLAIN_MAX + 1] = {false};
+    int32_t at = state;
+    for (int i = 1; i <= CT_PLAIN_MAX && at != CT_DEAD; i++) {
+        at = plain_step(m, at);
+        if (at < 0)
+            return false;
+        may[i] = at != CT_DEAD && may_reach(m, at, most);
+    }
+    memcpy(m->run, may, sizeof may);
+    m->run_from = state;
+    return true;
+}
+
+enum { FEW_CHARACTERS = 8, FEW_NODES = 100 };
+
+/* Whether many plain characters lead from a state to itself: m->around; bytes behind the first are part of
+ * it. */
+static bool leads_around(struct ct_masks *m, int32_t state)
+{
+    struct ct_automaton *a = &m->ids->automaton;
+    int n = 0;
+
+    if (m->around_from == state)
+        return m->around[0x80];
+    m->around_from = state;
+    memset(m->around, 0, sizeof m->around);
+    for (size_t k = 0; k < CT_COUNT(characters); k++) {
+        const int low = characters[k].low[0], high = characters[k].high[0];
+        if (low >= 0x80 && n < FEW_CHARACTERS)
+            return false;
+        for (int byte = low; byte <= high; byte++) {
+            struct some at = {1, {ct_automaton_byte(a, state, (uint8_t)byte)}};
+            for (int i = 1; i < characters[k].n && at.n == 1; i++)
+                at = lead_on(a, &at, characters[k].low[i], characters[k].high[i]);
+            m->around[byte] = at.n == 1 && at.state[0] == state;
+            n += m->around[byte];
+        }
+    }
+    memset(m->around + 0x80, true, 0x40);
+    return true;
+}
+
 struct level {
     const int32_t *row;
     int32_t state;
-    uint32_t end; /* the node behind those that are below */
+    uint32_t end;       /* the node behind those that are below */
+    uint8_t characters; /* whole ones of a plain text so far, or UNCOUNTED */
+    uint8_t rest;       /* bytes that the last one lacks */
+    bool around;        /* characters lead from the state to itself, also some levels below */
 };
+enum { UNCOUNTED = 255 };
+
+/* Bytes that a character lacks behind one of its bytes. */
+static uint8_t lacks(uint8_t byte, uint8_t before)
+{
+    return (uint8_t)(byte < 0x80 ? 0 : byte < 0xc0 ? before - 1 : 1 + (byte >= 0xe0) + (byte >= 0xf0));
+}
+
+static void put_ids(const struct ct_masks *m, uint32_t from, uint32_t to, uint64_t *bits)
+{
+    for (uint32_t i = from; i < to; i++)
+        put(m, ct_trie_id(m->ids->trie->id[i]), bits);
+}
+
+/* Ids below a node in a state, by the number of characters behind the node's. False: the characters do not
+ * lead to the same states, or it is not known how many were before. */
+static bool put_below(struct ct_masks *m, const struct level *in, int most, uint32_t at, uint64_t *bits)
+{
+    const struct ct_trie *trie = m->ids->trie;
+
+    if (!plain_run(m, in->state, most) ||
+        (in->characters == UNCOUNTED && memchr(m->run + 1, false, CT_PLAIN_MAX)))
+        return false;
+    for (uint32_t i = trie->node[at].first; i < trie->node[in->end].first; i++)
+        if (in->characters == UNCOUNTED || m->run[ct_trie_characters(trie->id[i]) - in->characters])
+            put(m, ct_trie_id(trie->id[i]), bits);
+    return true;
+}
+
+/* Passes over nodes from whose characters a state leads to itself. */
+static uint32_t pass_around(struct ct_masks *m, const struct level *in, int most, uint32_t at, uint64_t *bits)
+{
+    const struct ct_trie_node *node = m->ids->trie->node;
+    const uint32_t from = at;
+
+    leads_around(m, in->state);
+    while (at < in->end && m->around[node[at].byte])
+        at++;
+    if (node[from].first < node[at].first && may_reach(m, in->state, most))
+        put_ids(m, node[from].first, node[at].first, bits);
+    return at;
+}
 
 static void walk(struct ct_masks *m, int32_t state, int most, uint32_t at, uint32_t end, uint64_t *bits)
 {
     struct ct_automaton *a = &m->ids->automaton;
-    const struct ct_trie *trie = m->trie;
+    const struct ct_trie *trie = m->ids->trie;
     const uint8_t *class_of = a->grammar->class_of;
-    struct level level[CT_TOKEN_BYTES + 1] = {{ct_automaton_row(a, state), state, end}}, *in = level;
+    const bool plain = at == trie->plain;
+    struct level level[CT_TOKEN_BYTES + 1] = {
+        {ct_automaton_row(a, state), state, end, 0, 0, plain && leads_around(m, state)}};
+    struct level *in = level;
 
     while (at < end) {
         while (at == in->end)
             in--;
+        if (in->around && (at = pass_around(m, in, most, at, bits)) == in->end)
+            continue;
         const struct ct_trie_node node = trie->node[at];
         int32_t to = in->row ? in->row[class_of[node.byte]] - 1 : -1;
         if (to < 0)
@@ -182,17 +281,31 @@ static void walk(struct ct_masks *m, int32_t state, int most, uint32_t at, uint3
             continue;
         const uint32_t behind = trie->node[at].first;
         if (node.first < behind && may_reach(m, to, most))
-            for (uint32_t i = node.first; i < behind; i++)
-                put(m, ct_trie_id(trie->id[i]), bits);
-        if (at < node.next)
-            *++in = (struct level){ct_automaton_row(a, to), to, node.next};
+            put_ids(m, node.first, behind, bits);
+        if (at == node.next)
+            continue;
+        struct level below = {
+            .row = ct_automaton_row(a, to),
+            .state = to,
+            .end = node.next,
+            .characters = UNCOUNTED,
+            .rest = lacks(node.byte, in->rest),
+        };
+        if (!in->around && in->characters != UNCOUNTED)
+            below.characters = (uint8_t)(in->characters + (below.rest == 0));
+        if (plain && below.rest == 0 && put_below(m, &below, most, at, bits)) {
+            at = node.next;
+            continue;
+        }
+        below.around = plain && below.rest == 0 && node.next - at > FEW_NODES && leads_around(m, to);
+        *++in = below;
     }
 }
 
 /* Ids of plain texts of these numbers of characters. */
 static void put_by_length(struct ct_masks *m, const bool may[CT_PLAIN_MAX + 1], uint64_t *bits)
 {
-    const struct ct_trie *trie = m->trie;
+    const struct ct_trie *trie = m->ids->trie;
 
     for (uint32_t i = trie->node[trie->plain].first; i < trie->n_ids && !m->by_length_made; i++) {
         const size_t length = ct_trie_characters(trie->id[i]) - 1;
@@ -207,22 +320,18 @@ static void put_by_length(struct ct_masks *m, const bool may[CT_PLAIN_MAX + 1], 
 /* Ids with plain texts, by the number of characters. False: the characters do not lead to the same states. */
 static bool plain_ids(struct ct_masks *m, int32_t state, int most, uint64_t *bits)
 {
-    const struct ct_trie *trie = m->trie;
-    bool may[CT_PLAIN_MAX + 1] = {false};
+    const struct ct_trie *trie = m->ids->trie;
     int n = 0;
 
-    for (int i = 1; i <= CT_PLAIN_MAX && state != CT_DEAD; i++) {
-        state = plain_step(m, state);
-        if (state < 0)
-            return false;
-        may[i] = state != CT_DEAD && may_reach(m, state, most);
-        n += may[i];
-    }
+    if (!plain_run(m, state, most))
+        return false;
+    for (int i = 1; i <= CT_PLAIN_MAX; i++)
+        n += m->run[i];
     if (n == CT_PLAIN_MAX)
         for (size_t i = 0; i < CT_MIN(m->words, trie->n_words); i++)
             bits[i] |= trie->plain_ids[i];
     else if (n > 0)
-        put_by_length(m, may, bits);
+        put_by_length(m, m->run, bits);
     return true;
 }
 
@@ -244,6 +353,7 @@ static void make(struct ct_masks *m, int32_t state, int most, uint64_t *bits)
 {
     memset(bits, 0, m->words * sizeof *bits);
     m->enough = 0;
+    m->run_from = m->around_from = -1;
     if (++m->pass == UINT32_MAX / 2) {
         memset(m->seen, 0, CT_SETS_MAX * sizeof *m->seen);
         m->pass = 1;
@@ -251,9 +361,9 @@ static void make(struct ct_masks *m, int32_t state, int most, uint64_t *bits)
     if (state == CT_DEAD)
         return;
     tokens(m, state, most, bits);
-    walk(m, state, most, 0, m->trie->plain, bits);
+    walk(m, state, most, 0, m->ids->trie->plain, bits);
     if (!plain_ids(m, state, most, bits))
-        walk(m, state, most, m->trie->plain, m->trie->n_nodes, bits);
+        walk(m, state, most, m->ids->trie->plain, m->ids->trie->n_nodes, bits);
     if (m->n % 64) /* plain_ids puts whole words */
         bits[m->n / 64] &= (UINT64_C(1) << m->n % 64) - 1;
 }

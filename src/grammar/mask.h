@@ -5,13 +5,11 @@
 #define CT_MASK_H
 
 #include "grammar/ids.h"
-#include "text/tokenizer/trie.h"
 
 struct ct_kept_mask;
 
 struct ct_masks {
     struct ct_ids *ids;
-    const struct ct_trie *trie;
     int32_t n; /* ids below it are asked for */
     size_t words;
     uint64_t *bits;            /* [n_slots][words] masks that are kept */
@@ -24,13 +22,17 @@ struct ct_masks {
     /* of the mask that is made */
     uint32_t pass;
     uint32_t *seen; /* [CT_SETS_MAX] the pass in which ids have led to a state, * 2, + 1: they may */
-    int enough;     /* ids for an end behind each of these states */
+    /* of the states that were asked about last in the pass; -1: none */
+    int32_t run_from, around_from;
+    bool run[CT_PLAIN_MAX + 1]; /* ids may lead on from it by so many plain characters */
+    bool around[256];           /* plain characters that begin so lead from it to itself */
+    int enough;                 /* ids for an end behind each of these states */
 };
 
 enum { CT_MASK_BYTES = 64 << 20 }; /* masks that are kept for a form */
 
 /* Reserves memory, so that nothing else allocates; pages that nothing is written to cost nothing. At least
- * one mask is kept. ids is borrowed. E_MEMORY, E_UNSUPPORTED. */
+ * one mask is kept. ids is borrowed. E_MEMORY. */
 carat_status ct_masks_open(struct ct_masks *m, struct ct_ids *ids, int32_t n, size_t bytes, carat_error *err);
 void ct_masks_close(struct ct_masks *m); /* {0} is closed */
 

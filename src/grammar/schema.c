@@ -211,10 +211,11 @@ static carat_status check_fits(struct schema *s, int32_t rule, carat_error *err)
 carat_status ct_schema_rule(struct ct_grammar *g, const struct ct_json_value *schema,
                             const struct ct_schema_options *o, int32_t *rule, carat_error *err)
 {
-    struct ct_schema_shared own = {0};
+    struct ct_schema_shared own = {0}, *shared = o->shared ? o->shared : &own;
     struct schema s = {.g = g,
                        .o = o,
-                       .shared = o->shared ? o->shared : &own,
+                       .shared = shared,
+                       .formats = &shared->formats,
                        .root = schema,
                        .run = run_tasks,
                        .old_references = is_old_draft(schema),

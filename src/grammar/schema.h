@@ -31,9 +31,15 @@ enum ct_schema_common {
     CT_COMMON_OBJECT,
     CT_COMMONS
 };
+/* Languages of formats, each made once: that of a URI takes milliseconds. */
+enum { CT_FORMATS = 9 };
+struct ct_schema_formats {
+    struct ct_language of[CT_FORMATS]; /* without states: not made yet */
+};
 struct ct_schema_shared {
     struct ct_charsets charsets;
     int32_t rule[CT_COMMONS]; /* + 1; 0: not made yet */
+    struct ct_schema_formats formats;
 };
 void ct_schema_shared_free(struct ct_schema_shared *s); /* starts from {0}, leaves {0} */
 

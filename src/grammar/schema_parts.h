@@ -47,6 +47,7 @@ struct schema {
     struct ct_grammar *g;
     const struct ct_schema_options *o;
     struct ct_schema_shared *shared;
+    struct ct_schema_formats *formats; /* those of the whole schema, also where a part of it is tried */
     const struct ct_json_value *root;
     bool old_references; /* what stands beside $ref says nothing (drafts 4, 6, 7) */
     bool trial;          /* only asks whether anything fits: oneOf is taken as anyOf */
@@ -157,7 +158,8 @@ bool ct_schema_spend(struct schema *s, const struct ct_language *l, const struct
 bool ct_schema_pattern(struct schema *s, struct ct_str pattern, const struct ct_json_value *schema,
                        const char *key, struct ct_language *out);
 /* The texts of a format, determined. counted: their length has a limit. */
-bool ct_schema_format(struct ct_str name, bool counted, struct ct_language *out, carat_error *err);
+bool ct_schema_format(struct ct_schema_formats *made, struct ct_str name, bool counted,
+                      struct ct_language *out, carat_error *err);
 /* Exactly this key, and any key of a language (NULL: any at all). */
 void ct_schema_emit_key(struct schema *s, struct ct_str key, int32_t from, int32_t to);
 void ct_schema_emit_keys(struct schema *s, const struct ct_language *keys, int32_t from, int32_t to);

@@ -9,6 +9,8 @@
 void ct_schema_shared_free(struct ct_schema_shared *s)
 {
     ct_charsets_free(&s->charsets);
+    for (size_t i = 0; i < CT_COUNT(s->formats.of); i++)
+        ct_language_free(&s->formats.of[i]);
     *s = (struct ct_schema_shared){0};
 }
 

@@ -102,6 +102,19 @@ static bool narrow_by_values(struct schema *s, const struct items *all, struct c
     return true;
 }
 
+/* Whether an item before this one says the same. */
+static bool is_repeated(const struct items *all, int i, const char *key)
+{
+    const struct ct_str own = ct_json_str(ct_schema_get(&all->item[i], key));
+
+    for (int k = 0; k < i; k++) {
+        const struct ct_json_value *other = ct_schema_get(&all->item[k], key);
+        if (other && ct_str_same(ct_json_str(other), own))
+            return true;
+    }
+    return false;
+}
+
 static bool narrow_by_keywords(struct schema *s, const struct items *all, struct ct_language *l, bool *any)
 {
     for (int i = 0; i < all->n; i++) {
@@ -110,12 +123,14 @@ static bool narrow_by_keywords(struct schema *s, const struct items *all, struct
                                    *format = ct_schema_get(&all->item[i], "format");
         struct ct_language more;
         carat_error err = {CARAT_OK, ""};
-        if (pattern && (!ct_schema_pattern(s, ct_json_str(pattern), schema, "pattern", &more) ||
-                        !ct_schema_narrow(s, l, any, &more, schema)))
+        if (pattern && !is_repeated(all, i, "pattern") &&
+            (!ct_schema_pattern(s, ct_json_str(pattern), schema, "pattern", &more) ||
+             !ct_schema_narrow(s, l, any, &more, schema)))
             return false;
-        if (!format)
+        if (!format || is_repeated(all, i, "format"))
             continue;
-        if (!ct_schema_format(ct_json_str(format), ct_schema_most(all, "maxLength") >= 0, &more, &err)) {
+        if (!ct_schema_format(s->formats, ct_json_str(format), ct_schema_most(all, "maxLength") >= 0, &more,
+                              &err)) {
             if (err.code == CARAT_E_ARGUMENT)
                 ct_schema_fail(s, schema, "format", "\"%.*s\" %s", CT_BRIEF(ct_json_str(format)),
                                err.message);

@@ -55,6 +55,32 @@ static int32_t string_rule(int most, uint32_t low, uint32_t high)
     return rule;
 }
 
+/* Strings in which some characters are left out, and one that is followed by two letters; at most `most`
+ * characters, 0: any number. */
+static int32_t holes_rule(int most)
+{
+    static const uint32_t taken[][2] = {{0x20, ' '},        {'%', '-'},       {'/', 0x1fff},
+                                        {0x2000, 0x2027},   {0x202a, 0x4e2c}, {0x4e2e, 0x1f5ff},
+                                        {0x1f601, 0x10ffff}};
+    const int32_t rule = ct_grammar_rule(&g, "holes"), behind = ct_grammar_node(&g, rule);
+    int32_t at = ct_grammar_node(&g, rule);
+
+    ct_grammar_bytes(&g, start(rule), '"', '"', at);
+    ct_grammar_bytes(&g, behind, '"', '"', end(rule));
+    for (int i = 0; i < CT_MAX(most, 1); i++) {
+        const int32_t next = most ? ct_grammar_node(&g, rule) : at, dot = ct_grammar_node(&g, rule),
+                      letter = ct_grammar_node(&g, rule);
+        for (size_t k = 0; k < CT_COUNT(taken); k++)
+            ct_grammar_chars(&g, at, taken[k][0], taken[k][1], CT_SPELL_JSON, next);
+        ct_grammar_bytes(&g, at, '.', '.', dot);
+        ct_grammar_bytes(&g, dot, 'a', 'z', letter);
+        ct_grammar_bytes(&g, letter, 'a', 'z', next);
+        ct_grammar_skip(&g, next, behind);
+        at = next;
+    }
+    return rule;
+}
+
 static int32_t number_rule(void)
 {
     const int32_t rule = ct_grammar_rule(&g, "number"), digits = ct_grammar_node(&g, rule);
@@ -119,6 +145,8 @@ static void open_values(size_t bytes, int32_t n)
         string_rule(12, 0, 0x10ffff),
         list_rule(value),
         string_rule(0, 'a', 'z'),
+        holes_rule(0),
+        holes_rule(20),
         number_rule(),
         string_rule(30, 0x20, 0xffff),
     };
