@@ -47,7 +47,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const struct ct_schema_options syntaxes[] = {
         {.space = CT_SPACE_JSON},
         {.space = CT_SPACE_DUMPS, .any_order = true},
-        {.space = CT_SPACE_NONE, .calls = true, .quote = 52, .prefix = "tools[0].function.parameters"},
+        {.space = CT_SPACE_JSON, .argument = true},
+        {.space = CT_SPACE_NONE,
+         .argument = true,
+         .calls = true,
+         .quote = 52,
+         .prefix = "tools[0].function.parameters"},
     };
 
     const struct ct_schema_options *o = &syntaxes[size % CT_COUNT(syntaxes)];

@@ -235,13 +235,22 @@ typedef struct carat_calls {
  * between <|"|> tokens; at most 64 levels deep. Only the tokens count, not text that spells them. A thought,
  * with the control tokens around it, is a text of its own, and a call in it is none. A call of another form
  * is returned with its error and is not repaired: a string without its second token, a text in other quotes,
- * a bracket or the end that is missing. A <tool_call|> too many has no text and is no part. tools, the JSON
- * array that carat_render got, or NULL: a name or key that it does not declare is an error too. *calls is for
- * carat_calls_free. CARAT_E_NOT_FOUND (no tokenizer), CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
+ * a bracket or the end that is missing. A <tool_call|> too many has no text and is no part.
+ * Where the vocabulary has no such tokens, a call is JSON, {"name": NAME, "parameters": {KEY: VALUE, ...}},
+ * at the beginning of the answer (blanks before it do not count), and several are a list or follow each
+ * other; a fence of Markdown around them, ```json, ```tool_code, ```tool_call or ```, counts for nothing. An
+ * answer that begins otherwise has no calls, so ask only where the model was told of tools. Of two parts one
+ * may end in the id that the next one begins in, and what stands between calls is no part.
+ * tools, the JSON array that carat_render got, or NULL: a name or key that it does not declare is an error
+ * too. *calls is for carat_calls_free. CARAT_E_NOT_FOUND (no tokenizer), CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
 CARAT_API carat_status carat_parse_calls(const carat_model *model, const int32_t *ids, int n,
                                          const char *tools, carat_calls *calls, carat_error *err);
 /* Frees the parts; size stays. NULL is allowed. */
 CARAT_API void carat_calls_free(carat_calls *calls);
+/* For who shows an answer while it is written: whether text[n], its beginning, is the beginning of calls that
+ * are JSON. 1: it is; 0: it is not, and never becomes it; -1: it is too short to tell. Always 0 where the
+ * vocabulary has tokens for calls. */
+CARAT_API int carat_begins_calls(const carat_model *model, const char *text, size_t n);
 
 /* Divides ids[n], which a model wrote, into its answer and its thoughts, as carat_given.thought does: *answer
  * gets the ids outside thoughts, appended, and *text (may be NULL) the text of all thoughts, an empty line

@@ -254,13 +254,18 @@ static int emit_calls(struct converse *c)
  * character. */
 static int hold_id(struct converse *c, const carat_given *given)
 {
-    size_t own = c->calls.start_text;
+    size_t own = c->calls.start_text, n;
+    const char *text;
     int code = DONE;
 
-    if (c->calls.held.n == 0 && given->n_text > own)
+    if (!c->calls.as_json && c->calls.held.n == 0 && given->n_text > own)
         code = emit_text(c, given->text, given->n_text - own);
     if (code == DONE)
         code = calls_hold(&c->calls, given->id, c->ids.n - 1);
+    if (code == DONE && c->calls.as_json)
+        return (code = calls_watch(&c->calls, given->text, given->n_text, &text, &n)) == DONE
+                   ? emit_text(c, text, n)
+                   : code;
     return code == DONE && given->id == c->calls.end ? emit_calls(c) : code;
 }
 
@@ -309,6 +314,16 @@ static int take_given(void *user, const carat_given *given)
     return c->emit_code != DONE || interrupted();
 }
 
+/* The end of an answer that may still have become calls as JSON: it is text. */
+static int emit_undecided(struct converse *c, const char *rest, size_t n_rest)
+{
+    int code = emit_text(c, c->calls.text, c->calls.n_text);
+
+    c->calls.held.n = 0;
+    c->calls.json = NO_JSON;
+    return code == DONE ? emit_text(c, rest, n_rest) : code;
+}
+
 /* Text that stop strings have held back, and with the end of the answer the bytes of an unfinished character.
  * A call that is under way keeps its own. */
 static int emit_held(struct converse *c, carat_generation *g)
@@ -319,6 +334,8 @@ static int emit_held(struct converse *c, carat_generation *g)
     if (c->generation.in_thought)
         return thoughts_emit(&c->thoughts, text, n);
     c->n_said += n;
+    if (c->calls.json == MAY_BE_JSON)
+        return emit_undecided(c, text, n);
     return c->calls.held.n > 0 ? DONE : emit_text(c, text, n);
 }
 
@@ -332,7 +349,10 @@ static int emit_rest(struct converse *c, carat_generation *g)
         note("a stop string ended the answer within the call of a function, which is left out");
         c->calls.held.n = 0;
     }
-    return code == DONE && c->calls.held.n > 0 ? emit_calls(c) : code;
+    code = code == DONE && c->calls.held.n > 0 ? emit_calls(c) : code;
+    if (c->calls.json == IS_JSON && c->calls.n_good > 0 && c->generation.reason == CARAT_REASON_STOP)
+        c->stop = carat_reason_name(CARAT_REASON_TOOL_CALLS);
+    return code;
 }
 
 /* What a further generation of the same answer has counted. */
@@ -434,6 +454,7 @@ int converse_answer(struct converse *c)
     c->n_text = c->n_said = 0;
     c->last_byte = 0;
     c->began_inside = false;
+    calls_begin(&c->calls);
     thoughts_begin(&c->thoughts, o, c->prints);
     c->generation = (carat_generation_info){.size = sizeof c->generation};
     c->stop = carat_reason_name(CARAT_REASON_LENGTH);

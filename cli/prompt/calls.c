@@ -37,11 +37,49 @@ void calls_start(struct calls *c, const carat_model *model, const char *tools)
         c->start_text = 0;
         c->end = id_of(model, CARAT_TOOL_CALL_END);
     }
+    c->as_json = c->start < 0 && tools;
+}
+
+bool calls_any(const struct calls *c)
+{
+    return c->start >= 0 || c->as_json;
+}
+
+void calls_begin(struct calls *c)
+{
+    c->json = c->as_json ? MAY_BE_JSON : NO_JSON;
+    c->n_text = 0;
+    c->n_good = 0;
+    c->held.n = 0;
 }
 
 bool calls_take(const struct calls *c, int32_t id)
 {
-    return c->start >= 0 && id >= 0 && (c->held.n > 0 || id == c->start);
+    return c->json != NO_JSON || (c->start >= 0 && id >= 0 && (c->held.n > 0 || id == c->start));
+}
+
+int calls_watch(struct calls *c, const char *piece, size_t n_piece, const char **text, size_t *n)
+{
+    *n = 0;
+    if (c->json != MAY_BE_JSON || n_piece == 0)
+        return DONE;
+    char *longer = realloc(c->text, c->n_text + n_piece);
+    if (!longer)
+        return fail_memory();
+    memcpy(longer + c->n_text, piece, n_piece);
+    c->text = longer;
+    c->n_text += n_piece;
+    const int begins = carat_begins_calls(c->model, c->text, c->n_text);
+    if (begins > 0)
+        c->json = IS_JSON;
+    if (begins == 0) {
+        c->json = NO_JSON;
+        c->held.n = 0;
+        *text = c->text;
+        *n = c->n_text;
+        c->n_text = 0;
+    }
+    return DONE;
 }
 
 int calls_hold(struct calls *c, int32_t id, int place)
@@ -109,6 +147,7 @@ static int finish_part(struct calls *c, const carat_part *p, bool lines,
 
     if (!p->is_call)
         return emit(user, p->text, p->n_text);
+    c->n_good += p->error == NULL;
     line = call_json(c, p);
     if (!line)
         return fail_memory();
@@ -140,5 +179,6 @@ int calls_finish(struct calls *c, bool lines, int (*emit)(void *user, const char
 void calls_free(struct calls *c)
 {
     carat_tokens_free(&c->held);
+    free(c->text);
     free(c->list);
 }

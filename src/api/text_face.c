@@ -83,6 +83,8 @@ static carat_status render_list(const carat_model *model, const struct ct_json_v
                                   .thinking = o.thinking != 0,
                                   .log = o.log,
                                   .user = o.user};
+    struct ct_call_marks marks;
+    how.call_tokens = ct_call_marks(model->tokenizer, &marks);
     if (o.chat_template)
         how.state = CT_GEMMA4_JULY_9;
     if (o.chat_template && !ct_chat_from_name(o.chat_template, &how.chat))
@@ -150,6 +152,15 @@ carat_status carat_parse_calls(const carat_model *model, const int32_t *ids, int
         return ct_fail(err, CARAT_E_ARGUMENT, "carat_calls has size %zu, expected %zu: that of carat_part",
                        calls->size, sizeof *calls->part);
     return ct_calls_parse(model->tokenizer, ids, n, tools, calls, err);
+}
+
+int carat_begins_calls(const carat_model *model, const char *text, size_t n)
+{
+    struct ct_call_marks marks;
+
+    if (!model || !model->tokenizer || (!text && n) || ct_call_marks(model->tokenizer, &marks))
+        return 0;
+    return ct_calls_begin((struct ct_str){text, n});
 }
 
 carat_status carat_split_thoughts(const carat_model *model, const int32_t *ids, int n, int in_thought,

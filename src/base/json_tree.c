@@ -99,8 +99,7 @@ static void tree_add_decoded(struct ct_json_tree *t, struct reading *r, enum ct_
     t->value[t->n++] = (struct ct_json_value){.s = (const char *)j->text + j->start};
 }
 
-/* Its first byte in the text that it was read from. */
-static const char *value_place(const struct ct_json_value *v)
+const char *ct_json_place(const struct ct_json_value *v)
 {
     bool quoted = v->kind == CT_JSON_STRING || v->kind == CT_JSON_KEY;
     return v->escaped ? v[1].s : v->s - quoted;
@@ -144,7 +143,7 @@ static const struct ct_json_value *repeated_key(struct ct_json_tree *t)
 /* Moves the reader behind a key and its colon, for a message about it. */
 static void go_behind_key(struct ct_json *j, const struct ct_json_value *key)
 {
-    size_t at = (size_t)(value_place(key) - (const char *)j->text) + 1;
+    size_t at = (size_t)(ct_json_place(key) - (const char *)j->text) + 1;
     while (j->text[at] != '"')
         at += j->text[at] == '\\' ? 2 : 1;
     while (j->text[at] != ':')
@@ -287,7 +286,7 @@ enum { SHOWN = 64 };
 static void tree_spell(const struct ct_json_value *v, struct ct_bytes text, char out[SHOWN + 4])
 {
     struct ct_json j;
-    const char *begin = value_place(v);
+    const char *begin = ct_json_place(v);
     ct_json_init(
         &j, NULL,
         (struct ct_bytes){(const uint8_t *)begin, text.size - (size_t)(begin - (const char *)text.data)});
@@ -311,5 +310,5 @@ carat_status ct_json_refuse(carat_error *err, carat_status code, const char *fil
         return ct_fail(err, code, "%s: %s: %s", file, key, wanted);
     tree_spell(v, text, value);
     return ct_fail(err, code, "%s: %s at byte %zu is %s, %s", file, key,
-                   (size_t)(value_place(v) - (const char *)text.data), value, wanted);
+                   (size_t)(ct_json_place(v) - (const char *)text.data), value, wanted);
 }

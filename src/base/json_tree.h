@@ -98,6 +98,8 @@ static inline bool ct_json_is_text(const struct ct_json_value *v, const char *te
 {
     return ct_json_is(v, CT_JSON_STRING) && ct_str_is(ct_json_str(v), text);
 }
+/* The first byte of a value, or a key, in the text that it was read from. */
+const char *ct_json_place(const struct ct_json_value *v);
 /* A number that is spelled without a fraction and an exponent and fits into 64 bits. */
 bool ct_json_integer(const struct ct_json_value *v, int64_t *out);
 /* Of a number; else 0. */

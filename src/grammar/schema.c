@@ -257,13 +257,21 @@ static const struct ct_json_value *bare_schema(struct ct_str text)
     return ct_str_is(text, "true") ? &always : ct_str_is(text, "false") ? &never : NULL;
 }
 
+int32_t ct_schema_space(struct ct_grammar *g)
+{
+    const int32_t space = ct_grammar_rule(g, "white space");
+
+    if (space >= 0)
+        fill_space(g, space);
+    return space;
+}
+
 /* White space around a value. */
 static int32_t whole_text(struct ct_grammar *g, int32_t value)
 {
-    const int32_t space = ct_grammar_rule(g, "white space"), whole = ct_grammar_rule(g, "the whole text"),
+    const int32_t space = ct_schema_space(g), whole = ct_grammar_rule(g, "the whole text"),
                   before = ct_grammar_node(g, whole), behind = ct_grammar_node(g, whole);
 
-    fill_space(g, space);
     ct_grammar_call(g, ct_rule_start(g, whole), space, before);
     ct_grammar_call(g, before, value, behind);
     ct_grammar_call(g, behind, space, ct_rule_end(g, whole));

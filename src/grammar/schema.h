@@ -49,9 +49,10 @@ struct ct_schema_options {
     /* The keys of an object in any order; else in that of the schema. Keys that are not declared are there
      * once of each kind, so that none is there twice: by the first letter, or that and the length. */
     bool any_order;
-    /* the syntax of calls (text/chat/call.h): keys bare, strings between two tokens, as they are. An object
-     * that declares properties has no others unless additionalProperties says so; no key is there twice. */
-    bool calls;
+    /* An argument of a call, as text/chat/call.h reads it. An object that declares properties has no others
+     * unless additionalProperties says so; keys are in any order, and none is there twice; NUL is nowhere. */
+    bool argument;
+    bool calls; /* in the syntax of calls, of which an argument is: keys bare, strings between two tokens */
     int32_t quote;                   /* of calls: the token's id */
     struct ct_schema_shared *shared; /* or NULL */
 };
@@ -61,6 +62,8 @@ struct ct_schema_options {
 carat_status ct_schema_rule(struct ct_grammar *g, const struct ct_json_value *schema,
                             const struct ct_schema_options *o, int32_t *rule, carat_error *err);
 /* The rule of a whole text, from a schema as text; with CT_SPACE_JSON white space may surround it. */
+/* A new rule of the white space between two tokens of JSON. */
+int32_t ct_schema_space(struct ct_grammar *g);
 carat_status ct_schema_text(struct ct_grammar *g, struct ct_str schema, const struct ct_schema_options *o,
                             int32_t *rule, carat_error *err);
 

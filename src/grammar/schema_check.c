@@ -3,6 +3,7 @@
  * document, what a $ref leads to, and what several schemas say together. */
 #include <stdlib.h>
 
+#include "base/json_reference.h"
 #include "base/utf8.h"
 #include "grammar/schema_parts.h"
 
@@ -99,23 +100,6 @@ __attribute__((format(printf, 3, 4))) static void text_add(char *text, size_t si
     va_end(args);
 }
 
-/* The element or value of a list or object in which v lies, and its name or number. */
-static const struct ct_json_value *part_with(const struct ct_json_value *in, const struct ct_json_value *v,
-                                             const struct ct_json_value **key, size_t *number)
-{
-    *number = 0;
-    CT_JSON_EACH(k, in)
-    {
-        const struct ct_json_value *part = ct_json_is(in, CT_JSON_OBJECT) ? ct_json_of_key(k) : k;
-        if (v < part + part->span) {
-            *key = part == k ? NULL : k;
-            return part;
-        }
-        ++*number;
-    }
-    return NULL;
-}
-
 /* The path of a value from the root. */
 void ct_schema_path(const struct schema *s, const struct ct_json_value *v, char *text, size_t size)
 {
@@ -124,7 +108,7 @@ void ct_schema_path(const struct schema *s, const struct ct_json_value *v, char 
 
     snprintf(text, size, "%s", s->o->prefix ? s->o->prefix : "");
     while (at && at != v) {
-        at = part_with(at, v, &key, &number);
+        at = ct_json_part(at, v, &key, &number);
         if (at && key)
             text_add(text, size, "%s%.*s", *text ? "." : "", CT_BRIEF(ct_json_str(key)));
         else if (at)
@@ -308,7 +292,7 @@ static int schema_level(const struct schema *s, const struct ct_json_value *v)
     size_t number;
 
     while (at && at != v) {
-        at = part_with(at, v, &key, &number);
+        at = ct_json_part(at, v, &key, &number);
         const int k = at && key ? find_keyword(ct_json_str(key)) : -1;
         level += k >= 0 && keywords[k].shape >= A_SCHEMA && keywords[k].shape <= ONE_OR_SCHEMAS;
     }
@@ -347,123 +331,17 @@ bool ct_schema_checked(struct schema *s, const struct ct_json_value *v)
 
 /* ---- references ---- */
 
-/* A character of a pointer: %XX is one, ~1 a slash, ~0 a tilde. Returns its bytes there. */
-static size_t pointer_char(struct ct_str p, char *c, bool *bad)
-{
-    const bool percent = *p.s == '%' && p.n >= 3;
-    const int high = percent ? ct_hex_digit(p.s[1]) : -1, low = percent ? ct_hex_digit(p.s[2]) : -1;
-
-    *c = *p.s;
-    if (*p.s == '%' && (high < 0 || low < 0))
-        *bad = true;
-    if (high >= 0 && low >= 0)
-        *c = (char)(high * 16 + low);
-    if (*p.s != '~')
-        return percent ? 3 : 1;
-    *bad = *bad || p.n < 2 || (p.s[1] != '0' && p.s[1] != '1');
-    *c = p.n >= 2 && p.s[1] == '1' ? '/' : '~';
-    return 2;
-}
-
-/* The part of a list or an object that a step of a pointer names. */
-static const struct ct_json_value *pointer_step(const struct ct_json_value *at, struct ct_str name)
-{
-    const struct ct_json_value *part = ct_json_find(at, name);
-    size_t number = 0;
-
-    if (!ct_json_is(at, CT_JSON_ARRAY))
-        return part;
-    for (size_t i = 0; i < name.n; i++) {
-        if (name.s[i] < '0' || name.s[i] > '9' || name.n > 6)
-            return NULL;
-        number = 10 * number + (size_t)(name.s[i] - '0');
-    }
-    for (part = name.n ? ct_json_first(at) : NULL; part && number > 0; number--)
-        part = ct_json_after(part);
-    return part;
-}
-
-/* A JSON pointer from a schema on: what stands behind the '#'. */
-static const struct ct_json_value *follow_pointer(const struct ct_json_value *at, struct ct_str p)
-{
-    char name[512];
-    bool bad = false;
-
-    while (at && p.n && !bad) {
-        size_t n = 0;
-        if (*p.s != '/')
-            return NULL;
-        p = (struct ct_str){p.s + 1, p.n - 1};
-        while (p.n && *p.s != '/' && n < sizeof name && !bad) {
-            const size_t taken = pointer_char(p, &name[n++], &bad);
-            if (!bad)
-                p = (struct ct_str){p.s + taken, p.n - taken};
-        }
-        if (n == sizeof name)
-            return NULL;
-        at = bad ? NULL : pointer_step(at, (struct ct_str){name, n});
-    }
-    return at;
-}
-
-/* The schema that gives itself a name, with $anchor, or with $id in drafts 6 and 7. */
-static const struct ct_json_value *find_anchor(const struct schema *s, struct ct_str name)
-{
-    const struct ct_json_value *object = NULL;
-
-    for (uint32_t i = 0; i < s->root->span; i++) {
-        const struct ct_json_value *v = s->root + i;
-        if (!ct_json_is(v, CT_JSON_OBJECT))
-            continue;
-        const struct ct_str anchor = ct_json_str(ct_json_get(v, "$anchor")),
-                            id = ct_json_str(ct_json_get(v, "$id"));
-        if ((anchor.n && ct_str_same(anchor, name)) ||
-            (id.n == name.n + 1 && *id.s == '#' && memcmp(id.s + 1, name.s, name.n) == 0)) {
-            object = v;
-            break;
-        }
-    }
-    return object;
-}
-
-/* The schema around this one to which its references belong: the nearest with an $id of its own. */
-static const struct ct_json_value *resource_of(const struct schema *s, const struct ct_json_value *v)
-{
-    const struct ct_json_value *key = NULL, *at = s->root, *resource = s->root;
-    size_t number;
-
-    while (at && at != v) {
-        at = part_with(at, v, &key, &number);
-        const struct ct_str id = ct_json_str(ct_json_get(at, "$id"));
-        if (id.n && *id.s != '#')
-            resource = at;
-    }
-    return resource;
-}
-
 const struct ct_json_value *ct_schema_reference(struct schema *s, const struct ct_json_value *schema)
 {
-    struct ct_str ref = ct_json_str(ct_json_get(schema, "$ref")), whole = ref,
-                  id = ct_json_str(ct_json_get(s->root, "$id"));
-    const struct ct_json_value *found = NULL, *from = resource_of(s, schema);
+    const struct ct_str ref = ct_json_str(ct_json_get(schema, "$ref"));
+    bool outside = false;
+    const struct ct_json_value *found = ct_json_reference(s->root, schema, &outside);
 
-    if (id.n && *id.s != '#' && ref.n > id.n && memcmp(ref.s, id.s, id.n) == 0 &&
-        (ref.s[id.n] == '#' || id.s[id.n - 1] == '#')) {
-        ref = (struct ct_str){ref.s + id.n, ref.n - id.n};
-        from = s->root;
-        if (*ref.s == '/') /* the $id ends in '#' itself */
-            ref = (struct ct_str){ref.s - 1, ref.n + 1};
-    }
-    if (ref.n == 0 || *ref.s != '#') {
+    if (outside)
         ct_schema_fail(s, schema, "$ref",
-                       "\"%.*s\" is not in this schema, expected \"#/…\"; nothing is fetched",
-                       CT_BRIEF(whole));
-        return NULL;
-    }
-    ref = (struct ct_str){ref.s + 1, ref.n - 1};
-    found = ref.n && *ref.s != '/' ? find_anchor(s, ref) : follow_pointer(from, ref);
-    if (!found)
-        ct_schema_fail(s, schema, "$ref", "nothing is at \"%.*s\"", CT_BRIEF(whole));
+                       "\"%.*s\" is not in this schema, expected \"#/…\"; nothing is fetched", CT_BRIEF(ref));
+    else if (!found)
+        ct_schema_fail(s, schema, "$ref", "nothing is at \"%.*s\"", CT_BRIEF(ref));
     return found;
 }
 

@@ -296,7 +296,7 @@ static void emit_members(struct schema *s, const struct items *all, struct keys 
             s, all->item[0].schema, "minProperties",
             "%lld, expected at most one more than the %d required keys where other keys are allowed",
             (long long)k->min, k->n_required);
-    else if (s->o->any_order || s->o->calls)
+    else if (s->o->any_order || s->o->argument)
         emit_any_order(s, all, k, begin, close);
     else
         emit_ordered(s, all, k, begin, close);

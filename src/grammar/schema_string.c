@@ -146,7 +146,7 @@ static bool narrow_by_keywords(struct schema *s, const struct items *all, struct
 
 /* ---- a string ---- */
 
-/* NUL is in no string of calls: their reader ends there. */
+/* NUL is in no string of an argument: nobody could read it back. */
 static void leave_out_nul(struct ct_language *l)
 {
     int32_t kept = 0;
@@ -163,14 +163,14 @@ static void leave_out_nul(struct ct_language *l)
 
 static void emit_language(struct schema *s, struct ct_language *l, int32_t from, int32_t to)
 {
-    if (s->o->calls)
+    if (s->o->argument)
         leave_out_nul(l);
     ct_language_emit(s->g, &s->shared->charsets, l, from, spelling_of(s), to);
 }
 
 static void any_char(struct schema *s, int32_t rule, int32_t from, int32_t to)
 {
-    const uint32_t all[] = {s->o->calls, CT_LAST_CHAR};
+    const uint32_t all[] = {s->o->argument, CT_LAST_CHAR};
 
     (void)rule;
     ct_charset_emit(s->g, &s->shared->charsets, all, 2, from, spelling_of(s), to);
@@ -250,7 +250,7 @@ bool ct_schema_good_key(const struct schema *s, struct ct_str key)
 static void all_keys(const struct schema *s, struct ct_language *l)
 {
     const int32_t at = ct_language_state(l, true);
-    uint32_t low = s->o->calls; /* NUL ends a key, too */
+    uint32_t low = s->o->argument; /* NUL is in no key, too */
 
     for (uint32_t c = 1; c < 0x80 && s->o->calls; c++)
         if (strchr(CT_CALL_SYNTAX, (int)c)) {

@@ -37,12 +37,12 @@ err_has ' broken.json: tools: '
 refuse 2 tokenize tiny --jsonl broken.json
 refuse 2 detokenize tiny --jsonl broken.json
 
-# 7: a template that has no tools says so, in both verbs
+# 7: a template whose calls are JSON refuses tools where the vocabulary has tokens for calls, in both verbs
 refuse 2 render tiny --messages talk.json --tools "$tools" --chat-template gemma3
 cp err wanted
 refuse 2 run tiny --messages talk.json --tools "$tools" --chat-template gemma3
 same wanted err
-err_has 'the gemma3 template has no tools'
+err_has 'the gemma3 template has calls as JSON'
 cp -r "$tiny" plain # the same in a checkpoint whose own template is such
 chmod -R u+w plain
 rm -f plain/chat_template.json
@@ -51,7 +51,7 @@ if "$CARAT" show plain 2>err | grep -q gemma3; then
     refuse_noted() { # notes about the template may come first
         expect "$@"
         [ "$(grep -c '^error: ' err)" = 1 ] || die "$*: not one error"
-        err_has 'the gemma3 template has no tools'
+        err_has 'the gemma3 template has calls as JSON'
     }
     refuse_noted 2 run plain x --tools "$tools"
     refuse_noted 2 render plain --messages talk.json --tools "$tools"

@@ -28,7 +28,10 @@ static void check_rows(const struct row *rows, size_t n, const struct ct_schema_
 
 static const struct ct_schema_options dumps = {.space = CT_SPACE_DUMPS},
                                       any_order = {.space = CT_SPACE_JSON, .any_order = true},
-                                      calls = {.space = CT_SPACE_NONE, .calls = true, .quote = 52};
+                                      calls = {.space = CT_SPACE_NONE,
+                                               .argument = true,
+                                               .calls = true,
+                                               .quote = 52};
 
 static void scalars(void **state)
 {

@@ -143,8 +143,11 @@ static void faults(void **state)
 /* A message begins with where the schema stands. */
 static void prefixes(void **state)
 {
-    const struct ct_schema_options o = {
-        .prefix = "tools[0].function.parameters", .calls = true, .quote = 52, .space = CT_SPACE_NONE};
+    const struct ct_schema_options o = {.prefix = "tools[0].function.parameters",
+                                        .argument = true,
+                                        .calls = true,
+                                        .quote = 52,
+                                        .space = CT_SPACE_NONE};
     static const char *const rows[][2] = {
         {"{\"properties\":{\"room\":{\"pattern\":\"a{2,1}\"}}}",
          "tools[0].function.parameters.properties.room.pattern: "},

@@ -136,13 +136,10 @@ static void bad_messages(void **state)
         deep[20000] = 0;
         refuse(c, deep, NULL, "nested deeper");
     }
-    refuse(CT_CHAT_GEMMA3, "[{\"role\":\"user\",\"content\":\"a\"}]", "[{\"name\":\"f\"}]",
-           "gemma3 template has no tools");
     refuse(CT_CHAT_GEMMA, "[{\"role\":\"user\",\"content\":[{\"type\":\"image\"}]}]", NULL, "image");
     refuse(CT_CHAT_GEMMA3,
-           "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"assistant\",\"content\":\"b\",\"tool_calls\":"
-           "[{\"function\":{\"name\":\"f\"}}]}]",
-           NULL, "messages[1].tool_calls");
+           "[{\"role\":\"user\",\"content\":\"a\",\"tool_calls\":[{\"function\":{\"name\":\"f\"}}]}]", NULL,
+           "messages[0].tool_calls: only messages of the model have calls, found role user");
     struct ct_prompt p;
     assert_int_equal(render(CT_CHAT_NONE, "[]", NULL, &p, NULL), CARAT_E_NOT_FOUND);
 }
@@ -346,6 +343,96 @@ static void told(void **state)
     }
 }
 
+/* Tools of the templates that have none of their own. */
+#define TOLD                                                                                                 \
+    "You can call functions. To call one, answer with nothing but JSON in the form\n"                        \
+    "{\"name\": function name, \"parameters\": dictionary of argument name and its value}\n"                 \
+    "or with a list of such objects for several calls. The functions are\n[\n"                               \
+    "{\"name\": \"f\", \"description\": \"Does \\\"f\\\"\", \"parameters\": {\"type\": \"object\", \"x\": "  \
+    "[1.50, null]}},\n"                                                                                      \
+    "{\"name\": \"<bos>\"}\n]\n\n"
+#define TURN(who, text)     "<start_of_turn>" who "\n" text "<end_of_turn>\n"
+#define MODEL               "<start_of_turn>model\n"
+#define RESULT(name, value) "```tool_output\n{\"name\": \"" name "\", \"response\": " value "}\n```\n"
+
+static void json_tools(void **state)
+{
+    (void)state;
+    static const char tools[] =
+        "[{\"type\":\"function\",\"function\":{\"strict\":true,\"name\":\"f\",\"description\":\"Does "
+        "\\u0022f\\\"\","
+        "\"parameters\":{\"type\":\"object\",\"x\":[1.50,null]}}},{\"name\":\"<bos>\",\"parameters\":null}]";
+#define ASKED "{\"role\":\"user\",\"content\":\" u \"}"
+#define ONE                                                                                                  \
+    "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"1\",\"function\":{\"name\":\"f\","   \
+    "\"arguments\":\"{\\\"a\\\":[1e0,{}]}\"}}]}"
+#define TWO                                                                                                  \
+    "{\"role\":\"assistant\",\"content\":\" so "                                                             \
+    "\",\"tool_calls\":[{\"id\":\"1\",\"name\":\"f\",\"arguments\":{"                                        \
+    "\"a\":\"\\n\"}},{\"id\":\"2\",\"name\":\"g\"}]}"
+    for (enum ct_chat c = CT_CHAT_GEMMA; c <= CT_CHAT_GEMMA3; c++) {
+        check(c, "[" ASKED "]", tools, "<bos>" TURN("user", TOLD "u") MODEL);
+        check(c, "[" ASKED "]", "[]", "<bos>" TURN("user", "u") MODEL);
+        check(c, "[" ASKED "," ONE "]", NULL,
+              "<bos>" TURN("user", "u") TURN("model", "{\"name\": \"f\", \"parameters\": {\"a\": [1e0, {}]}}")
+                  MODEL);
+        /* a result is what the user says next; text that is an object is one */
+        check(c, "[" ASKED "," ONE ",{\"role\":\"tool\",\"content\":\" {\\\"t\\\":15}\"}]", NULL,
+              "<bos>" TURN("user", "u") TURN("model", "{\"name\": \"f\", \"parameters\": {\"a\": [1e0, {}]}}")
+                  TURN("user", RESULT("f", "{\"t\": 15}")) MODEL);
+        /* several, by their ids, and what the user says besides; then the model */
+        check(c,
+              "[" ASKED "," TWO
+              ",{\"role\":\"tool\",\"tool_call_id\":\"2\",\"name\":\"g\",\"content\":\"```\\n\"},"
+              "{\"role\":\"tool\",\"content\":[{\"name\":\"h\",\"response\":[1]}]},"
+              "{\"role\":\"user\",\"content\":\"v\"},{\"role\":\"assistant\",\"content\":\"w\"}]",
+              tools,
+              "<bos>" TURN("user", TOLD "u")
+                  TURN("model", "so\n[{\"name\": \"f\", \"parameters\": {\"a\": \"\\n\"}}, {\"name\": \"g\", "
+                                "\"parameters\": {}}]")
+                      TURN("user", RESULT("g", "\"```\\n\"") RESULT("h", "[1]") "\nv") TURN("model", "w")
+                          MODEL);
+        /* the model has results, and calls again */
+        check(c,
+              "[" ASKED "," ONE ",{\"role\":\"tool\",\"content\":\"\"}," ONE
+              ",{\"role\":\"tool\",\"content\":{}},{\"role\":\"assistant\",\"content\":\"w\"}]",
+              NULL,
+              "<bos>" TURN("user", "u") TURN("model", "{\"name\": \"f\", \"parameters\": {\"a\": [1e0, {}]}}")
+                  TURN("user", RESULT("f", "\"\""))
+                      TURN("model", "{\"name\": \"f\", \"parameters\": {\"a\": [1e0, {}]}}")
+                          TURN("user", RESULT("f", "{}")) TURN("model", "w") MODEL);
+        refuse(c,
+               "[" ASKED "," ONE
+               ",{\"role\":\"tool\",\"content\":\"\"},{\"role\":\"tool\",\"content\":\"\"}]",
+               NULL, "messages[3]: more results than calls");
+        refuse(c,
+               "[" ASKED ",{\"role\":\"assistant\",\"content\":\"w\"},{\"role\":\"tool\",\"content\":\"\"}]",
+               NULL, "messages[2].role: ");
+        refuse(c, "[" ASKED "," ONE ",{\"role\":\"assistant\",\"content\":\"w\"}]", NULL,
+               "messages[2].role: ");
+        refuse(c, "[" ASKED ",{\"role\":\"assistant\",\"tool_calls\":[{}]}]", NULL,
+               "messages[1].tool_calls[0]: a call needs a function name");
+        refuse(c, "[" ASKED "]", "[{\"name\":\"\"}]", "tools[0]: a function needs a name");
+        refuse(c, "[" ASKED "]", "[{\"name\":\"f\"},{\"name\":\"g\",\"parameters\":[]}]",
+               "tools[1]: parameters must be an object");
+        refuse(c, "[" ASKED "]", "[{\"name\":\"f\",\"description\":1}]",
+               "tools[0]: a description is not a string");
+    }
+    check(CT_CHAT_GEMMA3, "[{\"role\":\"system\",\"content\":\"Be brief.\"}," ASKED "]", tools,
+          "<bos>" TURN("user", "Be brief.\n\n" TOLD "u") MODEL);
+    refuse(CT_CHAT_GEMMA3, "[{\"role\":\"system\",\"content\":\"Be brief.\"}]", tools,
+           "tools: the gemma3 template tells them before the first user message");
+    /* a vocabulary with tokens for calls, whose answers are read by these */
+    struct ct_prompt p;
+    carat_error err;
+    struct ct_chat_options o = {.chat = CT_CHAT_GEMMA3, .tools = tools, .call_tokens = true};
+    assert_int_equal(ct_chat_render(&o, "[" ASKED "]", &p, &err), CARAT_E_ARGUMENT);
+    assert_non_null(strstr(err.message, "tools: the gemma3 template has calls as JSON"));
+    o.tools = "[]";
+    assert_int_equal(ct_chat_render(&o, "[" ASKED "]", &p, &err), CARAT_OK);
+    ct_prompt_free(&p);
+}
+
 /* Messages that are structs are rendered as the same messages in JSON. */
 static void structs(void **state)
 {
@@ -416,6 +503,7 @@ static void bad_structs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(told),
+                                       cmocka_unit_test(json_tools),
                                        cmocka_unit_test(structs),
                                        cmocka_unit_test(bad_structs),
                                        cmocka_unit_test(gemma_vectors),

@@ -128,7 +128,7 @@ int turn_answer(struct chat *c)
     if (code == DONE && was_stopped(c) && (w->ids.n == 0 || w->ids.n == w->generation.thought_ids))
         note("stopped before an answer began: the message is taken back");
     else if (code == DONE)
-        code = talk_add_answer(&c->talk, w->model, &w->ids, w->began_inside, said, w->calls.start >= 0,
+        code = talk_add_answer(&c->talk, w->model, &w->ids, w->began_inside, said, calls_any(&w->calls),
                                c->tools);
     talk_drop_unanswered(&c->talk);
     if (code == DONE && w->generation.context_full)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* call.c: cuts what a model wrote into text and calls, and reads each call: the inverse of chat_calls.c, in
- * the syntax whose tokens the vocabulary has, FunctionGemma's or Gemma 4's.
+ * the syntax whose tokens the vocabulary has, FunctionGemma's or Gemma 4's. Where it has none, calls are
+ * JSON, which is call_json.c's.
  *
  * It works on token ids. The tokens around a call and around a string count where the model drew those
  * tokens; text that only spells one is content. Nothing is repaired: a call is read as the renderer would
@@ -13,57 +14,26 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "text/chat/chat_parts.h"
+#include "text/chat/call_parts.h"
 #include "text/tokenizer/detokenizer.h"
 #include "text/tokenizer/tokenizer_parts.h"
 
-/* ---- text that grows; the first failure to allocate sticks ---- */
-
-struct text {
-    char *s;
-    size_t n, capacity;
-    bool failed;
-};
-
-static void text_put(struct text *t, const char *s, size_t n)
-{
-    t->failed = t->failed || !ct_array_grow(&t->s, &t->capacity, t->n + n + 1, 1);
-    if (t->failed)
-        return;
-    memcpy(t->s + t->n, s, n);
-    t->n += n;
-    t->s[t->n] = 0;
-}
-
 /* As a JSON string. */
-static void text_put_quoted(struct text *t, struct ct_str s)
+static void call_put_quoted(struct call_text *t, struct ct_str s)
 {
     char escape[8];
     size_t done = 0;
-    text_put(t, "\"", 1);
+    ct_call_put(t, "\"", 1);
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.s[i];
         if (c >= 0x20 && c != '"' && c != '\\')
             continue;
-        text_put(t, s.s + done, i - done);
+        ct_call_put(t, s.s + done, i - done);
         done = i + 1;
-        text_put(t, escape, (size_t)snprintf(escape, sizeof escape, c < 0x20 ? "\\u%04x" : "\\%c", c));
+        ct_call_put(t, escape, (size_t)snprintf(escape, sizeof escape, c < 0x20 ? "\\u%04x" : "\\%c", c));
     }
-    text_put(t, s.s + done, s.n - done);
-    text_put(t, "\"", 1);
-}
-
-/* A copy for the caller; NULL, and the failure noted in t, when memory is out. */
-static char *text_copy(struct text *t, const char *s, size_t n)
-{
-    char *to = malloc(n + 1);
-    if (!to) {
-        t->failed = true;
-        return NULL;
-    }
-    memcpy(to, s, n);
-    to[n] = 0;
-    return to;
+    ct_call_put(t, s.s + done, s.n - done);
+    ct_call_put(t, "\"", 1);
 }
 
 /* ---- how calls are written ---- */
@@ -91,108 +61,37 @@ const struct ct_json_value *ct_call_function(const struct ct_json_value *tool)
 
 /* ---- one call ---- */
 
-/* A key, and the number of its object. */
-struct call_key {
-    struct ct_str s;
-    uint32_t object;
-};
-
-struct parser {
-    const struct ct_tokenizer *t;
-    const struct ct_chat_syntax *syntax;
-    const struct ct_json_value *tools; /* NULL: every name and key is good */
-    int32_t control[CT_CONTROLS];      /* ids */
-    struct text text;                  /* of the part being read */
-    struct text json;                  /* arguments as they are written */
-    size_t *begin;                     /* [n + 1] in text, of each id of the part */
-    const int32_t *id;                 /* [n] of the part */
-    int n;
-    /* of a call: where the reader is, and the first thing that is wrong */
-    size_t at;
-    int k;             /* the id whose text at lies in */
-    uint32_t n_object; /* that were begun */
-    struct call_key *key;
-    size_t n_key, key_capacity;
-    carat_part *part;
-    size_t part_capacity; /* of the list that it is in */
-    char error[400];
-};
-
-/* A control token, which is never part of a name or a value. */
-static bool is_mark(const struct parser *p, int32_t id)
-{
-    return ct_piece_is_control(p->t, id) && id != p->t->unknown;
-}
-
-/* Spells a part, control tokens only within a call. */
-static void spell_part(struct parser *p, const int32_t *id, int n, bool call)
-{
-    struct ct_detokenizer d;
-    char piece[256];
-    ct_detokenizer_init(&d, p->t, call ? CARAT_SPECIAL : 0);
-    p->id = id;
-    p->n = n;
-    p->text.n = p->json.n = 0;
-    text_put(&p->text, "", 0);
-    for (int k = 0; k < n; k++) {
-        if (is_mark(p, id[k])) /* a character that is cut off before it stays cut off */
-            text_put(&p->text, piece, ct_detokenizer_push(&d, -1, piece, sizeof piece));
-        p->begin[k] = p->text.n;
-        text_put(&p->text, piece, ct_detokenizer_push(&d, id[k], piece, sizeof piece));
-    }
-    text_put(&p->text, piece, ct_detokenizer_push(&d, -1, piece, sizeof piece));
-    p->begin[n] = p->text.n;
-}
-
 /* The next byte, or one of these. */
 enum { AT_END = -1, AT_CONTROL = -2 };
-static int call_look(struct parser *p)
+static int call_look(struct call_parser *p)
 {
     while (p->k < p->n && p->begin[p->k + 1] <= p->at)
         p->k++;
     if (p->k == p->n)
         return AT_END;
-    return is_mark(p, p->id[p->k]) ? AT_CONTROL : (unsigned char)p->text.s[p->at];
+    return ct_call_is_mark(p, p->id[p->k]) ? AT_CONTROL : (unsigned char)p->text.s[p->at];
 }
 
-static bool at_mark(struct parser *p, enum ct_control c)
+static bool at_mark(struct call_parser *p, enum ct_control c)
 {
     return call_look(p) == AT_CONTROL && p->id[p->k] == p->control[c];
 }
 
-/* Notes what is wrong at byte `at`, unless there is something before it. Returns false. */
-__attribute__((format(printf, 3, 4))) static bool call_wrong(struct parser *p, size_t at, const char *format,
-                                                             ...)
-{
-    va_list args;
-    if (*p->error && p->part->error_byte <= at)
-        return false;
-    int n = snprintf(p->error, sizeof p->error, "at byte %zu: ", at), k = 0;
-    va_start(args, format);
-    vsnprintf(p->error + n, sizeof p->error - (size_t)n, format, args);
-    va_end(args);
-    while (k + 1 < p->n && p->begin[k + 1] <= at)
-        k++;
-    p->part->error_id = p->part->first + k;
-    p->part->error_byte = at;
-    return false;
-}
-
-static bool call_unexpected(struct parser *p, const char *expected)
+static bool call_unexpected(struct call_parser *p, const char *expected)
 {
     int c = call_look(p);
     if (c == AT_END)
-        return call_wrong(p, p->at, "expected %s, found the end of the call", expected);
+        return ct_call_wrong(p, p->at, "expected %s, found the end of the call", expected);
     if (c == AT_CONTROL)
-        return call_wrong(p, p->at, "expected %s, found the token %.*s", expected,
-                          CT_BRIEF(ct_piece_text(p->t, p->id[p->k])));
+        return ct_call_wrong(p, p->at, "expected %s, found the token %.*s", expected,
+                             CT_BRIEF(ct_piece_text(p->t, p->id[p->k])));
     if (c > 0x20 && c < 0x7f)
-        return call_wrong(p, p->at, "expected %s, found '%c'", expected, c);
-    return call_wrong(p, p->at, "expected %s, found the byte 0x%02x", expected, c);
+        return ct_call_wrong(p, p->at, "expected %s, found '%c'", expected, c);
+    return ct_call_wrong(p, p->at, "expected %s, found the byte 0x%02x", expected, c);
 }
 
 /* Content up to one of the bytes in `stops`, a NUL or a control token. */
-static struct ct_str call_until(struct parser *p, const char *stops)
+static struct ct_str call_until(struct call_parser *p, const char *stops)
 {
     size_t from = p->at;
     for (int c; (c = call_look(p)) >= 0 && !strchr(stops, c);)
@@ -223,13 +122,13 @@ static bool is_json_number(struct ct_str s)
     return good && i == s.n;
 }
 
-static const char *quote_text(const struct parser *p)
+static const char *quote_text(const struct call_parser *p)
 {
     return ct_controls[p->syntax->quote].text;
 }
 
 /* A number, true, false or null. */
-static bool call_bare(struct parser *p)
+static bool call_bare(struct call_parser *p)
 {
     size_t at = p->at;
     struct ct_str word = call_until(p, CT_CALL_SYNTAX);
@@ -239,13 +138,13 @@ static bool call_bare(struct parser *p)
         word = ct_str_of("null");
     if (!is_json_number(word) && !ct_str_is(word, "true") && !ct_str_is(word, "false") &&
         !ct_str_is(word, "null"))
-        return call_wrong(p, at, "\"%.*s\" is not a value: text stands between %s tokens", CT_BRIEF(word),
-                          quote_text(p));
-    text_put(&p->json, word.s, word.n);
+        return ct_call_wrong(p, at, "\"%.*s\" is not a value: text stands between %s tokens", CT_BRIEF(word),
+                             quote_text(p));
+    ct_call_put(&p->json, word.s, word.n);
     return true;
 }
 
-static bool call_string(struct parser *p)
+static bool call_string(struct call_parser *p)
 {
     size_t from = p->at = p->begin[p->k + 1];
     while (call_look(p) >= 0)
@@ -257,7 +156,7 @@ static bool call_string(struct parser *p)
         return call_unexpected(p, end);
     }
     p->at = p->begin[p->k + 1];
-    text_put_quoted(&p->json, s);
+    call_put_quoted(&p->json, s);
     return true;
 }
 
@@ -265,30 +164,15 @@ static bool call_string(struct parser *p)
 
 struct frame {
     char close;
-    bool any;        /* nothing inside is declared one by one */
     size_t n;        /* items so far */
     uint32_t object; /* its number */
-    const struct ct_json_value *schema;
 };
 
-/* Whether an object that declares keys may have others: where more is said of them than a name. */
-static bool has_others(const struct ct_json_value *schema)
-{
-    static const char *const more[] = {"patternProperties", "allOf", "anyOf", "oneOf", "$ref"};
-    const struct ct_json_value *rest = ct_json_get(schema, "additionalProperties");
-    bool others = ct_json_is(rest, CT_JSON_TRUE) || ct_json_is(rest, CT_JSON_OBJECT);
-
-    for (size_t i = 0; i < CT_COUNT(more); i++)
-        others = others || ct_json_get(schema, more[i]);
-    return others;
-}
-
-/* Takes the key of the next item; *schema becomes what is declared for it, NULL for anything. */
-static bool call_key(struct parser *p, struct frame *f, const struct ct_json_value **schema)
+/* Takes the key of the next item. */
+static bool call_key(struct call_parser *p, struct frame *f)
 {
     size_t at = p->at;
     struct ct_str key = call_until(p, CT_CALL_SYNTAX);
-    const struct ct_json_value *declared = NULL;
     if (call_look(p) != ':')
         return call_unexpected(p, key.n ? "':' after a key" : "a key");
     p->at++;
@@ -297,54 +181,47 @@ static bool call_key(struct parser *p, struct frame *f, const struct ct_json_val
         return false;
     }
     p->key[p->n_key++] = (struct call_key){key, f->object};
-    if (!f->any) {
-        declared = ct_json_find(ct_json_get(f->schema, "properties"), key);
-        if (!declared && !has_others(f->schema))
-            call_wrong(p, at, "the key \"%.*s\" is not declared", CT_BRIEF(key)); /* noted; reading goes on */
-    }
-    *schema = declared;
-    text_put_quoted(&p->json, key);
-    text_put(&p->json, ":", 1);
+    if (!ct_declared_key(&p->declared, key)) /* noted; reading goes on */
+        ct_call_wrong(p, at, "the key \"%.*s\" is not declared", CT_BRIEF(key));
+    call_put_quoted(&p->json, key);
+    ct_call_put(&p->json, ":", 1);
     return true;
 }
 
 /* Enters the list or object that begins here. */
-static bool open_frame(struct parser *p, struct frame *stack, int *depth, const struct ct_json_value *schema)
+static bool open_frame(struct call_parser *p, struct frame *stack, int *depth)
 {
     bool object = p->text.s[p->at] == '{';
     if (*depth == CT_JSON_DEPTH)
-        return call_wrong(p, p->at, "lists and objects are nested deeper than %d levels", CT_JSON_DEPTH);
-    struct frame *f = &stack[(*depth)++];
-    *f = (struct frame){.close = object ? '}' : ']', .object = p->n_object++, .schema = schema};
-    f->any = !ct_json_is(ct_json_get(schema, "properties"), CT_JSON_OBJECT);
-    text_put(&p->json, p->text.s + p->at++, 1);
+        return ct_call_wrong(p, p->at, "lists and objects are nested deeper than %d levels", CT_JSON_DEPTH);
+    stack[(*depth)++] = (struct frame){.close = object ? '}' : ']', .object = p->n_object++};
+    ct_declared_open(&p->declared, object);
+    ct_call_put(&p->json, p->text.s + p->at++, 1);
     return !p->json.failed;
 }
 
 /* Reads on inside the innermost list or object: its end, or another item. */
-static bool call_step(struct parser *p, struct frame *stack, int *depth)
+static bool call_step(struct call_parser *p, struct frame *stack, int *depth)
 {
     struct frame *f = &stack[*depth - 1];
-    /* the first ones of a list may be of other kinds */
-    const bool alike = f->close == ']' && !ct_json_get(f->schema, "prefixItems");
-    const struct ct_json_value *schema = alike ? ct_json_get(f->schema, "items") : NULL;
     int c = call_look(p);
     if (c == f->close) {
-        text_put(&p->json, p->text.s + p->at++, 1);
+        ct_call_put(&p->json, p->text.s + p->at++, 1);
+        ct_declared_close(&p->declared);
         --*depth;
         return true;
     }
     if (f->n++ > 0) {
         if (c != ',')
             return call_unexpected(p, f->close == '}' ? "',' or '}'" : "',' or ']'");
-        text_put(&p->json, ",", 1);
+        ct_call_put(&p->json, ",", 1);
         p->at++;
     }
-    if (f->close == '}' && !call_key(p, f, &schema))
+    if (f->close == '}' && !call_key(p, f))
         return false;
     c = call_look(p);
     if (c == '{' || c == '[')
-        return open_frame(p, stack, depth, schema);
+        return open_frame(p, stack, depth);
     return at_mark(p, p->syntax->quote) ? call_string(p) : call_bare(p);
 }
 
@@ -360,7 +237,7 @@ static int compare_call_keys(const void *a, const void *b)
 }
 
 /* No object may have a key twice. */
-static bool check_call_keys(struct parser *p)
+static bool check_call_keys(struct call_parser *p)
 {
     bool good = true;
     if (p->n_key)
@@ -368,39 +245,27 @@ static bool check_call_keys(struct parser *p)
     for (size_t i = 1; i < p->n_key; i++) {
         struct ct_str key = p->key[i].s;
         if (p->key[i - 1].object == p->key[i].object && ct_str_same(p->key[i - 1].s, key))
-            good =
-                call_wrong(p, (size_t)(key.s - p->text.s), "the key \"%.*s\" is there twice", CT_BRIEF(key));
+            good = ct_call_wrong(p, (size_t)(key.s - p->text.s), "the key \"%.*s\" is there twice",
+                                 CT_BRIEF(key));
     }
     return good;
 }
 
 /* The arguments of a function with these parameters. */
-static bool call_arguments(struct parser *p, const struct ct_json_value *parameters, bool declared)
+static bool call_arguments(struct call_parser *p, const struct ct_json_value *parameters, bool declared)
 {
     struct frame stack[CT_JSON_DEPTH];
     int depth = 0;
     p->n_key = 0;
-    bool good = open_frame(p, stack, &depth, parameters);
-    stack[0].any = !declared; /* a function without parameters takes none */
+    ct_declared_begin(&p->declared, parameters, declared);
+    bool good = open_frame(p, stack, &depth);
     while (good && depth > 0)
         good = call_step(p, stack, &depth) && !p->json.failed;
     return check_call_keys(p) && good;
 }
 
-/* The function of that name, or NULL. */
-static const struct ct_json_value *find_tool(const struct ct_json_value *tools, struct ct_str name)
-{
-    CT_JSON_EACH(tool, tools)
-    {
-        const struct ct_json_value *function = ct_chat_function(tool);
-        if (ct_str_same(ct_json_str(ct_json_get(function, "name")), name))
-            return function;
-    }
-    return NULL;
-}
-
 /* Reads the call that is spelled in p into the part. False: p->error says why it is none. */
-static bool read_call(struct parser *p, carat_part *part)
+static bool read_call(struct call_parser *p, carat_part *part)
 {
     static const char lead[] = "call:";
     p->part = part;
@@ -415,23 +280,23 @@ static bool read_call(struct parser *p, carat_part *part)
     if (call_look(p) != '{')
         return call_unexpected(p, "'{' after the name of the function");
     if (name.n == 0)
-        return call_wrong(p, at, "the function has no name");
-    part->name = text_copy(&p->text, name.s, name.n);
-    const struct ct_json_value *function = find_tool(p->tools, name);
+        return ct_call_wrong(p, at, "the function has no name");
+    part->name = ct_call_copy(&p->text, name.s, name.n);
+    const struct ct_json_value *function = ct_call_tool(p->tools, name);
     if (p->tools && !function)
-        call_wrong(p, at, "the function \"%.*s\" is not declared", CT_BRIEF(name));
+        ct_call_wrong(p, at, "the function \"%.*s\" is not declared", CT_BRIEF(name));
     if (!call_arguments(p, ct_json_get(function, "parameters"), function != NULL))
         return false;
     if (!at_mark(p, p->syntax->call_end))
         return call_unexpected(p, ct_controls[p->syntax->call_end].text);
-    part->arguments = text_copy(&p->text, p->json.s, p->json.n);
+    part->arguments = ct_call_copy(&p->text, p->json.s, p->json.n);
     return true;
 }
 
 /* ---- the whole ---- */
 
 /* One past the last id of the call that begins at ids[i]. */
-static int end_of_call(const struct parser *p, const int32_t *ids, int n, int i)
+static int end_of_call(const struct call_parser *p, const int32_t *ids, int n, int i)
 {
     const struct ct_chat_syntax *x = p->syntax;
     while (++i < n)
@@ -444,7 +309,7 @@ static int end_of_call(const struct parser *p, const int32_t *ids, int n, int i)
 }
 
 /* The same of a text: a thought with its control tokens, or what stands before the next thought or call. */
-static int end_of_text(const struct parser *p, const int32_t *ids, int n, int i)
+static int end_of_text(const struct call_parser *p, const int32_t *ids, int n, int i)
 {
     const int32_t channel = p->control[CT_CONTROL_CHANNEL];
     if (ids[i] == channel) {
@@ -459,23 +324,22 @@ static int end_of_text(const struct parser *p, const int32_t *ids, int n, int i)
 }
 
 /* Cuts ids[first, end), text or a call, and adds it to the list; text of no bytes is none. */
-static void add_part(struct parser *p, const int32_t *ids, int first, int end, bool call, carat_calls *out)
+static void add_part(struct call_parser *p, const int32_t *ids, int first, int end, bool call,
+                     carat_calls *out)
 {
-    spell_part(p, ids + first, end - first, call);
+    ct_call_spell(p, ids + first, end - first, call);
     if (p->text.failed || (!call && p->text.n == 0))
         return;
-    if (!ct_array_grow(&out->part, &p->part_capacity, (size_t)out->n + 1, sizeof *out->part)) {
-        p->text.failed = true;
+    carat_part *part = ct_call_part(p, out);
+    if (!part)
         return;
-    }
-    carat_part *part = &out->part[out->n++];
     *part = (carat_part){.is_call = call, .first = first, .n = end - first, .n_text = p->text.n};
-    part->text = text_copy(&p->text, p->text.s, p->text.n);
+    part->text = ct_call_copy(&p->text, p->text.s, p->text.n);
     if (!call)
         return;
     read_call(p, part);
     if (*p->error)
-        part->error = text_copy(&p->text, p->error, strlen(p->error));
+        part->error = ct_call_copy(&p->text, p->error, strlen(p->error));
 }
 
 void ct_calls_free(carat_calls *c)
@@ -490,7 +354,7 @@ void ct_calls_free(carat_calls *c)
     *c = (carat_calls){.size = c->size};
 }
 
-static void parse_parts(struct parser *p, const int32_t *ids, int n, carat_calls *out)
+static void parse_parts(struct call_parser *p, const int32_t *ids, int n, carat_calls *out)
 {
     for (int c = 0; c < CT_CONTROLS; c++)
         p->control[c] = ct_tokenizer_control(p->t, (enum ct_control)c);
@@ -505,9 +369,10 @@ static void parse_parts(struct parser *p, const int32_t *ids, int n, carat_calls
 carat_status ct_calls_parse(const struct ct_tokenizer *t, const int32_t *ids, int n, const char *tools,
                             carat_calls *out, carat_error *err)
 {
-    struct parser p = {.t = t, .syntax = call_syntax(t)};
+    struct call_parser p = {.t = t, .syntax = call_syntax(t)};
     carat_calls calls = {0};
     struct ct_json_tree tree = {0};
+    struct ct_call_marks marks;
     carat_status status = CARAT_OK;
     for (int i = 0; i < n; i++)
         if (ids[i] < 0 || ids[i] >= t->n)
@@ -522,9 +387,11 @@ carat_status ct_calls_parse(const struct ct_tokenizer *t, const int32_t *ids, in
     }
     p.tools = tree.value;
     p.begin = calloc((size_t)n + 1, sizeof *p.begin);
-    if (p.begin)
+    if (p.begin && ct_call_marks(t, &marks))
         parse_parts(&p, ids, n, &calls);
-    bool failed = !p.begin || p.text.failed;
+    else if (p.begin)
+        ct_calls_parse_json(&p, ids, n, &calls);
+    bool failed = !p.begin || p.text.failed || p.json.failed;
     free(p.begin);
     free(p.text.s);
     free(p.json.s);

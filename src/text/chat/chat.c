@@ -52,9 +52,12 @@ static carat_status render_list(struct ct_chat_writer *w, const struct ct_chat_o
         return ct_chat_render_function(w, messages, tools, o->generation_prompt, err);
     if (ct_chat_can_think(chat))
         return ct_chat_render_gemma4(w, o, messages, tools, err);
-    if (n_tool)
-        return ct_fail(err, CARAT_E_ARGUMENT, "tools: the %s template has no tools", ct_chat_name(chat));
-    CT_TRY(ct_chat_render_gemma(w, chat == CT_CHAT_GEMMA3, messages, err));
+    if (n_tool && o->call_tokens)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "tools: the %s template has calls as JSON, and this vocabulary has tokens for them: "
+                       "functiongemma and the templates of Gemma 4 write these",
+                       ct_chat_name(chat));
+    CT_TRY(ct_chat_render_gemma(w, chat == CT_CHAT_GEMMA3, messages, n_tool ? tools : NULL, err));
     if (o->generation_prompt)
         ct_chat_begin_turn(w, ct_role_name(CT_ROLE_MODEL));
     return CARAT_OK;
@@ -65,8 +68,9 @@ carat_status ct_chat_render_list(const struct ct_chat_options *o, const struct c
 {
     struct ct_json_tree tool_tree = {0};
     struct ct_chat_writer w = {.prompt = out,
-                               .syntax = ct_chat_can_think(o->chat) ? &ct_chat_gemma4_syntax
-                                                                    : &ct_chat_gemma3_syntax,
+                               .syntax = ct_chat_can_think(o->chat)         ? &ct_chat_gemma4_syntax
+                                         : o->chat == CT_CHAT_FUNCTIONGEMMA ? &ct_chat_gemma3_syntax
+                                                                            : &ct_chat_json_syntax,
                                .none = "null",
                                .media_break = "",
                                .log = o->log,

@@ -84,6 +84,7 @@ struct ct_chat_options {
     enum ct_gemma4 state; /* of Gemma 4's */
     const char *tools;    /* a JSON array or NULL */
     bool generation_prompt, thinking;
+    bool call_tokens; /* the vocabulary has tokens for calls (call.h) */
     carat_log log; /* gets a line for each part of the tools that the template cannot express; may be NULL */
     void *user;
 };

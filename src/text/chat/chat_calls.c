@@ -61,9 +61,25 @@ static const struct ct_json_value *find_call(const struct ct_chat_calls *c, stru
     return lo < c->n_known && ct_str_same(c->known[lo].id, id) ? c->known[lo].call : NULL;
 }
 
+/* An object with a name, up to the value that it has besides. */
+static void write_json_pair(struct ct_chat_writer *w, struct ct_str name, const char *key)
+{
+    ct_chat_literal(w, "{\"name\": ");
+    ct_chat_escaped(w, name);
+    ct_chat_literal(w, ", \"");
+    ct_chat_literal(w, key);
+    ct_chat_literal(w, "\": ");
+}
+
 static void write_named_call(struct ct_chat_writer *w, struct ct_str name,
                              const struct ct_json_value *arguments)
 {
+    if (w->syntax->json) {
+        write_json_pair(w, name, "parameters");
+        ct_chat_members(w, arguments);
+        ct_chat_literal(w, "}");
+        return;
+    }
     ct_chat_control(w, w->syntax->call);
     ct_chat_literal(w, "call:");
     ct_chat_content(w, name);
@@ -114,8 +130,14 @@ carat_status ct_chat_write_calls(struct ct_chat_writer *w, struct ct_chat_calls 
     c->calls = calls;
     c->next = ct_json_first(calls);
     CT_TRY(index_calls(c, err));
+    const bool list = w->syntax->json && ct_json_count(calls) > 1;
+    ct_chat_literal(w, list ? "[" : "");
     CT_JSON_EACH(call, calls)
-    CT_TRY(write_call(w, call, i, k++, err));
+    {
+        ct_chat_literal(w, list && k ? ", " : "");
+        CT_TRY(write_call(w, call, i, k++, err));
+    }
+    ct_chat_literal(w, list ? "]" : "");
     return CARAT_OK;
 }
 
@@ -124,6 +146,16 @@ carat_status ct_chat_write_calls(struct ct_chat_writer *w, struct ct_chat_calls 
 void ct_chat_write_response(struct ct_chat_writer *w, struct ct_str name, const struct ct_json_value *value,
                             struct ct_str text)
 {
+    if (w->syntax->json) {
+        ct_chat_literal(w, "```tool_output\n");
+        write_json_pair(w, name, "response");
+        if (value)
+            ct_chat_value(w, value);
+        else
+            ct_chat_escaped(w, text);
+        ct_chat_literal(w, "}\n```\n");
+        return;
+    }
     ct_chat_control(w, w->syntax->response);
     ct_chat_literal(w, "response:");
     ct_chat_content(w, name);

@@ -136,19 +136,26 @@ carat_status ct_declare_items(struct ct_declaration *d, const struct ct_json_val
 
 /* ---- writing ---- */
 
-carat_status ct_declare_begin(struct ct_declaration *d, const struct ct_json_value *tool)
+carat_status ct_declare_check(struct ct_declaration *d, const struct ct_json_value *tool,
+                              struct ct_str *description)
 {
     const struct ct_json_value *function = ct_chat_function(tool), *kind = ct_json_get(tool, "type");
     if (function != tool && kind && !ct_json_is_text(kind, "function"))
         return ct_schema_wrong(d, "type must be \"function\"");
-    const struct ct_json_value *name = ct_json_get(function, "name"),
-                               *parameters = ct_json_get(function, "parameters");
-    if (ct_json_str(name).n == 0)
+    const struct ct_json_value *parameters = ct_json_get(function, "parameters");
+    if (ct_json_str(ct_json_get(function, "name")).n == 0)
         return ct_schema_wrong(d, "a function needs a name");
     if (parameters && !ct_json_is(parameters, CT_JSON_NULL) && !ct_json_is(parameters, CT_JSON_OBJECT))
         return ct_schema_wrong(d, "parameters must be an object");
+    return ct_schema_description(d, function, description);
+}
+
+carat_status ct_declare_begin(struct ct_declaration *d, const struct ct_json_value *tool)
+{
+    const struct ct_json_value *function = ct_chat_function(tool), *name = ct_json_get(function, "name"),
+                               *parameters = ct_json_get(function, "parameters");
     struct ct_str description;
-    CT_TRY(ct_schema_description(d, function, &description));
+    CT_TRY(ct_declare_check(d, tool, &description));
 
     ct_chat_control(d->w, d->w->syntax->declaration);
     ct_chat_literal(d->w, "declaration:");

@@ -45,6 +45,9 @@ carat_status ct_declare_items(struct ct_declaration *d, const struct ct_json_val
                               carat_status (*write_item)(struct ct_declaration *d,
                                                          const struct ct_json_value *items,
                                                          const struct ct_json_value *key));
+/* That a tool has what every template needs, and its description. */
+carat_status ct_declare_check(struct ct_declaration *d, const struct ct_json_value *tool,
+                              struct ct_str *description);
 /* Everything up to the function's own closing brace, and that. */
 carat_status ct_declare_begin(struct ct_declaration *d, const struct ct_json_value *tool);
 void ct_declare_end(struct ct_declaration *d);

@@ -18,8 +18,9 @@ struct ct_chat_syntax {
     bool sorts;            /* members of objects are written in the order of their keys */
     bool reads_json;       /* a result that is the text of an object is written as the object */
     bool id_first;         /* the function of a result is that of the call it names, not its own name */
+    bool json; /* there are no tokens for calls: calls and results are JSON, as json.dumps spells it */
 };
-extern const struct ct_chat_syntax ct_chat_gemma3_syntax, ct_chat_gemma4_syntax;
+extern const struct ct_chat_syntax ct_chat_gemma3_syntax, ct_chat_gemma4_syntax, ct_chat_json_syntax;
 
 /* Appends to a prompt; the first failure to allocate sticks and is reported once, at the end. */
 struct ct_chat_writer {
@@ -119,7 +120,7 @@ carat_status ct_chat_gemma4_declaration(struct ct_chat_writer *w, const struct c
 
 /* The templates: everything after <bos>, with the generation prompt of those that have tools. */
 carat_status ct_chat_render_gemma(struct ct_chat_writer *w, bool gemma3, const struct ct_json_value *messages,
-                                  carat_error *err);
+                                  const struct ct_json_value *tools, carat_error *err);
 carat_status ct_chat_render_gemma4(struct ct_chat_writer *w, const struct ct_chat_options *o,
                                    const struct ct_json_value *messages, const struct ct_json_value *tools,
                                    carat_error *err);

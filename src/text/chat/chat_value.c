@@ -4,8 +4,35 @@
 
 #include <stdlib.h>
 
+/* Between quotes, escaped where JSON has it so; all else as it is. */
+static void write_json_string(struct ct_chat_writer *w, struct ct_str s)
+{
+    static const char named[] = "\b\f\n\r\t\"\\", letter[] = "bfnrt\"\\";
+    size_t done = 0;
+    char escape[8];
+    ct_chat_literal(w, "\"");
+    for (size_t i = 0; i < s.n; i++) {
+        const char *at = s.s[i] ? strchr(named, s.s[i]) : NULL;
+        if ((uint8_t)s.s[i] >= 0x20 && !at)
+            continue;
+        if (at)
+            snprintf(escape, sizeof escape, "\\%c", letter[at - named]);
+        else
+            snprintf(escape, sizeof escape, "\\u%04x", (unsigned)(uint8_t)s.s[i]);
+        ct_chat_content(w, (struct ct_str){s.s + done, i - done});
+        ct_chat_content(w, ct_str_of(escape));
+        done = i + 1;
+    }
+    ct_chat_content(w, (struct ct_str){s.s + done, s.n - done});
+    ct_chat_literal(w, "\"");
+}
+
 void ct_chat_escaped(struct ct_chat_writer *w, struct ct_str s)
 {
+    if (w->syntax->json) {
+        write_json_string(w, s);
+        return;
+    }
     ct_chat_control(w, w->syntax->quote);
     ct_chat_content(w, s);
     ct_chat_control(w, w->syntax->quote);
@@ -64,11 +91,11 @@ const struct ct_json_value **ct_chat_sorted_keys(struct ct_chat_writer *w, const
 
 static void write_member(struct ct_chat_writer *w, const struct ct_json_value *key)
 {
-    if (w->quotes_keys)
+    if (w->quotes_keys || w->syntax->json)
         ct_chat_escaped(w, ct_json_str(key));
     else
         ct_chat_content(w, ct_json_str(key));
-    ct_chat_literal(w, ":");
+    ct_chat_literal(w, w->syntax->json ? ": " : ":");
     ct_chat_value(w, ct_json_of_key(key));
 }
 
@@ -94,7 +121,7 @@ static void write_elements(struct ct_chat_writer *w, const struct ct_json_value 
             write_member(w, item);
         else
             ct_chat_value(w, item);
-        comma = ",";
+        comma = w->syntax->json ? ", " : ",";
     }
 }
 
@@ -114,6 +141,10 @@ static void write_number(struct ct_chat_writer *w, const struct ct_json_value *v
 {
     char text[32];
     int64_t integer;
+    if (w->syntax->json) { /* every digit that was given */
+        ct_chat_content(w, (struct ct_str){v->s, v->n});
+        return;
+    }
     if (!ct_json_integer(v, &integer)) {
         write_real(w, ct_json_double(v));
         return;

@@ -40,6 +40,13 @@ const struct ct_chat_syntax ct_chat_gemma4_syntax = {
     .sorts = true,
     .id_first = true,
 };
+const struct ct_chat_syntax ct_chat_json_syntax = {
+    .turn = CT_CONTROL_START_OF_TURN,
+    .turn_end = CT_CONTROL_END_OF_TURN,
+    .image = CT_CONTROL_START_OF_IMAGE,
+    .reads_json = true,
+    .json = true,
+};
 
 void ct_prompt_free(struct ct_prompt *p)
 {
