@@ -216,12 +216,11 @@ static int lay_rows(struct compare *c)
     return n;
 }
 
-static int take_logits(void *user, int token, const struct ct_logits *logits, const float *hidden)
+static int take_logits(void *user, int token, struct ct_draw_logits *logits)
 {
     const struct prompt *p = user;
 
-    (void)hidden;
-    ct_scored_take(&p->c->rows, p->first + token - p->skip, logits);
+    ct_scored_take(&p->c->rows, p->first + token - p->skip, &logits->have);
     return 0;
 }
 

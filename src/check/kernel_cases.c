@@ -404,16 +404,17 @@ void ct_case_entropy(struct ct_case *c, const float *x, int n)
     }
 }
 
-/* As asked, and the one with the highest logit; the same must come out of the others. */
+/* As asked, and the one with the highest logit; the same must come out of the others, and of the same asked
+ * in another way. */
 void ct_case_draw(struct ct_case *c, const struct ct_logits *logits, const struct ct_logits *others,
-                  int n_others, const struct ct_draw *d)
+                  int n_others, const struct ct_draw *d, const struct ct_draw *same)
 {
-    struct ct_draw best = *d;
+    struct ct_draw best = *d, same_best = same ? *same : *d;
     int most = logits->n;
 
     for (int i = 0; i < n_others; i++)
         most = CT_MAX(most, others[i].n);
-    best.temperature = 0;
+    best.temperature = same_best.temperature = 0;
     for (int l = 0, mark = c->mark(c); l < c->n_level; l++, c->release(c, mark)) {
         const struct ct_kernel *k = &c->level[l];
         void *array[CT_DRAW_ARRAYS];
@@ -428,6 +429,11 @@ void ct_case_draw(struct ct_case *c, const struct ct_logits *logits, const struc
         for (int i = 0; i < n_others; i++) {
             id[0] = k->draw(&others[i], d, &room);
             id[1] = k->draw(&others[i], &best, &room);
+            c->compare_bytes(c, 0, id, sizeof id);
+        }
+        if (same) {
+            id[0] = k->draw(logits, same, &room);
+            id[1] = k->draw(logits, &same_best, &room);
             c->compare_bytes(c, 0, id, sizeof id);
         }
     }

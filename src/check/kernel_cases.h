@@ -98,7 +98,7 @@ void ct_case_log_sum(struct ct_case *c, const float *x, int n);
 void ct_case_entropy(struct ct_case *c, const float *x, int n);
 /* The same ids must come out of the others. */
 void ct_case_draw(struct ct_case *c, const struct ct_logits *logits, const struct ct_logits *others,
-                  int n_others, const struct ct_draw *d);
+                  int n_others, const struct ct_draw *d, const struct ct_draw *same);
 /* The k best, by a heap and by a sort. */
 void ct_case_select(struct ct_case *c, const struct ct_logits *l, int k, const int32_t *excluded,
                     int n_excluded);

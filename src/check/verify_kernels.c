@@ -280,7 +280,7 @@ static void try_draw(struct trial *t, const struct carat_model *m, struct ct_cas
                               .position = 7};
 
     if (!c->failed)
-        ct_case_draw(c, &logits, NULL, 0, &d);
+        ct_case_draw(c, &logits, NULL, 0, &d, NULL);
 }
 
 static void try_select(struct trial *t, const struct carat_model *m, struct ct_case *c)

@@ -7,8 +7,9 @@
 #include "base/arguments.h"
 #include "carat_constrain.h"
 
-/* Whether an id may come: for the form; and whether the form can be ended behind it. */
-enum ct_fit { CT_FITS, CT_FITS_NOT, CT_TOO_LONG };
+/* Whether an id may come: for the form; and whether the form can be ended behind it. Of a draw also: the
+ * logits that had to be computed for another one are not finite. */
+enum ct_fit { CT_FITS, CT_FITS_NOT, CT_TOO_LONG, CT_FIT_NOT_FINITE };
 /* Any number of ids may come. */
 #define CT_ANY_NUMBER INT32_MAX
 

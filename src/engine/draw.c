@@ -31,14 +31,23 @@ static int32_t draw_once(carat_engine *e, const struct ct_logits *logits, const 
     return e->backend->verb.draw(e->backend, &text, &d);
 }
 
-int32_t ct_draw(carat_engine *e, const struct ct_logits *logits, const carat_sampling *o,
+int32_t ct_draw(carat_engine *e, struct ct_draw_logits *logits, const carat_sampling *o,
                 const struct ct_draw_form *form, const int32_t *held, int n, enum ct_fit *fit)
 {
-    const int32_t id = draw_once(e, logits, o, held, n, NULL);
+    const int32_t id = draw_once(e, &logits->have, o, held, n, NULL);
 
     *fit = CT_FITS;
     if (!form->matcher || id < 0)
         return id;
     const uint64_t *allowed = form->matcher->verb->refuse(form, id, fit);
-    return allowed ? draw_once(e, logits, o, held, n, allowed) : id;
+    if (!allowed)
+        return id;
+    /* weights are summed in an order of places, so that all logits take part where all may be drawn */
+    const struct ct_reading reading = {.n = e->model->config.n_text_vocab,
+                                       .allowed = ct_chain_best(o) ? allowed : NULL};
+    if (!ct_draw_more(e, logits, &reading)) {
+        *fit = CT_FIT_NOT_FINITE;
+        return -1;
+    }
+    return draw_once(e, &logits->have, o, held, n, allowed);
 }

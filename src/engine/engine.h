@@ -85,6 +85,15 @@ struct ct_outcome {
     int32_t apart[64];
 };
 
+/* Logits as a draw reads them, and where more of them come from. */
+struct ct_draw_logits {
+    struct ct_logits have;
+    int outcome;                   /* that keeps them; -1: none does */
+    const carat_session *session;  /* behind its last token; NULL: in the pass under way */
+    const struct ct_head_row *row; /* there, number nth of the rows that want logits */
+    int nth;
+};
+
 struct carat_session {
     struct carat_engine *engine;
     atomic_bool busy;   /* a call is inside */
@@ -115,9 +124,8 @@ struct carat_session {
     struct ct_reading declared;       /* what draws read of logits, as the session's options say */
     int32_t apart[CT_MOST_APART];     /* declared.apart */
     const struct ct_reading *reading; /* declared, or a generation's; NULL: all logits */
-    /* In place of the row's deliver: gets what is read, and the hidden state behind the token; NULL: it is
-     * not kept. The same rules. */
-    int (*take)(void *user, int token, const struct ct_logits *logits, const float *hidden);
+    /* In place of the row's deliver: gets what is read. The same rules. */
+    int (*take)(void *user, int token, struct ct_draw_logits *logits);
 };
 
 /* What the public headers say of carat_engine_create and so on. Pointers that these need are not NULL, and a
@@ -216,6 +224,9 @@ void ct_outcome_keep(carat_engine *e, int outcome, const struct ct_head_row *row
  * may have more of them computed, in the same memory. E_ARGUMENT: there are none, E_NUMERIC. */
 carat_status ct_session_read(const carat_session *s, const struct ct_reading *reading,
                              struct ct_logits *logits, carat_error *err);
+/* Has more of them computed where those that there are do not serve a reading, in the same memory. The
+ * engine's lock is held. False: they are not finite. */
+bool ct_draw_more(carat_engine *e, struct ct_draw_logits *l, const struct ct_reading *reading);
 /* E_NUMERIC: says why logits are not finite. The first who asks, with err, has all weights read. */
 carat_status ct_fail_not_finite(carat_engine *e, carat_error *err);
 /* The ids that are never drawn: the model's own, then those of a sampling; ids has room for CT_MOST_APART.
@@ -234,10 +245,10 @@ carat_status ct_session_release(const carat_session *s, carat_status status); /*
  * E_ARGUMENT: a value is out of range. */
 carat_status ct_take_sampling(const carat_engine *e, carat_sampling *full, carat_chain *chain,
                               const carat_sampling *given, carat_error *err);
-/* draw.c: the id that comes behind held[n], by these logits; -1: every id is banned, or each that fits.
- * *fit: whether the id that was drawn first fits; with a matcher the logits are all. The engine's lock is
- * held. */
-int32_t ct_draw(carat_engine *e, const struct ct_logits *logits, const carat_sampling *o,
+/* draw.c: the id that comes behind held[n], by these logits, which serve the reading of the sampling; -1:
+ * every id is banned, or each that fits, or more logits were needed and are not finite. *fit: whether the id
+ * that was drawn first fits. The engine's lock is held. */
+int32_t ct_draw(carat_engine *e, struct ct_draw_logits *logits, const carat_sampling *o,
                 const struct ct_draw_form *form, const int32_t *held, int n, enum ct_fit *fit);
 #define CT_ALL_BANNED "every id is banned"
 #define CT_NONE_FITS  "every id that the form of the answer allows is banned"

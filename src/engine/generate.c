@@ -239,12 +239,12 @@ static int32_t forced_id(const carat_generation *g)
 }
 
 /* Draws number i of a step, behind held[n]. */
-static int32_t draw(carat_generation *g, int i, const struct ct_logits *logits, const float *hidden,
-                    const int32_t *held, int n)
+static int32_t draw(carat_generation *g, int i, struct ct_draw_logits *logits, const int32_t *held, int n)
 {
     const struct ct_draw_form form = {g->form.drawn, ids_left(g, i, n), g->stop, g->n_stop};
     int32_t id = forced_id(g);
 
+    ct_told_sees(&g->told, g->session->engine, i, &logits->have);
     g->forced[i] = id >= 0;
     g->fit[i] = CT_FITS;
     if (id < 0)
@@ -253,9 +253,9 @@ static int32_t draw(carat_generation *g, int i, const struct ct_logits *logits, 
     if (g->form.drawn && id >= 0 && !is_stop(g, id))
         g->form.drawn->verb->accept(g->form.drawn, id);
     ct_thought_follow(&g->told.marks, &g->ahead, id);
-    ct_told_drawn(&g->told, g->session->engine, i, logits, id);
+    ct_told_drawn(&g->told, g->session->engine, i, &logits->have, id);
     if (g->witness && id >= 0)
-        g->witness->drawn(g->witness, i, n, id, hidden);
+        g->witness->drawn(g->witness, i, n, id, ct_outcome_state(g->session->engine, logits->outcome));
     g->drawn[i] = id;
     g->n_drawn = i + 1;
     return id;
@@ -294,11 +294,11 @@ static const int32_t *drawn_behind(const carat_generation *g)
 
 /* Gets the logits after a token of a row. Nonzero ends the row: what comes behind has been proposed wrongly,
  * or is not wanted. */
-static int draw_next(void *user, int token, const struct ct_logits *logits, const float *hidden)
+static int draw_next(void *user, int token, struct ct_draw_logits *logits)
 {
     carat_generation *g = user;
     int i = token - g->first;
-    int32_t id = draw(g, i, logits, hidden, drawn_behind(g), g->base + i + 1);
+    int32_t id = draw(g, i, logits, drawn_behind(g), g->base + i + 1);
 
     return id < 0 || is_stop(g, id) || i + 1 == g->n_ids || id != g->ids[i + 1];
 }
@@ -435,13 +435,15 @@ static carat_status give_drawn(carat_generation *g, carat_error *err)
 static carat_status draw_held(carat_generation *g, carat_error *err)
 {
     carat_session *s = g->session;
-    struct ct_logits logits;
+    struct ct_draw_logits logits = {.session = s, .outcome = s->outcome};
 
     g->n_drawn = 0;
     ct_lock_enter(&s->engine->lock);
-    carat_status status = ct_session_read(s, read_for(g, ct_held_tokens(s), s->n, 1), &logits, err);
+    carat_status status = ct_session_read(s, read_for(g, ct_held_tokens(s), s->n, 1), &logits.have, err);
     if (!status)
-        draw(g, 0, &logits, ct_outcome_state(s->engine, s->outcome), ct_held_tokens(s), s->n);
+        draw(g, 0, &logits, ct_held_tokens(s), s->n);
+    if (!status && g->fit[0] == CT_FIT_NOT_FINITE)
+        status = ct_fail_not_finite(s->engine, err);
     ct_lock_leave(&s->engine->lock);
     return status;
 }
@@ -575,10 +577,10 @@ const struct ct_reading *ct_generation_reads(carat_generation *g, const int32_t 
     return read_for(g, held, first, n);
 }
 
-int32_t ct_generation_next(carat_generation *g, const struct ct_logits *logits, int32_t came,
+int32_t ct_generation_next(carat_generation *g, struct ct_draw_logits *logits, int32_t came,
                            const int32_t *held, int n)
 {
-    const int32_t id = logits ? draw(g, 0, logits, NULL, held, n) : take_undrawn(g, came);
+    const int32_t id = logits ? draw(g, 0, logits, held, n) : take_undrawn(g, came);
 
     if (!end_with(g, 0, id)) {
         give(g, 0, n, false);

@@ -76,7 +76,7 @@ carat_status ct_generation_info(const carat_generation *g, carat_generation_info
  * -1: none could be. The engine's lock is held for the last. */
 carat_status ct_generation_follow(carat_generation *g, carat_error *err);
 const struct ct_reading *ct_generation_reads(carat_generation *g, const int32_t *held, int first, int n);
-int32_t ct_generation_next(carat_generation *g, const struct ct_logits *logits, int32_t came,
+int32_t ct_generation_next(carat_generation *g, struct ct_draw_logits *logits, int32_t came,
                            const int32_t *held, int n);
 size_t ct_generation_rest(carat_generation *g, char *out, size_t capacity); /* takes NULL */
 const char *ct_reason_name(carat_reason reason);

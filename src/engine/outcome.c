@@ -113,6 +113,24 @@ carat_status ct_session_read(const carat_session *s, const struct ct_reading *re
     return CARAT_OK;
 }
 
+bool ct_draw_more(carat_engine *e, struct ct_draw_logits *l, const struct ct_reading *reading)
+{
+    const double start = ct_os_seconds();
+
+    if (!l->have.id)
+        return true;
+    if (l->session)
+        return !ct_session_read(l->session, reading, &l->have, NULL);
+    struct ct_head_row row = *l->row;
+    row.reading = reading;
+    ct_head_rows(&e->head, &e->pass, l->nth, 1, &row);
+    ct_head_took(&e->head, 1, ct_os_seconds() - start);
+    l->have = row.logits;
+    if (l->outcome >= 0)
+        ct_outcome_keep(e, l->outcome, &row);
+    return true; /* whoever hands them over looks whether they are finite */
+}
+
 /* Shell sort, ascending. That of the C library allocates when there are many. */
 static void sort_ids(int32_t *id, int n)
 {
@@ -145,7 +163,7 @@ struct ct_reading ct_reading_of(const carat_engine *e, const carat_sampling *o, 
     int n = ct_never_drawn(e, o, apart);
     int edited = ct_chain_apart(c, held, first, last, apart + n, CT_MOST_APART - n);
     bool unknown = c && !held && (ct_chain_repeats(c) || ct_chain_is_dry(c));
-    r.k = edited < 0 || unknown || o->matcher ? 0 : CT_MIN(ct_chain_best(o), r.n);
+    r.k = edited < 0 || unknown ? 0 : CT_MIN(ct_chain_best(o), r.n);
     n += CT_MAX(edited, 0);
     sort_ids(apart, n);
     for (int i = 0; i < n; i++)

@@ -327,16 +327,18 @@ carat_status ct_sample(carat_session *s, const carat_sampling *sampling, int32_t
     int32_t apart[CT_MOST_APART], chosen = -1;
     carat_sampling o;
     carat_chain chain;
-    struct ct_logits logits;
-    enum ct_fit fit;
+    struct ct_draw_logits logits = {.session = s, .outcome = s->outcome};
+    enum ct_fit fit = CT_FITS;
 
     CT_TRY(ct_take_sampling(e, &o, &chain, sampling, err));
     const struct ct_draw_form form = sample_form(e, &o);
     const struct ct_reading reading = ct_reading_of(e, &o, held, s->n, s->n, apart);
     ct_lock_enter(&e->lock);
-    carat_status status = ct_session_read(s, &reading, &logits, err);
+    carat_status status = ct_session_read(s, &reading, &logits.have, err);
     if (!status)
         chosen = ct_draw(e, &logits, &o, &form, held, s->n, &fit);
+    if (!status && fit == CT_FIT_NOT_FINITE)
+        status = ct_fail_not_finite(e, err);
     ct_lock_leave(&e->lock);
     if (!status && chosen < 0 && fit != CT_FITS)
         return ct_fail(err, CARAT_E_CONSTRAINT, CT_NONE_FITS);

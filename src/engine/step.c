@@ -273,22 +273,31 @@ static void end_at(struct step *s, struct ct_row_of *of)
     }
 }
 
-/* Brings computed logits where they belong. */
-static void deliver(struct step *s, int at, const struct ct_logits *logits)
+static void note_not_finite(const struct step *s, int at)
+{
+    s->rows[s->engine->row[at].row].session->not_finite |=
+        !s->engine->backend->verb.is_finite(s->engine->backend, at);
+}
+
+/* Brings computed logits, of number nth of the rows that want them, where they belong. */
+static void deliver(struct step *s, int at, int nth, const struct ct_head_row *made)
 {
     const struct ct_row_of *of = &s->engine->row[at];
     const carat_row *row = &s->rows[of->row];
     carat_session *c = row->session;
     float *to = logits_place(s, of);
+    struct ct_draw_logits logits = {
+        .have = made->logits, .row = made, .nth = nth, .outcome = outcome_of(s, of)};
 
-    c->not_finite |= !s->engine->backend->verb.is_finite(s->engine->backend, at);
+    note_not_finite(s, at);
     if (c->not_finite || c->ended)
         return;
-    if (c->take ? c->take(row->user, of->token, logits, ct_outcome_state(s->engine, outcome_of(s, of)))
-                : row->deliver && row->deliver(row->user, of->token, logits->value))
+    if (c->take ? c->take(row->user, of->token, &logits)
+                : row->deliver && row->deliver(row->user, of->token, made->logits.value))
         end_at(s, &s->engine->row[at]);
-    else if (to && to != logits->value)
-        memcpy(to, logits->value, (size_t)s->engine->config.n_vocab * sizeof *to);
+    else if (to && to != made->logits.value)
+        memcpy(to, made->logits.value, (size_t)s->engine->config.n_vocab * sizeof *to);
+    note_not_finite(s, at); /* a draw may have had more of them computed */
 }
 
 /* Whether anybody still waits for logits of rows of the pass from `at` on. */
@@ -312,7 +321,7 @@ static void run_head(struct step *s)
     int done = 0; /* rows of the head that are through */
 
     for (int at = 0; at < s->taken; at++)
-        s->rows[e->row[at].row].session->not_finite |= !e->backend->verb.is_finite(e->backend, at);
+        note_not_finite(s, at);
     for (int at = 0; !s->stopped && logits_are_awaited(s, at);) {
         int first = at, slice = 0, left = e->logits_rows;
         for (; at < s->taken; at++) {
@@ -328,7 +337,8 @@ static void run_head(struct step *s)
         for (int i = first, k = 0; i < at; i++)
             if (e->wanted[i] && !s->stopped) {
                 keep_outcome(s, i, done + k, &e->head_row[k]);
-                deliver(s, i, &e->head_row[k++].logits);
+                deliver(s, i, done + k, &e->head_row[k]);
+                k++;
             }
         done += slice;
         for (int i = first; i < at; i++)

@@ -58,20 +58,33 @@ void ct_told_reads(struct ct_told *t, int n, struct ct_reading *r)
         r->k = CT_MIN(CT_MAX(r->k, CT_GUARD_TOP), r->n);
 }
 
+/* Those of ids that stand for text. */
+static struct ct_logits of_text(const carat_engine *e, const struct ct_logits *l)
+{
+    struct ct_logits text = *l;
+
+    text.n = ct_logits_below(l, e->model->config.n_text_vocab);
+    return text;
+}
+
+void ct_told_sees(struct ct_told *t, carat_engine *e, int i, const struct ct_logits *l)
+{
+    t->likely[i].entropy = INFINITY;
+    if (!t->asks_entropy)
+        return;
+    const struct ct_logits text = of_text(e, l);
+    t->likely[i].entropy = e->backend->verb.entropy(e->backend, &text, CT_GUARD_TOP, t->never, t->n_never);
+}
+
 void ct_told_drawn(struct ct_told *t, carat_engine *e, int i, const struct ct_logits *l, int32_t id)
 {
     struct ct_likely *likely = &t->likely[i];
-    struct ct_logits text = *l;
 
-    likely->entropy = INFINITY;
     likely->logprob = 0;
-    if (id < 0 || (!t->asks_entropy && !t->logprobs))
+    if (id < 0 || !t->logprobs)
         return;
-    text.n = ct_logits_below(l, e->model->config.n_text_vocab);
-    if (t->asks_entropy)
-        likely->entropy = e->backend->verb.entropy(e->backend, &text, CT_GUARD_TOP, t->never, t->n_never);
-    if (t->logprobs)
-        likely->logprob = e->backend->verb.logprob(e->backend, &text, id, likely->top, t->n_top);
+    const struct ct_logits text = of_text(e, l);
+    likely->logprob = e->backend->verb.logprob(e->backend, &text, id, likely->top, t->n_top);
 }
 
 /* ---- text ---- */

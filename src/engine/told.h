@@ -42,7 +42,10 @@ void ct_told_close(struct ct_told *t);
 void ct_told_begin(struct ct_told *t, const carat_session *s);
 /* Adds what is told of the next n ids to what their draws read. */
 void ct_told_reads(struct ct_told *t, int n, struct ct_reading *r);
-/* Number i of these was drawn from such logits; -1: none could be. The engine's lock is held. */
+/* Number i of these is drawn from such logits; the draw may put others in their place. The engine's lock is
+ * held, as in the next one. */
+void ct_told_sees(struct ct_told *t, carat_engine *e, int i, const struct ct_logits *l);
+/* It was drawn; -1: none could be. Where likelihoods are told, the logits are all. */
 void ct_told_drawn(struct ct_told *t, carat_engine *e, int i, const struct ct_logits *l, int32_t id);
 /* It is given now: fills in what is told of it. Returns the reason to end with it, for which *which is the
  * stop string or the length of the cycle, or NONE. */

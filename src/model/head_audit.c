@@ -94,7 +94,7 @@ void ct_head_audit_rows(struct ct_head *h, const struct ct_pass *p, int first, i
                         const struct ct_head_row *row)
 {
     for (int i = 0; i < n && h->o.audit; i++)
-        if (++h->since_audit >= h->o.audit) {
+        if (!(row[i].reading && row[i].reading->allowed) && ++h->since_audit >= h->o.audit) {
             h->since_audit = 0;
             audit_row(h, p, first + i, &row[i]);
         }

@@ -383,6 +383,36 @@ static void prune_group(struct group *g)
     finish_rest(g);
 }
 
+/* ---- ids that are allowed ---- */
+
+/* Logits of the panels that have an allowed id, without a sketch; of everything, where these are more than
+ * half. Time says nothing of what pruning gives. */
+static void finish_allowed(struct group *g)
+{
+    struct ct_pruned *p = g->h->pruned;
+    struct ct_head_row *row = g->row;
+    const int all = g->h->packed->rows;
+    int rows;
+
+    static_assert(64 % CT_PANEL_ROWS == 0, "a panel lies in one word of bits");
+    p->mixed = true;
+    for (int i = 0; i < p->panels; i++) {
+        const int id = i * CT_PANEL_ROWS;
+        p->marked[i] = (row->reading->allowed[id / 64] >> id % 64 & ((1u << CT_PANEL_ROWS) - 1)) != 0;
+    }
+    const int n_ranges = ranges_of(p, true, all, &rows);
+    if (rows > all / 2) {
+        g->h->stats.bytes += ct_weight_bytes(g->h->packed);
+        ct_head_dense(g->h, g->pass, g->first, 1, row);
+        return;
+    }
+    int32_t *id = (int32_t *)(void *)(row->memory + all / 2); /* behind the values */
+    ids_of_ranges(p->range, n_ranges, id);
+    if (rows)
+        finish(g, n_ranges, rows, &row->memory);
+    row->logits = (struct ct_logits){row->memory, id, rows};
+}
+
 /* ---- rows ---- */
 
 /* Rows of the head that a row wants for certain, if it reads so little that a sketch can help; else 0. */
@@ -405,8 +435,8 @@ static int group_of(const struct ct_head_row *row, int n, bool prunes)
     return i;
 }
 
-static void rows_pruned(struct ct_head *h, const struct ct_pass *pass, int first, int n,
-                        struct ct_head_row *row)
+static void rows_by_sketch(struct ct_head *h, const struct ct_pass *pass, int first, int n,
+                           struct ct_head_row *row)
 {
     struct ct_pruned *p = h->pruned;
     /* Where dense runs beside every token, time says nothing, and what pruning gives is looked at. */
@@ -431,6 +461,15 @@ static void rows_pruned(struct ct_head *h, const struct ct_pass *pass, int first
                             : heard ? "a tap wants all logits"
                                     : ct_head_account_reason(&p->account, n);
     }
+}
+
+static void rows_pruned(struct ct_head *h, const struct ct_pass *pass, int first, int n,
+                        struct ct_head_row *row)
+{
+    if (n == 1 && row->reading && row->reading->allowed)
+        finish_allowed(&(struct group){h, pass, first, 1, row, 0});
+    else
+        rows_by_sketch(h, pass, first, n, row);
 }
 
 /* What auto chose, once it is known, and after how many tokens that has paid for the sketch. */

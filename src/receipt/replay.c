@@ -264,7 +264,7 @@ static bool take_as_they_came(struct replay *p, const int32_t *held, int i)
 }
 
 /* Draws token number i. False: it is another one, or the answer ends there. */
-static bool draw_token(struct replay *p, const struct ct_logits *logits, const int32_t *held, int i)
+static bool draw_token(struct replay *p, struct ct_draw_logits *logits, const int32_t *held, int i)
 {
     const int32_t expected = came(p, i);
 
@@ -285,11 +285,10 @@ static bool draw_token(struct replay *p, const struct ct_logits *logits, const i
     return p->result.differs < 0;
 }
 
-static int take_logits(void *user, int token, const struct ct_logits *logits, const float *hidden)
+static int take_logits(void *user, int token, struct ct_draw_logits *logits)
 {
     struct replay *p = user;
 
-    (void)hidden;
     return !draw_token(p, logits, ct_held_tokens(p->session), p->first + token + 1);
 }
 
@@ -361,7 +360,7 @@ static carat_status evaluate_slice(struct replay *p, int n)
 static carat_status begin_answer(struct replay *p)
 {
     carat_session *s = p->session;
-    struct ct_logits logits;
+    struct ct_draw_logits logits = {.session = s};
 
     CT_TRY(evaluate(p, 0, p->n_prompt - 1, CARAT_WANTS_NONE, 0));
     ct_every_row_begin(&p->listener, p->engine, (struct ct_trace){.hook = hear_states, .user = p});
@@ -374,7 +373,8 @@ static carat_status begin_answer(struct replay *p)
     const int32_t *held = ct_held_tokens(s);
     ct_lock_enter(&p->engine->lock);
     carat_status status =
-        ct_session_read(s, ct_generation_reads(p->generation, held, s->n, 1), &logits, p->err);
+        ct_session_read(s, ct_generation_reads(p->generation, held, s->n, 1), &logits.have, p->err);
+    logits.outcome = s->outcome;
     if (!status)
         (void)draw_token(p, &logits, held, 0);
     ct_lock_leave(&p->engine->lock);

@@ -195,7 +195,27 @@ static bool draw_begins_with_top_k(const struct ct_draw *d)
     return at < d->chain->n_links && d->chain->links[at] == CARAT_LINK_TOP_K;
 }
 
-/* The k best, what is edited or banned, and some others, as a list. */
+/* Bits of few, many or nearly all of n ids, in words enough for `most`. */
+static uint64_t *draw_allowed(struct kcheck *c, int n, int most)
+{
+    uint64_t *bits = kc_take(c, ((size_t)most + 63) / 64 * sizeof *bits, 8);
+    const int of = 1 + kc_below(c, 20), among = kc_chance(c, 2) ? 20 : 200;
+
+    memset(bits, 0, ((size_t)most + 63) / 64 * sizeof *bits);
+    for (int i = 0; i < n; i++)
+        bits[i / 64] |= (uint64_t)(kc_below(c, among) < of) << i % 64;
+    for (int i = 0; i < n / 64; i++)
+        bits[i] = kc_chance(c, 4) ? UINT64_MAX : kc_chance(c, 4) ? 0 : bits[i];
+    kc_freeze(c, bits);
+    return bits;
+}
+
+static bool is_allowed(const struct ct_draw *d, int i)
+{
+    return d->allowed && d->allowed[i / 64] >> i % 64 & 1;
+}
+
+/* The k best, what is edited or banned, and some others, as a list; what is allowed, where that is asked. */
 static struct ct_logits draw_list(struct kcheck *c, const struct ct_logits *all, const struct ct_draw *d)
 {
     int k = CT_MIN(d->top_k + d->n_banned + d->n_edits, all->n), n = 0;
@@ -205,10 +225,10 @@ static struct ct_logits draw_list(struct kcheck *c, const struct ct_logits *all,
 
     k = c->level[0].select(best, all, k, NULL, 0, NULL);
     for (int i = 0; i < all->n; i++) {
-        bool in = kc_chance(c, 20);
-        for (int j = 0; j < k; j++)
+        bool in = kc_chance(c, 20) || is_allowed(d, i);
+        for (int j = 0; j < k && !d->allowed; j++)
             in = in || best[j] == i;
-        for (int j = 0; j < d->n_edits; j++)
+        for (int j = 0; j < d->n_edits && !d->allowed; j++)
             in = in || d->edits[j].id == i;
         if (!in)
             continue;
@@ -216,6 +236,21 @@ static struct ct_logits draw_list(struct kcheck *c, const struct ct_logits *all,
         id[n++] = i;
     }
     return (struct ct_logits){value, id, n};
+}
+
+/* What is not allowed is banned instead. */
+static struct ct_draw draw_by_bans(struct kcheck *c, const struct ct_draw *d, int n)
+{
+    int32_t *banned = kc_take(c, (size_t)(n + d->n_banned) * sizeof *banned, 4);
+    struct ct_draw same = *d;
+
+    memcpy(banned, d->banned, (size_t)d->n_banned * sizeof *banned);
+    for (int i = 0; i < n; i++)
+        if (!is_allowed(d, i))
+            banned[same.n_banned++] = i;
+    same.banned = banned;
+    same.allowed = NULL;
+    return same;
 }
 
 static void draw_case(struct kcheck *c)
@@ -243,8 +278,13 @@ static void draw_case(struct kcheck *c)
         .edits = edits,
     };
 
+    const int most = n + 64 * (d.top_k + 1);
+
     if (d.chain && kc_chance(c, 2))
         d.n_edits = draw_edits(c, edits, (int)CT_COUNT(edits), n);
+    if (kc_chance(c, 3))
+        d.allowed = draw_allowed(c, n, most);
+    d.again = d.allowed != NULL;
     for (int i = 0; i < n; i++)
         logits[i] =
             coarse ? (kc_chance(c, 2) ? 1.0f : -1.0f) * (float)kc_below(c, coarse) : kc_uniform(c, -30, 30);
@@ -259,17 +299,19 @@ static void draw_case(struct kcheck *c)
         /* The same among so many worse ones that the best are found in another way, where there are as
          * many as asked for. */
         if (d.top_k + (int)CT_COUNT(banned) + d.n_edits <= n) {
-            int among = n + 64 * (d.top_k + 1);
-            float *worse = kc_take(c, (size_t)among * sizeof *worse, 4);
-            for (int i = 0; i < among; i++)
+            float *worse = kc_take(c, (size_t)most * sizeof *worse, 4);
+            for (int i = 0; i < most; i++)
                 worse[i] = i < n ? logits[i] : -1e30f;
             kc_freeze(c, worse);
-            others[n_others++] = (struct ct_logits){.value = worse, .n = among};
+            others[n_others++] = (struct ct_logits){.value = worse, .n = most};
         }
     }
-    snprintf(c->shape, sizeof c->shape, "%d logits, temperature %g, top-k %d, top-p %g, min-p %g%s", n,
-             (double)d.temperature, d.top_k, (double)d.top_p, (double)d.min_p, d.chain ? ", a chain" : "");
-    ct_case_draw(&c->cases, &all, others, n_others, &d);
+    snprintf(c->shape, sizeof c->shape, "%d logits, temperature %g, top-k %d, top-p %g, min-p %g%s%s", n,
+             (double)d.temperature, d.top_k, (double)d.top_p, (double)d.min_p, d.chain ? ", a chain" : "",
+             d.allowed ? ", few allowed" : "");
+    const bool other_way = d.allowed && n <= 300;
+    const struct ct_draw same = other_way ? draw_by_bans(c, &d, n) : d;
+    ct_case_draw(&c->cases, &all, others, n_others, &d, other_way ? &same : NULL);
 }
 
 const struct kc_vector_case kc_vector_cases[] = {

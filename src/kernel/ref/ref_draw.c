@@ -52,20 +52,39 @@ static void draw_ban(struct drawing *g)
     }
 }
 
-/* And so do those that are not allowed. Edits come before: none of them brings an id back. Of full logits a
- * word of 64 ids that are all allowed is passed over. */
+/* And so do those that are not allowed. Edits come before: none of them brings an id back. */
 static __attribute__((noinline)) void draw_allow(struct drawing *g)
 {
     const uint64_t *allowed = g->d->allowed;
     float *own = allowed ? draw_own(g) : NULL;
 
-    for (int at = 0; allowed && at < g->l.n; at++) {
-        const int32_t id = ct_logits_id(&g->l, at);
-        if (!g->l.id && allowed[id / 64] == UINT64_MAX)
-            at |= 63;
-        else if (!(allowed[id / 64] >> id % 64 & 1))
+    for (int at = 0; allowed && g->l.id && at < g->l.n; at++)
+        if (!(allowed[g->l.id[at] / 64] >> g->l.id[at] % 64 & 1))
             own[at] = -__builtin_inff();
+    for (int at = 0; allowed && !g->l.id && at < g->l.n; at += 64) {
+        const uint64_t word = allowed[at / 64];
+        const int n = CT_MIN(g->l.n - at, 64);
+        for (int j = 0; word != UINT64_MAX && j < n; j++)
+            own[at + j] = word >> j & 1 ? own[at + j] : -__builtin_inff();
     }
+}
+
+/* The places of ids that are allowed, ascending. Returns their number. */
+static int draw_allowed(const struct drawing *g, int32_t *place)
+{
+    const uint64_t *allowed = g->d->allowed;
+    int n = 0;
+
+    for (int at = 0; g->l.id && at < g->l.n; at++) {
+        place[n] = at;
+        n += allowed[g->l.id[at] / 64] >> g->l.id[at] % 64 & 1;
+    }
+    for (int at = 0; !g->l.id && at < g->l.n; at += 64)
+        for (uint64_t word = allowed[at / 64]; word; word &= word - 1) {
+            place[n] = at + __builtin_ctzll(word);
+            n += place[n] < g->l.n;
+        }
+    return n;
 }
 
 /* Makes the n places in c.order, best first, the candidates. */
@@ -81,12 +100,31 @@ static void draw_take(struct drawing *g, int n)
     g->ordered = true;
 }
 
-/* The k best; the temperature does not change which. */
+/* The k best of those that are allowed, into c.order. Returns their number. */
+static int draw_select_allowed(struct drawing *g, int k)
+{
+    struct ct_draw_room *room = g->c.room;
+    int32_t *place = g->c.order, *best = room->best, *id = g->l.id ? room->spare : place;
+    const int n = draw_allowed(g, place);
+
+    for (int i = 0; i < n; i++)
+        g->c.value[i] = g->l.value[place[i]];
+    for (int i = 0; g->l.id && i < n; i++)
+        id[i] = g->l.id[place[i]];
+    k = CT_NAME(ct_select)(best, &(struct ct_logits){g->c.value, id, n}, k, g->d->banned, g->d->n_banned,
+                           g->c.weight);
+    for (int i = 0; i < k; i++)
+        best[i] = place[best[i]];
+    memcpy(place, best, (size_t)k * sizeof *best);
+    return k;
+}
+
+/* The k best; the temperature does not change which. The weights are not yet in use. */
 static void draw_order(struct drawing *g, int k)
 {
-    draw_allow(g);
-    /* the weights are not yet in use */
-    draw_take(g, CT_NAME(ct_select)(g->c.order, &g->l, k, g->d->banned, g->d->n_banned, g->c.weight));
+    draw_take(g, g->d->allowed
+                     ? draw_select_allowed(g, k)
+                     : CT_NAME(ct_select)(g->c.order, &g->l, k, g->d->banned, g->d->n_banned, g->c.weight));
 }
 
 /* ---- all of them ---- */
