@@ -9,9 +9,9 @@
 
 enum { DRAWS = 100000, LETTERS = 12, KINDS = LETTERS + 1 };
 
-/* Letters, and all tokens of their bytes together, which are rare. Counts differ from what is expected by so much once in a thousand times, with 12 degrees of freedom: the
- * 0.999 quantile of chi-square. A mask that drew among its ids evenly, or by the second number of the first
- * draw, would be thousands away. */
+/* Letters, and all tokens of their bytes together, which are rare. Counts differ from what is expected by so
+ * much once in a thousand times, with 12 degrees of freedom: the 0.999 quantile of chi-square. A mask that
+ * drew among its ids evenly would be thousands away. */
 static const double most = 32.909;
 
 static int kind_of(const int32_t *id, int32_t drawn)
