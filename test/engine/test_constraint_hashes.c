@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_constraint_hashes.c: the committed hashes of 50 answers that have a form: ten forms with five
- * samplings and budgets each. Each answer is made in many ways: kernels' levels, threads, chunks, heads, drafts, anew at
- * each step, beside another generation, and after one that was cut short. And wherever the free answer fits it
- * is that answer: the two part only at an id that may not come.
+ * samplings and budgets each. Each answer is made in many ways: kernels' levels, threads, chunks, heads,
+ * drafts, anew at each step, beside another generation, and after one that was cut short. And wherever the
+ * free answer fits it is that answer: the two part only at an id that may not come.
  *
  * After a change of the numbers, of models/tiny or of what a form has for its shortest ending, rewrite
  * test/data/form_hashes.txt and commit it with the reason:
