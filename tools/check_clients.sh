@@ -4,7 +4,7 @@
 # both directions (check_clients.py, check_clients_kaggle.py), with the versions below, which it installs
 # into build/clients; random patterns and grammars with Python's re (check_patterns.py); and random schemas
 # with jsonschema and hypothesis-jsonschema (check_schemas.py), answers of a model too (check_answers.py, and
-# of the command check_forms.py).
+# of the command check_forms.py); and digests of receipts by numpy and xxhash (check_receipt.py).
 set -euo pipefail
 clients=(huggingface_hub==2.4.0 huggingface_hub==1.18.0 huggingface_hub==0.23.5)
 clients+=(transformers==5.23.0 kagglehub==1.0.2)
@@ -19,6 +19,8 @@ $place/bin/pip install -q --disable-pip-version-check jsonschema==4.26.0 hypothe
 $place/bin/python tools/check_schemas.py build/release/test/walk 500 || failed=1
 $place/bin/python tools/check_answers.py build/release/test/answer models/tiny 500 300 || failed=1
 $place/bin/python tools/check_forms.py build/release/carat 100 50 || failed=1
+$place/bin/pip install -q --disable-pip-version-check numpy==2.4.6 xxhash==4.1.0
+$place/bin/python tools/check_receipt.py build/release/carat models/tiny || failed=1
 for client in "${clients[@]}"; do
     place=build/clients/$client
     check=tools/check_clients.py

@@ -12,6 +12,7 @@
 #include "model/engine.h"
 #include "model/form.h"
 #include "model/model.h"
+#include "prompt/prompt.h"
 #include "term/clock.h"
 #include "term/interrupt.h"
 #include "term/out_json.h"
@@ -29,8 +30,8 @@ struct replays {
     const struct options *o;
     carat_model *model;
     carat_tokens prompt, answer; /* of private ones */
-    carat_constraint_options form;
-    char *form_text;
+    struct form form;
+    char *tools;
     struct named *all; /* [n] */
     int n;
     int differ; /* receipts that were not confirmed */
@@ -56,19 +57,16 @@ static void show_id(const struct replays *r, int32_t id, char *out, size_t capac
 /* What a difference may come from, in plain words. */
 static const char *cause(const carat_replay *t)
 {
+    if (t->states_differ >= 0 && t->states_same == 0)
+        return "The digests differ from the beginning: the prompt, a setting or an id was changed behind the "
+               "answer, or it came from other weights, or a machine computes wrongly.";
     if (t->states_differ >= 0)
-        return t->states_same == 0
-                   ? "The states differ from the beginning: the answer came from another prompt, weights "
-                     "that "
-                     "differ though their hash is the same, or a machine that computes wrongly."
-                   : "The states agree up to there and differ then: an id of the answer was changed, or a "
-                     "fault "
-                     "in arithmetic happened while it was generated, or happens here.";
+        return "The digests agree up to there and differ then: an id was changed behind the answer, or a "
+               "fault "
+               "in arithmetic happened while it was generated, or happens here.";
     if (t->differs >= 0)
-        return "The states are the same, so that the logits are, too: the id was changed, or drawn with "
-               "other "
-               "settings or another seed than the receipt says.";
-    return "All ids and states are the same; the answer ends for another reason than the receipt says.";
+        return "The digests are the same: the ids were drawn with other settings than the receipt says.";
+    return "All ids and digests are the same; the answer ends for another reason than the receipt says.";
 }
 
 static void print_difference(const struct replays *r, const char *name, const carat_replay *t,
@@ -148,7 +146,7 @@ static int replay(struct replays *r, const char *name, const carat_receipt *rece
     options.n_prompt = r->prompt.n;
     options.answer = r->answer.ids;
     options.n_answer = r->answer.n;
-    options.form = r->form.text ? &r->form : NULL;
+    options.form = r->form.first ? &r->form.options : NULL;
     progress_begin(&bar, "replay", "tok");
     carat_status status = carat_receipt_replay(receipt, engine, &options, &t, &err);
     progress_end(&bar);
@@ -285,7 +283,13 @@ int verb_replay(const struct options *o)
     if (code == DONE)
         code = read_all(&r);
     if (code == DONE)
+        code = form_check(o, o->prompt->tools, false);
+    if (code == DONE && o->prompt->tools)
+        code = read_json_text(o->prompt->tools, &r.tools);
+    if (code == DONE)
         code = open_packed(&r.model, o);
+    if (code == DONE)
+        code = form_open(&r.form, o, r.model, r.tools);
     if (code == DONE)
         code = replay_all(&r);
     for (int i = 0; i < r.n; i++) {
@@ -295,7 +299,8 @@ int verb_replay(const struct options *o)
     free(r.all);
     carat_tokens_free(&r.prompt);
     carat_tokens_free(&r.answer);
-    free(r.form_text);
+    form_close(&r.form);
+    free(r.tools);
     carat_model_close(r.model);
     return code;
 }

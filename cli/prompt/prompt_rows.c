@@ -27,7 +27,7 @@ static const struct option rows[] = {
     {ABOUT_INPUT + 80, {"--messages"}, READS, AT(messages), "perplexity imatrix", "FILE", NULL,
      "score the model's turns of conversations: each line is a JSON array of messages, or an object with "
      "messages and optionally tools", 0, 0},
-    {ABOUT_INPUT + 90, {"--tools"}, READS, AT(tools), GENERATES " render / logits compare", "FILE", NULL,
+    {ABOUT_INPUT + 90, {"--tools"}, READS, AT(tools), GENERATES " render / logits compare replay", "FILE", NULL,
      "function tools, a JSON array in OpenAI's form", 0, 0},
     {ABOUT_INPUT + 100, {"--tool-command"}, TEXT, AT(tool_command), "/ " GENERATES, "PROGRAM", NULL,
      "a program and its arguments, separated by spaces: it reads each call as JSON from standard input "

@@ -12,9 +12,8 @@
 
 enum {
     CT_RECEIPT_VERSION = 1,
-    CT_RECEIPT_HEX = 32,      /* digits of a digest */
-    CT_RECEIPT_SHA = 64,      /* and of a SHA-256 */
-    CT_RECEIPT_FORM = 1 << 18 /* bytes of the text of a form, at most */
+    CT_RECEIPT_HEX = 32, /* digits of a digest */
+    CT_RECEIPT_SHA = 64, /* and of a SHA-256 */
 };
 
 /* Lists of a receipt that was read lie in its arena, others where they were. */

@@ -23,6 +23,25 @@ carat_status ct_ids_sha(uint8_t sha[CT_SHA256], const uint8_t *salt, const int32
     return list.failed ? ct_no_memory(err, "a receipt") : CARAT_OK;
 }
 
+carat_status ct_text_sha(uint8_t sha[CT_SHA256], const uint8_t *salt, const struct ct_tokenizer *tokenizer,
+                         const int32_t *ids, int n, carat_error *err)
+{
+    struct ct_sha256 s;
+    char *text = NULL;
+    size_t length = 0;
+
+    if (tokenizer)
+        CT_TRY(ct_tokenizer_decode(tokenizer, ids, n, 0, &text, &length, err));
+    ct_sha256_begin(&s);
+    if (salt)
+        ct_sha256_add(&s, salt, CT_SALT);
+    if (length)
+        ct_sha256_add(&s, text, length);
+    ct_sha256_end(&s, sha);
+    free(text);
+    return CARAT_OK;
+}
+
 carat_status ct_receipt_chain(ct_digest start, const struct ct_receipt_header *h, carat_error *err)
 {
     struct ct_canonical header = {0};

@@ -78,6 +78,9 @@ carat_status ct_receipt_chain(ct_digest start, const struct ct_receipt_header *h
 /* SHA-256 of ids as a canonical list, behind a salt if there is one. E_MEMORY. */
 carat_status ct_ids_sha(uint8_t sha[CT_SHA256], const uint8_t *salt, const int32_t *ids, int n,
                         carat_error *err);
+/* The same of the text that ids stand for; without a tokenizer there is none. E_MEMORY. */
+carat_status ct_text_sha(uint8_t sha[CT_SHA256], const uint8_t *salt, const struct ct_tokenizer *tokenizer,
+                         const int32_t *ids, int n, carat_error *err);
 
 carat_status ct_receipt_begin(carat_receipt **receipt, carat_generation *g,
                               const carat_receipt_options *options, carat_error *err);

@@ -135,24 +135,6 @@ carat_status ct_receipt_begin(carat_receipt **receipt, carat_generation *g,
     return status;
 }
 
-/* The text of the answer, as its ids alone say it. */
-static carat_status hash_text(carat_receipt *r, const carat_model *m, carat_error *err)
-{
-    struct ct_sha256 sha;
-    char *text = NULL;
-    size_t n = 0;
-
-    if (m->tokenizer)
-        CT_TRY(ct_tokenizer_decode(m->tokenizer, r->ids + r->n_prompt, r->n_answer, 0, &text, &n, err));
-    ct_sha256_begin(&sha);
-    if (r->is_private)
-        ct_sha256_add(&sha, r->salt, CT_SALT);
-    ct_sha256_add(&sha, text, n);
-    ct_sha256_end(&sha, r->text_sha);
-    free(text);
-    return CARAT_OK;
-}
-
 static carat_status end_record(carat_receipt *r, const carat_generation *g, carat_error *err)
 {
     const uint8_t *salt = r->is_private ? r->salt : NULL;
@@ -165,7 +147,8 @@ static carat_status end_record(carat_receipt *r, const carat_generation *g, cara
         return ct_fail(err, CARAT_E_ARGUMENT, "a state behind a token was not kept");
     CT_TRY(ct_ids_sha(r->prompt_sha, salt, r->ids, r->n_prompt, err));
     CT_TRY(ct_ids_sha(r->answer_sha, salt, r->ids + r->n_prompt, r->n_answer, err));
-    CT_TRY(hash_text(r, g->session->engine->model, err));
+    CT_TRY(ct_text_sha(r->text_sha, salt, g->session->engine->model->tokenizer, r->ids + r->n_prompt,
+                       r->n_answer, err));
     for (int i = 0; i < CT_DIGEST; i++)
         snprintf(r->digest + 2 * (size_t)i, 3, "%02x", r->digests.last[i]);
     r->reason = g->info.reason;

@@ -153,6 +153,7 @@ static carat_status check_ids(const struct replay *p)
     const carat_receipt *r = p->r;
     const int n_vocab = p->engine->model->config.n_vocab;
     const int n = p->n_prompt + r->n_answer;
+    uint8_t sha[CT_SHA256];
 
     for (int i = 0; i < n; i++)
         if (p->ids[i] < 0 || p->ids[i] >= n_vocab)
@@ -162,6 +163,12 @@ static carat_status check_ids(const struct replay *p)
     if (r->end_id >= n_vocab)
         return ct_fail(p->err, CARAT_E_FORMAT, "%s: predicate.answer.end is %d, expected an id below %d",
                        r->name, (int)r->end_id, n_vocab);
+    CT_TRY(ct_text_sha(sha, r->is_private ? r->salt : NULL, p->engine->model->tokenizer, p->ids + p->n_prompt,
+                       r->n_answer, p->err));
+    if (memcmp(sha, r->text_sha, sizeof sha) != 0)
+        return ct_fail(p->err, CARAT_E_FORMAT,
+                       "%s: subject[1].digest.sha256 is another hash than that of the text of the answer",
+                       r->name);
     return CARAT_OK;
 }
 

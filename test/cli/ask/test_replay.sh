@@ -47,6 +47,46 @@ refuse 2 replay r.json
 refuse 2 run tiny hello --receipt-private
 refuse 2 run tiny hello --receipt r2.json --context-shift
 
+truncate -s 1G large.json
+refuse 4 replay large.json tiny
+err_has 'expected at most 16 MiB of receipts'
+
+# ---- another model: the same weights in BF16 ----
+
+expect 0 convert tiny q8.gguf --type q8_0
+expect 0 run q8.gguf 'Turn on the kitchen lights' --receipt q8.json
+expect 0 replay q8.json q8.gguf
+refuse 4 replay q8.json tiny
+err_has "has weights of other types"
+
+# ---- conversations, forms, tools ----
+
+printf 'Turn on the kitchen lights\nAnd now?\n/regen\n' | "$CARAT" chat tiny --receipt chat.json >out 2>err || die 'chat fails'
+[ "$(wc -l <chat.json)" = 3 ] || die "chat.json has $(wc -l <chat.json) lines"
+digest=$(sed -n '1s/.*"digest":"\([0-9a-f]*\)","digests".*/\1/p' chat.json)
+sed -n 2p chat.json | grep -q "\"previous\":\"$digest\"" || die 'the second answer does not name the first'
+expect 0 replay chat.json tiny
+[ "$(grep -c confirmed out)" = 3 ] || die "$(cat out)"
+expect 0 run tiny 'Is it on?' --regex '(yes|no)!' --receipt form.json
+refuse 4 replay form.json tiny
+err_has 'header.constraint'
+refuse 4 replay form.json tiny --regex '(yes|no).'
+err_has 'header.constraint.sha256'
+expect 0 replay form.json tiny --regex '(yes|no)!'
+expect 0 replay form.json tiny --states
+expect 0 run tiny 'Turn on the kitchen lights' --tools "$tiny/tools.json" --tool-choice required --receipt calls.json
+expect 0 replay calls.json tiny --tools "$tiny/tools.json" --tool-choice required
+
+# ---- signed as it stands ----
+
+if command -v ssh-keygen >/dev/null; then
+    ssh-keygen -q -t ed25519 -N '' -f key
+    ssh-keygen -q -Y sign -f key -n receipt r.json 2>/dev/null
+    echo "me $(cat key.pub)" >signers
+    ssh-keygen -q -Y verify -f signers -I me -n receipt -s r.json.sig <r.json >out 2>&1 || die "$(cat out)"
+    sed 's/817/818/' r.json | ssh-keygen -q -Y verify -f signers -I me -n receipt -s r.json.sig >out 2>&1 && die 'an altered receipt is signed'
+fi
+
 # ---- private ----
 
 expect 0 run tiny 'Turn on the kitchen lights' --receipt p.json --receipt-private
