@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_receipt.c: a receipt is the same text whatever computed the answer (level, threads, chunk, drafts,
  * other sessions, the exact head), and every such receipt replays, whole, by its states, and by a share of
- * its ids; an altered one does not. It takes long since each of 15 kinds of settings is computed in 6 ways,
- * one of them by the reference kernels. */
+ * its ids; an altered one does not. It takes long since each of 15 kinds of settings is computed in 4 to 6 ways,
+ * some of them by the reference kernels. */
 #include "receipt/receipt_util.h"
 
 static struct settings settings;
@@ -71,6 +71,8 @@ static void equal_receipts(void **state)
         carat_receipt_info_default(&info);
         OK(carat_receipt_get_info(r, &info, err));
         for (size_t w = 1; w < sizeof ways / sizeof *ways; w++) {
+            if ((ways[w].isa && i % 3) || (ways[w].naive && i % 5)) /* these take long */
+                continue;
             char *other = made_in(&ways[w], &info);
             if (strcmp(first, other) != 0)
                 fail_msg("%s, %s:\n%s\n%s", settings.name, ways[w].name, first, other);
