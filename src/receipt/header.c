@@ -25,14 +25,29 @@ enum kind {
     GROUP, /* an object or null, with a flag */
 };
 
+/* What the values of a field are out of. */
+enum list {
+    NO_LIST,
+    ARITHMETICS,
+    KV_TYPES,
+    ACTIVATIONS,
+    QUANTS,
+    STRATEGIES,
+    FORMS,
+    LINKS,
+    OF_FORM,
+    OF_DRY,
+    OF_HEAD,
+    OF_PENALTIES,
+    OF_XTC
+};
+
+/* Without pointers, which take more room in a library than what they point to. */
 struct field {
-    const char *name;
-    enum kind kind;
-    size_t at;
-    double least, most;         /* of a number; of a list the most elements */
-    const char *const *words;   /* of WORD and WORDS: these, ... */
-    const char *(*word)(int i); /* ... or those that it says */
-    const struct field *group;  /* ends with a name of NULL */
+    char name[16]; /* "" behind the last */
+    uint8_t kind, list;
+    uint16_t at;
+    double least, most; /* of a number; of a list the most elements */
 };
 
 #define AT(member) offsetof(struct ct_receipt_header, member)
@@ -61,81 +76,100 @@ static const char *link_word(int i)
 
 /* clang-format off */
 static const struct field of_form[] = {
-    {"form", WORD, AT(form), 0, 0, forms, NULL, NULL},
-    {"json_dumps", TRUTH, AT(json_dumps), 0, 0, NULL, NULL, NULL},
-    {"one_call", TRUTH, AT(one_call), 0, 0, NULL, NULL, NULL},
-    {"sha256", SHA, AT(form_sha256), 0, 0, NULL, NULL, NULL},
-    {"tool_choice", TEXT, AT(tool_choice), 0, 1024, NULL, NULL, NULL},
-    {NULL, INTEGER, 0, 0, 0, NULL, NULL, NULL},
+    {"form", WORD, FORMS, AT(form), 0, 0},
+    {"json_dumps", TRUTH, NO_LIST, AT(json_dumps), 0, 0},
+    {"one_call", TRUTH, NO_LIST, AT(one_call), 0, 0},
+    {"sha256", SHA, NO_LIST, AT(form_sha256), 0, 0},
+    {"tool_choice", TEXT, NO_LIST, AT(tool_choice), 0, 1024},
+    {"", INTEGER, NO_LIST, 0, 0, 0},
 };
 static const struct field of_dry[] = {
-    {"allowed_length", INTEGER, AT(dry_allowed_length), 0, INT32_MAX, NULL, NULL, NULL},
-    {"base", NUMBER, AT(dry_base), 1, 1000, NULL, NULL, NULL},
-    {"breakers", IDS, AT(dry_breakers), 0, CARAT_MOST_BREAKERS, NULL, NULL, NULL},
-    {"last_n", INTEGER, AT(dry_penalty_last_n), -1, INT32_MAX, NULL, NULL, NULL},
-    {"multiplier", NUMBER, AT(dry_multiplier), 0, 1000, NULL, NULL, NULL},
-    {NULL, INTEGER, 0, 0, 0, NULL, NULL, NULL},
+    {"allowed_length", INTEGER, NO_LIST, AT(dry_allowed_length), 0, INT32_MAX},
+    {"base", NUMBER, NO_LIST, AT(dry_base), 1, 1000},
+    {"breakers", IDS, NO_LIST, AT(dry_breakers), 0, CARAT_MOST_BREAKERS},
+    {"last_n", INTEGER, NO_LIST, AT(dry_penalty_last_n), -1, INT32_MAX},
+    {"multiplier", NUMBER, NO_LIST, AT(dry_multiplier), 0, 1000},
+    {"", INTEGER, NO_LIST, 0, 0, 0},
 };
 static const struct field of_head[] = {
-    {"quant", WORD, AT(quant), 0, 0, quants, NULL, NULL},
-    {"strategy", WORD, AT(strategy), 0, 0, NULL, strategy_word, NULL},
-    {"tile", INTEGER, AT(tile), 0, INT32_MAX, NULL, NULL, NULL},
-    {"tiles", INTEGER, AT(tiles), 0, INT32_MAX, NULL, NULL, NULL},
-    {NULL, INTEGER, 0, 0, 0, NULL, NULL, NULL},
+    {"quant", WORD, QUANTS, AT(quant), 0, 0},
+    {"strategy", WORD, STRATEGIES, AT(strategy), 0, 0},
+    {"tile", INTEGER, NO_LIST, AT(tile), 0, INT32_MAX},
+    {"tiles", INTEGER, NO_LIST, AT(tiles), 0, INT32_MAX},
+    {"", INTEGER, NO_LIST, 0, 0, 0},
 };
 static const struct field of_penalties[] = {
-    {"frequency", NUMBER, AT(frequency_penalty), -1000, 1000, NULL, NULL, NULL},
-    {"last_n", INTEGER, AT(repeat_last_n), -1, INT32_MAX, NULL, NULL, NULL},
-    {"presence", NUMBER, AT(presence_penalty), -1000, 1000, NULL, NULL, NULL},
-    {"repeat", NUMBER, AT(repeat_penalty), 0.0009, 1000, NULL, NULL, NULL},
-    {NULL, INTEGER, 0, 0, 0, NULL, NULL, NULL},
+    {"frequency", NUMBER, NO_LIST, AT(frequency_penalty), -1000, 1000},
+    {"last_n", INTEGER, NO_LIST, AT(repeat_last_n), -1, INT32_MAX},
+    {"presence", NUMBER, NO_LIST, AT(presence_penalty), -1000, 1000},
+    {"repeat", NUMBER, NO_LIST, AT(repeat_penalty), 0.0009, 1000},
+    {"", INTEGER, NO_LIST, 0, 0, 0},
 };
 static const struct field of_xtc[] = {
-    {"probability", NUMBER, AT(xtc_probability), 0, 1, NULL, NULL, NULL},
-    {"threshold", NUMBER, AT(xtc_threshold), 0, 1, NULL, NULL, NULL},
-    {NULL, INTEGER, 0, 0, 0, NULL, NULL, NULL},
+    {"probability", NUMBER, NO_LIST, AT(xtc_probability), 0, 1},
+    {"threshold", NUMBER, NO_LIST, AT(xtc_threshold), 0, 1},
+    {"", INTEGER, NO_LIST, 0, 0, 0},
 };
 static const struct field of_header[] = {
-    {"activations", WORD, AT(activations_f16), 0, 0, activations, NULL, NULL},
-    {"arithmetic", WORD, AT(exact), 0, 0, arithmetics, NULL, NULL},
-    {"banned", IDS, AT(banned), 0, 1024, NULL, NULL, NULL},
-    {"biases", BIASES, AT(biases), 0, CARAT_MOST_BIASES, NULL, NULL, NULL},
-    {"constraint", GROUP, AT(has_form), 0, 0, NULL, NULL, of_form},
-    {"content", HASH, AT(content), 1, 0, NULL, NULL, NULL},
-    {"context", INTEGER, AT(context), 1, INT32_MAX, NULL, NULL, NULL},
-    {"drawing", INTEGER, AT(drawing), 1, INT32_MAX, NULL, NULL, NULL},
-    {"dry", GROUP, AT(has_dry), 0, 0, NULL, NULL, of_dry},
-    {"first_layer", INTEGER, AT(first_layer), 0, 4096, NULL, NULL, NULL},
-    {"head", GROUP, AT(has_head), 0, 0, NULL, NULL, of_head},
-    {"in_thought", TRUTH, AT(in_thought), 0, 0, NULL, NULL, NULL},
-    {"kv", WORD, AT(kv), 0, 0, NULL, kv_word, NULL},
-    {"layers", INTEGER, AT(layers), 1, 4096, NULL, NULL, NULL},
-    {"links", WORDS, AT(links), 0, CARAT_LINKS, NULL, link_word, NULL},
-    {"loop_guard", INTEGER, AT(loop_guard), 0, CARAT_MOST_LOOP, NULL, NULL, NULL},
-    {"max_tokens", INTEGER, AT(max_tokens), 0, INT32_MAX, NULL, NULL, NULL},
-    {"min_p", NUMBER, AT(min_p), 0, 1, NULL, NULL, NULL},
-    {"number", INTEGER, AT(number), INT32_MIN, INT32_MAX, NULL, NULL, NULL},
-    {"numerics", INTEGER, AT(numerics), 1, INT32_MAX, NULL, NULL, NULL},
-    {"penalties", GROUP, AT(has_penalties), 0, 0, NULL, NULL, of_penalties},
-    {"previous", HASH, AT(previous), 0, 0, NULL, NULL, NULL},
-    {"seed", SEED, AT(seed), 0, 0, NULL, NULL, NULL},
-    {"stop_ids", IDS, AT(stop_ids), 0, CARAT_MOST_STOP_IDS, NULL, NULL, NULL},
-    {"stops", TEXTS, AT(stops), 0, CARAT_MOST_STOPS, NULL, NULL, NULL},
-    {"temperature", NUMBER, AT(temperature), 0, 100, NULL, NULL, NULL},
-    {"thought_budget", INTEGER, AT(thought_budget), -1, INT32_MAX, NULL, NULL, NULL},
-    {"top_k", INTEGER, AT(top_k), 0, INT32_MAX, NULL, NULL, NULL},
-    {"top_p", NUMBER, AT(top_p), 0, 1, NULL, NULL, NULL},
-    {"typical_p", NUMBER, AT(typical_p), 0, 1, NULL, NULL, NULL},
-    {"version", INTEGER, AT(version), 1, INT32_MAX, NULL, NULL, NULL},
-    {"vocabulary", HASH, AT(vocabulary), 0, 0, NULL, NULL, NULL},
-    {"xtc", GROUP, AT(has_xtc), 0, 0, NULL, NULL, of_xtc},
-    {NULL, INTEGER, 0, 0, 0, NULL, NULL, NULL},
+    {"activations", WORD, ACTIVATIONS, AT(activations_f16), 0, 0},
+    {"arithmetic", WORD, ARITHMETICS, AT(exact), 0, 0},
+    {"banned", IDS, NO_LIST, AT(banned), 0, 1024},
+    {"biases", BIASES, NO_LIST, AT(biases), 0, CARAT_MOST_BIASES},
+    {"constraint", GROUP, OF_FORM, AT(has_form), 0, 0},
+    {"content", HASH, NO_LIST, AT(content), 1, 0},
+    {"context", INTEGER, NO_LIST, AT(context), 1, INT32_MAX},
+    {"drawing", INTEGER, NO_LIST, AT(drawing), 1, INT32_MAX},
+    {"dry", GROUP, OF_DRY, AT(has_dry), 0, 0},
+    {"first_layer", INTEGER, NO_LIST, AT(first_layer), 0, 4096},
+    {"head", GROUP, OF_HEAD, AT(has_head), 0, 0},
+    {"in_thought", TRUTH, NO_LIST, AT(in_thought), 0, 0},
+    {"kv", WORD, KV_TYPES, AT(kv), 0, 0},
+    {"layers", INTEGER, NO_LIST, AT(layers), 1, 4096},
+    {"links", WORDS, LINKS, AT(links), 0, CARAT_LINKS},
+    {"loop_guard", INTEGER, NO_LIST, AT(loop_guard), 0, CARAT_MOST_LOOP},
+    {"max_tokens", INTEGER, NO_LIST, AT(max_tokens), 0, INT32_MAX},
+    {"min_p", NUMBER, NO_LIST, AT(min_p), 0, 1},
+    {"number", INTEGER, NO_LIST, AT(number), INT32_MIN, INT32_MAX},
+    {"numerics", INTEGER, NO_LIST, AT(numerics), 1, INT32_MAX},
+    {"penalties", GROUP, OF_PENALTIES, AT(has_penalties), 0, 0},
+    {"previous", HASH, NO_LIST, AT(previous), 0, 0},
+    {"seed", SEED, NO_LIST, AT(seed), 0, 0},
+    {"stop_ids", IDS, NO_LIST, AT(stop_ids), 0, CARAT_MOST_STOP_IDS},
+    {"stops", TEXTS, NO_LIST, AT(stops), 0, CARAT_MOST_STOPS},
+    {"temperature", NUMBER, NO_LIST, AT(temperature), 0, 100},
+    {"thought_budget", INTEGER, NO_LIST, AT(thought_budget), -1, INT32_MAX},
+    {"top_k", INTEGER, NO_LIST, AT(top_k), 0, INT32_MAX},
+    {"top_p", NUMBER, NO_LIST, AT(top_p), 0, 1},
+    {"typical_p", NUMBER, NO_LIST, AT(typical_p), 0, 1},
+    {"version", INTEGER, NO_LIST, AT(version), 1, INT32_MAX},
+    {"vocabulary", HASH, NO_LIST, AT(vocabulary), 0, 0},
+    {"xtc", GROUP, OF_XTC, AT(has_xtc), 0, 0},
+    {"", INTEGER, NO_LIST, 0, 0, 0},
 };
 /* clang-format on */
 
+static const struct {
+    const char *const *words;   /* NULL behind the last */
+    const char *(*word)(int i); /* in place of them */
+    const struct field *group;
+} lists[] = {
+    [ARITHMETICS] = {arithmetics, NULL, NULL},
+    [KV_TYPES] = {NULL, kv_word, NULL},
+    [ACTIVATIONS] = {activations, NULL, NULL},
+    [QUANTS] = {quants, NULL, NULL},
+    [STRATEGIES] = {NULL, strategy_word, NULL},
+    [FORMS] = {forms, NULL, NULL},
+    [LINKS] = {NULL, link_word, NULL},
+    [OF_FORM] = {NULL, NULL, of_form},
+    [OF_DRY] = {NULL, NULL, of_dry},
+    [OF_HEAD] = {NULL, NULL, of_head},
+    [OF_PENALTIES] = {NULL, NULL, of_penalties},
+    [OF_XTC] = {NULL, NULL, of_xtc},
+};
+
 static const char *word(const struct field *f, int i)
 {
-    return f->words ? f->words[i] : f->word(i);
+    return lists[f->list].words ? lists[f->list].words[i] : lists[f->list].word(i);
 }
 
 /* ---- writing ---- */
@@ -235,7 +269,7 @@ static void write_value(struct ct_canonical *c, const struct ct_receipt_header *
         break;
     case GROUP:
         if (integer_at(h, f->at))
-            write_fields(c, h, f->group);
+            write_fields(c, h, lists[f->list].group);
         else
             ct_canonical_put(c, "null");
         break;
@@ -245,7 +279,7 @@ static void write_value(struct ct_canonical *c, const struct ct_receipt_header *
 static void write_fields(struct ct_canonical *c, const struct ct_receipt_header *h, const struct field *f)
 {
     ct_canonical_put(c, "{");
-    for (; f->name; f++) {
+    for (; *f->name; f++) {
         ct_canonical_key(c, f->name);
         write_value(c, h, f);
     }
@@ -486,7 +520,7 @@ static carat_status read_group(struct ct_receipt_header *h, const struct place *
     const int has = !ct_json_is(p->v, CT_JSON_NULL);
 
     memcpy((char *)h + f->at, &has, sizeof has);
-    return has ? read_fields(h, p, f->group) : CARAT_OK;
+    return has ? read_fields(h, p, lists[f->list].group) : CARAT_OK;
 }
 
 static carat_status read_value(struct ct_receipt_header *h, const struct place *p, const struct field *f)
@@ -535,7 +569,7 @@ static carat_status read_fields(struct ct_receipt_header *h, const struct place 
     const char *names[MOST_FIELDS];
     int n = 0;
 
-    for (; fields[n].name; n++)
+    for (; *fields[n].name; n++)
         names[n] = fields[n].name;
     CT_TRY(ct_receipt_names(object->source, object->v, object->key, names, n, object->err));
     for (int i = 0; i < n; i++) {
