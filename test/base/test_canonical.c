@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_canonical.c: canonical JSON as RFC 8785 wants it, floats as ECMAScript prints the shortest decimal that
- * is the same float; and SHA-256 against FIPS 180-4's examples and OpenSSL's results around its blocks. */
+/* test_canonical.c: canonical JSON as RFC 8785 wants it, floats as ECMAScript prints the shortest decimal
+ * that is the same float; and SHA-256 against FIPS 180-4's examples and OpenSSL's results around its
+ * blocks. */
 #include <float.h>
 #include <setjmp.h>
 #include <stdarg.h>

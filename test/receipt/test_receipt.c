@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_receipt.c: a receipt is the same text whatever computed the answer (level, threads, chunk, drafts,
- * other sessions, the exact head), and every such receipt replays, whole, by its states, and by a share of
- * its ids; an altered one does not. It takes long since each of 15 kinds of settings is computed in 4 to 6 ways,
- * some of them by the reference kernels. */
+ * the exact head), and every such receipt replays, whole, by its states, and by a share of
+ * its ids; an altered one does not. It takes long since each of 15 kinds of settings is computed in 4 to 6
+ * ways, some of them by the reference kernels. */
 #include "receipt/receipt_util.h"
 
 static struct settings settings;
