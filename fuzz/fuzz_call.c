@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_call.c: any ids through the reader of calls, in FunctionGemma's syntax and in Gemma 4's, and through
- * what divides thoughts from answers. A byte from 1 on of the input is a control token of the tables below,
- * every other a byte token, so that a call can be read in the input. Checked besides memory: parts are in
- * order and overlap nowhere, every one has its text, a call without an error has a name and arguments, a
- * place lies inside its part, and arguments that were read, rendered and read again are the same, but for the
- * order of keys, which Gemma 4's template sorts. */
+/* fuzz_call.c: any ids through the reader of calls, in FunctionGemma's syntax, in Gemma 4's and as JSON, and
+ * through what divides thoughts from answers. A byte from 1 on of the input is a control token of the tables
+ * below, every other a byte token, so that a call can be read in the input. Checked besides memory: parts are
+ * in order and overlap nowhere, but for an id that two calls as JSON share, every one has its text, a call
+ * without an error has a name and arguments, a place lies inside its part, calls as JSON are where they are
+ * said to begin, and arguments that were read, rendered and read again are the same, but for the order of
+ * keys, which Gemma 4's template sorts. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,12 +32,14 @@ static const char *const gemma4_control[] = {
     "<unk>",   "<|tool_call>", "<tool_call|>", "<|\"|>",     "<|tool_response>", "<tool_response|>",
     "<|turn>", "<turn|>",      "<bos>",        "<|channel>", "<channel|>"};
 
+static const char *const json_control[] = {"<unk>", "<start_of_turn>", "<end_of_turn>", "<bos>"};
+
 /* A template that writes calls, with a vocabulary for it. */
 struct syntax {
     enum ct_chat chat;
     const char *const *control;
     int n_control;
-    bool sorts;
+    bool sorts, json;
     int behind; /* parts behind the calls that it renders */
     struct ct_tokenizer *t;
 };
@@ -79,12 +82,12 @@ static struct ct_tokenizer *vocabulary(const char *const *control, int n_control
     return t;
 }
 
-static void check_parts(const carat_calls *c, int n)
+static void check_parts(const struct syntax *x, const carat_calls *c, int n)
 {
     int at = 0;
     for (int i = 0; i < c->n; i++) {
         const carat_part *p = &c->part[i];
-        require(p->first >= at && p->n > 0 && p->first + p->n <= n);
+        require(p->first >= at - x->json && p->n > 0 && p->first + p->n <= n);
         at = p->first + p->n;
         require(p->n_text > 0 && p->text[p->n_text] == 0);
         require(p->is_call || (!p->name && !p->arguments && !p->error));
@@ -112,6 +115,21 @@ static void require_equal(const struct ct_json_tree *a, const struct ct_json_tre
     require(y == b->value + b->value->span);
 }
 
+/* Leaves of a prompt what the model says, which is its last turn but the one that begins behind it. */
+static void keep_answer(const struct syntax *x, carat_tokens *ids)
+{
+    const int32_t turn = ct_tokenizer_control(x->t, CT_CONTROL_START_OF_TURN),
+                  end = ct_tokenizer_control(x->t, CT_CONTROL_END_OF_TURN);
+    int from = ids->n, n = 0;
+    for (int turns = 0; turns < 2; turns += ids->ids[from] == turn)
+        from--;
+    from += 1 + (int)strlen("model\n"); /* an id is a byte */
+    while (ids->ids[from + n] != end)
+        n++;
+    memmove(ids->ids, ids->ids + from, (size_t)n * sizeof *ids->ids);
+    ids->n = n;
+}
+
 /* The arguments of a call that was rendered and read again, malloc'd; NULL: the renderer refuses it. */
 static char *there_and_back(const struct syntax *x, const char *name, const char *arguments)
 {
@@ -126,6 +144,8 @@ static char *there_and_back(const struct syntax *x, const char *name, const char
     json_decref(messages);
     if (text && ct_chat_render(&o, text, &prompt, NULL) == CARAT_OK) {
         require(ct_chat_encode(x->t, &prompt, false, NULL, &ids, NULL) == CARAT_OK);
+        if (x->json)
+            keep_answer(x, &ids);
         require(ct_calls_parse(x->t, ids.ids, ids.n, NULL, &calls, NULL) == CARAT_OK && calls.n > x->behind);
         const carat_part *back = &calls.part[calls.n - 1 - x->behind];
         require(back->is_call && !back->error && strcmp(back->name, name) == 0);
@@ -171,13 +191,15 @@ static void read_calls(const struct syntax *x, const uint8_t *data, size_t size,
     for (size_t i = 0; i < size; i++)
         ids[i] = data[i] && data[i] < x->n_control ? data[i] : data[i] + x->n_control;
     require(ct_calls_parse(x->t, ids, (int)size, tools, &calls, NULL) == CARAT_OK);
-    check_parts(&calls, (int)size);
+    check_parts(x, &calls, (int)size);
     ct_calls_free(&calls);
     require(ct_calls_parse(x->t, ids, (int)size, NULL, &calls, NULL) == CARAT_OK);
-    check_parts(&calls, (int)size);
+    check_parts(x, &calls, (int)size);
     for (int i = 0; i < calls.n; i++)
         if (calls.part[i].is_call && !calls.part[i].error)
             again(x, &calls.part[i]);
+    if (x->json && calls.n)
+        require(calls.part[0].is_call || ct_calls_begin(ct_str_of(calls.part[0].text)) <= 0);
     ct_calls_free(&calls);
 }
 
@@ -201,8 +223,9 @@ static void divide(const struct syntax *x, const int32_t *ids, int n, bool insid
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct syntax syntaxes[] = {
-        {CT_CHAT_FUNCTIONGEMMA, function_control, (int)CT_COUNT(function_control), false, 1, NULL},
-        {CT_CHAT_GEMMA4, gemma4_control, (int)CT_COUNT(gemma4_control), true, 0, NULL},
+        {CT_CHAT_FUNCTIONGEMMA, function_control, (int)CT_COUNT(function_control), false, false, 1, NULL},
+        {CT_CHAT_GEMMA4, gemma4_control, (int)CT_COUNT(gemma4_control), true, false, 0, NULL},
+        {CT_CHAT_GEMMA3, json_control, (int)CT_COUNT(json_control), false, true, 0, NULL},
     };
     int32_t *ids = malloc((size + 1) * sizeof *ids);
     if (!ids)

@@ -65,6 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ct_chat_options o = {.chat = CT_CHAT_FUNCTIONGEMMA, .tools = tools, .generation_prompt = true};
     render(&o, 5, "<start_of_turn>", "<end_of_turn>", "<start_function_declaration>",
            "<end_function_declaration>", "<escape>");
+    o.chat = CT_CHAT_GEMMA3; /* the result is a turn */
+    render(&o, 6, "<start_of_turn>", "<end_of_turn>", "<bos>", "<bos>", "<escape>");
     o.chat = CT_CHAT_GEMMA4;
     for (int state = 0; state < CT_GEMMA4_STATES; state++) {
         const bool inside = state <= CT_GEMMA4_APRIL_10; /* else the result is a turn, and the answer too */

@@ -18,6 +18,10 @@ $place/bin/pip install -q --disable-pip-version-check jsonschema==4.26.0 hypothe
     rfc3339-validator==0.1.4 rfc3987==1.3.8
 $place/bin/python tools/check_schemas.py build/release/test/walk 500 || failed=1
 $place/bin/python tools/check_answers.py build/release/test/answer models/tiny 500 300 || failed=1
+plain=$(mktemp -d)
+tools/plain_tiny.sh models/tiny "$plain" # whose calls are JSON
+$place/bin/python tools/check_answers.py build/release/test/answer "$plain" 0 100 || failed=1
+rm -rf "$plain"
 $place/bin/python tools/check_forms.py build/release/carat 100 50 || failed=1
 $place/bin/pip install -q --disable-pip-version-check numpy==2.4.6 xxhash==4.1.0
 $place/bin/python tools/check_receipt.py build/release/carat models/tiny || failed=1

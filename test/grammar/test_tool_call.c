@@ -226,6 +226,29 @@ static void what_is_let_through_is_read(void **state)
     check_walks(true, declarations[1], "none", 500);
 }
 
+/* One call, or several, whatever they are written in. */
+static void one_call_or_several(void **state)
+{
+    int32_t ids[LONGEST + 1];
+    struct form f;
+
+    (void)state;
+    for (int json = 0; json < 2; json++)
+        for (int one = 0; one < 2; one++) {
+            int most = 0;
+            assert_int_equal(form_open(&f, json, declarations[0], "required", one), CARAT_OK);
+            for (int i = 0; i < 200; i++) {
+                carat_calls calls;
+                assert_int_equal(ct_calls_parse(f.t, ids, walk(&f, ids), declarations[0], &calls, &f.err),
+                                 CARAT_OK);
+                most = CT_MAX(most, calls.n);
+                ct_calls_free(&calls);
+            }
+            assert_true(one ? most == 1 : most > 1);
+            form_close(&f);
+        }
+}
+
 /* ---- as JSON: which texts there are ---- */
 
 static bool takes(struct form *f, const char *text)
@@ -410,6 +433,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_let_through_is_read),
+        cmocka_unit_test(one_call_or_several),
         cmocka_unit_test(texts_of_calls),
         cmocka_unit_test(texts_beside_calls),
         cmocka_unit_test(refusals),

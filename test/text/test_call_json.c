@@ -42,6 +42,7 @@ static void forms(void **state)
         {F " Done. ", "f {}|Done. "},
         {F "\n{\"a\": 1}", "f {}|{\"a\": 1}"},
         {"[" F "] [" G "]", "f {}|[" G "]"},
+        {"[" F "] " G, "f {}|" G},
         {"```json\n" F "\n``` so", "f {}|so"},
         {F " ```json " G, "f {}|```json " G},
         {"Well: " F, "Well: " F},
@@ -72,6 +73,7 @@ static void wrong(void **state)
     (void)state;
     struct ct_tokenizer *t = plain();
     static const char *const cases[][2] = {
+        {"{\"name\":<end_of_turn>", "- -!at byte 8: expected a value, found the end of the text"},
         {"{\"name\":", "- -!at byte 8: expected a value, found the end of the text"},
         {" {\"name\": f}", "- -!at byte 9: expected a value, found 'f'"},
         {"{\"name\": \"\"}", "- -!at byte 9: the function has no name"},
@@ -131,6 +133,60 @@ static void declared(void **state)
     };
     for (size_t i = 0; i < CT_COUNT(cases); i++)
         check(t, cases[i][0], tools, cases[i][1]);
+    ct_tokenizer_free(t);
+}
+
+/* Where a declaration leaves a choice, what one branch declares is good, and no more. */
+static void declared_in_branches(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *parameters, *good, *bad; /* bad: the key "bad" in it is not declared; NULL: all is good */
+    } rows[] = {
+        {"\"allOf\":[{\"$ref\":\"#\"}],\"properties\":{\"a\":{}}", "{\"a\":1}", "{\"a\":1,\"bad\":1}"},
+        {"\"properties\":{\"a\":{}},\"anyOf\":[{\"required\":[\"a\"]},{}]", "{\"a\":1}", "{\"bad\":1}"},
+        {"\"anyOf\":[{\"properties\":{\"p\":{}}},{}]", "{\"p\":1,\"q\":1}", NULL},
+        {"\"anyOf\":[{\"properties\":{\"p\":{}}},true]", "{\"p\":1,\"q\":1}", NULL},
+        {"\"anyOf\":[{\"properties\":{\"p\":{}}},{\"properties\":{\"q\":{}}}]", "{\"p\":1,\"q\":1}",
+         "{\"bad\":1}"},
+        {"\"anyOf\":[{\"properties\":{\"p\":{}}},{\"const\":{\"k\":1}}]", "{\"k\":1}", NULL},
+        {"\"anyOf\":[{\"properties\":{\"p\":{}}},{\"enum\":[1,\"x\"]}]", "{\"p\":1}", "{\"bad\":1}"},
+        {"\"oneOf\":[{\"type\":\"null\"},{\"type\":[\"object\",\"null\"],\"properties\":{\"p\":{}}}]",
+         "{\"p\":1}", "{\"bad\":1}"},
+        {"\"properties\":{},\"additionalProperties\":{\"properties\":{\"q\":{}}}", "{\"x\":{\"q\":1}}",
+         "{\"x\":{\"bad\":1}}"},
+        {"\"properties\":{\"a\":{\"$ref\":\"#/$defs/o\"}},\"$defs\":{\"o\":{\"properties\":{\"q\":{}}}}",
+         "{\"a\":{\"q\":{\"any\":1}}}", "{\"a\":{\"bad\":1}}"},
+        {"\"properties\":{\"l\":{\"prefixItems\":[{\"properties\":{\"p\":{}}}],\"items\":{\"properties\":{"
+         "\"q\":{}}}}}",
+         "{\"l\":[{\"p\":1},{\"q\":1}]}", "{\"l\":[{\"bad\":1}]}"},
+        {"\"properties\":{\"l\":{}}", "{\"l\":[{\"x\":[{\"y\":1}]}]}", NULL},
+        {"\"properties\":{\"l\":{\"type\":\"array\"}}", "{\"l\":[{\"x\":1}]}", NULL},
+    };
+    struct ct_tokenizer *t = plain();
+    char tools[4096], text[256];
+    for (size_t i = 0; i < CT_COUNT(rows); i++)
+        for (int bad = 0; bad <= (rows[i].bad != NULL); bad++) {
+            const char *arguments = bad ? rows[i].bad : rows[i].good;
+            carat_tokens ids = {0};
+            carat_calls calls = {.size = sizeof *calls.part};
+            snprintf(tools, sizeof tools, "[{\"name\":\"f\",\"parameters\":{%s}}]", rows[i].parameters);
+            snprintf(text, sizeof text, "{\"name\":\"f\",\"parameters\":%s}", arguments);
+            encode(t, text, 0, &ids);
+            parse(t, &ids, tools, &calls);
+            assert_int_equal(calls.n, 1);
+            const char *error = calls.part[0].error;
+            if (bad ? !error || !strstr(error, "the key \"bad\" is not declared") : error != NULL)
+                fail_msg("%s: %s: %s", rows[i].parameters, arguments, error ? error : "no error");
+            ct_calls_free(&calls);
+            free(ids.ids);
+        }
+    /* more branches than are looked at: nothing is judged */
+    int n = sprintf(tools, "[{\"name\":\"f\",\"parameters\":{\"anyOf\":[");
+    for (int i = 0; i < 100; i++)
+        n += sprintf(tools + n, "%s{\"properties\":{\"k%d\":{}}}", i ? "," : "", i);
+    sprintf(tools + n, "]}}]");
+    check(t, "{\"name\":\"f\",\"parameters\":{\"k99\":1}}", tools, "f {\"k99\":1}");
     ct_tokenizer_free(t);
 }
 
@@ -270,9 +326,13 @@ static void there_and_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(forms),         cmocka_unit_test(wrong),
-                                       cmocka_unit_test(declared),      cmocka_unit_test(depth),
-                                       cmocka_unit_test(places),        cmocka_unit_test(beginnings),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forms),
+                                       cmocka_unit_test(wrong),
+                                       cmocka_unit_test(declared),
+                                       cmocka_unit_test(depth),
+                                       cmocka_unit_test(declared_in_branches),
+                                       cmocka_unit_test(places),
+                                       cmocka_unit_test(beginnings),
                                        cmocka_unit_test(there_and_back)};
     return cmocka_run_group_tests_name("text/call_json", tests, NULL, NULL);
 }

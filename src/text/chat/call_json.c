@@ -262,7 +262,8 @@ static bool add_call(struct call_parser *p, struct cursor *c, carat_calls *out)
     part->name = call.name;
     part->arguments = call.arguments;
     if (*p->error) {
-        part->error_id = call.error_id;
+        /* control tokens behind the part have no bytes */
+        part->error_id = CT_MIN(call.error_id, part->first + part->n - 1);
         part->error_byte = call.error_byte;
         part->error = ct_call_copy(&p->text, p->error, strlen(p->error));
     }

@@ -5,13 +5,7 @@
 . "$CARAT_SOURCE/test/cli/common.bash"
 
 tools=$tiny/tools.json
-mkdir plain
-cp "$tiny"/{config.json,generation_config.json,model.safetensors,tokenizer.json,tokenizer_config.json} plain
-chmod -R u+w plain
-for token in start_function_declaration end_function_declaration start_function_call end_function_call \
-    start_function_response end_function_response escape; do
-    sed -i "s/<$token>/<was_$token>/g" plain/tokenizer.json plain/tokenizer_config.json
-done
+"$CARAT_SOURCE/tools/plain_tiny.sh" "$tiny" plain
 "$CARAT" run plain Hi --chat-template gemma3 -n 1 >/dev/null 2>err || die 'the model does not run' # packs it
 run() { "$CARAT" run plain "$request" --chat-template gemma3 --no-perf "$@"; }
 request='Turn on the kitchen lights'
