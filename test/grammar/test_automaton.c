@@ -356,6 +356,27 @@ static void a_way_without_an_end_is_left_out(void **state)
     assert_int_equal(ct_automaton_only(&a, run("n")), 'o');
 }
 
+/* More than the table of places begins with. */
+static void a_state_of_many_places(void **state)
+{
+    (void)state;
+    ct_grammar_init(&g);
+    const int32_t rule = ct_grammar_rule(&g, "many");
+    for (int i = 0; i < 5000; i++) {
+        const int32_t first = ct_grammar_node(&g, rule), second = ct_grammar_node(&g, rule);
+        ct_grammar_skip(&g, start(rule), first);
+        ct_grammar_bytes(&g, first, 'a', 'a', second);
+        ct_grammar_bytes(&g, second, (uint8_t)('a' + i % 26), (uint8_t)('a' + i % 26), end(rule));
+    }
+    assert_int_equal(ct_grammar_finish(&g, rule, &err), CARAT_OK);
+    assert_int_equal(ct_automaton_open(&a, &g, &err), CARAT_OK);
+    const int32_t at = ct_automaton_byte(&a, a.start, 'a');
+    for (int c = 'a'; c <= 'z'; c++)
+        assert_true(ct_automaton_accepts(&a, ct_automaton_byte(&a, at, (uint8_t)c)));
+    assert_int_equal(ct_automaton_byte(&a, at, 'A'), CT_DEAD);
+    assert_int_equal(ct_automaton_byte(&a, a.start, 'b'), CT_DEAD);
+}
+
 static void nodes_have_a_limit(void **state)
 {
     (void)state;
@@ -384,6 +405,7 @@ int main(void)
         cmocka_unit_test(what_begins_with_itself_is_refused),
         cmocka_unit_test(what_has_no_text_is_refused),
         OWN(a_way_without_an_end_is_left_out),
+        OWN(a_state_of_many_places),
         cmocka_unit_test(nodes_have_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,6 +81,31 @@ static int32_t holes_rule(int most)
     return rule;
 }
 
+enum ending { ANY_ONE, LETTER_AND_ANY_ONE, LETTERS };
+
+/* Any characters, then perhaps a dot and what may be behind it. */
+static int32_t ending_rule(enum ending what)
+{
+    const int32_t rule = ct_grammar_rule(&g, "ending"), at = ct_grammar_node(&g, rule),
+                  dot = ct_grammar_node(&g, rule), letter = ct_grammar_node(&g, rule),
+                  behind = ct_grammar_node(&g, rule);
+
+    ct_grammar_bytes(&g, start(rule), '"', '"', at);
+    ct_grammar_chars(&g, at, 0x20, '-', CT_SPELL_JSON, at);
+    ct_grammar_chars(&g, at, '/', 0x10ffff, CT_SPELL_JSON, at);
+    ct_grammar_bytes(&g, at, '.', '.', dot);
+    if (what == ANY_ONE)
+        ct_grammar_skip(&g, dot, letter);
+    else
+        ct_grammar_bytes(&g, dot, 'a', 'z', what == LETTERS ? dot : letter);
+    if (what == LETTERS)
+        ct_grammar_bytes(&g, dot, '.', '.', dot);
+    ct_grammar_chars(&g, letter, 0x20, 0x10ffff, CT_SPELL_JSON, behind);
+    ct_grammar_skip(&g, what == LETTERS ? dot : at, behind);
+    ct_grammar_bytes(&g, behind, '"', '"', end(rule));
+    return rule;
+}
+
 static int32_t number_rule(void)
 {
     const int32_t rule = ct_grammar_rule(&g, "number"), digits = ct_grammar_node(&g, rule);
@@ -315,6 +340,91 @@ static void characters_that_are_left_out(void **state)
     ct_tokenizer_free(tokenizer);
 }
 
+/* ---- all texts of a few characters ---- */
+
+enum { THREE = 11 + 121 + 1331 };
+static const char *const letters[11] = {"a",
+                                        "b",
+                                        ".",
+                                        "\\\"",
+                                        "\xc2\xbf",
+                                        "\xc3\xa9",
+                                        "\xe2\x80\xa8",
+                                        "\xe2\x80\xa9",
+                                        "\xe4\xb8\xad",
+                                        "\xf0\x9f\x98\x80",
+                                        "\xf0\x9f\x98\xbf"};
+
+/* Every text of one to three of the letters. */
+static struct ct_tokenizer *open_three(void)
+{
+    static char json[1 << 16];
+    size_t n = (size_t)snprintf(
+        json, sizeof json,
+        "{\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\xe2\x96\x81\"},"
+        "\"decoder\":{\"type\":\"Sequence\",\"decoders\":["
+        "{\"type\":\"Replace\",\"pattern\":{\"String\":\"\xe2\x96\x81\"},\"content\":\" \"},"
+        "{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}]},\"model\":{\"type\":\"BPE\",\"unk_token\":\"<unk>"
+        "\",\"byte_fallback\":false,\"vocab\":{\"<unk>\":0");
+    struct ct_tokenizer *t;
+
+    for (int i = 0; i < THREE; i++) {
+        const int length = i < 11 ? 1 : i < 11 + 121 ? 2 : 3;
+        int rest = length == 1 ? i : length == 2 ? i - 11 : i - 11 - 121;
+        n += (size_t)snprintf(json + n, sizeof json - n, ",\"");
+        for (int k = 0; k < length; k++, rest /= 11)
+            n += (size_t)snprintf(json + n, sizeof json - n, "%s", letters[rest % 11]);
+        n += (size_t)snprintf(json + n, sizeof json - n, "\":%d", i + 1);
+    }
+    n += (size_t)snprintf(json + n, sizeof json - n, "},\"merges\":[]}}");
+    assert_int_equal(ct_tokenizer_from_json(&t, "t", (struct ct_bytes){(const uint8_t *)json, n}, NULL, &err),
+                     CARAT_OK);
+    return t;
+}
+
+/* All states that letters lead to. */
+static void check_all_states(int32_t root)
+{
+    uint64_t expected[THREE / 64 + 1];
+
+    assert_int_equal(ct_grammar_finish(&g, root, &err), CARAT_OK);
+    assert_int_equal(ct_ids_open(&ids, &g, tokenizer, &err), CARAT_OK);
+    assert_int_equal(ct_masks_open(&masks, &ids, ct_tokenizer_size(tokenizer), 3000, &err), CARAT_OK);
+    for (int32_t text = 0; text < THREE; text++) {
+        static const int most[] = {INT32_MAX, 0, 2, 5, 3, INT32_MAX};
+        int32_t at = ct_automaton_byte(&ids.automaton, ids.automaton.start, '"');
+        at = ct_ids_follow(&ids, at, text);
+        for (size_t i = 0; i < CT_COUNT(most) && at != CT_DEAD; i++) {
+            by_force(at, most[i], expected);
+            check_mask(at, most[i], expected);
+        }
+        if (text > 40 && text % 7) /* most come to the same states */
+            text++;
+    }
+    close_values();
+}
+
+static void all_states(void **state)
+{
+    (void)state;
+    tokenizer = open_three();
+    for (int what = ANY_ONE; what <= LETTERS; what++) {
+        ct_grammar_init(&g);
+        check_all_states(ending_rule((enum ending)what));
+    }
+    for (int most = 0; most < 9; most += 2) {
+        ct_grammar_init(&g);
+        check_all_states(holes_rule(most));
+        ct_grammar_init(&g);
+        check_all_states(string_rule(most, 0, 0x10ffff));
+        ct_grammar_init(&g);
+        check_all_states(string_rule(most, 'a', 'z'));
+        ct_grammar_init(&g);
+        check_all_states(string_rule(most, 0x20, 0x2028));
+    }
+    ct_tokenizer_free(tokenizer);
+}
+
 /* The one that was asked for last stays longest. */
 static void the_oldest_leaves(void **state)
 {
@@ -359,6 +469,7 @@ int main(void)
         cmocka_unit_test(masks_of_tiny),
         cmocka_unit_test(few_are_kept),
         cmocka_unit_test(characters_that_are_left_out),
+        cmocka_unit_test(all_states),
         cmocka_unit_test(the_oldest_leaves),
         cmocka_unit_test(real_gemma3),
     };

@@ -181,6 +181,11 @@ static void tables(void **state)
     for (size_t i = 0; i < CT_COUNT(open_small); i++)
         in_tables(open_small[i]());
     in_tables(open_quote());
+}
+
+static void real_tables(void **state)
+{
+    (void)state;
     in_tables(real_tokenizer("gemma3"));
 }
 
@@ -268,11 +273,74 @@ static void changed_by_a_bit(void **state)
     }
 }
 
+/* Nodes one below the other, more than a text has bytes. */
+static void too_deep(void **state)
+{
+    struct ct_tokenizer *t = open_repeats();
+    const struct ct_bytes tables = tables_of(t);
+    struct ct_tokenizer *own = from_tables(tables, false);
+    struct ct_trie_node *node = (struct ct_trie_node *)(uintptr_t)own->trie_node;
+
+    (void)state;
+    assert_true(own->n_trie_node > 2 * CT_TOKEN_BYTES);
+    own->trie_plain = 0;
+    for (uint32_t i = 0; i < 2 * CT_TOKEN_BYTES; i++)
+        node[i] = (struct ct_trie_node){.byte = 'a', .next = own->n_trie_node & CT_TRIE_NODES_MAX};
+    expect_refusal(own, "trie_node[256] at byte ");
+    expect_refusal(own, "below 256 others");
+    ct_tokenizer_free(own);
+    ct_tokenizer_free(t);
+    free((void *)tables.data);
+}
+
+/* Two ids of one text, each at a node of its own; and one id more than there are. */
+static void the_same_twice(void **state)
+{
+    struct ct_tokenizer *t = open_repeats();
+    const struct ct_bytes tables = tables_of(t);
+    struct ct_tokenizer *own = from_tables(tables, false);
+    const struct ct_trie *trie = trie_of(t);
+    struct ct_trie_node *node = calloc(trie->n_nodes + 2, sizeof *node);
+    uint32_t at = trie->plain;
+
+    (void)state;
+    while (trie->node[at].next != at + 1 || trie->node[at + 1].first != trie->node[at].first + 2)
+        at++;
+    for (uint32_t i = 0; i <= trie->n_nodes; i++) {
+        node[i + (i > at)] = trie->node[i];
+        if (trie->node[i].next > at + (i == at))
+            node[i + (i > at)].next++;
+    }
+    node[at + 1] =
+        (struct ct_trie_node){trie->node[at].byte, (at + 2) & CT_TRIE_NODES_MAX, trie->node[at].first + 1};
+    own->trie_node = node;
+    own->n_trie_node = trie->n_nodes + 1;
+    expect_refusal(own, "does not follow");
+    node[at + 1].byte = 0xff; /* and one that has none */
+    node[at + 1].first++;
+    expect_refusal(own, "ids from");
+    memcpy(node, trie->node, ((size_t)trie->n_nodes + 1) * sizeof *node);
+    own->n_trie_node = trie->n_nodes;
+    node[trie->n_nodes].first++;
+    expect_refusal(own, "ids from");
+    node[trie->n_nodes].first--;
+    own->n_trie_id++;
+    expect_refusal(own, "ids, expected");
+    own->n_trie_id--;
+    own->trie_plain = trie->n_nodes; /* none is plain */
+    expect_refusal(own, "in a row of its own");
+    free(node);
+    ct_tokenizer_free(own);
+    ct_tokenizer_free(t);
+    free((void *)tables.data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_vocabularies), cmocka_unit_test(tables),      cmocka_unit_test(untouched),
-        cmocka_unit_test(changed_by_a_bit),   cmocka_unit_test(real_gemma3),
+        cmocka_unit_test(changed_by_a_bit),   cmocka_unit_test(too_deep),    cmocka_unit_test(the_same_twice),
+        cmocka_unit_test(real_gemma3),        cmocka_unit_test(real_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
