@@ -411,6 +411,15 @@ static void drafts_begin_with_characters(void **state)
         OK(carat_matcher_accept(m, draft[i], err));
     carat_matcher_close(m);
     carat_constraint_close(c);
+    o.text = "root ::= \"x\" [a-b] \"c\"\n"; /* what is one of two is not drafted */
+    OK(carat_constraint_create(&c, tiny, &o, err));
+    OK(carat_matcher_create(&m, c, err));
+    assert_int_equal(carat_matcher_draft(m, draft, CARAT_MOST_DRAFT), 1);
+    assert_int_equal(draft[0], ct_tokenizer_id(tiny->tokenizer, "x"));
+    OK(carat_matcher_accept(m, draft[0], err));
+    assert_int_equal(carat_matcher_draft(m, draft, CARAT_MOST_DRAFT), 0);
+    carat_matcher_close(m);
+    carat_constraint_close(c);
 }
 
 int main(void)
