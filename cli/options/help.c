@@ -114,7 +114,7 @@ static void print_verbs(void)
             if ((int)v->group != group)
                 continue;
             if (!titled)
-                out_print("%s%s\n", group == 0 || n <= MOST_APART ? "\n" : "", titles[group]);
+                out_print("%s%s\n", n <= MOST_APART ? "\n" : "", titles[group]);
             titled = true;
             out_print("   %-11s%s\n", v->name, width() < NARROW ? v->brief : v->summary);
         }

@@ -93,7 +93,7 @@ for help in help --help -h; do
         [ "$(wc -l <out)" -le 40 ] || die "$help has $(wc -l <out) lines at $columns columns"
         awk -v n=${columns:-999} 'length >= n {exit 1}' out || die "$help is wider than $columns columns"
         [ "$(grep -cE '^   [a-z]+ +[a-z]' out)" = "$(wc -w <<<"$verbs")" ] || die "$help has not a line for each verb"
-        sed -n '4,9p' out | tr -s ' ' | cut -d' ' -f2 | tr '\n' ' ' >first
+        sed -n '3,8p' out | tr -s ' ' | cut -d' ' -f2 | tr '\n' ' ' >first
         grep -qx 'begin run chat bench show doctor ' first || die "$help begins with $(cat first)"
     done
 done
