@@ -442,12 +442,41 @@ static void calls_syntax(void **state)
     }
 }
 
+/* Characters beyond U+FFFF are two escapes: the ranges of both are cut where the first one changes. */
+static void pairs_of_escapes(void **state)
+{
+    static const struct {
+        const char *pattern, *takes[3], *refuses[4];
+    } rows[] = {
+        {"[\\\\u{10480}-\\\\u{104ff}]",
+         {"\"\\ud801\\udc80\"", "\"\\ud801\\udcff\""},
+         {"\"\\ud800\\udc00\"", "\"\\ud801\\udc7f\"", "\"\\ud801\\udd00\""}},
+        {"[\\\\u{10400}-\\\\u{10480}]",
+         {"\"\\ud801\\udc00\"", "\"\\ud801\\udc80\""},
+         {"\"\\ud801\\udc81\"", "\"\\ud800\\udfff\""}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(rows); i++) {
+        struct reader r;
+        char schema[96];
+        snprintf(schema, sizeof schema, "{\"type\": \"string\", \"pattern\": \"^%s$\"}", rows[i].pattern);
+        assert_int_equal(reader_open(&r, schema, &in_order), CARAT_OK);
+        for (int k = 0; k < 3 && rows[i].takes[k]; k++)
+            assert_true(reader_takes(&r, rows[i].takes[k], false));
+        for (int k = 0; k < 4 && rows[i].refuses[k]; k++)
+            assert_false(reader_takes(&r, rows[i].refuses[k], false));
+        reader_close(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scalars), cmocka_unit_test(strings),  cmocka_unit_test(formats),
-        cmocka_unit_test(numbers), cmocka_unit_test(arrays),   cmocka_unit_test(objects),
-        cmocka_unit_test(several), cmocka_unit_test(syntaxes), cmocka_unit_test(calls_syntax),
+        cmocka_unit_test(pairs_of_escapes), cmocka_unit_test(scalars), cmocka_unit_test(strings),
+        cmocka_unit_test(formats),          cmocka_unit_test(numbers), cmocka_unit_test(arrays),
+        cmocka_unit_test(objects),          cmocka_unit_test(several), cmocka_unit_test(syntaxes),
+        cmocka_unit_test(calls_syntax),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
