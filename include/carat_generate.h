@@ -256,8 +256,14 @@ typedef int (*carat_on_token)(void *user, const carat_given *given);
 typedef int (*carat_propose)(void *user, const int32_t *ids, int n, int32_t *draft, int k);
 
 typedef enum { CARAT_LOOKUP_AUTO, CARAT_LOOKUP_ON, CARAT_LOOKUP_OFF } carat_lookup;
-/* Where drafts come from: the text itself, or propose in its place; carat_model_options.drafter. */
-typedef enum { CARAT_FROM_TEXT, CARAT_FROM_DRAFTER, CARAT_DRAFT_SOURCES } carat_draft_source;
+/* Where drafts come from: the text itself, or propose in its place; carat_model_options.drafter; a form that
+ * leaves no choice (carat_constrain.h), as options.lookup says. */
+typedef enum {
+    CARAT_FROM_TEXT,
+    CARAT_FROM_DRAFTER,
+    CARAT_DRAFT_SOURCES,
+    CARAT_FROM_FORM = CARAT_DRAFT_SOURCES
+} carat_draft_source;
 enum { CARAT_MOST_STOP_IDS = 64, CARAT_MOST_DRAFT = 7 };
 enum {
     CARAT_MOST_STOPS = 16,
@@ -354,8 +360,9 @@ typedef struct carat_generation_info {
     int in_thought; /* 1: what was given last, and carat_generation_rest, is of a thought that goes on */
     carat_draft_use use[CARAT_DRAFT_SOURCES];
     carat_draft_source switched_source[CARAT_MOST_SWITCHES]; /* of switches */
-    int complete; /* 1: the form of the answer may end here; also where there is none */
-    int forced;   /* ids that were given so */
+    int complete;                /* 1: the form of the answer may end here; also where there is none */
+    int forced;                  /* ids that were given so */
+    carat_draft_use use_of_form; /* CARAT_FROM_FORM; use has the others */
 } carat_generation_info;
 CARAT_DEFAULT(carat_generation_info)
 /* One call a session. CARAT_E_ARGUMENT, CARAT_E_BUSY. */

@@ -113,7 +113,7 @@ bool add_drafts(json_t *timings, const carat_generation_info *info)
            json_object_update_new(timings, of_model) == 0;
 }
 
-/* The part of one source, where a drafter is another. */
+/* The part of one source, where there are several. */
 static void remark_source(struct remarks *r, const char *whose, const carat_draft_use *use)
 {
     if (use->drafted)
@@ -127,14 +127,19 @@ void remark_drafts(struct remarks *r, const carat_generation_info *info)
         remark(r, "drafts %d of %d right", info->accepted, info->drafted);
         remark(r, "%.1f ms gained", info->gained_ms);
     }
-    if (info->use[CARAT_FROM_DRAFTER].drafted)
-        for (carat_draft_source i = 0; i < CARAT_DRAFT_SOURCES; i++)
-            remark_source(r, i == CARAT_FROM_DRAFTER ? "drafter" : "text", &info->use[i]);
+    if (info->use[CARAT_FROM_DRAFTER].drafted || info->use_of_form.drafted) {
+        remark_source(r, "text", &info->use[CARAT_FROM_TEXT]);
+        remark_source(r, "drafter", &info->use[CARAT_FROM_DRAFTER]);
+        remark_source(r, "form", &info->use_of_form);
+    }
     for (int i = 0; i < info->switched && i < CARAT_MOST_SWITCHES; i++) {
         const carat_draft_switch *s = &info->switches[i];
-        const bool model = info->switched_source[i] == CARAT_FROM_DRAFTER;
-        remark(r, "drafting %s%s after %d: %s", model ? "by the drafter " : "", s->on ? "on" : "off",
-               s->given, s->reason);
+        const carat_draft_source of = info->switched_source[i];
+        remark(r, "drafting %s%s after %d: %s",
+               of == CARAT_FROM_DRAFTER ? "by the drafter "
+               : of == CARAT_FROM_FORM  ? "by the form "
+                                        : "",
+               s->on ? "on" : "off", s->given, s->reason);
     }
 }
 

@@ -64,8 +64,13 @@ static void print_dispatch(const char *name, const carat_dispatch *d)
             (unsigned long long)d->rows, d->reason);
 }
 
-static const char *const sources[CARAT_DRAFT_SOURCES] = {
-    [CARAT_FROM_TEXT] = "text", [CARAT_FROM_DRAFTER] = "drafter"};
+static const char *const sources[] = {
+    [CARAT_FROM_TEXT] = "text", [CARAT_FROM_DRAFTER] = "drafter", [CARAT_FROM_FORM] = "form"};
+
+static const carat_draft_use *use_of(const carat_generation_info *g, size_t source)
+{
+    return source == CARAT_FROM_FORM ? &g->use_of_form : &g->use[source];
+}
 
 static void print_drafts(const carat_generation_info *g)
 {
@@ -73,12 +78,15 @@ static void print_drafts(const carat_generation_info *g)
     print_number("drafted", (uint64_t)g->drafted);
     print_number("accepted", (uint64_t)g->accepted);
     fprintf(stderr, "  %-20s%7.1f ms\n", "gained", g->gained_ms);
-    for (int i = 0; i < CARAT_DRAFT_SOURCES && g->use[CARAT_FROM_DRAFTER].drafted; i++)
+    const bool several = g->use[CARAT_FROM_DRAFTER].drafted || g->use_of_form.drafted;
+    for (size_t i = 0; i < sizeof sources / sizeof *sources && several; i++)
         fprintf(stderr, "  of the %-13s%7d drafted, %d accepted, %.1f ms gained\n", sources[i],
-                g->use[i].drafted, g->use[i].accepted, g->use[i].gained_ms);
+                use_of(g, i)->drafted, use_of(g, i)->accepted, use_of(g, i)->gained_ms);
     for (int i = 0; i < g->switched && i < CARAT_MOST_SWITCHES; i++)
         fprintf(stderr, "  %s%s after %d ids:\n    %s\n",
-                g->switched_source[i] == CARAT_FROM_DRAFTER ? "the drafter " : "",
+                g->switched_source[i] == CARAT_FROM_DRAFTER ? "the drafter "
+                : g->switched_source[i] == CARAT_FROM_FORM  ? "the form "
+                                                            : "",
                 g->switches[i].on ? "on" : "off", g->switches[i].given, g->switches[i].reason);
 }
 
@@ -153,10 +161,10 @@ static json_t *drafts_json(const carat_generation_info *g)
                                               sources[g->switched_source[i]]));
     json_t *all = json_pack("{s:i, s:i, s:f, s:o}", "drafted", g->drafted, "accepted", g->accepted,
                             "gained_ms", g->gained_ms, "switches", list);
-    for (int i = 0; all && i < CARAT_DRAFT_SOURCES; i++)
+    for (size_t i = 0; all && i < sizeof sources / sizeof *sources; i++)
         json_object_set_new(all, sources[i],
-                            json_pack("{s:i, s:i, s:f}", "drafted", g->use[i].drafted, "accepted",
-                                      g->use[i].accepted, "gained_ms", g->use[i].gained_ms));
+                            json_pack("{s:i, s:i, s:f}", "drafted", use_of(g, i)->drafted, "accepted",
+                                      use_of(g, i)->accepted, "gained_ms", use_of(g, i)->gained_ms));
     return all;
 }
 

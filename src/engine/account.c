@@ -14,7 +14,7 @@ void ct_account_begin(struct ct_account *a, bool always)
     struct ct_account fresh = {.passes = CT_MAX(a->passes, 1)};
 
     memcpy(fresh.pass, a->pass, sizeof fresh.pass);
-    for (int i = 0; i < CARAT_DRAFT_SOURCES; i++)
+    for (int i = 0; i < CT_DRAFT_SOURCES; i++)
         fresh.source[i] = (struct ct_account_source){.step = a->source[i].step,
                                                      .state = always ? CT_ALWAYS_DRAFTS : CT_DRAFTS,
                                                      .wait = CT_ACCOUNT_WAIT};
@@ -197,13 +197,16 @@ static void wait_longer(const struct ct_account *a, struct ct_account_source *s)
 }
 
 /* Clauses for people: too few are right, one could lose too much, they have lost too much. */
-static const char *const reasons[CARAT_DRAFT_SOURCES][3] = {
+static const char *const reasons[CT_DRAFT_SOURCES][3] = {
     [CARAT_FROM_TEXT] = {"too few are right for what rows cost",
                          "a wrong one could lose 2 % of the time, or a pass",
                          "they lost 2 % of the time, or a pass"},
     [CARAT_FROM_DRAFTER] = {"too few are right for what rows and the drafter cost",
                             "a wrong one could lose 2 % of the time, or two passes",
                             "they lost 2 % of the time, or two passes"},
+    [CARAT_FROM_FORM] = {"too few of what the form leaves are right for what rows cost",
+                         "a wrong one could lose 2 % of the time, or a pass",
+                         "they lost 2 % of the time, or a pass"},
 };
 
 int ct_account_choose(struct ct_account *a, carat_draft_source source, int rows, double tokens, int least,

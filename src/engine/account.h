@@ -23,6 +23,8 @@ struct ct_account_cost {
     unsigned n;                       /* that were measured */
 };
 
+enum { CT_DRAFT_SOURCES = CARAT_FROM_FORM + 1 };
+
 /* Where drafts come from. */
 struct ct_account_source {
     struct ct_account_cost step; /* what an id of a draft costs; n 0: nothing */
@@ -37,7 +39,7 @@ struct ct_account_source {
 
 struct ct_account {
     struct ct_account_cost pass[CT_ACCOUNT_ROWS + 1]; /* what passes of so many rows cost */
-    struct ct_account_source source[CARAT_DRAFT_SOURCES];
+    struct ct_account_source source[CT_DRAFT_SOURCES];
     double gained, spent; /* nanoseconds */
     int passes;           /* that may be lost, if that is more than the share of the time */
     int given;            /* ids */

@@ -221,9 +221,9 @@ static int propose_draft(carat_generation *g, struct ct_draft_pass *pass)
     const carat_session *s = g->session;
     int room = draft_room(g, pass->generations);
 
-    int k = ct_speculate_may(&g->speculation) ? form_draft(g, CT_MIN(room, g->speculation.most)) : 0;
-    if (k > 0)
-        return ct_speculate_given(&g->speculation, pass, usable_draft(g, g->ids + 1, k));
+    int k = form_draft(g, ct_speculate_room(&g->speculation, room));
+    if (k > 0 && (k = ct_speculate_given(&g->speculation, pass, usable_draft(g, g->ids + 1, k))) > 0)
+        return k;
     if (room > 0)
         ct_held_tokens(s)[s->n] = g->info.last;
     k = ct_speculate_propose(&g->speculation, pass, ct_held_tokens(s), s->n + 1, g->ids + 1, room);
@@ -602,9 +602,10 @@ carat_status ct_generation_info(const carat_generation *g, carat_generation_info
     full.complete = !g->form.given || g->form.given->verb->complete(g->form.given);
     memcpy(full.switches, a->switches, sizeof full.switches);
     memcpy(full.switched_source, a->switched_source, sizeof full.switched_source);
-    for (int i = 0; i < CARAT_DRAFT_SOURCES; i++) {
+    for (int i = 0; i < CT_DRAFT_SOURCES; i++) {
         const struct ct_account_source *source = &a->source[i];
-        full.use[i] = (carat_draft_use){source->drafted, source->accepted, source->gained * 1e-6};
+        *(i == CARAT_FROM_FORM ? &full.use_of_form : &full.use[i]) =
+            (carat_draft_use){source->drafted, source->accepted, source->gained * 1e-6};
     }
     return ct_session_release(g->session,
                               ct_give_struct(info, &full, sizeof full, "carat_generation_info", err));

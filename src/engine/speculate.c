@@ -76,8 +76,8 @@ int ct_ngrams_propose(struct ct_ngrams *g, const int32_t *ids, int n, int32_t *d
 static void begin_account(struct ct_speculation *s)
 {
     ct_account_begin(&s->account, false);
-    for (carat_draft_source i = 0; i < CARAT_DRAFT_SOURCES; i++)
-        ct_account_always(&s->account, i, s->use[i] == CARAT_LOOKUP_ON);
+    for (int i = 0; i < CT_DRAFT_SOURCES; i++)
+        ct_account_always(&s->account, (carat_draft_source)i, s->use[i] == CARAT_LOOKUP_ON);
 }
 
 bool ct_speculate_open(struct ct_speculation *s, const carat_generation_options *o, int tokens)
@@ -85,7 +85,7 @@ bool ct_speculate_open(struct ct_speculation *s, const carat_generation_options 
     const carat_lookup text = o->naive ? CARAT_LOOKUP_OFF : o->lookup;
 
     *s = (struct ct_speculation){
-        .use = {[CARAT_FROM_TEXT] = text, [CARAT_FROM_DRAFTER] = CARAT_LOOKUP_OFF},
+        .use = {[CARAT_FROM_TEXT] = text, [CARAT_FROM_DRAFTER] = CARAT_LOOKUP_OFF, [CARAT_FROM_FORM] = text},
         .least = CT_MAX(o->draft_min, 1),
         .most = o->draft_max ? o->draft_max : CARAT_MOST_DRAFT,
         .callers = o->propose,
@@ -198,18 +198,21 @@ int ct_speculate_settle(struct ct_speculation *s, struct ct_draft_pass *pass, in
     return s->drafted;
 }
 
-bool ct_speculate_may(const struct ct_speculation *s)
+int ct_speculate_room(const struct ct_speculation *s, int room)
 {
-    return s->use[CARAT_FROM_TEXT] != CARAT_LOOKUP_OFF;
+    return s->use[CARAT_FROM_FORM] == CARAT_LOOKUP_OFF ? 0 : CT_MIN(room, s->most);
 }
 
 int ct_speculate_given(struct ct_speculation *s, struct ct_draft_pass *pass, int k)
 {
-    s->drafted = s->asked = 0; /* the account knows nothing of it */
+    s->source = CARAT_FROM_FORM;
     s->proposing = 0;
-    pass->drafts += k;
-    pass->tokens += k;
-    return k;
+    s->asked = s->drafted = k < s->least ? 0
+                                         : ct_account_choose(&s->account, CARAT_FROM_FORM, pass_rows(pass),
+                                                             pass->tokens, s->least, k);
+    pass->drafts += s->drafted;
+    pass->tokens += ct_account_expects(&s->account, CARAT_FROM_FORM, s->drafted);
+    return s->drafted;
 }
 
 void ct_speculate_verified(struct ct_speculation *s, const struct ct_draft_pass *pass, int accepted,

@@ -32,9 +32,9 @@ int ct_ngrams_propose(struct ct_ngrams *g, const int32_t *ids, int n, int32_t *d
 /* ---- a generation ---- */
 
 struct ct_speculation {
-    carat_lookup use[CARAT_DRAFT_SOURCES]; /* when they pay, always, never */
-    int least, most;                       /* ids of a draft */
-    carat_session *session;                /* whose drafter proposes; NULL: it has none */
+    carat_lookup use[CT_DRAFT_SOURCES]; /* when they pay, always, never */
+    int least, most;                    /* ids of a draft */
+    carat_session *session;             /* whose drafter proposes; NULL: it has none */
     carat_propose callers;
     void *user;              /* passed to it */
     struct ct_ngrams ngrams; /* where no callback proposes */
@@ -66,8 +66,8 @@ int ct_speculate_propose(struct ct_speculation *s, const struct ct_draft_pass *p
                          int n, int32_t *draft, int room);
 /* Of these the first k are possible: how many go into the pass. */
 int ct_speculate_settle(struct ct_speculation *s, struct ct_draft_pass *pass, int k);
-/* Whether drafts are wanted at all; and k ids of one that has no source here go into the pass. Returns k. */
-bool ct_speculate_may(const struct ct_speculation *s);
+/* How many ids of `room` a form may propose; and of k possible ones of it, how many go into the pass. */
+int ct_speculate_room(const struct ct_speculation *s, int room);
 int ct_speculate_given(struct ct_speculation *s, struct ct_draft_pass *pass, int k);
 /* The pass took so long, and so many of the draft were right. */
 void ct_speculate_verified(struct ct_speculation *s, const struct ct_draft_pass *pass, int accepted,

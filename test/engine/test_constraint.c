@@ -181,6 +181,15 @@ static void a_free_answer_that_fits_stays(void **state)
 
 /* ---- the same ids, however they are made ---- */
 
+static void check_uses(const carat_generation_info *info, bool drafts)
+{
+    const carat_draft_use *of_form = &info->use_of_form, *of_text = &info->use[CARAT_FROM_TEXT];
+
+    assert_true(drafts == (of_form->drafted > 0) && of_form->accepted <= of_form->drafted);
+    assert_int_equal(of_form->drafted + of_text->drafted, info->drafted);
+    assert_int_equal(of_form->accepted + of_text->accepted, info->accepted);
+}
+
 static void ways_make_the_same_ids(void **state)
 {
     static struct got first, got;
@@ -204,8 +213,9 @@ static void ways_make_the_same_ids(void **state)
                 assert_int_equal(got.n, first.n);
                 assert_memory_equal(got.id, first.id, (size_t)got.n * sizeof *got.id);
                 assert_int_equal(got.info.reason, first.info.reason);
-                /* what alone can follow is drafted */
+                /* what alone can follow is drafted, and booked as such */
                 assert_true(how < 4 || got.info.passes < first.info.passes);
+                check_uses(&got.info, how == 4);
             }
             rig_close(&r);
         }
