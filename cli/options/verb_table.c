@@ -268,8 +268,10 @@ const struct verb verbs[] = {
                 "compared. The settings are the receipt's; threads, chunk and kernels may be others, and "
                 "change nothing. When something else comes out, the exit code is 7, and the message names "
                 "the token, what was computed in its place, how far apart the two logits are, and whether the "
-                "numbers before were the same. An answer that had a form needs the same option here. A receipt that is damaged, of another model or of another "
-                "version has exit code 4, and nothing is evaluated.\n",
+                "numbers before were the same. An answer that had a form needs the same option here. A receipt "
+                "that is damaged, of another model or of another version has exit code 4, and nothing is "
+                "evaluated.\n"
+                "A file carat.json beside the weights is not read: what moves a result is in the receipt.\n",
      .examples = "carat run tiny \"Turn on the kitchen lights\" --receipt receipt.json\n"
                  "carat replay receipt.json tiny\n"},
     {.name = "pull", .other = "fetch", .group = FOR_FILES, .brief = "fetch a model by name",

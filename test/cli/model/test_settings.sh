@@ -66,7 +66,7 @@ for verb in $(verbs); do
     err_has 'carat.json: prefill.threds: no such setting'
     expect 0 "${words[@]}" --no-profile <lines
 done
-[ "$evaluating" = 11 ] || die "$evaluating verbs evaluate"
+[ "$evaluating" = 12 ] || die "$evaluating verbs evaluate"
 
 # show tells the memory that run reserves
 echo '{"prefill": {"chunk": 7, "threads": 3}}' >"$model/carat.json"
