@@ -4,7 +4,8 @@
  *
  *     s TEXT      a schema becomes the form; d: with the white space of json.dumps; t: tools, `required`;
  *                 r: a regular expression -> "ok SHORTEST" or "error MESSAGE"
- *     p SEED T    an answer without a form, at temperature T -> "REASON IDS TEXT"
+ *     p SEED T    an answer without a form, at temperature T -> "REASON IDS TEXT"; "0 0 " where a token in it
+ *                 has no text
  *     a SEED T N  one that has the form within N ids more than the shortest takes, drawn without drafts, with
  *                 some and with drafts of one id, and beside it the free one -> "REASON IDS FREE TEXT", or
  *                 "error MESSAGE" where these differ. FREE: how many ids the free answer has in common with
@@ -135,7 +136,10 @@ static void put_calls(const struct answer *a)
             put_escaped(p->arguments, strlen(p->arguments));
             printf("}");
         } else {
-            printf("\"%s\"", p->error ? p->error : "a text");
+            putchar('"');
+            for (const char *c = p->error ? p->error : "a text"; *c; c++)
+                putchar(*c == '"' || *c == '\\' ? '\'' : *c);
+            putchar('"');
         }
     }
     printf("]");
@@ -233,6 +237,13 @@ static void free_answer(uint64_t seed, float temperature)
     s.temperature = temperature;
     s.seed = seed;
     (void)generate(&a, &s, 200, CARAT_LOOKUP_OFF, 0);
+    for (int i = 0; i < a.n; i++) {
+        char bytes[CT_TOKEN_BYTES];
+        if (ct_tokenizer_bytes(model->tokenizer, a.id[i], bytes) == 0) {
+            printf("0 0 \n");
+            return;
+        }
+    }
     printf("%d %d ", (int)a.info.reason, a.n);
     put_answer(&a, false);
 }

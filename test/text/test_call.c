@@ -106,6 +106,7 @@ static void declared(void **state)
         "\"l\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"y\":{}}}},"
         "\"free\":{\"type\":\"object\"},"
         "\"kinds\":{\"prefixItems\":[{\"properties\":{\"u\":{}}}],\"items\":{\"properties\":{\"w\":{}}}},"
+        "\"firsts\":{\"prefixItems\":[{\"properties\":{\"u\":{}}}]},"
         "\"some\":{\"properties\":{},\"patternProperties\":{\"^x\":{}},\"additionalProperties\":false},"
         "\"both\":{\"properties\":{\"z\":{}},\"allOf\":[{\"properties\":{\"q\":{}}}]},"
         "\"one\":{\"properties\":{\"z\":{}},\"oneOf\":[{\"properties\":{\"q\":{}}}]},"
@@ -124,6 +125,7 @@ static void declared(void **state)
          "{\"kinds\":[{\"u\":1},{\"w\":1}],\"some\":{\"x\":1},\"both\":{\"q\":1},\"one\":{\"q\":1},\"any\":{"
          "\"q\":1}"
          ",\"ref\":{\"q\":1},\"typed\":{\"q\":1}}"},
+        {S "call:f{firsts:[{u:1},{q:1}]}" E, "f {\"firsts\":[{\"u\":1},{\"q\":1}]}"},
         {S "call:f{closed:{q:1}}" E, "f {\"closed\":{\"q\":1}}!at byte 36: the key \"q\" is not declared"},
         {S "call:bare{}" E, "bare {}"},
         {S "call:g{a:1}" E, "g {\"a\":1}!at byte 26: the function \"g\" is not declared"},

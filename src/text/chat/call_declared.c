@@ -112,17 +112,17 @@ static void declared_expand(struct call_declared *j, bool object)
 
 /* ---- items and keys ---- */
 
-/* The schemas under a key, one or a list of them. */
+/* The schemas under a key, one or a list of them, of which the item that comes has one. */
 static bool declared_under(struct call_declared *j, const struct ct_json_value *schema, const char *key)
 {
     const struct ct_json_value *v = ct_json_get(schema, key);
     const int first = declared_base(j);
 
     if (v && !ct_json_is(v, CT_JSON_ARRAY))
-        declared_add(j, first, v, false, false);
+        declared_add(j, first, v, true, false);
     if (ct_json_is(v, CT_JSON_ARRAY))
         CT_JSON_EACH(one, v)
-    declared_add(j, first, one, false, false);
+    declared_add(j, first, one, true, false);
     return v != NULL;
 }
 
@@ -135,9 +135,15 @@ static void declared_item(struct call_declared *j)
 
     j->n = end;
     j->next_is_any = j->level[j->depth - 1].any;
-    for (int i = first; i < end; i++)
+    for (int i = first; i < end; i++) {
+        const struct ct_json_value *schema = j->said[i].schema, *items = ct_json_get(schema, "items");
+        const bool listed = ct_json_is(items, CT_JSON_ARRAY);
+        /* whether nothing is said of those behind the first ones */
+        if (ct_json_get(schema, "prefixItems") ? !items : listed && !ct_json_get(schema, "additionalItems"))
+            j->next_is_any = true;
         for (size_t k = 0; k < CT_COUNT(keys); k++)
-            said |= declared_under(j, j->said[i].schema, keys[k]);
+            said |= declared_under(j, schema, keys[k]);
+    }
     j->next_is_any = j->next_is_any || !said;
 }
 
