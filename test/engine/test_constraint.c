@@ -399,6 +399,24 @@ static void far_endings_are_counted(void **state)
     carat_constraint_close(c);
 }
 
+/* Text is free with `none`, and no call begins in it. */
+static void none_begins_no_call(void **state)
+{
+    carat_constraint *c = constraint_of("none");
+    carat_matcher *m = matcher_of(c);
+    const int32_t call = ct_tokenizer_id(tiny->tokenizer, CARAT_CALL_START);
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        assert_true(carat_matcher_complete(m));
+        assert_false(carat_matcher_allows(m, call, 0));
+        assert_false(carat_matcher_mask(m, 0)[call / 64] >> call % 64 & 1);
+        OK(carat_matcher_accept(m, ct_tokenizer_id(tiny->tokenizer, "a"), err));
+    }
+    carat_matcher_close(m);
+    carat_constraint_close(c);
+}
+
 /* Within a character there is no spelling of what follows it. */
 static void drafts_begin_with_characters(void **state)
 {
@@ -440,6 +458,7 @@ int main(void)
         cmocka_unit_test(sampling_by_hand_is_the_same),  cmocka_unit_test(nothing_but_what_is_banned_fits),
         cmocka_unit_test(what_goes_round_is_ended),      cmocka_unit_test(long_answers_keep_their_form),
         cmocka_unit_test(far_endings_are_counted),       cmocka_unit_test(drafts_begin_with_characters),
+        cmocka_unit_test(none_begins_no_call),
     };
     return cmocka_run_group_tests(tests, prepare, clean_up);
 }
