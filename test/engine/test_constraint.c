@@ -225,6 +225,42 @@ static void ways_make_the_same_ids(void **state)
     carat_tokens_free(&prompt);
 }
 
+/* What a second draw had computed takes the place of what the first one read: a free draw from there is the
+ * same as with all logits. */
+static void free_draws_follow_second_ones(void **state)
+{
+    struct rig pruned = open_pruned(), whole = open_rig(1, NULL);
+    carat_constraint *c = constraint_of("required");
+    carat_matcher *m = matcher_of(c);
+    carat_tokens prompt = prompt_of("What do spiders eat?", tools);
+    const carat_sampling s = sampling_of(m, 0, 0), plain = sampling_of(NULL, 0, 0);
+    carat_generation *g;
+    carat_generation_options o;
+
+    (void)state;
+    carat_generation_options_default(&o);
+    o.sampling = &s;
+    o.lookup = CARAT_LOOKUP_OFF;
+    OK(carat_sync(pruned.session[0], prompt.ids, prompt.n, NULL, err));
+    OK(carat_generation_create(&g, pruned.session[0], &o, err));
+    for (int i = 0; i < 20; i++) {
+        const int32_t *held;
+        int32_t id, expected;
+        OK(carat_generation_step(pruned.engine, &g, 1, err));
+        const int n = carat_tokens_held(pruned.session[0], &held);
+        OK(carat_sync(whole.session[0], held, n, NULL, err));
+        OK(carat_sample(pruned.session[0], &plain, &id, err));
+        OK(carat_sample(whole.session[0], &plain, &expected, err));
+        assert_int_equal(id, expected);
+    }
+    carat_generation_close(g);
+    carat_matcher_close(m);
+    carat_constraint_close(c);
+    carat_tokens_free(&prompt);
+    rig_close(&pruned);
+    rig_close(&whole);
+}
+
 /* carat_sample, its caller moving the matcher, draws what a generation draws. */
 static void sampling_by_hand_is_the_same(void **state)
 {
@@ -453,12 +489,12 @@ static void drafts_begin_with_characters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_are_calls_that_fit),    cmocka_unit_test(no_shorter_answer_is_begun),
-        cmocka_unit_test(a_free_answer_that_fits_stays), cmocka_unit_test(ways_make_the_same_ids),
-        cmocka_unit_test(sampling_by_hand_is_the_same),  cmocka_unit_test(nothing_but_what_is_banned_fits),
-        cmocka_unit_test(what_goes_round_is_ended),      cmocka_unit_test(long_answers_keep_their_form),
-        cmocka_unit_test(far_endings_are_counted),       cmocka_unit_test(drafts_begin_with_characters),
-        cmocka_unit_test(none_begins_no_call),
+        cmocka_unit_test(answers_are_calls_that_fit),      cmocka_unit_test(no_shorter_answer_is_begun),
+        cmocka_unit_test(a_free_answer_that_fits_stays),   cmocka_unit_test(ways_make_the_same_ids),
+        cmocka_unit_test(sampling_by_hand_is_the_same),    cmocka_unit_test(free_draws_follow_second_ones),
+        cmocka_unit_test(nothing_but_what_is_banned_fits), cmocka_unit_test(what_goes_round_is_ended),
+        cmocka_unit_test(long_answers_keep_their_form),    cmocka_unit_test(far_endings_are_counted),
+        cmocka_unit_test(drafts_begin_with_characters),    cmocka_unit_test(none_begins_no_call),
     };
     return cmocka_run_group_tests(tests, prepare, clean_up);
 }
