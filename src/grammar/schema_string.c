@@ -184,6 +184,25 @@ static void string_end(struct schema *s, int32_t from, int32_t to)
         ct_grammar_bytes(s->g, from, '"', '"', to);
 }
 
+/* Where the fault lies when strings are asked for that there are not. */
+static void note_empty(struct schema *s, const struct items *all, const struct ct_language *l)
+{
+    const struct ct_json_value *at = all->item[0].schema;
+    const char *key = NULL;
+    carat_error err = {CARAT_OK, ""};
+    bool empty = false;
+
+    for (int i = 0; i < all->n && !key; i++)
+        if (ct_schema_get(&all->item[i], "pattern")) {
+            at = all->item[i].schema;
+            key = "pattern";
+        }
+    if (ct_language_empty(l, &empty, &err))
+        ct_grammar_fail(s->g, err.code, "%s", err.message);
+    else if (empty)
+        ct_schema_note(s, at, key, "no string fits");
+}
+
 void ct_schema_emit_string(struct schema *s, const struct items *all, int32_t from, int32_t to)
 {
     const int64_t min = ct_schema_least(all, "minLength"), max = ct_schema_most(all, "maxLength");
@@ -213,6 +232,8 @@ void ct_schema_emit_string(struct schema *s, const struct items *all, int32_t fr
         ct_language_lengths(&lengths, (int32_t)min, max > SCHEMA_MOST ? -1 : (int32_t)max);
         good = ct_schema_narrow(s, &l, &any, &lengths, all->item[0].schema);
     }
+    if (good && any)
+        note_empty(s, all, &l);
     if (good && any)
         emit_language(s, &l, open, close);
     else if (good)

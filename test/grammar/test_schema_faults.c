@@ -114,6 +114,11 @@ static void faults(void **state)
          "the schema: the key \"a\" is required, and no value fits it: no JSON fits"},
         {"{\"type\":\"object\",\"properties\":{\"a\":{\"$ref\":\"#\"}},\"required\":[\"a\"]}",
          "the schema: every value would have to hold others without end: no JSON fits"},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{\"pattern\":\"a$b\",\"type\":\"string\"}},\"required\":"
+         "[\"a\"]}",
+         "properties.a.pattern: no string fits: no JSON fits"},
+        {"{\"type\": \"string\", \"format\": \"uuid\", \"maxLength\": 3}",
+         "the schema: no string fits: no JSON fits"},
         {"{\"enum\":[1,\"a\"],\"type\":\"null\"}", "the schema: no type is left that fits all: no JSON fits"},
         {"{\"enum\":[1,2],\"minimum\":3}", NULL},
         {"{\"const\":\"c\",\"enum\":[\"a\"]}", "the schema: no value that is listed fits all: no JSON fits"},
