@@ -113,12 +113,27 @@ bool add_drafts(json_t *timings, const carat_generation_info *info)
            json_object_update_new(timings, of_model) == 0;
 }
 
-/* The part of one source, where there are several. */
-static void remark_source(struct remarks *r, const char *whose, const carat_draft_use *use)
+const char *draft_source_name(carat_draft_source source)
 {
+    static const char *const names[] = {
+        [CARAT_FROM_TEXT] = "text", [CARAT_FROM_DRAFTER] = "drafter", [CARAT_FROM_FORM] = "form"};
+
+    return names[source];
+}
+
+const carat_draft_use *drafts_of(const carat_generation_info *info, carat_draft_source source)
+{
+    return source == CARAT_FROM_FORM ? &info->use_of_form : &info->use[source];
+}
+
+/* The part of one source, where there are several. */
+static void remark_source(struct remarks *r, const carat_generation_info *info, carat_draft_source source)
+{
+    const carat_draft_use *use = drafts_of(info, source);
+
     if (use->drafted)
-        remark(r, "drafts of the %s %d of %d right, %.1f ms gained", whose, use->accepted, use->drafted,
-               use->gained_ms);
+        remark(r, "drafts of the %s %d of %d right, %.1f ms gained", draft_source_name(source), use->accepted,
+               use->drafted, use->gained_ms);
 }
 
 void remark_drafts(struct remarks *r, const carat_generation_info *info)
@@ -127,19 +142,16 @@ void remark_drafts(struct remarks *r, const carat_generation_info *info)
         remark(r, "drafts %d of %d right", info->accepted, info->drafted);
         remark(r, "%.1f ms gained", info->gained_ms);
     }
-    if (info->use[CARAT_FROM_DRAFTER].drafted || info->use_of_form.drafted) {
-        remark_source(r, "text", &info->use[CARAT_FROM_TEXT]);
-        remark_source(r, "drafter", &info->use[CARAT_FROM_DRAFTER]);
-        remark_source(r, "form", &info->use_of_form);
-    }
+    if (info->use[CARAT_FROM_DRAFTER].drafted || info->use_of_form.drafted)
+        for (int i = 0; i <= CARAT_FROM_FORM; i++)
+            remark_source(r, info, (carat_draft_source)i);
     for (int i = 0; i < info->switched && i < CARAT_MOST_SWITCHES; i++) {
         const carat_draft_switch *s = &info->switches[i];
         const carat_draft_source of = info->switched_source[i];
-        remark(r, "drafting %s%s after %d: %s",
-               of == CARAT_FROM_DRAFTER ? "by the drafter "
-               : of == CARAT_FROM_FORM  ? "by the form "
-                                        : "",
-               s->on ? "on" : "off", s->given, s->reason);
+        const bool named = of != CARAT_FROM_TEXT;
+        remark(r, "drafting %s%s%s%s after %d: %s", named ? "by the " : "",
+               named ? draft_source_name(of) : "", named ? " " : "", s->on ? "on" : "off", s->given,
+               s->reason);
     }
 }
 

@@ -25,6 +25,9 @@ bool drafts_are_on(const carat_generation_options *g);
 /* Into timings of an answer, if there were drafts: their ids, how many of them were right, milliseconds that
  * they saved, and those of a drafter. False when memory is out. */
 bool add_drafts(json_t *timings, const carat_generation_info *info);
+/* What people call a source of drafts, and what became of those that it made. */
+const char *draft_source_name(carat_draft_source source);
+const carat_draft_use *drafts_of(const carat_generation_info *info, carat_draft_source source);
 /* The same as remarks, with each time that drafting was switched. */
 void remark_drafts(struct remarks *r, const carat_generation_info *info);
 /* Ids that passes of an answer gave: the first one comes from the pass of the prompt. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "model/insight.h"
+#include "model/lookup.h"
 #include "term/columns.h"
 
 /* "1", "3-4", "257+" */
@@ -64,14 +65,6 @@ static void print_dispatch(const char *name, const carat_dispatch *d)
             (unsigned long long)d->rows, d->reason);
 }
 
-static const char *const sources[] = {
-    [CARAT_FROM_TEXT] = "text", [CARAT_FROM_DRAFTER] = "drafter", [CARAT_FROM_FORM] = "form"};
-
-static const carat_draft_use *use_of(const carat_generation_info *g, size_t source)
-{
-    return source == CARAT_FROM_FORM ? &g->use_of_form : &g->use[source];
-}
-
 static void print_drafts(const carat_generation_info *g)
 {
     fprintf(stderr, "drafts of the last answer\n");
@@ -79,15 +72,17 @@ static void print_drafts(const carat_generation_info *g)
     print_number("accepted", (uint64_t)g->accepted);
     fprintf(stderr, "  %-20s%7.1f ms\n", "gained", g->gained_ms);
     const bool several = g->use[CARAT_FROM_DRAFTER].drafted || g->use_of_form.drafted;
-    for (size_t i = 0; i < sizeof sources / sizeof *sources && several; i++)
-        fprintf(stderr, "  of the %-13s%7d drafted, %d accepted, %.1f ms gained\n", sources[i],
-                use_of(g, i)->drafted, use_of(g, i)->accepted, use_of(g, i)->gained_ms);
-    for (int i = 0; i < g->switched && i < CARAT_MOST_SWITCHES; i++)
-        fprintf(stderr, "  %s%s after %d ids:\n    %s\n",
-                g->switched_source[i] == CARAT_FROM_DRAFTER ? "the drafter "
-                : g->switched_source[i] == CARAT_FROM_FORM  ? "the form "
-                                                            : "",
+    for (int i = 0; i <= CARAT_FROM_FORM && several; i++) {
+        const carat_draft_use *use = drafts_of(g, (carat_draft_source)i);
+        fprintf(stderr, "  of the %-13s%7d drafted, %d accepted, %.1f ms gained\n",
+                draft_source_name((carat_draft_source)i), use->drafted, use->accepted, use->gained_ms);
+    }
+    for (int i = 0; i < g->switched && i < CARAT_MOST_SWITCHES; i++) {
+        const bool named = g->switched_source[i] != CARAT_FROM_TEXT;
+        fprintf(stderr, "  %s%s%s%s after %d ids:\n    %s\n", named ? "the " : "",
+                named ? draft_source_name(g->switched_source[i]) : "", named ? " " : "",
                 g->switches[i].on ? "on" : "off", g->switches[i].given, g->switches[i].reason);
+    }
 }
 
 static carat_engine_stats stats_of(carat_engine *engine)
@@ -158,13 +153,15 @@ static json_t *drafts_json(const carat_generation_info *g)
     for (int i = 0; i < g->switched && i < CARAT_MOST_SWITCHES; i++)
         json_array_append_new(list, json_pack("{s:i, s:b, s:s, s:s}", "after", g->switches[i].given, "on",
                                               g->switches[i].on, "reason", g->switches[i].reason, "source",
-                                              sources[g->switched_source[i]]));
+                                              draft_source_name(g->switched_source[i])));
     json_t *all = json_pack("{s:i, s:i, s:f, s:o}", "drafted", g->drafted, "accepted", g->accepted,
                             "gained_ms", g->gained_ms, "switches", list);
-    for (size_t i = 0; all && i < sizeof sources / sizeof *sources; i++)
-        json_object_set_new(all, sources[i],
-                            json_pack("{s:i, s:i, s:f}", "drafted", use_of(g, i)->drafted, "accepted",
-                                      use_of(g, i)->accepted, "gained_ms", use_of(g, i)->gained_ms));
+    for (int i = 0; all && i <= CARAT_FROM_FORM; i++) {
+        const carat_draft_use *use = drafts_of(g, (carat_draft_source)i);
+        json_object_set_new(all, draft_source_name((carat_draft_source)i),
+                            json_pack("{s:i, s:i, s:f}", "drafted", use->drafted, "accepted", use->accepted,
+                                      "gained_ms", use->gained_ms));
+    }
     return all;
 }
 
