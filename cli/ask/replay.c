@@ -58,15 +58,14 @@ static void show_id(const struct replays *r, int32_t id, char *out, size_t capac
 static const char *cause(const carat_replay *t)
 {
     if (t->states_differ >= 0 && t->states_same == 0)
-        return "The digests differ from the beginning: the prompt, a setting or an id was changed behind the "
+        return "The digests differ from the beginning. The prompt, a setting or an id was changed after the "
                "answer, or it came from other weights, or a machine computes wrongly.";
     if (t->states_differ >= 0)
-        return "The digests agree up to there and differ then: an id was changed behind the answer, or a "
-               "fault "
-               "in arithmetic happened while it was generated, or happens here.";
+        return "The digests agree up to there and differ then. An id was changed after the answer, or a "
+               "fault in arithmetic happened while it was generated, or happens here.";
     if (t->differs >= 0)
-        return "The digests are the same: the ids were drawn with other settings than the receipt says.";
-    return "All ids and digests are the same; the answer ends for another reason than the receipt says.";
+        return "The digests are the same. The ids were drawn with other settings than the receipt says.";
+    return "All ids and digests are the same. The answer ended for another reason than the receipt says.";
 }
 
 static void print_difference(const struct replays *r, const char *name, const carat_replay *t,

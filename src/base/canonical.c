@@ -80,18 +80,15 @@ void ct_canonical_integer(struct ct_canonical *c, int64_t value)
 static int digits_of(double value, int n, char *digits)
 {
     char spelled[40];
-    int k = 0, exponent;
+    int k = 0;
 
     snprintf(spelled, sizeof spelled, "%.*e", n - 1, value);
     const char *e = strrchr(spelled, 'e');
     for (const char *p = spelled; p < e; p++)
         if (*p >= '0' && *p <= '9')
             digits[k++] = *p;
-    exponent = atoi(e + 1);
-    while (k > 1 && digits[k - 1] == '0')
-        k--;
     digits[k] = 0;
-    return exponent;
+    return atoi(e + 1);
 }
 
 /* As Number::toString of ECMAScript prints d.ddd times ten to the power of exponent. */
@@ -115,7 +112,7 @@ void ct_canonical_float(struct ct_canonical *c, float value)
     const double size = value < 0 ? -(double)value : (double)value;
     bool same = value == 0;
 
-    for (int n = 1; n <= 17 && !same; n++) {
+    for (int n = 1; n <= 17 && !same; n++) { /* a last digit 0 was no more than the one before it said */
         const int exponent = digits_of(size, n, digits);
         spell(spelled, sizeof spelled, digits, exponent);
         same = (float)ct_json_decimal(ct_str_of(spelled)) == (float)size;

@@ -140,6 +140,12 @@ static const struct ct_json_value *repeated_key(struct ct_json_tree *t)
     return found;
 }
 
+/* Only what may stand in a message. */
+static char shown_byte(char c)
+{
+    return (char)(c > 0x20 && c < 0x7f ? c : '?');
+}
+
 /* Moves the reader behind a key and its colon, for a message about it. */
 static void go_behind_key(struct ct_json *j, const struct ct_json_value *key)
 {
@@ -151,12 +157,33 @@ static void go_behind_key(struct ct_json *j, const struct ct_json_value *key)
     j->at = at + 1;
 }
 
+/* Refuses a key, by the keys that lead to it in this text. */
+static void refuse_twice(const struct ct_json_tree *t, struct ct_json *j, const struct ct_json_value *key)
+{
+    char path[128] = "";
+    size_t n = 0;
+
+    for (int d = CT_MAX(t->depth - j->depth, 0) + 1; d <= t->depth + 1; d++) {
+        const struct ct_json_value *k = d > t->depth ? key : &t->value[t->open[d] - 1];
+        if (k > t->value && k[-1].escaped)
+            k--;
+        const struct ct_str s = ct_json_str(k);
+        if (n && n + 1 < sizeof path && k->kind == CT_JSON_KEY)
+            path[n++] = '.';
+        for (size_t i = 0; i < s.n && n + 1 < sizeof path && k->kind == CT_JSON_KEY; i++)
+            path[n++] = shown_byte(s.s[i]);
+        path[n] = 0;
+    }
+    go_behind_key(j, key);
+    ct_json_fail(j, "duplicate key %s, expected once", path);
+}
+
 static void tree_note_key(struct reading *r)
 {
     const struct ct_str s = r->j->string;
     size_t n = CT_MIN(s.n, sizeof r->key - 1);
-    for (size_t i = 0; i < n; i++) /* only what may stand in a message */
-        r->key[i] = (char)(s.s[i] > 0x20 && s.s[i] < 0x7f ? s.s[i] : '?');
+    for (size_t i = 0; i < n; i++)
+        r->key[i] = shown_byte(s.s[i]);
     r->key[n] = 0;
 }
 
@@ -174,10 +201,8 @@ static void tree_take(struct ct_json_tree *t, struct reading *r, enum ct_json_to
     case CT_JSON_OBJECT_END:
     case CT_JSON_ARRAY_END:
         ct_json_tree_close(t);
-        if (token == CT_JSON_OBJECT_END && !t->failed && (twice = repeated_key(t)) != NULL) {
-            go_behind_key(j, twice);
-            ct_json_fail(j, "duplicate key");
-        }
+        if (token == CT_JSON_OBJECT_END && !t->failed && (twice = repeated_key(t)) != NULL)
+            refuse_twice(t, j, twice);
         break;
     case CT_JSON_KEY:
     case CT_JSON_STRING:

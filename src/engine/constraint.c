@@ -370,6 +370,17 @@ int ct_matcher_draft(const carat_matcher *face, int32_t *ids, int k)
     return n;
 }
 
+static bool matcher_begun(const carat_matcher *face)
+{
+    const struct matcher *m = own(face);
+    carat_constraint *c = m->constraint;
+
+    enter(c);
+    const bool begun = m->phase == IN_THOUGHT || !is_beginning(c, matcher_place(m));
+    leave(c);
+    return begun;
+}
+
 static const carat_model *matcher_model(const carat_matcher *face)
 {
     return own(face)->constraint->model;
@@ -517,6 +528,7 @@ static const struct ct_matcher_verbs verbs = {
     .refuse = matcher_refuse,
     .accept = ct_matcher_accept,
     .complete = ct_matcher_complete,
+    .begun = matcher_begun,
     .ending = matcher_ending,
 };
 

@@ -10,7 +10,7 @@
 #include "quant/kv_type.h"
 
 enum kind {
-    INTEGER,
+    INTEGER, /* of 32 bits; without a sign where most says so */
     TRUTH,
     NUMBER,
     HASH,  /* of CT_RECEIPT_HEX digits; least 0: or none */
@@ -129,7 +129,7 @@ static const struct field of_header[] = {
     {"loop_guard", INTEGER, NO_LIST, AT(loop_guard), 0, CARAT_MOST_LOOP},
     {"max_tokens", INTEGER, NO_LIST, AT(max_tokens), 0, INT32_MAX},
     {"min_p", NUMBER, NO_LIST, AT(min_p), 0, 1},
-    {"number", INTEGER, NO_LIST, AT(number), INT32_MIN, INT32_MAX},
+    {"number", INTEGER, NO_LIST, AT(number), 0, UINT32_MAX},
     {"numerics", INTEGER, NO_LIST, AT(numerics), 1, INT32_MAX},
     {"penalties", GROUP, OF_PENALTIES, AT(has_penalties), 0, 0},
     {"previous", HASH, NO_LIST, AT(previous), 0, 0},
@@ -187,6 +187,13 @@ static int integer_at(const struct ct_receipt_header *h, size_t at)
     return value;
 }
 
+static void write_integer(struct ct_canonical *c, const struct ct_receipt_header *h, const struct field *f)
+{
+    const int value = integer_at(h, f->at);
+
+    ct_canonical_integer(c, f->most > INT32_MAX ? (int64_t)(uint32_t)value : value);
+}
+
 static void write_biases(struct ct_canonical *c, const carat_bias *biases, int n)
 {
     ct_canonical_put(c, "[");
@@ -235,7 +242,7 @@ static void write_value(struct ct_canonical *c, const struct ct_receipt_header *
 
     switch (f->kind) {
     case INTEGER:
-        ct_canonical_integer(c, integer_at(h, f->at));
+        write_integer(c, h, f);
         break;
     case TRUTH:
         ct_canonical_put(c, integer_at(h, f->at) ? "true" : "false");
@@ -385,7 +392,7 @@ static carat_status read_integer(const struct place *p, const struct field *f, v
     snprintf(expected, sizeof expected, "an integer from %.0f to %.0f", f->least, f->most);
     if (!ct_json_integer(p->v, &value) || (double)value < f->least || (double)value > f->most)
         return header_refuse(p, expected);
-    memcpy(to, &(int){(int)value}, sizeof(int));
+    memcpy(to, &(uint32_t){(uint32_t)value}, sizeof(uint32_t));
     return CARAT_OK;
 }
 

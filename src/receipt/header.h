@@ -40,7 +40,7 @@ struct ct_receipt_header {
     uint64_t seed;
     float temperature, top_p, min_p, typical_p;
     int top_k;
-    int number;
+    uint32_t number;
     int links[CARAT_LINKS], n_links;
     const carat_bias *biases;
     int n_biases;

@@ -16,8 +16,9 @@ struct replay {
     carat_replay_options o;
     carat_replay result;
     carat_error *err;
-    const int32_t *ids; /* [n_prompt + tokens - 1] and end_id, of the receipt or of the caller */
+    const int32_t *ids; /* [n_prompt + n_answer], of the receipt or of the caller */
     int n_prompt, tokens;
+    int draws; /* tokens, and one more where the answer ended since nothing could be drawn */
 
     carat_session *session;
     carat_generation *generation; /* NULL: no id is drawn */
@@ -261,7 +262,7 @@ static bool take_as_they_came(struct replay *p, const int32_t *held, int i)
     for (; p->at < i && p->result.differs < 0; p->at++) {
         const int32_t id = came(p, p->at);
         if (ct_generation_next(p->generation, NULL, id, held, p->n_prompt + p->at) != id ||
-            (p->generation->info.reason != CARAT_REASON_NONE && p->at + 1 < p->tokens)) {
+            (p->generation->info.reason != CARAT_REASON_NONE && p->at + 1 < p->draws)) {
             p->result.differs = p->at;
             p->result.expected = id;
             p->result.computed = -1;
@@ -279,12 +280,12 @@ static bool draw_token(struct replay *p, struct ct_draw_logits *logits, const in
         return false;
     const int32_t id = ct_generation_next(p->generation, logits, -1, held, p->n_prompt + i);
     p->at = i + 1;
-    p->result.drawn++;
+    p->result.drawn += i < p->tokens;
     if (id != expected) {
         p->result.differs = i;
         p->result.expected = expected;
         p->result.computed = id;
-    } else if (p->generation->info.reason != CARAT_REASON_NONE && i + 1 < p->tokens) {
+    } else if (p->generation->info.reason != CARAT_REASON_NONE && i + 1 < p->draws) {
         p->result.differs = i + 1;
         p->result.expected = came(p, i + 1);
         p->result.computed = -1;
@@ -307,7 +308,7 @@ static bool is_sampled(const struct replay *p, int i)
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;
     x ^= x >> 31;
-    return !(p->o.sample > 0) || i == p->tokens - 1 || (double)(x >> 11) * 0x1p-53 < p->o.sample;
+    return !(p->o.sample > 0) || i == p->draws - 1 || (double)(x >> 11) * 0x1p-53 < p->o.sample;
 }
 
 /* ---- passes ---- */
@@ -318,7 +319,7 @@ static int watch(void *user, size_t done, size_t total)
 
     (void)total;
     return p->o.progress ? p->o.progress(p->o.user, (size_t)p->evaluated + done,
-                                         (size_t)p->n_prompt + (size_t)p->tokens - 1)
+                                         (size_t)p->n_prompt + (size_t)p->draws - 1)
                          : 0;
 }
 
@@ -393,8 +394,8 @@ static carat_status evaluate_all(struct replay *p)
     int n;
 
     CT_TRY(begin_answer(p));
-    for (p->first = 0; p->first < p->tokens - 1 && p->result.differs < 0; p->first += n) {
-        n = CT_MIN(p->engine->plan.chunk, p->tokens - 1 - p->first);
+    for (p->first = 0; p->first < p->draws - 1 && p->result.differs < 0; p->first += n) {
+        n = CT_MIN(p->engine->plan.chunk, p->draws - 1 - p->first);
         CT_TRY(evaluate_slice(p, n));
     }
     return CARAT_OK;
@@ -439,7 +440,7 @@ static void judge_replay(struct replay *p)
     if (g) {
         const carat_reason reason = p->r->reason;
         const bool interrupted = reason == CARAT_REASON_NONE || reason == CARAT_REASON_CANCELLED ||
-                                 reason == CARAT_REASON_CALLBACK;
+                                 reason == CARAT_REASON_CALLBACK || reason == CARAT_REASON_NUMERIC;
         t->reason = g->info.reason;
         same_end = t->reason == (interrupted ? CARAT_REASON_NONE : reason) ||
                    (p->o.sample > 0 && reason == CARAT_REASON_LOOP);
@@ -503,6 +504,7 @@ carat_status ct_receipt_replay(const carat_receipt *r, carat_engine *e, const ca
     CT_TRY(ct_check_struct(result, sizeof *result, "carat_replay", err));
     CT_TRY(ct_take_struct(&p.o, sizeof p.o, options, "carat_replay_options", err));
     p.result.tokens = p.tokens;
+    p.draws = p.tokens + (!p.o.states_only && r->reason == CARAT_REASON_CONSTRAINT);
     carat_status status = check_and_run(&p, &memory);
     ct_generation_close(p.generation);
     ct_matcher_close(p.matcher);

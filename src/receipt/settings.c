@@ -114,7 +114,7 @@ static void take_sampling(struct ct_receipt_header *h, const carat_sampling *s)
     h->banned = (struct ct_id_list){s->banned, s->n_banned};
     if (s->temperature > 0 || h->has_xtc) { /* else no random number is looked at */
         h->seed = s->seed;
-        h->number = (int)s->number;
+        h->number = s->number;
     }
 }
 
@@ -170,7 +170,14 @@ carat_status ct_header_of(struct ct_receipt_header *h, struct ct_arena *arena, c
                        (int)CT_RECEIPT_HEX);
     if (o->previous)
         memcpy(h->previous, o->previous, sizeof h->previous);
-    return g->sampling.matcher ? ct_header_form(h, o->form, err) : CARAT_OK;
+    if (!g->form.begins)
+        return CARAT_OK;
+    if (g->form.begins->verb->begun(g->form.begins))
+        return ct_fail(
+            err, CARAT_E_ARGUMENT,
+            "the matcher of the generation is not at the beginning of its form, where the answer of "
+            "a receipt begins");
+    return ct_header_form(h, o->form, err);
 }
 
 /* ---- and back ---- */
@@ -212,7 +219,7 @@ void ct_header_options(struct ct_header_options *to, const struct ct_receipt_hea
                                     .top_p = h->top_p,
                                     .min_p = h->min_p,
                                     .seed = h->seed,
-                                    .number = (uint32_t)h->number,
+                                    .number = h->number,
                                     .banned = h->banned.ids,
                                     .n_banned = h->banned.n,
                                     .chain = c};

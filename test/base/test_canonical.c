@@ -48,6 +48,9 @@ static void floats(void **state)
         struct ct_canonical c = {0};
         ct_canonical_float(&c, ct_f32_from_bits(bits));
         assert_true((float)ct_json_decimal((struct ct_str){c.text, c.n}) == ct_f32_from_bits(bits));
+        char *end = strchr(c.text, 'e');
+        if (strchr(c.text, '.')) /* by its fewest digits */
+            assert_true((end ? end : c.text + c.n)[-1] != '0');
         free(c.text);
     }
 }

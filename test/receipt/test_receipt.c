@@ -78,6 +78,8 @@ static void equal_receipts(void **state)
                 fail_msg("%s, %s:\n%s\n%s", settings.name, ways[w].name, first, other);
             carat_free(other);
         }
+        assert_true((settings.sampling.number == 3000000000u) == !!strstr(first, "\"number\":3000000000,"));
+        assert_true((settings.options.loop_guard == 32) == !!strstr(first, "\"loop_guard\":32,"));
         carat_receipt_close(r);
         carat_free(first);
     }
