@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # merge_objects.cmake: makes an archive of one object for each room, out of the objects of the library: what
 # rooms name of each other then stands in it once, which is a tenth of the archive. Sections stay apart, so
-# that a linker drops as much as before. The face (src/api) stays as it is: who calls one of its files should
-# link no other.
+# that a linker drops as much as before; plain .data and .bss, which hardly any object fills, are merged too.
+# The face (src/api) stays as it is: who calls one of its files should link no other.
 #   cmake -DOBJECTS=FILE -DARCHIVE=FILE -DLINKER=ld -DAR=ar -DOBJCOPY=objcopy -P merge_objects.cmake
 # OBJECTS names a file with a path in each line.
 
@@ -34,7 +34,7 @@ foreach(room ${rooms})
       list(APPEND merged "${folder}/${name}")
     endforeach()
   else()
-    run("${LINKER}" -r --unique=.text* --unique=.rodata* --unique=.data* --unique=.bss* -o "${folder}/${room}.o" ${of_${room}})
+    run("${LINKER}" -r --unique=.text* --unique=.rodata* --unique=.data.* --unique=.bss.* -o "${folder}/${room}.o" ${of_${room}})
     list(APPEND merged "${folder}/${room}.o")
   endif()
 endforeach()
