@@ -11,6 +11,11 @@
  * carat_receipt_write. On the other side: carat_receipt_read, carat_receipt_engine for an engine of the
  * receipt's settings, carat_receipt_replay.
  *
+ * Which other sessions there are does not matter, nor how a session came to the text that it holds: answers
+ * that are drawn in one pass (carat_generation_step) have a receipt each, forks, sessions out of files and
+ * conversations that go back have those of fresh sessions. A text that loses its beginning under way (a
+ * context that is shifted) is another text, and the record begins anew with it.
+ *
  * A receipt is an in-toto Statement in the canonical form of JSON (RFC 8785), so that it can be signed as it
  * stands. It never names a machine, a path or a time. */
 #ifndef CARAT_RECEIPT_H
@@ -37,7 +42,8 @@ typedef struct carat_receipt_options {
 CARAT_DEFAULT(carat_receipt_options)
 
 /* Begins to keep a record of what the generation will draw. It must not have given an id yet, and draws the
- * same ids as without. What is not kept costs nothing: a step allocates nothing. When the session is changed
+ * same ids as without. Its matcher must be at the beginning of the form, and its head none that audits may
+ * give up. What is not kept costs nothing: a step allocates nothing. When the session is changed
  * before the answer has ended, the record begins anew, as the generation does. One call a session.
  * CARAT_E_ARGUMENT, CARAT_E_MEMORY, CARAT_E_NUMERIC, CARAT_E_IO, CARAT_E_CANCELLED, CARAT_E_BUSY. */
 CARAT_API carat_status carat_receipt_begin(carat_receipt **receipt, carat_generation *generation,
@@ -103,8 +109,10 @@ typedef struct carat_replay {
     /* States are the same up to here at least, and differ from the next token on or later, but before
      * states_differ; -1: they do not */
     int states_same, states_differ;
-    carat_reason reason; /* why the answer ended here; NONE: it has not, or nothing was drawn */
-    char digest[33];     /* computed; "": not all was evaluated */
+    /* why the answer ended here; NONE: it has not, or nothing was drawn. Where the receipt says that it was
+     * cut off (NONE, CANCELLED, CALLBACK, NUMERIC), nothing that was drawn may have ended it. */
+    carat_reason reason;
+    char digest[33]; /* computed; "": not all was evaluated */
     double seconds;
 } carat_replay;
 CARAT_DEFAULT(carat_replay)

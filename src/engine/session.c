@@ -96,7 +96,8 @@ static carat_session *new_session(carat_engine *e, carat_error *err)
                 e->plan.sessions);
         return NULL;
     }
-    *s = (carat_session){.engine = e, .slot = slot, .outcome = -1, .next = -1};
+    /* a generation has seen no change yet, not even that a fork holds tokens */
+    *s = (carat_session){.engine = e, .slot = slot, .outcome = -1, .next = -1, .changes = 1};
     begin_text(s);
     e->session[slot] = s;
     return s;
