@@ -33,7 +33,10 @@ typedef enum carat_form {
     CARAT_FORM_SCHEMA, /* JSON that fits a JSON schema (2020-12, and the older spellings of drafts 4, 6, 7) */
     CARAT_FORM_REGEX,  /* a regular expression for the whole answer */
     CARAT_FORM_GRAMMAR, /* a grammar as llama.cpp spells them (GBNF); its rule `root` */
-    CARAT_FORM_TOOLS,   /* calls of the tools, as the model writes calls */
+    /* calls of the tools, as the model writes calls. What carat_parse_calls and carat_render read: at most 64
+     * levels of nesting (of JSON 63), numbers of at most 200 digits before the point and behind it, 40 where
+     * limits ask for no more. */
+    CARAT_FORM_TOOLS,
 } carat_form;
 
 typedef struct carat_constraint_options {

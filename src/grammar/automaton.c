@@ -18,6 +18,7 @@ struct ct_set {
     uint32_t hash;
     uint32_t least; /* cost to the end of the text */
     int32_t row;    /* + 1; 0: it has none yet, as frames never have */
+    int32_t level;  /* of nesting; frames lie as deep as what calls their rules */
 };
 
 enum { SLOTS = 2 * CT_SETS_MAX, PLACES = 1 << 20, ROW_BYTES = 32 << 20 };
@@ -52,6 +53,13 @@ static const uint64_t *set_places(const struct ct_automaton *a, int32_t set)
 
 /* ---- costs ---- */
 
+/* Whether the shortest way from a node stays within the levels that there may be. What does not is left out
+ * of every state, so that every state has an end. */
+static bool is_shallow(const struct ct_grammar *g, int32_t node, int32_t level)
+{
+    return !g->deep || node == LAST || level + g->deep[node] <= g->most_levels;
+}
+
 static bool bag_has(const struct ct_automaton *a, int32_t frame, int32_t member)
 {
     const uint64_t *place = set_places(a, frame), mark = place_in(MARK + member, 0);
@@ -67,9 +75,10 @@ static uint64_t member_least(const struct ct_grammar *g, const struct ct_member 
     return g->least[g->rule[m->rule].start];
 }
 
-/* What is to come of a bag from a place in it: the required members that are missing, and another one where
- * a separator has promised one. */
-static uint64_t bag_cost(const struct ct_automaton *a, const struct ct_rule *r, int32_t node, int32_t frame)
+/* What is to come of a bag from a place in it at a level: the required members that are missing, and another
+ * one where a separator has promised one. */
+static uint64_t bag_cost(const struct ct_automaton *a, const struct ct_rule *r, int32_t node, int32_t frame,
+                         int32_t level)
 {
     const struct ct_grammar *g = a->grammar;
     const uint64_t separator = g->least[g->rule[r->separator].start];
@@ -83,7 +92,7 @@ static uint64_t bag_cost(const struct ct_automaton *a, const struct ct_rule *r, 
             continue;
         if (m->required)
             missing += member_least(g, m) + separator;
-        else
+        else if (is_shallow(g, g->rule[m->rule].start, level))
             other = CT_MIN(other, member_least(g, m));
     }
     if (node == r->after)
@@ -91,7 +100,7 @@ static uint64_t bag_cost(const struct ct_automaton *a, const struct ct_rule *r, 
     return missing ? missing - separator : node == r->start ? 0 : other;
 }
 
-static uint32_t place_cost(const struct ct_automaton *a, uint64_t place)
+static uint32_t place_cost(const struct ct_automaton *a, uint64_t place, int32_t level)
 {
     const struct ct_grammar *g = a->grammar;
     const int32_t node = place_node(place), frame = place_frame(place);
@@ -99,7 +108,7 @@ static uint32_t place_cost(const struct ct_automaton *a, uint64_t place)
     if (node == LAST)
         return 0;
     const struct ct_rule *r = &g->rule[g->owner[node]];
-    const uint64_t own = r->n_members < 0 ? g->least[node] : bag_cost(a, r, node, frame);
+    const uint64_t own = r->n_members < 0 ? g->least[node] : bag_cost(a, r, node, frame, level);
     return (uint32_t)CT_MIN(own + a->set[frame].least, CT_NEVER);
 }
 
@@ -151,11 +160,11 @@ static int32_t intern(struct ct_automaton *a, uint64_t *place, uint32_t n)
         return CT_DEAD;
     }
     struct ct_set *s = &a->set[a->n_sets];
-    *s = (struct ct_set){.at = a->n_places, .n = unique, .hash = hash, .least = CT_NEVER};
+    *s = (struct ct_set){.at = a->n_places, .n = unique, .hash = hash, .least = CT_NEVER, .level = a->level};
     memcpy(a->place + s->at, place, unique * sizeof *place);
     a->n_places += unique;
     for (uint32_t i = 0; i < unique && !is_member_mark(place[i]); i++)
-        s->least = CT_MIN(s->least, place_cost(a, place[i]));
+        s->least = CT_MIN(s->least, place_cost(a, place[i], a->level));
     a->slot[slot] = (int32_t)++a->n_sets;
     return a->slot[slot] - 1;
 }
@@ -203,7 +212,7 @@ static void step_add(struct ct_automaton *a, int32_t node, int32_t frame)
     const uint64_t place = place_in(node, frame);
     const uint32_t slot = seen_slot(a, place);
 
-    if (a->seen[slot] >> 32 == a->step)
+    if (a->seen[slot] >> 32 == a->step || !is_shallow(a->grammar, node, a->level))
         return;
     if (a->n_work == WORK) {
         a->full = true;
@@ -248,6 +257,8 @@ static int32_t next_rule(struct ct_automaton *a)
 /* A rule is called and returns to a place. */
 static void step_call(struct ct_automaton *a, int32_t rule, uint64_t place)
 {
+    if (!is_shallow(a->grammar, place_node(place), a->level))
+        return;
     if (a->n_pending == WORK) {
         a->full = true;
         return;
@@ -283,10 +294,10 @@ static void step_bag(struct ct_automaton *a, const struct ct_rule *r, int32_t no
 {
     if (node == r->start || node == r->again)
         step_members(a, r, frame);
-    const uint64_t missing = bag_cost(a, r, r->after, frame);
+    const uint64_t missing = bag_cost(a, r, r->after, frame, a->level);
     if ((node == r->start || node == r->after) && missing == 0)
         step_add(a, r->end, frame);
-    if (node == r->after && bag_cost(a, r, r->again, frame) < CT_NEVER)
+    if (node == r->after && bag_cost(a, r, r->again, frame, a->level) < CT_NEVER)
         step_call(a, r->separator, place_in(r->again, frame));
 }
 
@@ -375,6 +386,7 @@ static carat_status automaton_begin(struct ct_automaton *a, carat_error *err)
     a->set[CT_DEAD] = (struct ct_set){.least = CT_NEVER};
     a->seen_slots = SEEN_FIRST;
     memset(a->seen, 0, SEEN_FIRST * sizeof *a->seen);
+    a->level = 0;
     step_begin(a);
     step_add(a, a->grammar->rule[a->grammar->root].start, intern(a, &end, 1));
     a->start = step_end(a);
@@ -477,8 +489,11 @@ static void move_set(struct ct_automaton *a, uint32_t set)
         const uint64_t own = a->place[from.at + i];
         place[i] = has_frame(own) ? place_in(place_node(own), a->moved[place_frame(own)]) : own;
     }
-    *to = (struct ct_set){
-        .at = a->n_places, .n = from.n, .hash = hash_places(place, from.n), .least = from.least};
+    *to = (struct ct_set){.at = a->n_places,
+                          .n = from.n,
+                          .hash = hash_places(place, from.n),
+                          .least = from.least,
+                          .level = from.level};
     a->n_places += from.n;
     a->moved[set] = (int32_t)a->n_sets++;
 }
@@ -528,6 +543,12 @@ static bool edge_takes(const struct ct_edge *e, int32_t symbol, const int32_t *t
                         : e->kind == CT_EDGE_TOKEN && e->what == token[symbol - 256];
 }
 
+/* The level behind an edge that is taken at a level. */
+static int32_t level_behind(const struct ct_edge *e, int32_t level)
+{
+    return e->kind == CT_EDGE_BYTES ? level + e->what : level;
+}
+
 static int32_t make_step(struct ct_automaton *a, int32_t state, int32_t symbol)
 {
     const struct ct_grammar *g = a->grammar;
@@ -537,8 +558,10 @@ static int32_t make_step(struct ct_automaton *a, int32_t state, int32_t symbol)
         const uint64_t place = set_places(a, state)[i];
         const int32_t node = place_node(place);
         for (int32_t k = node == LAST ? 0 : g->first[node]; node != LAST && k < g->first[node + 1]; k++)
-            if (edge_takes(&g->edge[k], symbol, g->token))
+            if (edge_takes(&g->edge[k], symbol, g->token)) {
+                a->level = level_behind(&g->edge[k], a->set[state].level);
                 step_add(a, g->edge[k].to, place_frame(place));
+            }
     }
     return step_end(a);
 }
@@ -610,10 +633,13 @@ int32_t ct_automaton_shortest(const struct ct_automaton *a, int32_t state)
     for (uint32_t i = 0; i < s->n && s->least > 0; i++) {
         const uint64_t place = a->place[s->at + i];
         const int32_t node = place_node(place), frame = place_frame(place);
-        for (int32_t k = g->first[node]; k < g->first[node + 1]; k++)
-            if ((g->edge[k].kind == CT_EDGE_BYTES || g->edge[k].kind == CT_EDGE_TOKEN) &&
-                place_cost(a, place_in(g->edge[k].to, frame)) == s->least - 1)
-                return edge_symbol(a, &g->edge[k]);
+        for (int32_t k = g->first[node]; k < g->first[node + 1]; k++) {
+            const struct ct_edge *e = &g->edge[k];
+            const int32_t level = level_behind(e, s->level);
+            if ((e->kind == CT_EDGE_BYTES || e->kind == CT_EDGE_TOKEN) && is_shallow(g, e->to, level) &&
+                place_cost(a, place_in(e->to, frame), level) == s->least - 1)
+                return edge_symbol(a, e);
+        }
     }
     return CT_NO_SYMBOL;
 }

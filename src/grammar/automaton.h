@@ -26,6 +26,7 @@ struct ct_automaton {
     int32_t *moved;                  /* and their numbers then */
     uint32_t kept_sets, kept_places; /* that it has left */
     /* of the step under way */
+    int32_t level;  /* of nesting behind it */
     uint64_t *work; /* places to look at */
     uint32_t n_work;
     uint64_t *seen; /* hash table of them: step << 32 | number */

@@ -66,7 +66,10 @@ static carat_status sort_edges(struct ct_grammar *g, carat_error *err)
 struct cost {
     uint32_t cost;
     int32_t node;
+    int32_t edge; /* with which this way begins; NONE: the node is an end, or the start of a bag */
 };
+
+enum { NONE = -1, DEEPEST = UINT8_MAX };
 
 struct costs {
     struct ct_grammar *g;
@@ -78,7 +81,7 @@ struct costs {
     size_t n;
 };
 
-static void costs_push(struct costs *c, uint64_t cost, int32_t node)
+static void costs_push(struct costs *c, uint64_t cost, int32_t node, int32_t edge)
 {
     size_t i = c->n++;
 
@@ -88,7 +91,7 @@ static void costs_push(struct costs *c, uint64_t cost, int32_t node)
     }
     for (; i > 0 && c->heap[(i - 1) / 2].cost > cost; i = (i - 1) / 2)
         c->heap[i] = c->heap[(i - 1) / 2];
-    c->heap[i] = (struct cost){(uint32_t)cost, node};
+    c->heap[i] = (struct cost){(uint32_t)cost, node, edge};
 }
 
 static struct cost costs_pop(struct costs *c)
@@ -126,7 +129,7 @@ static void bag_known(struct costs *c, int32_t bag)
             n++;
         }
     const uint64_t separators = n > 1 ? (uint64_t)(n - 1) * rule_least(g, r->separator) : 0;
-    costs_push(c, sum + separators, r->start);
+    costs_push(c, sum + separators, r->start, NONE);
 }
 
 static void costs_of_rule(struct costs *c, int32_t rule, uint32_t cost)
@@ -135,11 +138,32 @@ static void costs_of_rule(struct costs *c, int32_t rule, uint32_t cost)
 
     for (int32_t i = c->callers.first[rule]; i < c->callers.first[rule + 1]; i++) {
         const struct ct_edge *e = &g->edge[c->callers.item[i]];
-        costs_push(c, (uint64_t)cost + g->least[e->to], e->from);
+        costs_push(c, (uint64_t)cost + g->least[e->to], e->from, c->callers.item[i]);
     }
     for (int32_t i = c->bags.first[rule]; i < c->bags.first[rule + 1]; i++)
         if (--c->waits[c->bags.item[i]] == 0)
             bag_known(c, c->bags.item[i]);
+}
+
+/* The levels that the shortest way from a node opens. What comes behind its first edge is known. */
+static void note_levels(struct ct_grammar *g, const struct cost *known)
+{
+    const struct ct_rule *r = &g->rule[g->owner[known->node]];
+    int deep = 0;
+
+    if (known->edge != NONE) {
+        const struct ct_edge *e = &g->edge[known->edge];
+        deep = g->deep[e->to];
+        if (e->kind == CT_EDGE_BYTES)
+            deep = CT_MAX(deep + e->what, 0);
+        else if (e->kind == CT_EDGE_RULE)
+            deep = CT_MAX(deep, g->deep[g->rule[e->what].start]);
+    } else if (known->node == r->start) {
+        for (int32_t i = 0; i < r->n_members; i++)
+            if (g->member[r->first_member + i].required)
+                deep = CT_MAX(deep, g->deep[g->rule[g->member[r->first_member + i].rule].start]);
+    }
+    g->deep[known->node] = (uint8_t)CT_MIN(deep, DEEPEST);
 }
 
 static void costs_run(struct costs *c)
@@ -149,21 +173,23 @@ static void costs_run(struct costs *c)
     for (int32_t i = 0; i < g->n_nodes; i++)
         g->least[i] = CT_NEVER;
     for (int32_t i = 0; i < g->n_rules; i++) {
-        costs_push(c, 0, g->rule[i].end);
+        costs_push(c, 0, g->rule[i].end, NONE);
         if (g->rule[i].n_members >= 0 && c->waits[i] == 0)
-            costs_push(c, 0, g->rule[i].start);
+            costs_push(c, 0, g->rule[i].start, NONE);
     }
     while (c->n) {
         const struct cost known = costs_pop(c);
         if (g->least[known.node] != CT_NEVER)
             continue;
         g->least[known.node] = known.cost;
+        if (g->deep)
+            note_levels(g, &known);
         for (int32_t i = c->into.first[known.node]; i < c->into.first[known.node + 1]; i++) {
             const struct ct_edge *e = &g->edge[c->into.item[i]];
             const uint64_t own = e->kind == CT_EDGE_SKIP   ? 0
                                  : e->kind == CT_EDGE_RULE ? rule_least(g, e->what)
                                                            : 1;
-            costs_push(c, known.cost + own, e->from);
+            costs_push(c, known.cost + own, e->from, c->into.item[i]);
         }
         if (known.node == g->rule[g->owner[known.node]].start)
             costs_of_rule(c, g->owner[known.node], known.cost);
@@ -208,11 +234,14 @@ static bool costs_open(struct costs *c)
     const size_t edges = (size_t)g->n_edges, rules = (size_t)g->n_rules;
 
     free(g->least);
+    free(g->deep);
     g->least = malloc(((size_t)g->n_nodes + 1) * sizeof *g->least);
+    g->deep = g->most_levels ? calloc((size_t)g->n_nodes + 1, sizeof *g->deep) : NULL;
     c->waits = calloc(rules + 1, sizeof *c->waits);
     c->heap = malloc((2 * edges + 2 * rules + 1) * sizeof *c->heap);
     if (!lists_open(&c->into, g->n_nodes, edges) || !lists_open(&c->callers, g->n_rules, edges) ||
-        !lists_open(&c->bags, g->n_rules, (size_t)g->n_members + rules) || !g->least || !c->waits || !c->heap)
+        !lists_open(&c->bags, g->n_rules, (size_t)g->n_members + rules) || !g->least || !c->waits ||
+        !c->heap || (g->most_levels && !g->deep))
         return false;
     for (int32_t i = 0; i < g->n_edges; i++) {
         c->into.first[g->edge[i].to + 2]++;
@@ -454,6 +483,9 @@ carat_status ct_grammar_finish(struct ct_grammar *g, int32_t root, carat_error *
     CT_TRY(ct_grammar_costs(g, err));
     if (rule_least(g, root) >= CT_NEVER)
         return ct_fail(err, CARAT_E_ARGUMENT, "no text fits");
+    if (g->deep && g->deep[g->rule[root].start] > g->most_levels)
+        return ct_fail(err, CARAT_E_ARGUMENT, "the shortest text is nested deeper than %d levels",
+                       g->most_levels);
     drop_dead_edges(g);
     CT_TRY(find_order(g, err));
     find_classes(g);

@@ -20,6 +20,7 @@ void ct_grammar_free(struct ct_grammar *g)
     free(g->first);
     free(g->owner);
     free(g->least);
+    free(g->deep);
     free(g->token);
     ct_grammar_init(g);
 }
@@ -88,6 +89,16 @@ void ct_grammar_bytes(struct ct_grammar *g, int32_t from, int low, int high, int
     grammar_edge(
         g, &(struct ct_edge){
                .from = from, .to = to, .kind = CT_EDGE_BYTES, .low = (uint8_t)low, .high = (uint8_t)high});
+}
+
+void ct_grammar_bracket(struct ct_grammar *g, int32_t from, int byte, int step, int32_t to)
+{
+    grammar_edge(g, &(struct ct_edge){.from = from,
+                                      .to = to,
+                                      .kind = CT_EDGE_BYTES,
+                                      .what = step,
+                                      .low = (uint8_t)byte,
+                                      .high = (uint8_t)byte});
 }
 
 void ct_grammar_token(struct ct_grammar *g, int32_t from, int32_t id, int32_t to)

@@ -21,7 +21,7 @@ enum ct_edge_kind { CT_EDGE_BYTES, CT_EDGE_TOKEN, CT_EDGE_RULE, CT_EDGE_SKIP };
 
 struct ct_edge {
     int32_t from, to;
-    int32_t what; /* the token's id, or the rule */
+    int32_t what; /* the token's id, the rule; of bytes 1 or -1 where a level of nesting begins or ends */
     uint8_t kind; /* enum ct_edge_kind */
     uint8_t low, high;
     bool tail; /* behind the rule nothing comes but the end */
@@ -56,6 +56,7 @@ struct ct_grammar {
     struct ct_edge *edge;     /* [n_edges] by ct_grammar_finish in the order of `from` */
     struct ct_member *member; /* [n_members] */
     int32_t n_rules, n_nodes, n_edges, n_members;
+    int32_t most_levels; /* of nesting that a text may have; 0: any number */
     size_t rule_room, edge_room, member_room, node_room;
     int32_t root;
     carat_error error; /* code CARAT_OK: nothing has gone wrong */
@@ -63,6 +64,7 @@ struct ct_grammar {
     int32_t *first;        /* [n_nodes + 1] edges of a node */
     int32_t *owner;        /* [n_nodes] the rule */
     uint32_t *least;       /* [n_nodes] bytes and tokens to the end of the rule, at least; CT_NEVER */
+    uint8_t *deep;         /* [n_nodes] levels that this shortest way opens; NULL: nothing is limited */
     uint8_t class_of[256]; /* bytes that no edge tells apart have the same class */
     int32_t n_classes;
     int32_t *token; /* [n_tokens] that edges take, ascending */
@@ -88,6 +90,9 @@ int32_t ct_grammar_rule(struct ct_grammar *g, const char *name);
 int32_t ct_grammar_node(struct ct_grammar *g, int32_t rule);
 /* Edges. Both nodes are of one rule. */
 void ct_grammar_bytes(struct ct_grammar *g, int32_t from, int low, int high, int32_t to);
+/* A byte with which a level of nesting begins (step 1) or ends (-1). What a text is inside of must be known
+ * from its bytes: all edges that take one of them in a place agree on the step. */
+void ct_grammar_bracket(struct ct_grammar *g, int32_t from, int byte, int step, int32_t to);
 void ct_grammar_token(struct ct_grammar *g, int32_t from, int32_t id, int32_t to);
 void ct_grammar_call(struct ct_grammar *g, int32_t from, int32_t rule, int32_t to);
 void ct_grammar_skip(struct ct_grammar *g, int32_t from, int32_t to);
@@ -112,10 +117,11 @@ static inline int32_t ct_rule_end(const struct ct_grammar *g, int32_t rule)
     return rule < 0 ? -1 : g->rule[rule].end;
 }
 
-/* Works out `least` of what is there so far; what is added behind it has none. */
+/* Works out `least` and `deep` of what is there so far; what is added behind it has none. */
 carat_status ct_grammar_costs(struct ct_grammar *g, carat_error *err);
 /* Makes the grammar ready for an automaton; nothing is added behind it. CARAT_E_ARGUMENT: a rule begins with
- * itself, no text fits, or what a builder has failed with; CARAT_E_MEMORY. */
+ * itself, no text fits, the shortest one has too many levels, or what a builder has failed with;
+ * CARAT_E_MEMORY. */
 carat_status ct_grammar_finish(struct ct_grammar *g, int32_t root, carat_error *err);
 
 #endif

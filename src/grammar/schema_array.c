@@ -134,7 +134,7 @@ void ct_schema_emit_array(struct schema *s, const struct items *all, int32_t fro
     }
     const int32_t owner = s->g->owner[from], open = ct_grammar_node(s->g, owner),
                   close = ct_grammar_node(s->g, owner);
-    ct_grammar_bytes(s->g, from, '[', '[', open);
-    ct_grammar_bytes(s->g, close, ']', ']', to);
+    ct_grammar_bracket(s->g, from, '[', 1, open);
+    ct_grammar_bracket(s->g, close, ']', -1, to);
     emit_elements(&e, ct_schema_spaces(s, open), close);
 }

@@ -172,6 +172,43 @@ static bool listed_numbers(const struct items *all, struct ct_language *l)
     return false;
 }
 
+/* ---- numbers of arguments, of which their reader takes those that a double holds ---- */
+
+enum { ARGUMENT_DIGITS = 40 }; /* before the point where no limit asks for more, and behind it */
+
+static int digits_of(const struct decimal *d)
+{
+    return d->n ? CT_MAX(d->exponent + 1, 0) : 0;
+}
+
+/* Leaves of a language what has so few digits. */
+static void cut_digits(struct schema *s, struct ct_language *l, const struct limits *r,
+                       const struct ct_json_value *schema)
+{
+    struct ct_language few;
+    char text[80];
+    bool any = true;
+    carat_error err = {CARAT_OK, ""};
+    int whole = ARGUMENT_DIGITS;
+
+    if (r->has_low)
+        whole = CT_MAX(whole, digits_of(&r->low) + 1);
+    if (r->has_high)
+        whole = CT_MAX(whole, digits_of(&r->high) + 1);
+    if (whole > DOUBLE_DIGITS)
+        ct_schema_note(s, schema, NULL, "an argument has at most %d digits before the point", DOUBLE_DIGITS);
+    snprintf(text, sizeof text, "-?[0-9]{1,%d}(?:\\.[0-9]{1,%d})?(?:[eE][+-]?[0-9]{1,3})?",
+             CT_MIN(whole, DOUBLE_DIGITS), ARGUMENT_DIGITS);
+    ct_language_init(&few);
+    const carat_status status = ct_regex_language(ct_str_of(text), true, &few, NULL, &err);
+    if (status) {
+        ct_grammar_fail(s->g, status, "%s", err.message);
+        ct_language_free(&few);
+        return;
+    }
+    ct_schema_narrow(s, l, &any, &few, schema);
+}
+
 /* ---- a number ---- */
 
 /* The language of what items say; an empty one after a failure, or where nothing fits. */
@@ -189,8 +226,11 @@ static void number_language(struct schema *s, const struct items *all, bool frac
     if (status)
         ct_grammar_fail(s->g, status, "%s", err.message);
     ct_language_init(&more);
-    if (listed_numbers(all, &more) && !ct_schema_narrow(s, l, &any, &more, all->item[0].schema))
+    const bool listed = listed_numbers(all, &more);
+    if (listed && !ct_schema_narrow(s, l, &any, &more, all->item[0].schema))
         return;
+    if (s->o->argument && !listed)
+        cut_digits(s, l, &r, all->item[0].schema);
     if (multiple > 1) {
         ct_language_init(&more);
         ct_multiples_language(&more, (int)multiple);
@@ -236,10 +276,15 @@ void ct_schema_emit_number(struct schema *s, const struct items *all, int types,
     "|1(?:[0-2]" D "|3(?:[0-3]" D "|4(?:[0-7]" D "|8(?:[0-5]" D "|6(?:[0-1]" D "|2(?:[0-2]" D "|3(?:0" D     \
     "|1(?:[0-4]" D "|5[0-7]?)?)?)?)?)?)?)?)?)?)?)?)?)?)?)"                                                   \
     ")?"
-static const char any_whole[] = WHOLE, any_number[] = WHOLE
-                                       "(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2})?|"
-                                       "-?[1-9](?:\\.[0-9]+)?[eE](?:-[0-9]{3}|[+]?(?:[0-2][0-9]{2}|30[0-7]))|"
-                                       "-?1" LARGEST "[eE][+]?308";
+#define NUMBER(whole, fraction)                                                                              \
+    whole fraction "(?:[eE][+-]?[0-9]{1,2})?|"                                                               \
+                   "-?[1-9]" fraction "[eE](?:-[0-9]{3}|[+]?(?:[0-2][0-9]{2}|30[0-7]))"
+/* Of an argument: 200 digits before the point, so that an exponent of two digits leads beyond no double. */
+#define FEW "-?(?:0|[1-9][0-9]{0,199})"
+static const char *const any_number[2][2] = {
+    {WHOLE, NUMBER(WHOLE, "(?:\\.[0-9]+)?") "|-?1" LARGEST "[eE][+]?308"},
+    {FEW, NUMBER(FEW, "(?:\\.[0-9]{1,200})?")},
+};
 
 void ct_schema_fill_number(struct schema *s, int32_t rule, bool fractions)
 {
@@ -249,7 +294,7 @@ void ct_schema_fill_number(struct schema *s, int32_t rule, bool fractions)
     ct_language_init(&raw);
     ct_language_init(&l);
     carat_status status =
-        ct_regex_language(ct_str_of(fractions ? any_number : any_whole), true, &raw, NULL, &err);
+        ct_regex_language(ct_str_of(any_number[s->o->argument][fractions]), true, &raw, NULL, &err);
     if (!status)
         status = ct_language_determine(&raw, &l, &err);
     if (status)

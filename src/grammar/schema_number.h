@@ -5,7 +5,10 @@
 
 #include "grammar/schema_parts.h"
 
-enum { DECIMAL_DIGITS = 320 }; /* a double before its point has 309 */
+enum {
+    DOUBLE_DIGITS = 308, /* so many before the point a double holds, whatever they are */
+    DECIMAL_DIGITS = 320
+};
 
 /* ±d.ddd times ten to the power of the exponent; zero has no digits. */
 struct decimal {

@@ -279,8 +279,8 @@ static void emit_members(struct schema *s, const struct items *all, struct keys 
     const int32_t owner = s->g->owner[from], open = ct_grammar_node(s->g, owner),
                   close = ct_grammar_node(s->g, owner);
 
-    ct_grammar_bytes(s->g, from, '{', '{', open);
-    ct_grammar_bytes(s->g, close, '}', '}', to);
+    ct_grammar_bracket(s->g, from, '{', 1, open);
+    ct_grammar_bracket(s->g, close, '}', -1, to);
     const int32_t begin = ct_schema_spaces(s, open);
     if (begin < 0)
         return;

@@ -276,6 +276,7 @@ carat_status ct_calls_rule(struct ct_grammar *g, const struct ct_tokenizer *t, s
 
     o.choice = o.choice ? o.choice : "auto";
     c.json = !ct_call_marks(t, &c.marks);
+    g->most_levels = CT_JSON_DEPTH - c.json; /* as their reader; a call as JSON is a level itself */
     carat_status status = ct_json_tree_read(&tree, CARAT_E_ARGUMENT, "tools", ct_str_bytes(tools), err);
     if (!status && (!ct_json_is(tree.value, CT_JSON_ARRAY) || ct_json_count(tree.value) > TOOLS_MAX))
         status = ct_fail(err, CARAT_E_ARGUMENT, "tools: expected a list of at most %d functions", TOOLS_MAX);

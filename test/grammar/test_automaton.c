@@ -377,6 +377,76 @@ static void a_state_of_many_places(void **state)
     assert_int_equal(ct_automaton_byte(&a, a.start, 'b'), CT_DEAD);
 }
 
+/* list ::= '[' inside ']', inside ::= '' | list | 'ab' list | tie, where a tie has two shortest texts: of one
+ * level more, and of two. */
+static int32_t nested_rule(bool flat_first)
+{
+    const int32_t list = ct_grammar_rule(&g, "list"), inside = ct_grammar_rule(&g, "inside"),
+                  word = text_rule("ab"), tie = ct_grammar_rule(&g, "tie");
+    const int32_t in = ct_grammar_node(&g, list), out = ct_grammar_node(&g, list),
+                  behind = ct_grammar_node(&g, inside);
+
+    ct_grammar_bracket(&g, start(list), '[', 1, in);
+    ct_grammar_call(&g, in, inside, out);
+    ct_grammar_bracket(&g, out, ']', -1, end(list));
+    ct_grammar_skip(&g, start(inside), end(inside));
+    ct_grammar_call(&g, start(inside), word, behind);
+    ct_grammar_call(&g, behind, list, end(inside));
+    ct_grammar_call(&g, start(inside), list, end(inside));
+    ct_grammar_call(&g, start(inside), tie, end(inside));
+    const int32_t first = ct_grammar_node(&g, tie);
+    int32_t at = first;
+    ct_grammar_bytes(&g, start(tie), '!', '!', first);
+    for (int way = 0; way < 2; way++, at = first)
+        for (int i = 0; i < 4; i++) {
+            const int32_t next = i < 3 ? ct_grammar_node(&g, tie) : end(tie);
+            if (way == flat_first)
+                ct_grammar_bracket(&g, at, i < 2 ? '[' : ']', i < 2 ? 1 : -1, next);
+            else
+                ct_grammar_bytes(&g, at, 'x', 'x', next);
+            at = next;
+        }
+    return list;
+}
+
+static void levels_have_a_limit(void **state)
+{
+    static const struct {
+        const char *text;
+        bool goes_on;
+    } table[] = {{"[[[", true},     {"[[[[", false},   {"[[[a", false}, {"[[ab[", true},
+                 {"[[ab[[", false}, {"[ab[ab[", true}, {"[[]", true},   {"[[[]][", false},
+                 {"[![[]]", true},  {"[!xxxx]", true}, {"[[![", false}, {"[ab[[]", true}};
+    int ties = 0;
+
+    (void)state;
+    for (int flat_first = 0; flat_first < 2; flat_first++) {
+        ct_grammar_init(&g);
+        g.most_levels = 3;
+        const int32_t list = nested_rule(flat_first);
+        assert_int_equal(ct_grammar_finish(&g, list, &err), CARAT_OK);
+        assert_int_equal(ct_automaton_open(&a, &g, &err), CARAT_OK);
+        for (size_t i = 0; i < CT_COUNT(table); i++)
+            if ((run(table[i].text) != CT_DEAD) != table[i].goes_on)
+                fail_msg("%s", table[i].text);
+        int32_t at = run("[[!");
+        ties += at != CT_DEAD; /* where the shortest way that was found first is the flat one */
+        for (uint32_t least = ct_automaton_least(&a, at); at != CT_DEAD && least > 0; least--) {
+            assert_int_equal(ct_automaton_least(&a, at), least);
+            at = ct_automaton_symbol(&a, at, ct_automaton_shortest(&a, at));
+            assert_int_not_equal(at, CT_DEAD);
+        }
+        at = run("[[");
+        ct_automaton_mark(&a, at);
+        ct_automaton_compact(&a);
+        at = ct_automaton_byte(&a, ct_automaton_moved(&a, at), '[');
+        assert_int_not_equal(at, CT_DEAD);
+        assert_int_equal(ct_automaton_byte(&a, at, '['), CT_DEAD);
+        close_values(NULL);
+    }
+    assert_int_not_equal(ties, 0);
+}
+
 static void nodes_have_a_limit(void **state)
 {
     (void)state;
@@ -406,6 +476,7 @@ int main(void)
         cmocka_unit_test(what_has_no_text_is_refused),
         OWN(a_way_without_an_end_is_left_out),
         OWN(a_state_of_many_places),
+        cmocka_unit_test(levels_have_a_limit),
         cmocka_unit_test(nodes_have_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,12 +98,17 @@ static uint32_t draw(uint32_t n)
 
 enum { LONGEST = 4000 };
 
-/* A text of the form at random, in ids; symbols of few members are drawn as often as others. */
-static int walk(struct form *f, int32_t *ids)
+static void take(struct form *f, int32_t symbol, int32_t *state, int32_t *ids, int *n)
 {
-    const uint32_t length = draw(8) ? draw(80) : draw(500);
-    int32_t state = f->a.start;
-    int n = 0;
+    assert_true(*n < LONGEST);
+    ids[(*n)++] = symbol < 256 ? f->first_byte + symbol : f->g.token[symbol - 256];
+    *state = ct_automaton_symbol(&f->a, *state, symbol);
+    assert_int_not_equal(*state, CT_DEAD);
+}
+
+/* The rest of a text of the form at random, in ids; symbols of few members are drawn as often as others. */
+static int walk_on(struct form *f, int32_t state, uint32_t length, int32_t *ids, int n)
+{
 
     for (uint32_t i = 0; i < length; i++) {
         int choice[256 + 8], n_choice = 0;
@@ -114,16 +119,20 @@ static int walk(struct form *f, int32_t *ids)
                 choice[n_choice++] = symbol;
         if (n_choice == 0)
             continue;
-        const int symbol = choice[draw((uint32_t)n_choice)];
-        ids[n++] = symbol < 256 ? f->first_byte + symbol : f->g.token[symbol - 256];
-        state = ct_automaton_symbol(&f->a, state, symbol);
+        take(f, choice[draw((uint32_t)n_choice)], &state, ids, &n);
     }
-    for (int symbol; (symbol = ct_automaton_shortest(&f->a, state)) != CT_NO_SYMBOL && n < LONGEST;) {
-        ids[n++] = symbol < 256 ? f->first_byte + symbol : f->g.token[symbol - 256];
-        state = ct_automaton_symbol(&f->a, state, symbol);
+    uint32_t least = ct_automaton_least(&f->a, state);
+    for (int symbol; (symbol = ct_automaton_shortest(&f->a, state)) != CT_NO_SYMBOL;) {
+        take(f, symbol, &state, ids, &n);
+        assert_int_equal(ct_automaton_least(&f->a, state), --least);
     }
-    assert_true(n < LONGEST && ct_automaton_accepts(&f->a, state));
+    assert_true(least == 0 && ct_automaton_accepts(&f->a, state));
     return n;
+}
+
+static int walk(struct form *f, int32_t *ids)
+{
+    return walk_on(f, f->a.start, draw(8) ? draw(80) : draw(500), ids, 0);
 }
 
 /* ---- what is let through is read ---- */
@@ -224,6 +233,221 @@ static void what_is_let_through_is_read(void **state)
             check_walks(json, declarations[i], "required", 150);
     check_walks(true, declarations[1], "auto", 500);
     check_walks(true, declarations[1], "none", 500);
+}
+
+/* ---- how deep they are nested ---- */
+
+/* Levels of a value as JSON. */
+static int levels_of(const char *s)
+{
+    int level = 0, most = 0;
+    bool quoted = false;
+
+    for (; *s; s++) {
+        if (*s == '"')
+            quoted = !quoted;
+        else if (quoted && *s == '\\')
+            s++;
+        else if (!quoted && strchr("[{", *s))
+            level++;
+        else if (!quoted && strchr("]}", *s))
+            level--;
+        most = CT_MAX(most, level);
+    }
+    return most;
+}
+
+/* Takes a text whole, or nothing of it. */
+static bool take_text(struct form *f, const char *text, int32_t *state, int32_t *ids, int *n)
+{
+    int32_t to = *state;
+
+    for (const char *c = text; *c && to != CT_DEAD; c++)
+        to = ct_automaton_byte(&f->a, to, (uint8_t)*c);
+    for (const char *c = text; *c && to != CT_DEAD; c++)
+        take(f, (uint8_t)*c, state, ids, n);
+    return to != CT_DEAD;
+}
+
+/* What nests without end in its schema ends before the reader's limit: units of `adds` levels each, behind
+ * each of which `needs` more must come. */
+static void levels(void **state)
+{
+    static const struct {
+        const char *properties, *unit[2]; /* between tokens, as JSON */
+        int adds, needs;
+    } cases[] = {
+        {"\"a\":{}", {"[", "["}, 1, 0},
+        {"\"a\":{}", {"[[],3,", "[[],3,"}, 1, 1},
+        {"\"a\":{}", {"{b:", "{\"b\":"}, 1, 0},
+        {"\"a\":{\"type\":\"object\"}", {"{b:", "{\"b\":"}, 1, 0},
+        {"\"a\":{\"$ref\":\"#\"}", {"{a:", "{\"a\":"}, 1, 1},
+        {"\"a\":{\"type\":[\"object\",\"null\"],\"required\":[\"b\"],\"properties\":{\"b\":{\"$ref\":"
+         "\"#/properties/a\"},\"c\":{\"$ref\":\"#/properties/a\"}}}",
+         {"{c:null,b:", "{\"c\":null,\"b\":"},
+         1,
+         0},
+        /* behind a comma comes a key whose value is flat, or no comma */
+        {"\"a\":{\"type\":\"object\",\"properties\":{\"n\":{\"$ref\":\"#/properties/a\"},\"v\":{\"type\":"
+         "\"null\"}}}",
+         {"{n:", "{\"n\":"},
+         1,
+         1},
+        {"\"a\":{\"type\":\"array\",\"items\":{\"type\":\"array\",\"minItems\":1,\"items\":{\"$ref\":"
+         "\"#/properties/a\"}}}",
+         {"[[", "[["},
+         2,
+         1},
+        {"\"a\":{\"type\":\"array\",\"items\":{\"type\":\"array\",\"minItems\":1,\"items\":{\"$ref\":"
+         "\"#/properties/a\"}}}",
+         {"[[[],[]],[", "[[[],[]],["},
+         2,
+         1},
+        /* an ending that is short and deep, where one that is long and flat is there, too */
+        {"\"a\":{\"type\":\"array\",\"minItems\":1,\"items\":{\"anyOf\":[{\"$ref\":\"#/properties/a\"},"
+         "{\"const\":[[[[]]]]},{\"const\":\"a long word\"}]}}",
+         {"[", "["},
+         1,
+         0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(cases); i++)
+        for (int json = 0; json < 2; json++) {
+            const int most = CT_JSON_DEPTH - json;
+            struct form f;
+            char tools[1000];
+            int32_t ids[LONGEST + 1];
+            int n = 0, deepest = 0, level = 1;
+            snprintf(tools, sizeof tools, "[" FUNCTION("f", OBJECT("\"properties\":{%s}")) "]",
+                     cases[i].properties);
+            if (form_open(&f, json, tools, "required", false))
+                fail_msg("%s\n  %s", tools, f.err.message);
+            int32_t at = f.a.start;
+            if (!json)
+                take(&f, 256, &at, ids, &n);
+            assert_true(
+                take_text(&f, json ? "{\"name\":\"f\",\"parameters\":{\"a\":" : "call:f{a:", &at, ids, &n));
+            while (take_text(&f, cases[i].unit[json], &at, ids, &n))
+                level += cases[i].adds;
+            if (level + cases[i].needs > most || level + cases[i].needs + cases[i].adds <= most)
+                fail_msg("%s\n  %d levels", tools, level);
+            for (int w = 0; w < 100; w++) {
+                carat_calls calls;
+                const int whole = walk_on(&f, at, draw(60), ids, n);
+                assert_int_equal(ct_calls_parse(f.t, ids, whole, tools, &calls, &f.err), CARAT_OK);
+                for (int k = 0; k < calls.n; k++) {
+                    if (calls.part[k].error)
+                        fail_msg("%s\n  %s\n  %s", tools, calls.part[k].text, calls.part[k].error);
+                    deepest = CT_MAX(deepest, levels_of(calls.part[k].arguments));
+                }
+                ct_calls_free(&calls);
+            }
+            assert_true(deepest <= most && deepest + cases[i].adds > most);
+            form_close(&f);
+        }
+}
+
+/* A declaration of which every text has too many levels. */
+static void too_deep(void **state)
+{
+    static const int counts[] = {62, 63, 64, 300};
+
+    (void)state;
+    for (size_t c = 0; c < CT_COUNT(counts); c++)
+        for (int json = 0; json < 2; json++) {
+            const int lists = counts[c];
+            char tools[30000];
+            struct form f;
+            int n =
+                sprintf(tools, "[{\"name\":\"f\",\"parameters\":{\"type\":\"object\",\"required\":[\"a\"],"
+                               "\"properties\":{\"a\":{\"$ref\":\"#/$defs/1\"}},\"$defs\":{");
+            for (int i = 1; i <= lists; i++)
+                n += sprintf(
+                    tools + n,
+                    "\"%d\":{\"type\":\"array\",\"minItems\":%d,\"items\":{\"$ref\":\"#/$defs/%d\"}}%s", i,
+                    i < lists, i < lists ? i + 1 : i, i < lists ? "," : "}}}]");
+            const bool good = lists + 1 <= CT_JSON_DEPTH - json;
+            assert_int_equal(form_open(&f, json, tools, "required", false),
+                             good ? CARAT_OK : CARAT_E_ARGUMENT);
+            if (!good)
+                assert_string_equal(f.err.message, json
+                                                       ? "the shortest text is nested deeper than 63 levels"
+                                                       : "the shortest text is nested deeper than 64 levels");
+            form_close(&f);
+        }
+}
+
+/* ---- how long its numbers are ---- */
+
+/* Goes on with what numbers are spelled with, until nothing of it is allowed. */
+static int32_t longest_number(struct form *f, int32_t state, int32_t *ids, int *n)
+{
+    const uint32_t seldom = draw(3) ? 1000 : 3; /* how often more than digits */
+
+    for (;;) {
+        static const char all[] = ".eE+-0123456789";
+        int choice[15], n_choice = 0;
+        for (const char *c = draw(seldom) ? all + 5 : all; *c; c++)
+            if (ct_automaton_byte(&f->a, state, (uint8_t)*c) != CT_DEAD)
+                choice[n_choice++] = *c;
+        if (n_choice)
+            take(f, choice[draw((uint32_t)n_choice)], &state, ids, n);
+        else if (draw(3) == 0)
+            return state;
+    }
+}
+
+/* Numbers of arguments are those that a reader of JSON takes, who knows no longer ones. */
+static void numbers(void **state)
+{
+    static const char *const schemas[] = {
+        "{}",
+        "{\"type\":\"integer\"}",
+        "{\"type\":\"number\"}",
+        "{\"type\":\"number\",\"minimum\":0}",
+        "{\"type\":\"number\",\"exclusiveMaximum\":-0.001}",
+        "{\"type\":\"integer\",\"minimum\":-5}",
+        "{\"type\":\"integer\",\"minimum\":1e60}",
+        "{\"type\":\"integer\",\"maximum\":-1e307}",
+        "{\"type\":\"integer\",\"multipleOf\":7}",
+        "{\"enum\":[1e300,0.1,-7]}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(schemas); i++)
+        for (int json = 0; json < 2; json++) {
+            struct form f;
+            char tools[300];
+            int32_t ids[LONGEST + 1];
+            int n = 0;
+            snprintf(tools, sizeof tools, "[" FUNCTION("f", OBJECT("\"properties\":{\"a\":%s}")) "]",
+                     schemas[i]);
+            if (form_open(&f, json, tools, "required", true))
+                fail_msg("%s\n  %s", tools, f.err.message);
+            int32_t at = f.a.start;
+            if (!json)
+                take(&f, 256, &at, ids, &n);
+            assert_true(
+                take_text(&f, json ? "{\"name\":\"f\",\"parameters\":{\"a\":" : "call:f{a:", &at, ids, &n));
+            for (int w = 0; w < 40; w++) {
+                struct ct_json_tree tree = {0};
+                carat_calls calls;
+                int whole = n;
+                const int32_t behind = longest_number(&f, at, ids, &whole);
+                whole = walk_on(&f, behind, 0, ids, whole);
+                assert_int_equal(ct_calls_parse(f.t, ids, whole, tools, &calls, &f.err), CARAT_OK);
+                assert_int_equal(calls.n, 1);
+                if (calls.part[0].error)
+                    fail_msg("%s\n  %s\n  %s", tools, calls.part[0].text, calls.part[0].error);
+                if (ct_json_tree_read(&tree, CARAT_E_ARGUMENT, "arguments",
+                                      ct_str_bytes(ct_str_of(calls.part[0].arguments)), &f.err))
+                    fail_msg("%s\n  %s\n  %s", tools, calls.part[0].text, f.err.message);
+                ct_json_tree_free(&tree);
+                ct_calls_free(&calls);
+            }
+            form_close(&f);
+        }
 }
 
 /* One call, or several, whatever they are written in. */
@@ -386,6 +610,8 @@ static void refusals(void **state)
         {ROOM("{\"type\":\"string\",\"minLength\":2,\"maxLength\":1}},\"required\":[\"room\"],\"$comment\":{"
               "\"c\":1"),
          "auto", "tools[1].function.parameters", 2},
+        {ROOM("{\"type\":\"integer\",\"minimum\":1e308}},\"required\":[\"room\"],\"$comment\":{\"c\":1"),
+         "auto", "tools[1].function.parameters.properties.room: an argument has at most 308 digits", 2},
         {"[" FUNCTION("f", OBJECT("\"properties\":{\"a:b\":{}}")) "]", "auto",
          "tools[0].function.parameters.properties: the key \"a:b\" cannot be read back from a call", 0},
     };
@@ -433,6 +659,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_let_through_is_read),
+        cmocka_unit_test(levels),
+        cmocka_unit_test(too_deep),
+        cmocka_unit_test(numbers),
         cmocka_unit_test(one_call_or_several),
         cmocka_unit_test(texts_of_calls),
         cmocka_unit_test(texts_beside_calls),

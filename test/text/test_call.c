@@ -108,6 +108,10 @@ static void declared(void **state)
         "\"kinds\":{\"prefixItems\":[{\"properties\":{\"u\":{}}}],\"items\":{\"properties\":{\"w\":{}}}},"
         "\"firsts\":{\"prefixItems\":[{\"properties\":{\"u\":{}}}]},"
         "\"some\":{\"properties\":{},\"patternProperties\":{\"^x\":{}},\"additionalProperties\":false},"
+        "\"pats\":{\"properties\":{},\"patternProperties\":{\"^x\":{\"properties\":{\"y\":{}}},\"z$\":{"
+        "\"type\":\"object\"}}},"
+        "\"mores\":{\"patternProperties\":{\"^x\":{\"properties\":{\"y\":{}}}},\"properties\":{},"
+        "\"additionalProperties\":{\"type\":\"object\"}},"
         "\"both\":{\"properties\":{\"z\":{}},\"allOf\":[{\"properties\":{\"q\":{}}}]},"
         "\"one\":{\"properties\":{\"z\":{}},\"oneOf\":[{\"properties\":{\"q\":{}}}]},"
         "\"any\":{\"properties\":{\"z\":{}},\"anyOf\":[{\"properties\":{\"q\":{}}}]},"
@@ -125,6 +129,9 @@ static void declared(void **state)
          "{\"kinds\":[{\"u\":1},{\"w\":1}],\"some\":{\"x\":1},\"both\":{\"q\":1},\"one\":{\"q\":1},\"any\":{"
          "\"q\":1}"
          ",\"ref\":{\"q\":1},\"typed\":{\"q\":1}}"},
+        /* which patterns a key fits is not looked at: it may be any */
+        {S "call:f{pats:{az:{q:1}},mores:{a:{q:1}}}" E,
+         "f {\"pats\":{\"az\":{\"q\":1}},\"mores\":{\"a\":{\"q\":1}}}"},
         {S "call:f{firsts:[{u:1},{q:1}]}" E, "f {\"firsts\":[{\"u\":1},{\"q\":1}]}"},
         {S "call:f{closed:{q:1}}" E, "f {\"closed\":{\"q\":1}}!at byte 36: the key \"q\" is not declared"},
         {S "call:bare{}" E, "bare {}"},

@@ -186,13 +186,14 @@ bool ct_declared_key(struct call_declared *j, struct ct_str key)
     for (int i = first; i < end; i++) {
         const struct ct_json_value *schema = j->said[i].schema,
                                    *named = ct_json_find(ct_json_get(schema, "properties"), key),
-                                   *more = ct_json_get(schema, "additionalProperties");
+                                   *more = ct_json_get(schema, "additionalProperties"),
+                                   *patterns = ct_json_get(schema, "patternProperties");
         if (named)
             declared_add(j, end, named, false, false);
-        CT_JSON_EACH(pattern, ct_json_get(schema, "patternProperties"))
-        declared_add(j, end, ct_json_of_key(pattern), false, false);
+        CT_JSON_EACH(pattern, patterns) /* which of them the key fits is not looked at */
+        declared_add(j, end, ct_json_of_key(pattern), true, false);
         if (!named && more)
-            declared_add(j, end, more, false, false);
+            declared_add(j, end, more, ct_json_count(patterns) > 0, false);
         good = good || named || ct_json_is(more, CT_JSON_TRUE) || ct_json_is(more, CT_JSON_OBJECT);
     }
     return good;
