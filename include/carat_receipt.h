@@ -72,6 +72,7 @@ typedef struct carat_receipt_info {
     carat_reason reason;            /* why the answer ended */
     int is_private;
     int has_form; /* 1: replaying it takes carat_replay_options.form */
+    int tokens;   /* that were drawn: n_answer, and one that ended the answer */
 } carat_receipt_info;
 CARAT_DEFAULT(carat_receipt_info)
 /* Any thread. CARAT_E_ARGUMENT. */
@@ -83,6 +84,18 @@ CARAT_API carat_status carat_receipt_get_info(const carat_receipt *receipt, cara
 CARAT_API carat_status carat_receipt_engine(const carat_receipt *receipt, carat_engine_options *options,
                                             carat_head_options *head, carat_error *err);
 
+/* What an operation has given, in a chain over positions: of the hash before and its row of float32. */
+typedef struct carat_operation_hash {
+    size_t size;
+    int position;          /* of the last row in it */
+    int layer;             /* -1: none */
+    const char *operation; /* as carat_operation_error has it; static */
+    char hash[33];
+} carat_operation_hash;
+CARAT_DEFAULT(carat_operation_hash)
+
+enum { CARAT_MOST_TRACED = 256 };
+
 typedef struct carat_replay_options {
     size_t size;
     int states_only; /* 1: no id is drawn, only the digest is compared: faster */
@@ -93,6 +106,12 @@ typedef struct carat_replay_options {
     const int32_t *prompt, *answer; /* [n_prompt], [n_answer] of a private receipt */
     int n_prompt, n_answer;
     const carat_constraint_options *form; /* of an answer that has one */
+    /* Hears behind all, with user, of every operation at positions [trace_first, trace_first + n_traced), in
+     * the order in which they depend on each other. Of two machines with the same receipt and positions the
+     * first hash that differs is of the operation that does; at the first position, there or before. Not 0:
+     * ends. With it no id is drawn. Logits count from the first position on */
+    int (*on_operation)(void *user, const carat_operation_hash *hash);
+    int trace_first, n_traced; /* n_traced: 1 to CARAT_MOST_TRACED */
 } carat_replay_options;
 CARAT_DEFAULT(carat_replay_options)
 
@@ -119,10 +138,10 @@ CARAT_DEFAULT(carat_replay)
 /* Evaluates prompt and answer of a receipt in a session of its own and compares. Nothing is evaluated before
  * all is checked: content hash, numerics and drawing versions, settings, ids, lengths. A result that differs
  * is CARAT_OK, too: result->confirmed says so. Any thread; the engine needs a free session, and its memory is
- * all that it takes besides a few hundred kilobytes. CARAT_E_ARGUMENT, CARAT_E_UNSUPPORTED (another model,
- * version, or engine than the receipt's), CARAT_E_FORMAT (an id outside the vocabulary, a setting that nobody
- * can have), CARAT_E_NOT_FOUND (a form, and no tokenizer), CARAT_E_MEMORY,
- * CARAT_E_NUMERIC, CARAT_E_IO, CARAT_E_CANCELLED. */
+ * all that it takes besides a few hundred kilobytes, and 16 bytes for each hash of an operation.
+ * CARAT_E_ARGUMENT, CARAT_E_UNSUPPORTED (another model, version, or engine than the receipt's),
+ * CARAT_E_FORMAT (an id outside the vocabulary, a setting that nobody can have), CARAT_E_NOT_FOUND (a form,
+ * and no tokenizer), CARAT_E_MEMORY, CARAT_E_NUMERIC, CARAT_E_IO, CARAT_E_CANCELLED. */
 CARAT_API carat_status carat_receipt_replay(const carat_receipt *receipt, carat_engine *engine,
                                             const carat_replay_options *options, carat_replay *result,
                                             carat_error *err);

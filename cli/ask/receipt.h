@@ -15,6 +15,7 @@ struct receipt_options {
     bool states; /* of replay */
     double sample;
     const char *prompt, *answer; /* ids of private ones */
+    const char *trace, *against; /* hashes of operations, to write and to compare with */
 };
 
 /* Starts from {0}. */

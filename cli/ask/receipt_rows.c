@@ -18,6 +18,10 @@ static const struct option rows[] = {
      "compare digests of states alone, and draw no id: faster", 0, 0},
     {ABOUT_COMPARISON + 310, {"--sample"}, REAL, AT(sample), "replay", "P", "1",
      "draw only this share of ids, chosen at random; all states are compared (default {default})", 1e-6, 1},
+    {ABOUT_COMPARISON + 320, {"--trace"}, WRITES, AT(trace), "replay", "FILE", NULL,
+     "write hashes of what every operation gives where the receipt differs, for --against", 0, 0},
+    {ABOUT_COMPARISON + 330, {"--against"}, READS, AT(against), "replay", "FILE", NULL,
+     "name the first operation that gives something else than in this trace, of another machine", 0, 0},
 };
 /* clang-format on */
 

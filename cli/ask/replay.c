@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "ask/receipt.h"
+#include "ask/replay_trace.h"
 #include "io/input.h"
 #include "model/engine.h"
 #include "model/form.h"
@@ -34,6 +34,7 @@ struct replays {
     char *tools;
     struct named *all; /* [n] */
     int n;
+    struct replay_trace trace;
     int differ; /* receipts that were not confirmed */
 };
 
@@ -95,7 +96,8 @@ static void print_difference(const struct replays *r, const char *name, const ca
     out_print("%s\n", cause(t));
 }
 
-static int replay_json(const char *name, const carat_replay *t, const carat_receipt_info *info)
+static int replay_json(const struct replays *r, const char *name, const carat_replay *t,
+                       const carat_receipt_info *info)
 {
     json_t *o = json_pack("{s:s, s:b, s:i, s:i, s:i, s:s, s:s, s:f}", "receipt", name, "confirmed",
                           t->confirmed, "tokens", t->tokens, "drawn", t->drawn, "states_same", t->states_same,
@@ -113,6 +115,8 @@ static int replay_json(const char *name, const carat_replay *t, const carat_rece
         json_object_set_new(o, "reason_receipt", json_string(carat_reason_name(info->reason)));
     if (o && !t->confirmed)
         json_object_set_new(o, "cause", json_string(cause(t)));
+    if (o && r->trace.runs)
+        json_object_set_new(o, "trace", replay_trace_json(&r->trace));
     return out_json(o);
 }
 
@@ -151,14 +155,18 @@ static int replay(struct replays *r, const char *name, const carat_receipt *rece
     progress_end(&bar);
     if (status != CARAT_OK || carat_receipt_get_info(receipt, &info, &err) != CARAT_OK)
         return fail_status(&err);
-    r->differ += !t.confirmed;
+    if (r->trace.runs)
+        TRY(replay_trace_run(&r->trace, receipt, engine, options, &t));
+    r->differ += !t.confirmed || (r->trace.runs && r->trace.differs >= 0);
     if (r->o->json)
-        return replay_json(name, &t, &info);
+        return replay_json(r, name, &t, &info);
     if (!t.confirmed)
         print_difference(r, name, &t, &info);
     else
         out_print("%s%sconfirmed: %d token%s, %.1f s\n", r->n > 1 ? name : "", r->n > 1 ? ": " : "", t.tokens,
                   t.tokens == 1 ? "" : "s", t.seconds);
+    if (r->trace.runs)
+        replay_trace_print(&r->trace, &t);
     return DONE;
 }
 
@@ -184,16 +192,6 @@ static int replay_in_engine(struct replays *r, const char *name, const carat_rec
 }
 
 /* ---- files of receipts ---- */
-
-static int read_receipts(const char *path, char **text, size_t *n)
-{
-    struct stat s;
-
-    if (strcmp(path, "-") != 0 && stat(path, &s) == 0 && S_ISREG(s.st_mode) && s.st_size > RECEIPT_LIMIT)
-        return fail(BAD_MODEL, "%s: has %lld bytes, expected at most %d MiB of receipts", path,
-                    (long long)s.st_size, RECEIPT_LIMIT >> 20);
-    return read_input(path, text, n);
-}
 
 /* One more that is read; takes it over. */
 static int add_receipt(struct replays *r, const char *name, carat_receipt *receipt)
@@ -239,13 +237,13 @@ static int read_file_of_receipts(struct replays *r, const char *path)
     const int before = r->n;
     char *text = NULL;
     size_t n = 0;
-    int code = read_receipts(path, &text, &n);
+    int code = read_limited(path, RECEIPT_LIMIT, "receipts", &text, &n);
 
     if (code == DONE)
         code = read_lines(r, input_name(path), text, n);
     free(text);
     if (code == DONE && r->n == before)
-        return fail(BAD_MODEL, "%s: is empty, expected a receipt", input_name(path));
+        return fail_as(BAD_MODEL, CARAT_E_FORMAT, "%s: is empty, expected a receipt", input_name(path));
     return code;
 }
 
@@ -256,7 +254,12 @@ static int read_all(struct replays *r)
     TRY(read_file_of_receipts(r, r->o->text));
     for (int i = 0; i < more->n; i++)
         TRY(read_file_of_receipts(r, more->text[i]));
-    return DONE;
+    if (!r->o->receipt->trace && !r->o->receipt->against)
+        return DONE;
+    if (r->n > 1)
+        return fail(USAGE, "replay: %s goes with one receipt, and there are %d",
+                    r->o->receipt->trace ? "--trace" : "--against", r->n);
+    return replay_trace_open(&r->trace, r->o, r->all[0].receipt);
 }
 
 static int replay_all(struct replays *r)
@@ -299,6 +302,7 @@ int verb_replay(const struct options *o)
     carat_tokens_free(&r.prompt);
     carat_tokens_free(&r.answer);
     form_close(&r.form);
+    replay_trace_close(&r.trace);
     free(r.tools);
     carat_model_close(r.model);
     return code;

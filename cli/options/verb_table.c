@@ -271,9 +271,13 @@ const struct verb verbs[] = {
                 "numbers before were the same. An answer that had a form needs the same option here. A receipt "
                 "that is damaged, of another model or of another version has exit code 4, and nothing is "
                 "evaluated.\n"
+                "Where two machines disagree, replay --trace FILE on the one that differs, and --against FILE on "
+                "the other: it names the first operation whose numbers are not the same, with its layer and "
+                "position. Of an answer that is confirmed, --trace writes the last 64 tokens.\n"
                 "A file carat.json beside the weights is not read: what moves a result is in the receipt.\n",
      .examples = "carat run tiny \"Turn on the kitchen lights\" --receipt receipt.json\n"
-                 "carat replay receipt.json tiny\n"},
+                 "carat replay receipt.json tiny\n"
+                 "carat replay receipt.json MODEL --against trace.jsonl\n"},
     {.name = "pull", .other = "fetch", .group = FOR_FILES, .brief = "fetch a model by name",
      .args = "NAME ...", .summary = "fetch models by their names into the hub's cache",
      .min_args = 1, .max_args = MOST_ARGS, .needs = "the name of a model",

@@ -1,66 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bisect_operations.c: the operations of a pass: their names, their weights and channels, and the events that
- * tell of them. */
+/* bisect_operations.c: the operations that are judged: their weights, channels and tensors. */
 #include "check/bisect.h"
 
 #include <stdlib.h>
-
-#define NONE          CT_NO_LAYER
-#define PLACE(weight) (int)offsetof(struct ct_layer, weight)
-const struct ct_operation_info ct_operations[] = {
-    [CT_OP_EMBED] = {"embed", NONE, NONE, "embed", .stream = true},
-    [CT_OP_INPUTS_PROJ] = {"inputs_proj", NONE, NONE, NULL, true, .stream = false},
-    [CT_OP_INPUTS] = {"inputs", NONE, NONE, "embed_add", .product = false},
-    [CT_OP_STREAMS] = {"altup_proj", NONE, NONE, NULL, true, .stream = false},
-    [CT_OP_PREDICT] = {"altup_predict", PLACE(altup_predict), PLACE(down), "altup_predict", .stream = true,
-                       .several = true},
-    [CT_OP_ATTN_NORM] = {"attn_norm", PLACE(attn_norm), NONE, "norm", .product = false},
-    [CT_OP_Q] = {"q", PLACE(q), PLACE(q), "project", true, .stream = false},
-    [CT_OP_K] = {"k", PLACE(k), PLACE(k), NULL, true, .stream = false},
-    [CT_OP_V] = {"v", PLACE(v), PLACE(v), NULL, true, .stream = false},
-    [CT_OP_LAUREL_LEFT] = {"laurel_left", PLACE(laurel_left), PLACE(laurel_left), "project", true,
-                           .stream = false},
-    [CT_OP_LAUREL_RIGHT] = {"laurel_right", PLACE(laurel_right), PLACE(laurel_right), "project", true,
-                            .stream = false},
-    [CT_OP_LAUREL_NORM] = {"laurel_norm", PLACE(laurel_norm), PLACE(laurel_right), "residual_norm",
-                           .product = false},
-    [CT_OP_Q_NORM] = {"q_norm", PLACE(q_norm), PLACE(q), "qk_norm", .product = false},
-    [CT_OP_K_NORM] = {"k_norm", PLACE(k_norm), PLACE(k), "qk_norm", .product = false},
-    [CT_OP_V_NORM] = {"v_norm", PLACE(v_norm), PLACE(v), "qk_norm", .product = false},
-    [CT_OP_Q_ROPE] = {"q_rope", NONE, PLACE(q), "rope", .product = false},
-    [CT_OP_K_ROPE] = {"k_rope", NONE, PLACE(k), NULL, .product = false},
-    [CT_OP_ATTEND] = {"attend", NONE, PLACE(q), "attend", .product = false},
-    [CT_OP_O] = {"o", PLACE(o), NONE, "project", true, .stream = false},
-    [CT_OP_ATTN_POST_NORM] = {"attn_post_norm", PLACE(attn_post_norm), NONE, "residual_norm", .stream = true,
-                              .adds = true},
-    [CT_OP_LAUREL_SUM] = {"laurel_sum", PLACE(halves), PLACE(laurel_right), "scale", .stream = true},
-    [CT_OP_FFN_NORM] = {"ffn_norm", PLACE(ffn_norm), NONE, "norm", .product = false},
-    [CT_OP_GATE] = {"gate", PLACE(gate), PLACE(gate), "project", true, .stream = false},
-    [CT_OP_UP] = {"up", PLACE(up), PLACE(up), "project", true, .stream = false},
-    [CT_OP_GEGLU] = {"geglu", PLACE(gate), PLACE(gate), "project_geglu", true, .stream = false},
-    [CT_OP_DOWN] = {"down", PLACE(down), NONE, "project", true, .stream = false},
-    [CT_OP_MLP_POST_NORM] = {"mlp_post_norm", PLACE(mlp_post_norm), PLACE(down), "qk_norm", .product = false},
-    [CT_OP_ROUTER_NORM] = {"router_norm", PLACE(router_norm), PLACE(down), "norm", .product = false},
-    [CT_OP_ROUTER] = {"router", PLACE(router), PLACE(router), "project", true, .stream = false},
-    [CT_OP_EXPERTS_NORM] = {"experts_norm", PLACE(experts_norm), PLACE(down), "norm", .product = false},
-    [CT_OP_EXPERTS] = {"experts", PLACE(experts.scale), PLACE(down), "experts", true, .stream = false},
-    [CT_OP_EXPERTS_POST_NORM] = {"experts_post_norm", PLACE(experts_post_norm), PLACE(down), "residual_norm",
-                                 .product = false},
-    [CT_OP_FFN_POST_NORM] = {"ffn_post_norm", PLACE(ffn_post_norm), NONE, "residual_norm", .stream = true,
-                             .adds = true},
-    [CT_OP_CORRECT] = {"altup_correct", PLACE(altup_correct), PLACE(down), "altup_correct", .several = true},
-    [CT_OP_INPUT_GATE] = {"input_gate", PLACE(input_gate), PLACE(input_gate), "project", true,
-                          .stream = false},
-    [CT_OP_INPUT_GEGLU] = {"input_geglu", NONE, PLACE(input_gate), "gelu_times", .product = false},
-    [CT_OP_INPUT_PROJ] = {"input_proj", PLACE(input_proj), PLACE(input_proj), "project", true,
-                          .stream = false},
-    [CT_OP_INPUT_NORM] = {"input_norm", PLACE(input_norm), PLACE(input_proj), "residual_norm", .stream = true,
-                          .adds = true},
-    [CT_OP_OUT_SCALE] = {"out_scale", PLACE(out_scale), PLACE(down), "scale", .stream = true},
-    [CT_OP_STREAMS_BACK] = {"altup_unproj", NONE, NONE, NULL, true, .stream = false},
-    [CT_OP_FINAL_NORM] = {"final_norm", NONE, NONE, "norm", .product = false},
-    [CT_OP_HEAD] = {"head", NONE, NONE, NULL, true, .stream = false},
-};
 
 static const struct ct_weight *weight_at(const struct ct_layer *l, int place)
 {
@@ -154,7 +96,7 @@ carat_status ct_bisect_operations(struct ct_bisect *b, carat_error *err)
     const carat_model *model = b->engine[CT_TEST]->model;
     const int n_layer = b->engine[CT_REF]->config.n_layer;
 
-    b->n_judged = CT_OP_PREDICT + n_layer * CT_OPS_OF_LAYER + CT_OPS_BEHIND;
+    b->n_judged = ct_operations_of(n_layer);
     b->judged = calloc((size_t)b->n_judged, sizeof *b->judged);
     if (!b->judged)
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for the errors of %d operations", b->n_judged);

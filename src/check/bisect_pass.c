@@ -223,30 +223,6 @@ static void compare_gate_up(struct lockstep *l, int layer)
 
 /* ---- inside the passes ---- */
 
-/* The operation whose result the event has written, the first where there are several; -1: none. */
-static int op_of(const carat_engine *e, const struct ct_event *event)
-{
-    const struct ct_weights *w = &e->weights;
-    int place = event->n ? ct_weight_place(e, event->w[0]) : CT_NO_LAYER;
-
-    if (strcmp(event->verb, "rope") == 0)
-        return event->out[0].handle == e->pass.q.handle ? CT_OP_Q_ROPE : CT_OP_K_ROPE;
-    if (strcmp(event->verb, "gelu_times") ==
-        0) /* of the feed-forward, where gates were cut off, or its input */
-        return event->out[0].handle == e->pass.ffn.handle ? CT_OP_GEGLU : CT_OP_INPUT_GEGLU;
-    if (event->n && event->w[0] == &w->ple_proj)
-        return CT_OP_INPUTS_PROJ;
-    for (int i = 0; i < CT_STREAMS - 1 && event->n; i++)
-        if (event->w[0] == &w->stream_proj[i] || event->w[0] == &w->stream_unproj[i])
-            return event->w[0] == &w->stream_proj[i] ? CT_OP_STREAMS : CT_OP_STREAMS_BACK;
-    for (int op = 0; op <= CT_OP_HEAD; op++) {
-        const struct ct_operation_info *o = &ct_operations[op];
-        if (o->verb && strcmp(o->verb, event->verb) == 0 && o->place == place)
-            return op;
-    }
-    return -1;
-}
-
 /* gate and up for the rows of the pass that are compared. */
 static void project_apart(struct side *s, const struct ct_event *event)
 {
@@ -268,7 +244,7 @@ static void compare_event(struct lockstep *l, const struct ct_event *event, int 
 {
     const struct handed *h = &l->handed;
     const struct side *test = &l->side[CT_TEST];
-    const int layer = op >= CT_OP_PREDICT && op <= CT_OP_OUT_SCALE ? test->engine->pass.layer : -1;
+    const int layer = ct_operation_layer(test->engine, op);
     const int next = !ct_operations[op].several;
 
     assert(h->op == op && h->event->n_out == event->n_out && l->side[CT_REF].n == test->n);
@@ -314,7 +290,7 @@ static void bisect_hear(void *user, struct ct_backend *backend, const struct ct_
         return;
     if (begins || strcmp(event->verb, "select_rows") == 0)
         set_rows(s, begins, begins ? backend->verb.cost(backend, event).rows : 0);
-    const int op = op_of(s->engine, event);
+    const int op = ct_operation_of(s->engine, event);
     if (op < 0)
         return;
     s->written = op == CT_OP_FINAL_NORM;

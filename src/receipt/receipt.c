@@ -77,7 +77,8 @@ carat_status ct_receipt_info(const carat_receipt *r, carat_receipt_info *info, c
                                      .n_answer = r->n_answer,
                                      .reason = r->reason,
                                      .is_private = r->is_private,
-                                     .has_form = r->header.has_form};
+                                     .has_form = r->header.has_form,
+                                     .tokens = r->n_answer + (r->end_id >= 0)};
 
     return ct_give_struct(info, &full, sizeof full, "carat_receipt_info", err);
 }

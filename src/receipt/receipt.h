@@ -44,6 +44,8 @@ struct carat_receipt {
 };
 
 /* digest.c: NUMERICS.md section 15. */
+/* hex: [2 * n + 1] */
+void ct_hex(char *hex, const uint8_t *bytes, int n);
 void ct_digest_start(ct_digest d, const struct ct_canonical *header);
 void ct_digest_prompt(ct_digest d, const int32_t *ids, int n);
 void ct_digest_token(ct_digest d, uint32_t position, int32_t id, const float *hidden, int n);
@@ -53,6 +55,19 @@ static inline int ct_digests_kept(int tokens)
 {
     return tokens / CARAT_RECEIPT_STEP;
 }
+
+/* operation_hashes.c: hashes of what operations give, each in a chain over all positions so far, of which
+ * those behind positions [first, first + n) are kept. ct_hashes_close takes what ct_hashes_open left, also if
+ * it failed: E_MEMORY. */
+struct ct_hashes;
+carat_status ct_hashes_open(struct ct_hashes **h, const carat_engine *e, int first, int n, carat_error *err);
+void ct_hashes_close(struct ct_hashes *h);
+bool ct_hashes_keep(const struct ct_hashes *h, int position);
+/* The rows of the session in the slot that an event of the forward pass has written. */
+void ct_hashes_hear(struct ct_hashes *h, int slot, struct ct_backend *b, const struct ct_event *event);
+void ct_hashes_logits(struct ct_hashes *h, int position, const float *logits);
+/* Tells o->on_operation of all that is kept. E_CANCELLED. */
+carat_status ct_hashes_tell(const struct ct_hashes *h, const carat_replay_options *o, carat_error *err);
 
 /* settings.c: a hash of all pieces; "" without a tokenizer. */
 void ct_vocabulary_hash(const carat_model *m, char hex[CT_RECEIPT_HEX + 1]);

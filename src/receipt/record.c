@@ -149,8 +149,7 @@ static carat_status end_record(carat_receipt *r, const carat_generation *g, cara
     CT_TRY(ct_ids_sha(r->answer_sha, salt, r->ids + r->n_prompt, r->n_answer, err));
     CT_TRY(ct_text_sha(r->text_sha, salt, g->session->engine->model->tokenizer, r->ids + r->n_prompt,
                        r->n_answer, err));
-    for (int i = 0; i < CT_DIGEST; i++)
-        snprintf(r->digest + 2 * (size_t)i, 3, "%02x", r->digests.last[i]);
+    ct_hex(r->digest, r->digests.last, CT_DIGEST);
     r->reason = g->info.reason;
     r->finished = true;
     return CARAT_OK;

@@ -27,7 +27,8 @@ struct replay {
     struct ct_header_options settings;
 
     struct ct_every_row listener;
-    float *state; /* [hidden] */
+    struct ct_hashes *hashes; /* of operations; NULL: nobody asks for them */
+    float *state;             /* [hidden] */
     struct ct_digests digests;
 
     int at;        /* tokens of the answer that are behind us */
@@ -245,6 +246,8 @@ static void hear_states(void *user, struct ct_backend *b, const struct ct_event 
     struct replay *p = user;
     const carat_engine *e = p->engine;
 
+    if (p->hashes)
+        ct_hashes_hear(p->hashes, p->session->slot, b, event);
     if (event->n == 1 && event->w[0] == &e->weights.final_norm) {
         const int rows = b->verb.cost(b, event).rows;
         for (int row = 0; row < rows; row++)
@@ -293,6 +296,14 @@ static bool draw_token(struct replay *p, struct ct_draw_logits *logits, const in
     return p->result.differs < 0;
 }
 
+static int hash_logits(void *user, int token, const float *logits)
+{
+    struct replay *p = user;
+
+    ct_hashes_logits(p->hashes, p->evaluated + token, logits);
+    return 0;
+}
+
 static int take_logits(void *user, int token, struct ct_draw_logits *logits)
 {
     struct replay *p = user;
@@ -300,14 +311,17 @@ static int take_logits(void *user, int token, struct ct_draw_logits *logits)
     return !draw_token(p, logits, ct_held_tokens(p->session), p->first + token + 1);
 }
 
-/* Whether token number i is one of the share that is drawn; the last one always is. */
-static bool is_sampled(const struct replay *p, int i)
+/* Whether the logits of token number i are asked for: it is one of the share that is drawn, as the last one
+ * always is, or their hash is kept. */
+static bool is_wanted(const struct replay *p, int i)
 {
     uint64_t x = (p->o.sample_seed + 1) * 0x9e3779b97f4a7c15u + (uint64_t)i * 0xbf58476d1ce4e5b9u;
 
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;
     x ^= x >> 31;
+    if (!p->generation)
+        return p->hashes && ct_hashes_keep(p->hashes, p->n_prompt - 1 + i);
     return !(p->o.sample > 0) || i == p->draws - 1 || (double)(x >> 11) * 0x1p-53 < p->o.sample;
 }
 
@@ -331,6 +345,7 @@ static carat_status evaluate(struct replay *p, int from, int n, carat_wants want
                      .wants = wants,
                      .wanted = p->wanted,
                      .n_wanted = n_wanted,
+                     .deliver = p->hashes ? hash_logits : NULL,
                      .user = p};
 
     if (n == 0)
@@ -347,11 +362,11 @@ static carat_status evaluate_slice(struct replay *p, int n)
     int32_t *held = ct_held_tokens(s);
     int drawn = 0;
 
-    for (int i = 0; i < n && p->generation; i++)
-        if (is_sampled(p, p->first + i + 1))
+    for (int i = 0; i < n; i++)
+        if (is_wanted(p, p->first + i + 1))
             p->wanted[drawn++] = i;
     memcpy(held + s->n, p->ids + p->n_prompt + p->first, (size_t)n * sizeof *held);
-    if (drawn) {
+    if (drawn && p->generation) {
         s->take = take_logits;
         s->cuts = true;
         s->reading = ct_generation_reads(p->generation, held, s->n + 1, n);
@@ -364,19 +379,33 @@ static carat_status evaluate_slice(struct replay *p, int n)
     return status;
 }
 
+static void listen(struct replay *p)
+{
+    ct_every_row_begin(&p->listener, p->engine,
+                       (struct ct_trace){.hook = hear_states, .user = p, .reads = p->hashes != NULL});
+}
+
 /* Begins behind the prompt, whose last token's state is the first that counts. */
 static carat_status begin_answer(struct replay *p)
 {
     carat_session *s = p->session;
     struct ct_draw_logits logits = {.session = s};
 
+    if (p->hashes)
+        listen(p);
     CT_TRY(evaluate(p, 0, p->n_prompt - 1, CARAT_WANTS_NONE, 0));
-    ct_every_row_begin(&p->listener, p->engine, (struct ct_trace){.hook = hear_states, .user = p});
-    CT_TRY(evaluate(p, p->n_prompt - 1, 1, p->generation ? CARAT_WANTS_LAST : CARAT_WANTS_NONE, 0));
+    if (!p->hashes)
+        listen(p);
+    p->wanted[0] = 0;
+    CT_TRY(evaluate(p, p->n_prompt - 1, 1,
+                    p->generation     ? CARAT_WANTS_LAST
+                    : is_wanted(p, 0) ? CARAT_WANTS_SOME
+                                      : CARAT_WANTS_NONE,
+                    is_wanted(p, 0)));
     if (!p->generation)
         return CARAT_OK;
     CT_TRY(ct_generation_follow(p->generation, p->err));
-    if (!is_sampled(p, 0))
+    if (!is_wanted(p, 0))
         return CARAT_OK;
     const int32_t *held = ct_held_tokens(s);
     ct_lock_enter(&p->engine->lock);
@@ -430,8 +459,7 @@ static void judge_replay(struct replay *p)
     bool same_end = true;
 
     if (whole) {
-        for (int i = 0; i < CT_DIGEST; i++)
-            snprintf(t->digest + 2 * (size_t)i, 3, "%02x", p->digests.last[i]);
+        ct_hex(t->digest, p->digests.last, CT_DIGEST);
         if (memcmp(p->digests.last, p->r->digests.last, CT_DIGEST) == 0 && t->states_differ < 0)
             t->states_same = p->tokens;
         else if (t->states_differ < 0)
@@ -463,6 +491,19 @@ static carat_status run(struct replay *p)
     return CARAT_OK;
 }
 
+static carat_status open_hashes(struct replay *p)
+{
+    const int first = p->o.trace_first, n = p->o.n_traced, evaluated = p->n_prompt + p->tokens - 1;
+
+    if (n < 1 || n > CARAT_MOST_TRACED)
+        return ct_fail(p->err, CARAT_E_ARGUMENT, "n_traced is %d, expected 1 to %d", n, CARAT_MOST_TRACED);
+    if (first < 0 || first > evaluated - n)
+        return ct_fail(p->err, CARAT_E_ARGUMENT,
+                       "%s: positions to trace are %d from %d on, expected some of the %d that are evaluated",
+                       p->r->name, n, first, evaluated);
+    return ct_hashes_open(&p->hashes, p->engine, first, n, p->err);
+}
+
 static carat_status check_and_run(struct replay *p, int32_t **memory)
 {
     carat_session_options options;
@@ -481,7 +522,9 @@ static carat_status check_and_run(struct replay *p, int32_t **memory)
     options.watch = watch;
     options.user = p;
     CT_TRY(ct_session_create(&p->session, p->engine, &options, p->err));
-    if (!p->o.states_only)
+    if (p->o.on_operation)
+        CT_TRY(open_hashes(p));
+    else if (!p->o.states_only)
         CT_TRY(open_generation(p));
     CT_TRY(ct_session_claim(p->session, p->err));
     carat_status status = run(p);
@@ -504,8 +547,12 @@ carat_status ct_receipt_replay(const carat_receipt *r, carat_engine *e, const ca
     CT_TRY(ct_check_struct(result, sizeof *result, "carat_replay", err));
     CT_TRY(ct_take_struct(&p.o, sizeof p.o, options, "carat_replay_options", err));
     p.result.tokens = p.tokens;
+    p.o.states_only |= p.o.on_operation != NULL;
     p.draws = p.tokens + (!p.o.states_only && r->reason == CARAT_REASON_CONSTRAINT);
     carat_status status = check_and_run(&p, &memory);
+    if (!status && p.hashes)
+        status = ct_hashes_tell(p.hashes, &p.o, err);
+    ct_hashes_close(p.hashes);
     ct_generation_close(p.generation);
     ct_matcher_close(p.matcher);
     ct_constraint_close(p.form);

@@ -38,8 +38,7 @@ void ct_vocabulary_hash(const carat_model *m, char hex[CT_RECEIPT_HEX + 1])
     }
     ct_hash_add(&h, piled, n);
     ct_hash_end128(&h, digest);
-    for (int i = 0; i < CT_DIGEST; i++)
-        snprintf(hex + 2 * (size_t)i, 3, "%02x", digest[i]);
+    ct_hex(hex, digest, CT_DIGEST);
 }
 
 /* ---- from a generation ---- */
@@ -133,8 +132,7 @@ carat_status ct_header_form(struct ct_receipt_header *h, const carat_constraint_
     ct_sha256_begin(&sha);
     ct_sha256_add(&sha, o.text, o.n_text ? o.n_text : strlen(o.text));
     ct_sha256_end(&sha, digest);
-    for (int i = 0; i < CT_SHA256; i++)
-        snprintf(h->form_sha256 + 2 * (size_t)i, 3, "%02x", digest[i]);
+    ct_hex(h->form_sha256, digest, CT_SHA256);
     h->has_form = 1;
     h->form = (int)o.form;
     h->one_call = o.one_call != 0;

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* operation_hashes.c: hashes of what each operation of a replay gives, as a chain over positions, so that two
+ * machines which compute the same receipt find the first operation in which they differ. What operations
+ * there are is engine/operations.h's. */
+#include <stdlib.h>
+
+#include "engine/operations.h"
+#include "receipt/receipt.h"
+
+struct ct_hashes {
+    const carat_engine *engine;
+    int first, n, n_ops; /* positions that are kept */
+    ct_digest *chain;    /* [n_ops] over all rows so far */
+    ct_digest *kept;     /* [n][n_ops] */
+    bool *heard;         /* [n_ops] the model has such an operation */
+    float *row;          /* [widest] */
+};
+
+carat_status ct_hashes_open(struct ct_hashes **hashes, const carat_engine *e, int first, int n,
+                            carat_error *err)
+{
+    struct ct_hashes *h = calloc(1, sizeof *h);
+    const int n_ops = ct_operations_of(e->config.n_layer);
+
+    *hashes = h;
+    if (!h)
+        return ct_no_memory(err, "a trace");
+    *h = (struct ct_hashes){.engine = e, .first = first, .n = n, .n_ops = n_ops};
+    h->chain = calloc((size_t)n_ops, sizeof *h->chain);
+    h->kept = calloc((size_t)n * (size_t)n_ops, sizeof *h->kept);
+    h->heard = calloc((size_t)n_ops, sizeof *h->heard);
+    h->row = malloc((size_t)ct_widest_output(e) * sizeof *h->row);
+    return h->chain && h->kept && h->heard && h->row ? CARAT_OK : ct_no_memory(err, "a trace");
+}
+
+void ct_hashes_close(struct ct_hashes *h)
+{
+    if (!h)
+        return;
+    free(h->chain);
+    free(h->kept);
+    free(h->heard);
+    free(h->row);
+    free(h);
+}
+
+bool ct_hashes_keep(const struct ct_hashes *h, int position)
+{
+    return position >= h->first && position < h->first + h->n;
+}
+
+/* One more row of an operation. */
+static void add_values(struct ct_hashes *h, int op, int position, const float *values, int n)
+{
+    ct_digest_token(h->chain[op], (uint32_t)position, op, values, n);
+    h->heard[op] = true;
+    if (ct_hashes_keep(h, position))
+        memcpy(h->kept[(position - h->first) * h->n_ops + op], h->chain[op], CT_DIGEST);
+}
+
+void ct_hashes_hear(struct ct_hashes *h, int slot, struct ct_backend *b, const struct ct_event *event)
+{
+    const carat_engine *e = h->engine;
+    const int op = ct_operation_of(e, event);
+
+    if (op < 0)
+        return;
+    const int rows = b->verb.cost(b, event).rows, next = !ct_operations[op].several;
+    for (int row = 0; row < rows; row++)
+        for (int i = 0; i < event->n_out && e->sequence[row] == slot; i++) {
+            if (!event->out[i].handle)
+                continue;
+            b->verb.copy_out(b, h->row, event->out[i], row);
+            const int at = ct_operation_at(op + i * next, ct_operation_layer(e, op), e->config.n_layer);
+            add_values(h, at, e->position[row], h->row, event->out[i].cols);
+        }
+}
+
+void ct_hashes_logits(struct ct_hashes *h, int position, const float *logits)
+{
+    add_values(h, h->n_ops - 1, position, logits, h->engine->config.n_vocab);
+}
+
+carat_status ct_hashes_tell(const struct ct_hashes *h, const carat_replay_options *o, carat_error *err)
+{
+    const int behind = h->n_ops - CT_OPS_BEHIND; /* the layers */
+    carat_operation_hash told = {.size = sizeof told};
+
+    for (int i = 0; i < h->n * h->n_ops; i++) {
+        const int at = i % h->n_ops, layer = (at - CT_OP_PREDICT) / CT_OPS_OF_LAYER;
+        const bool of_layer = at >= CT_OP_PREDICT && at < behind;
+        const int op = of_layer       ? at - layer * CT_OPS_OF_LAYER
+                       : at >= behind ? at - behind + CT_OP_STREAMS_BACK
+                                      : at;
+        if (!h->heard[at])
+            continue;
+        told.position = h->first + i / h->n_ops;
+        told.layer = of_layer ? h->engine->first_layer + layer : -1;
+        told.operation = ct_operations[op].name;
+        ct_hex(told.hash, h->kept[i], CT_DIGEST);
+        if (o->on_operation(o->user, &told))
+            return ct_fail(err, CARAT_E_CANCELLED, "the callback ended the trace");
+    }
+    return CARAT_OK;
+}
