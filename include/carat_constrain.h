@@ -34,8 +34,8 @@ typedef enum carat_form {
     CARAT_FORM_REGEX,  /* a regular expression for the whole answer */
     CARAT_FORM_GRAMMAR, /* a grammar as llama.cpp spells them (GBNF); its rule `root` */
     /* calls of the tools, as the model writes calls. What carat_parse_calls and carat_render read: at most 64
-     * levels of nesting (of JSON 63), numbers of at most 200 digits before the point and behind it, 40 where
-     * limits ask for no more. */
+     * levels of nesting (of JSON 63), numbers of at most 200 digits before the point and behind it; 20 where
+     * their schema has limits, unless these have more. */
     CARAT_FORM_TOOLS,
 } carat_form;
 

@@ -174,11 +174,24 @@ static bool listed_numbers(const struct items *all, struct ct_language *l)
 
 /* ---- numbers of arguments, of which their reader takes those that a double holds ---- */
 
-enum { ARGUMENT_DIGITS = 40 }; /* before the point where no limit asks for more, and behind it */
+enum { ARGUMENT_DIGITS = 20 }; /* before the point where no limit asks for more, and behind it */
 
 static int digits_of(const struct decimal *d)
 {
     return d->n ? CT_MAX(d->exponent + 1, 0) : 0;
+}
+
+/* The same language with as few states as there can be; *l is given up. */
+static void make_small(struct schema *s, struct ct_language *l)
+{
+    struct ct_language small;
+    carat_error err = {CARAT_OK, ""};
+    const carat_status status = ct_language_minimise(l, &small, &err);
+
+    if (status)
+        ct_grammar_fail(s->g, status, "%s", err.message);
+    ct_language_free(l);
+    *l = small;
 }
 
 /* Leaves of a language what has so few digits. */
@@ -211,7 +224,7 @@ static void cut_digits(struct schema *s, struct ct_language *l, const struct lim
 
 /* ---- a number ---- */
 
-/* The language of what items say; an empty one after a failure, or where nothing fits. */
+/* The language of what items say, with few states; an empty one after a failure, or where nothing fits. */
 static void number_language(struct schema *s, const struct items *all, bool fractions, struct ct_language *l)
 {
     struct ct_language more;
@@ -229,13 +242,15 @@ static void number_language(struct schema *s, const struct items *all, bool frac
     const bool listed = listed_numbers(all, &more);
     if (listed && !ct_schema_narrow(s, l, &any, &more, all->item[0].schema))
         return;
-    if (s->o->argument && !listed)
-        cut_digits(s, l, &r, all->item[0].schema);
     if (multiple > 1) {
         ct_language_init(&more);
         ct_multiples_language(&more, (int)multiple);
+        make_small(s, &more); /* what a text of 100 is a multiple of depends on two digits */
         ct_schema_narrow(s, l, &any, &more, all->item[0].schema);
     }
+    make_small(s, l);
+    if (s->o->argument && !listed)
+        cut_digits(s, l, &r, all->item[0].schema);
 }
 
 void ct_schema_emit_number(struct schema *s, const struct items *all, int types, int32_t from, int32_t to)
@@ -244,8 +259,7 @@ void ct_schema_emit_number(struct schema *s, const struct items *all, int types,
         "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "const", "enum"};
     const bool fractions = types & TYPE_FRACTION;
     bool plain = true;
-    struct ct_language l, small;
-    carat_error err = {CARAT_OK, ""};
+    struct ct_language l;
 
     for (int i = 0; i < all->n; i++)
         for (size_t k = 0; k < CT_COUNT(says); k++)
@@ -256,14 +270,9 @@ void ct_schema_emit_number(struct schema *s, const struct items *all, int types,
         return;
     }
     ct_language_init(&l);
-    ct_language_init(&small);
     number_language(s, all, fractions, &l);
-    const carat_status status = ct_language_minimise(&l, &small, &err);
-    if (status)
-        ct_grammar_fail(s->g, status, "%s", err.message);
-    ct_language_emit(s->g, &s->shared->charsets, &small, from, CT_SPELL_PLAIN, to);
+    ct_language_emit(s->g, &s->shared->charsets, &l, from, CT_SPELL_PLAIN, to);
     ct_language_free(&l);
-    ct_language_free(&small);
 }
 
 /* Any number that a double holds: an exponent of three digits has one digit before the point, and the largest
