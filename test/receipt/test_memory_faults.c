@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_memory_faults.c: bits that flip in memory while an answer is drawn: of K or V of a position that is
- * held, or of a weight where the engine reads it, behind some id of the answer. Either nothing came of it, and
- * the receipt is the right one byte for byte, or a replay does not confirm it, and what it says of the place
- * fits. CARAT_PLANTED is how many of each kind there are; a few by default. */
+ * held, or of a weight where the engine reads it, behind some id. Either nothing came of it, and the receipt
+ * is the right one byte for byte, or a replay does not confirm it, and names no place before it.
+ * CARAT_PLANTED is how many of each kind there are; a few by default. */
 #include "receipt/receipt_util.h"
 
 #include <stdlib.h>
