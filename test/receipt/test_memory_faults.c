@@ -75,28 +75,40 @@ static int clean_up(void **state)
 
 /* ---- a bit ---- */
 
+struct row { /* of K and V, and what it was before */
+    const struct ct_kv *kv;
+    int block, first;
+    uint8_t k[MOST_ROW], v[MOST_ROW];
+};
+
 struct fault {
     carat_session *session;
     int at, given; /* it flips behind so many ids */
     bool of_weight;
     uint8_t *byte; /* of a weight, else NULL */
     uint8_t bit;
+    struct row row;
 };
 
-static void flip_kv(const carat_session *s, uint8_t bit)
+static void flip_kv(struct fault *f)
 {
     static uint8_t k[MOST_ROW], v[MOST_ROW];
-    carat_engine *e = s->engine;
-    const struct ct_kv *kv = &e->cache.layer[chance((size_t)e->config.n_layer)];
+    const carat_session *s = f->session;
+    struct ct_backend *b = faulty->backend;
+    struct row *row = &f->row;
+    const struct ct_kv *kv = row->kv = &faulty->cache.layer[chance((size_t)faulty->config.n_layer)];
     const struct ct_kv_pool *pool = kv->pool;
     const int p = s->n - 1 - (int)chance((size_t)CT_MIN(s->n, NEAR));
-    const int block = pool->table[s->slot * pool->length + p / CT_KEY_BLOCK % pool->length];
     const size_t bytes = (size_t)kv->n_kv_head * ct_kv_bytes(kv->type, 1, kv->head_dim);
 
+    row->block = pool->table[s->slot * pool->length + p / CT_KEY_BLOCK % pool->length];
+    row->first = p % CT_KEY_BLOCK;
     assert_true(bytes <= MOST_ROW);
-    e->backend->verb.kv_get(e->backend, kv, block, p % CT_KEY_BLOCK, 1, k, v);
-    (chance(2) ? k : v)[chance(bytes)] ^= bit;
-    e->backend->verb.kv_put(e->backend, kv, block, p % CT_KEY_BLOCK, 1, k, v);
+    b->verb.kv_get(b, kv, row->block, row->first, 1, row->k, row->v);
+    memcpy(k, row->k, bytes);
+    memcpy(v, row->v, bytes);
+    (chance(2) ? k : v)[chance(bytes)] ^= f->bit;
+    b->verb.kv_put(b, kv, row->block, row->first, 1, k, v);
 }
 
 static int plant(void *user, const carat_given *given)
@@ -111,7 +123,7 @@ static int plant(void *user, const carat_given *given)
         f->byte = (uint8_t *)(uintptr_t)w->data + chance(ct_weight_bytes(w));
         *f->byte ^= f->bit;
     } else {
-        flip_kv(f->session, f->bit);
+        flip_kv(f);
     }
     return 0;
 }
@@ -137,6 +149,9 @@ static char *faulty_receipt(struct fault *f)
     assert_true(status == CARAT_OK || status == CARAT_E_NUMERIC);
     if (f->byte)
         *f->byte ^= f->bit;
+    if (f->row.kv) /* memory of K and V that is free holds finite values */
+        faulty->backend->verb.kv_put(faulty->backend, f->row.kv, f->row.block, f->row.first, 1, f->row.k,
+                                     f->row.v);
     if (status == CARAT_OK) {
         OK(carat_receipt_finish(r, err));
         OK(carat_receipt_write(r, &text, NULL, err));
