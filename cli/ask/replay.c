@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "ask/receipt.h"
+#include "carat_tools.h"
 #include "ask/replay_trace.h"
 #include "io/input.h"
 #include "model/engine.h"
@@ -170,6 +171,54 @@ static int replay(struct replays *r, const char *name, const carat_receipt *rece
     return DONE;
 }
 
+static int check_content(const struct replays *r, const char *name, const char *expected)
+{
+    char content[33];
+    struct progress bar;
+    carat_error err;
+
+    progress_begin(&bar, "reading", NULL);
+    const carat_status status = carat_model_content(r->model, progress_update, &bar, content, &err);
+    progress_end(&bar);
+    if (status != CARAT_OK)
+        return fail_status(&err);
+    return strcmp(content, expected) == 0
+               ? DONE
+               : fail_as(BAD_MODEL, CARAT_E_UNSUPPORTED,
+                         "%s: header.content is %s, but the model's content hash is %s: it is another model, "
+                         "or has weights of other types",
+                         name, expected, content);
+}
+
+/* What an engine of the receipt's would be refused for: that it is another model's, or a header that nobody
+ * can have. Where nothing of it is wrong the replay looks at the content itself. */
+static int check_engine(const struct replays *r, const char *name, const carat_receipt *receipt,
+                        const carat_engine_options *options)
+{
+    carat_model_info model;
+    carat_model_info_default(&model);
+    carat_receipt_info info;
+    carat_receipt_info_default(&info);
+    carat_plan plan;
+    carat_plan_default(&plan);
+    carat_error err;
+
+    if (carat_model_get_info(r->model, &model, &err) != CARAT_OK ||
+        carat_receipt_get_info(receipt, &info, &err) != CARAT_OK)
+        return fail_status(&err);
+    const carat_status status = carat_plan_engine(r->model, options, &plan, &err);
+    if (status != CARAT_E_ARGUMENT)
+        return status == CARAT_OK ? DONE : fail_status(&err);
+    TRY(check_content(r, name, info.content));
+    if (options->context > model.max_context)
+        return fail_as(
+            BAD_MODEL, CARAT_E_FORMAT,
+            "%s: predicate.prompt.n and predicate.answer.n are %d tokens, expected at most the %d of "
+            "the model's context",
+            name, options->context, model.max_context);
+    return fail_as(BAD_MODEL, CARAT_E_FORMAT, "%s: predicate.header: %s", name, err.message);
+}
+
 static int replay_in_engine(struct replays *r, const char *name, const carat_receipt *receipt)
 {
     carat_engine_options options;
@@ -179,11 +228,12 @@ static int replay_in_engine(struct replays *r, const char *name, const carat_rec
     carat_engine *engine = NULL;
     carat_error err;
 
+    if (carat_receipt_engine(receipt, &options, &head, &err) != CARAT_OK)
+        return fail_status(&err);
+    TRY(check_engine(r, name, receipt, &options));
     options.threads = r->o->engine->threads;
     options.isa = r->o->engine->isa;
     options.chunk = r->o->engine->chunk;
-    if (carat_receipt_engine(receipt, &options, &head, &err) != CARAT_OK)
-        return fail_status(&err);
     int code = create_engine(&engine, r->model, &options);
     if (code == DONE)
         code = replay(r, name, receipt, engine);

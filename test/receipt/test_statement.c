@@ -175,6 +175,13 @@ static void spacing_is_free(void **state)
     free(text);
 }
 
+static int never_called(void *user, size_t done, size_t total)
+{
+    (void)user;
+    fail_msg("evaluated %zu of %zu tokens", done, total);
+    return 1;
+}
+
 /* Refused by a model: nothing is evaluated. */
 static void others_are_refused(void **state)
 {
@@ -189,7 +196,16 @@ static void others_are_refused(void **state)
         {"\"ids\":[2,", "\"ids\":[262144,", CARAT_E_FORMAT,
          "predicate.prompt.ids[0] is 262144, expected an id below"},
         {"\"breakers\":[107,", "\"breakers\":[262144,", CARAT_E_FORMAT, "262144"},
+        {"\"banned\":[", "\"banned\":[262144", CARAT_E_FORMAT, "r.json: header: "},
+        {"\"biases\":[", "\"biases\":[[262144,1]", CARAT_E_FORMAT, "r.json: header: "},
+        {"\"end\":null", "\"end\":262144", CARAT_E_FORMAT, "predicate.answer.end is 262144"},
+        {"\"constraint\":null",
+         "\"constraint\":{\"form\":\"regex\",\"json_dumps\":false,\"one_call\":false,\"sha256\":"
+         "\"b97547e5a6dba4c6490091e38fb83c5e49ff0add979191e9f1a9456e2dbf65eb\",\"tool_choice\":null}",
+         CARAT_E_UNSUPPORTED, "the answer has a form, and none is given"},
     };
+    carat_replay_options how;
+    carat_replay_options_default(&how);
 
     (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -201,7 +217,8 @@ static void others_are_refused(void **state)
         carat_status status = carat_receipt_read(&r, "r.json", text, strlen(text), &err);
         if (status == CARAT_OK) {
             carat_engine *engine = engine_for(r, tiny_options(1, NULL, 0));
-            status = carat_receipt_replay(r, engine, NULL, &t, &err);
+            how.progress = never_called;
+            status = carat_receipt_replay(r, engine, &how, &t, &err);
             carat_engine_close(engine);
         }
         if (status != others[i].status || !strstr(err.message, others[i].says))

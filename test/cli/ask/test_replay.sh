@@ -51,6 +51,19 @@ truncate -s 1G large.json
 refuse 4 replay large.json tiny
 err_has 'expected at most 16 MiB of receipts'
 
+# ---- more tokens than a context, another engine than the model can have ----
+
+twos=$(printf '2,%.0s' {1..3000})
+sed "s/\"prompt\":{\"ids\":\[[0-9,]*\],\"n\":[0-9]*/\"prompt\":{\"ids\":[${twos%,}],\"n\":3000/; s/\"context\":2048/\"context\":4000/" r.json >bad.json
+refuse 4 replay bad.json tiny
+err_has 'bad.json: predicate.prompt.n and predicate.answer.n are 3007 tokens, expected at most the 2048'
+sed 's/"layers":6/"layers":7/' r.json >bad.json
+refuse 4 replay bad.json tiny
+err_has 'bad.json: predicate.header: layers is 7'
+sed 's/"layers":6/"layers":7/; s/"content":"......../"content":"00000000/' r.json >bad.json
+refuse 4 replay bad.json tiny
+err_has 'header.content is 00000000'
+
 # ---- another model: the same weights in BF16 ----
 
 expect 0 convert tiny q8.gguf --type q8_0
@@ -61,12 +74,12 @@ err_has "has weights of other types"
 
 # ---- conversations, forms, tools ----
 
-printf 'Turn on the kitchen lights\nAnd now?\n/regen\n' | "$CARAT" chat tiny --receipt chat.json >out 2>err || die 'chat fails'
-[ "$(wc -l <chat.json)" = 3 ] || die "chat.json has $(wc -l <chat.json) lines"
+printf 'Turn on the kitchen lights\nAnd now?\n/regen\n/edit Is it on?\n/undo\nTell me of a lamp\n' | "$CARAT" chat tiny --receipt chat.json >out 2>err || die 'chat fails'
+[ "$(wc -l <chat.json)" = 5 ] || die "chat.json has $(wc -l <chat.json) lines"
 digest=$(sed -n '1s/.*"digest":"\([0-9a-f]*\)","digests".*/\1/p' chat.json)
 sed -n 2p chat.json | grep -q "\"previous\":\"$digest\"" || die 'the second answer does not name the first'
 expect 0 replay chat.json tiny
-[ "$(grep -c confirmed out)" = 3 ] || die "$(cat out)"
+[ "$(grep -c confirmed out)" = 5 ] || die "$(cat out)"
 expect 0 run tiny 'Is it on?' --regex '(yes|no)!' --receipt form.json
 refuse 4 replay form.json tiny
 err_has 'header.constraint'
