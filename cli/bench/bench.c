@@ -15,6 +15,7 @@
 #include "io/save.h"
 #include "model/engine.h"
 #include "model/model.h"
+#include "model/self_check.h"
 #include "options/table.h"
 #include "prompt/prompt.h"
 #include "term/interrupt.h"
@@ -302,8 +303,31 @@ static int bench_tests(const struct options *o)
     return code;
 }
 
+/* On every processor in turn: a bit that one of them gets wrong is found, not how fast it is. */
+static int bench_self_check(const struct options *o)
+{
+    const struct bench_options *b = o->bench;
+    const struct bench_refusal own[] = {{"timeline", o->word && strcmp(o->word, "timeline") == 0},
+                                        {"lm-head", o->word != NULL},
+                                        {"--draft-right", b->draft_right >= 0},
+                                        {"--model-draft", o->open->drafter != NULL},
+                                        {"-p", given(o, &b->n_prompt)},
+                                        {"-n", given(o, &b->n_gen)},
+                                        {"-d", given(o, &b->n_depth)},
+                                        {"-npl", given(o, &b->n_parallel)},
+                                        {"-t", given(o, &b->thread_list)},
+                                        {"-ub", given(o, &b->chunk_list)},
+                                        {NULL, false}};
+
+    TRY(bench_check_alone(o, own, "bench", "--self-check computes one answer by one thread, without",
+                          "--self-check gives"));
+    return self_check(o, b->repetitions, 0, o->json || strcmp(b->output, "json") == 0);
+}
+
 int verb_bench(const struct options *o)
 {
+    if (o->bench->self_check)
+        return bench_self_check(o);
     if (o->word)
         return strcmp(o->word, "timeline") == 0 ? bench_timeline(o) : bench_head(o);
     if (o->bench->draft_right >= 0 || o->open->drafter)

@@ -16,6 +16,7 @@ struct bench_options {
     int steps;                       /* of lm-head */
     int repetitions;
     bool prefill_logits, profile;
+    bool self_check;
 };
 
 #endif

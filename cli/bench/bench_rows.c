@@ -34,6 +34,8 @@ static const struct option rows[] = {
      "instead of these tests, time whole generations from TEXT, the prompt's evaluation included", 0, 0},
     {ABOUT_MEASURING + 170, {"--draft-right"}, REAL, AT(draft_right), "bench", "A", NULL,
      "instead of these tests, time generation with drafts that are right with probability A, and without", 0, 1},
+    {ABOUT_MEASURING + 175, {"--self-check"}, FLAG, AT(self_check), "bench", NULL, NULL,
+     "instead of these tests, compute one answer -r times on every processor in turn; exit with 7 when an operation gives another bit", 0, 0},
     {ABOUT_MEASURING + 180, {"--max-tokens"}, INT, AT(predict), "bench", "N", "64",
      "with --prompt: generate at most N tokens (default {default})", 1, INT_MAX},
     {ABOUT_MEASURING + 190, {"--bench-iters"}, INT, AT(iterations), "bench", "N", "3",

@@ -136,6 +136,7 @@ const struct verb verbs[] = {
                 "--draft-right A times -npl generations of -n ids (default " DRAFT_ANSWER ") after a prompt of -p "
                 "(default " DRAFT_PROMPT "): without drafts, with drafts whose ids are right with probability A, "
                 "and with a loop of carat_step and carat_sample.\n"
+                "--self-check times nothing: see carat doctor --soak.\n"
                 "Of an embedding model it times vectors: 64 texts of 16 tokens, 8 of 512, and one of 8, "
                 "with -r, -t and -ub.\n"
                 "bench lm-head MODEL compares strategies of the head, capacities (all, half, 32, 8 "
@@ -417,9 +418,14 @@ const struct verb verbs[] = {
                 "arithmetic can do is measured in two seconds and kept in the cache. The last lines "
                 "are advice, one for each thing that makes this machine slow.\n"
                 "With MODEL it also shows what passes of it cost here, by number of tokens, as "
-                "earlier runs have measured.\n",
+                "earlier runs have measured.\n"
+                "A processor can be wrong without a sign of it. --soak computes the same answer for SECONDS, on "
+                "one processor after another, and compares a hash of what each operation of each layer gives; "
+                "it names the processor and the operation, and when. With MODEL it needs more memory, which "
+                "it tries too.\n",
      .examples = "carat doctor\n"
-                 "carat doctor --measure off --json\n"},
+                 "carat doctor --measure off --json\n"
+                 "carat doctor --soak 2\n"},
     {.name = "completion", .group = FOR_MORE, .brief = "script for a shell",
      .args = "bash|zsh|fish", .summary = "print a completion script for a shell",
      .min_args = 1, .max_args = 1, .needs = "a shell",

@@ -9,6 +9,7 @@ struct show_options {
     const char *out; /* of pack */
     bool tensors, ranges;
     const char *measure; /* of doctor */
+    double soak;         /* seconds, of doctor; NAN: not given */
 };
 
 #endif

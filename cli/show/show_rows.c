@@ -15,6 +15,8 @@ static const struct option rows[] = {
      "evaluate a text, -f or one that is built in, and list how large the values of every operation became", 0, 0},
     {ABOUT_MEASURING + 260, {"--measure"}, SWITCH, AT(measure), "doctor", "on|off|auto", "auto",
      "measure this machine; auto measures what no earlier run has (default {default})", 0, 0},
+    {ABOUT_MEASURING + 270, {"--soak"}, REAL, AT(soak), "doctor", "SECONDS", NULL,
+     "instead, compute an answer of MODEL, or of tiny, on every processor in turn; exit with 7 when an operation gives another bit", 0.001, 1e9},
 };
 /* clang-format on */
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "model/model.h"
+#include "model/self_check.h"
 #include "show/show_options.h"
 #include "term/exit.h"
 #include "term/interrupt.h"
@@ -303,12 +304,25 @@ static int find_limits(struct report *r, const char *when)
     return DONE;
 }
 
+/* Without a model the one inside the command will do: it needs every processor, and no file. */
+static int soak(const struct options *o)
+{
+    struct options with = *o;
+
+    if (given(o, &o->show->measure))
+        return fail(USAGE, "doctor: --soak goes without --measure");
+    with.model = o->model ? o->model : "tiny";
+    return self_check(&with, 0, o->show->soak, o->json);
+}
+
 int verb_doctor(const struct options *o)
 {
     struct report r = {.host.size = sizeof r.host};
     carat_error err;
     int code;
 
+    if (o->show->soak > 0)
+        return soak(o);
     if (carat_get_host(&r.host, &err) != CARAT_OK)
         return fail_status(&err);
     cache_find(&r.cache);

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_self_check.c: a self-check finds one bit that an operation gets wrong once: in a later run, in those
+ * that decide what is right, while the answer is generated, or always on one processor; and names processor,
+ * run, operation and layer. It is linked with cli/model/self_check.c; what that asks of the rest of the
+ * command stands here. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#undef fail /* the command has one, too */
+
+#include "engine/plant.h"
+#include "model/engine.h"
+#include "model/self_check.h"
+#include "term/message.h"
+
+#define TINY CT_TEST_DATA "/../../models/tiny"
+
+enum { GENERATING = 0, NEVER = -1, MOST_TOLD = 64 };
+
+static carat_model *tiny;
+static carat_status failed_as;
+
+static struct self_check check;
+static struct told {
+    int n;
+    struct self_check_fault of[MOST_TOLD];
+} told;
+
+/* What goes wrong. */
+static struct {
+    int run, processor; /* all runs on it, where it is not NEVER */
+    int elsewhere;      /* events on another processor than is checked */
+    struct plant plant;
+} fault;
+
+static int is_wrong_now(void *user)
+{
+    const int runs = check.start > 0;
+    const int processor = check.processor[check.runs % check.n_processors];
+
+    (void)user;
+    if (processor >= 0 && sched_getcpu() != processor)
+        fault.elsewhere++;
+    if (fault.processor != NEVER)
+        return runs && processor == fault.processor;
+    return (runs ? (int)check.runs + 1 : GENERATING) == fault.run && !fault.plant.done;
+}
+
+/* ---- the rest of the command ---- */
+
+int create_engine(carat_engine **engine, const carat_model *model, const carat_engine_options *options)
+{
+    assert_int_equal(carat_engine_create(engine, model, options, NULL), CARAT_OK);
+    fault.plant.asks = is_wrong_now;
+    plant_begin(&fault.plant, *engine);
+    return DONE;
+}
+
+int create_session(carat_session **session, carat_engine *engine, carat_progress watch, void *user)
+{
+    assert_true(watch == NULL && user == NULL);
+    assert_int_equal(carat_session_create(session, engine, NULL, NULL), CARAT_OK);
+    return DONE;
+}
+
+int fail_status(const carat_error *err)
+{
+    failed_as = err->code;
+    return FAILED;
+}
+
+int fail_memory(void)
+{
+    return NO_MEMORY;
+}
+
+/* ---- checks ---- */
+
+static void keep(void *user, const struct self_check_fault *f)
+{
+    struct told *t = user;
+
+    assert_true(t->n < MOST_TOLD);
+    t->of[t->n++] = *f;
+}
+
+static void run_check(int rounds, int run, int processor, const char *operation, int layer)
+{
+    memset(&check, 0, sizeof check);
+    memset(&told, 0, sizeof told);
+    memset(&fault, 0, sizeof fault);
+    check.rounds = rounds;
+    check.tell = keep;
+    check.user = &told;
+    fault.run = run;
+    fault.processor = processor;
+    fault.plant.operation = operation;
+    fault.plant.layer = layer;
+    assert_int_equal(self_check_open(&check, tiny, NULL), DONE);
+    assert_int_equal(self_check_run(&check), DONE);
+    assert_int_equal(check.wrong, told.n);
+    assert_int_equal(fault.elsewhere, 0);
+    if (run != NEVER || processor != NEVER)
+        assert_true(fault.plant.done > 0);
+    self_check_close(&check);
+}
+
+static void expect_told(int at, int run, const char *operation, int layer)
+{
+    const struct self_check_fault *f = &told.of[at];
+
+    assert_true(at < told.n);
+    assert_string_equal(f->operation, operation);
+    assert_int_equal(f->layer, layer);
+    assert_int_equal(f->run, run);
+    assert_int_equal(f->processor, check.processor[run ? (run - 1) % check.n_processors : 0]);
+    assert_true(f->seconds >= 0 && f->seconds <= check.seconds);
+}
+
+static void nothing_is_wrong(void **state)
+{
+    (void)state;
+    run_check(3, NEVER, NEVER, "down", 3);
+    assert_int_equal(told.n, 0);
+    assert_int_equal(check.runs, 3 * check.n_processors > 2 ? 3 * check.n_processors : 2);
+}
+
+static void one_bit_in_one_run(void **state)
+{
+    static const struct {
+        const char *op;
+        int layer, run;
+    } planted[] = {{"down", 3, 4},          {"q", 0, 5}, {"attend", 5, 6}, {"geglu", 2, 1}, {"embed", -1, 2},
+                   {"ffn_post_norm", 4, 3}, {"o", 1, 1}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof planted / sizeof *planted; i++) {
+        run_check(6, planted[i].run, NEVER, planted[i].op, planted[i].layer);
+        assert_int_equal(told.n, 1);
+        expect_told(0, planted[i].run, planted[i].op, planted[i].layer);
+    }
+}
+
+static void while_the_answer_is_generated(void **state)
+{
+    (void)state;
+    run_check(2, GENERATING, NEVER, "final_norm", -1);
+    assert_int_equal(told.n, 1);
+    expect_told(0, 0, "generating", -1);
+}
+
+static void always_on_one_processor(void **state)
+{
+    (void)state;
+    run_check(4, NEVER, NEVER, "down", 2);
+    if (check.n_processors < 2)
+        skip();
+    for (int i = 0; i < 2; i++) {
+        const int bad = check.processor[i];
+        run_check(4, NEVER, bad, "down", 2);
+        assert_int_equal(told.n, 4);
+        for (int k = 0; k < 4; k++)
+            expect_told(k, 1 + i + k * check.n_processors, "down", 2);
+    }
+}
+
+static int stop(void *user, double share)
+{
+    (void)user;
+    return share > 0.5;
+}
+
+static void cancelled(void **state)
+{
+    (void)state;
+    memset(&check, 0, sizeof check);
+    fault.plant = (struct plant){.operation = "down"};
+    fault.processor = fault.run = NEVER;
+    check.rounds = 8;
+    check.watch = stop;
+    assert_int_equal(self_check_open(&check, tiny, NULL), DONE);
+    assert_int_equal(self_check_run(&check), FAILED);
+    assert_int_equal(failed_as, CARAT_E_CANCELLED);
+    assert_int_equal(check.runs, 4 * check.n_processors + 1);
+    self_check_close(&check);
+}
+
+static int open_model_once(void **state)
+{
+    (void)state;
+    assert_int_equal(carat_model_open(&tiny, TINY, NULL, NULL), CARAT_OK);
+    return 0;
+}
+
+static int close_model_once(void **state)
+{
+    (void)state;
+    carat_model_close(tiny);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_wrong),
+        cmocka_unit_test(one_bit_in_one_run),
+        cmocka_unit_test(while_the_answer_is_generated),
+        cmocka_unit_test(always_on_one_processor),
+        cmocka_unit_test(cancelled),
+    };
+
+    return cmocka_run_group_tests(tests, open_model_once, close_model_once);
+}
