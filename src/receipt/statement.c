@@ -40,7 +40,7 @@ static void write_answer(struct ct_canonical *c, const carat_receipt *r)
         ct_canonical_put(c, "null");
     else
         ct_canonical_integer(c, r->end_id);
-    write_ids(c, r, r->ids + r->n_prompt, r->n_answer);
+    write_ids(c, r, r->ids ? r->ids + r->n_prompt : NULL, r->n_answer);
     ct_canonical_key(c, "reason");
     ct_canonical_string(c, ct_str_of(ct_reason_name(r->reason)));
     write_sha(c, r, r->answer_sha);

@@ -175,6 +175,36 @@ static void spacing_is_free(void **state)
     free(text);
 }
 
+/* What is read of a private one has no ids, and is written as it was. */
+static void private_ones_stay(void **state)
+{
+    static const char salt[16] = "0123456789abcde";
+    struct settings s;
+    carat_engine *engine = NULL;
+    const carat_engine_options o = tiny_options(1, NULL, 0);
+    carat_receipt_options how;
+    carat_receipt_options_default(&how);
+    char *again = NULL;
+
+    (void)state;
+    choose_settings(&s, 14);
+    how.is_private = 1;
+    how.salt = salt;
+    OK(carat_engine_create(&engine, tiny, &o, err));
+    char *text = receipt_of(engine, &s, &how, NULL);
+    carat_receipt *r = read_receipt(text);
+    carat_receipt_info info;
+    carat_receipt_info_default(&info);
+    OK(carat_receipt_get_info(r, &info, err));
+    assert_true(info.is_private && !info.prompt && !info.answer && info.n_answer == 1);
+    OK(carat_receipt_write(r, &again, NULL, err));
+    assert_string_equal(again, text);
+    carat_receipt_close(r);
+    carat_engine_close(engine);
+    carat_free(text);
+    carat_free(again);
+}
+
 static int never_called(void *user, size_t done, size_t total)
 {
     (void)user;
@@ -260,9 +290,10 @@ static void other_engines_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_ones_are_refused), cmocka_unit_test(cut_ones_are_refused),
-        cmocka_unit_test(ids_have_their_hash),    cmocka_unit_test(spacing_is_free),
-        cmocka_unit_test(others_are_refused),     cmocka_unit_test(other_engines_are_refused),
+        cmocka_unit_test(wrong_ones_are_refused),    cmocka_unit_test(cut_ones_are_refused),
+        cmocka_unit_test(ids_have_their_hash),       cmocka_unit_test(spacing_is_free),
+        cmocka_unit_test(private_ones_stay),         cmocka_unit_test(others_are_refused),
+        cmocka_unit_test(other_engines_are_refused),
     };
 
     return cmocka_run_group_tests(tests, make_plain, free_plain);
