@@ -376,7 +376,7 @@ static bool matcher_begun(const carat_matcher *face)
     carat_constraint *c = m->constraint;
 
     enter(c);
-    const bool begun = m->phase == IN_THOUGHT || !is_beginning(c, matcher_place(m));
+    const bool begun = !is_beginning(c, matcher_place(m));
     leave(c);
     return begun;
 }

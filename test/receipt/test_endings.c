@@ -146,6 +146,7 @@ static int confirms(const char *text)
         return -1;
     const carat_replay t = replayed(r, &o, &how);
     carat_receipt_close(r);
+    assert_true(t.drawn <= t.tokens);
     return t.confirmed;
 }
 
