@@ -55,14 +55,20 @@ static void follow_pointer(struct known_places *p)
 
 void find_places_of_models(struct known_places *p)
 {
+    char *to = p->path;
+
     carat_places_default(&p->places);
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         const struct way *w = ways[i].way;
         const char *base = NULL;
         for (int j = 0; j < WAYS && w[j].variable && !(base && *base); j++)
-            if ((base = getenv(w[j].variable)) && *base &&
-                snprintf(p->path[i], sizeof p->path[i], "%s%s", base, w[j].below) < (int)sizeof p->path[i])
-                *(const char **)(void *)((char *)&p->places + ways[i].place) = p->path[i];
+            if ((base = getenv(w[j].variable)) && *base) {
+                int n = snprintf(to, PLACE_PATH, "%s%s", base, w[j].below);
+                if (n < PLACE_PATH) {
+                    *(const char **)(void *)((char *)&p->places + ways[i].place) = to;
+                    to += n + 1;
+                }
+            }
     }
     const char *told = getenv("OLLAMA_MODELS");
     if (!told || !*told)

@@ -13,7 +13,8 @@ enum { PLACE_PATH = 4096, PLACES = 7 };
 
 struct known_places {
     carat_places places;
-    char path[PLACES][PLACE_PATH], lm_studio[PLACE_PATH + 8];
+    char path[PLACES * PLACE_PATH]; /* one after another: seven pages are not touched for seven short paths */
+    char lm_studio[PLACE_PATH + 8];
 };
 void find_places_of_models(struct known_places *p);
 /* carat's own store that is laid as ollama lays its; false: there is no place for it. */

@@ -122,17 +122,31 @@ static int take_all(struct options *o, const struct option_row *row, const char 
     return code;
 }
 
+/* Whether there is a variable with that prefix at all, which spares asking for each. */
+static bool is_used(const char *prefix)
+{
+    char **entry = environ;
+
+    while (entry && *entry && strncmp(*entry, prefix, strlen(prefix)) != 0)
+        entry++;
+    return entry && *entry;
+}
+
 int options_environment(struct options *o)
 {
+    const bool mine = is_used(own), theirs = is_used(llama);
     int code = DONE;
 
     note_unknown();
+    if (!mine && !theirs)
+        return DONE;
     for (const struct option_row *r = table_rows(); r->option && code == DONE; r++) {
         bool found = false;
         if (!has_variable(r->option) || !verb_belongs(r->option->verbs, o->verb))
             continue;
-        code = take_all(o, r, own, &found);
-        if (code == DONE && !found)
+        if (mine)
+            code = take_all(o, r, own, &found);
+        if (theirs && code == DONE && !found)
             code = take_all(o, r, llama, &found);
     }
     return code;

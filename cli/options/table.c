@@ -55,25 +55,26 @@ const struct option_group *table_group(int group)
     return group == N_GROUPS ? &command_group : table.groups[group];
 }
 
-/* Is the word of n bytes about the verb? */
-static bool is_about(const char *word, size_t n, const struct verb *verb)
+/* Is the word of n bytes about the verb, whose name has `length`? */
+static bool is_about(const char *word, size_t n, const struct verb *verb, size_t length)
 {
-    return (n == 3 && memcmp(word, "any", n) == 0) ||
-           (n == 5 && memcmp(word, "opens", n) == 0 && verb->opens) ||
-           (n == strlen(verb->name) && memcmp(word, verb->name, n) == 0);
+    return (n == length && memcmp(word, verb->name, n) == 0) || (n == 3 && memcmp(word, "any", n) == 0) ||
+           (n == 5 && verb->opens && memcmp(word, "opens", n) == 0);
 }
 
 enum belongs verb_belongs(const char *words, const struct verb *verb)
 {
     enum belongs here = OFTEN, belongs = NOT_THERE;
+    const size_t length = strlen(verb->name);
 
     for (size_t n; *words; words += n + (words[n] == ' ')) {
-        n = strcspn(words, " ");
+        for (n = 0; words[n] && words[n] != ' '; n++) /* words are short, and thousands at each start */
+            continue;
         if (*words == '/')
             here = SELDOM;
-        else if (*words == '-' && is_about(words + 1, n - 1, verb))
+        else if (*words == '-' && is_about(words + 1, n - 1, verb, length))
             belongs = NOT_THERE;
-        else if (is_about(words, n, verb))
+        else if (is_about(words, n, verb, length))
             belongs = here;
     }
     return belongs;

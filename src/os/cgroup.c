@@ -45,6 +45,12 @@ static bool bit_of(const struct ct_cpu_mask *m, int i)
     return m->bits[i / 64] >> i % 64 & 1;
 }
 
+/* The last bit of i's word if that is empty, else i: of thousands of bits hardly any is set. */
+static int skip_empty(const struct ct_cpu_mask *m, int i)
+{
+    return m->bits[i / 64] ? i : i | 63;
+}
+
 static int count(const struct ct_cpu_mask *m)
 {
     int n = 0;
@@ -201,8 +207,10 @@ static int count_cores(const struct ct_cpu_mask *mask, const char *root)
     for (int i = 0; i < MOST_CPUS; i++) {
         struct ct_cpu_mask siblings;
         char name[64];
-        if (!bit_of(mask, i))
+        if (!bit_of(mask, i)) {
+            i = skip_empty(mask, i);
             continue;
+        }
         snprintf(name, sizeof name, "cpu%d/topology/thread_siblings_list", i);
         int first = i;
         if (read_list(root, name, &siblings) && bit_of(&siblings, i)) {
@@ -261,8 +269,10 @@ void ct_os_list(const struct ct_cpu_mask *m, char *out, size_t capacity)
 
     out[0] = 0;
     for (int i = 0; i < MOST_CPUS; i++) {
-        if (!bit_of(m, i))
+        if (!bit_of(m, i)) {
+            i = skip_empty(m, i);
             continue;
+        }
         int last = i;
         char item[32];
         while (last + 1 < MOST_CPUS && bit_of(m, last + 1))

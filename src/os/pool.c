@@ -162,7 +162,7 @@ static void raise_generation(struct ct_pool *p)
         ct_os_wake_all(&p->generation);
 }
 
-carat_status ct_pool_create(struct ct_pool **pool, int threads, carat_error *err)
+carat_status ct_pool_create_on(struct ct_pool **pool, int threads, int processors, carat_error *err)
 {
     if (threads < 1)
         return ct_fail(err, CARAT_E_ARGUMENT, "%d threads requested, expected at least 1", threads);
@@ -173,7 +173,7 @@ carat_status ct_pool_create(struct ct_pool **pool, int threads, carat_error *err
     memset(p, 0, bytes);
     p->threads = p->limit = threads;
     atomic_init(&p->working, (uint32_t)threads);
-    p->crowded = threads > ct_os_cpus();
+    p->crowded = threads > (processors ? processors : ct_os_cpus());
     while (p->started < threads - 1) {
         struct worker *w = &p->worker[p->started];
         *w = (struct worker){.pool = p, .index = p->started + 1};
@@ -186,6 +186,11 @@ carat_status ct_pool_create(struct ct_pool **pool, int threads, carat_error *err
     }
     *pool = p;
     return CARAT_OK;
+}
+
+carat_status ct_pool_create(struct ct_pool **pool, int threads, carat_error *err)
+{
+    return ct_pool_create_on(pool, threads, 0, err);
 }
 
 void ct_pool_destroy(struct ct_pool *p)

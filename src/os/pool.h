@@ -11,6 +11,8 @@ struct ct_pool;
 /* threads >= 1 counts the caller; threads - 1 workers are started. Every worker sets the floating-point
  * environment of NUMERICS.md section 2. */
 carat_status ct_pool_create(struct ct_pool **pool, int threads, carat_error *err);
+/* The same for who has asked ct_os_cpus; processors 0: he has not. */
+carat_status ct_pool_create_on(struct ct_pool **pool, int threads, int processors, carat_error *err);
 void ct_pool_destroy(struct ct_pool *pool); /* NULL is fine */
 int ct_pool_threads(const struct ct_pool *pool);
 

@@ -309,6 +309,9 @@ static void writes_lists(void **state)
     m.bits[0] = 0x1 | 0x10 | 0x60 << 2;
     ct_os_list(&m, out, sizeof out);
     assert_string_equal(out, "0,4,7-8");
+    m = (struct ct_cpu_mask){.bits = {[1] = 3, [2] = 4, [127] = (uint64_t)1 << 63}};
+    ct_os_list(&m, out, sizeof out);
+    assert_string_equal(out, "64-65,130,8191");
     m = first(8192);
     ct_os_list(&m, out, sizeof out);
     assert_string_equal(out, "0-8191");

@@ -110,7 +110,7 @@ static carat_status cpu_reserve(struct ct_backend *base, carat_error *err)
                        p.kv_bytes, p.work_bytes, p.packed_bytes);
     if (b->packed.base)
         ct_os_huge(b->packed.base, b->packed.size); /* read whole for every token */
-    return ct_pool_create(&b->pool, base->threads, err);
+    return ct_pool_create_on(&b->pool, base->threads, b->processors, err);
 }
 
 /* ---- rows, some to an item ---- */
@@ -414,7 +414,8 @@ carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_back
                        ct_level_names().text);
     }
     b->kernel = b->kernels[0];
-    b->thread_counts[0] = o->threads ? o->threads : ct_os_cpus();
+    b->processors = o->threads ? 0 : ct_os_cpus();
+    b->thread_counts[0] = o->threads ? o->threads : b->processors;
     b->thread_counts[1] = o->decode_threads ? o->decode_threads : b->thread_counts[0];
     b->threads = b->thread_counts[0];
     b->base = (struct ct_backend){

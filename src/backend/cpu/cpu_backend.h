@@ -47,6 +47,7 @@ struct ct_cpu_backend {
     struct ct_kernel kernel;     /* of the pass under way */
     struct ct_kernel kernels[2]; /* of passes that prefill, and that decode */
     int threads, thread_counts[2];
+    int processors;       /* 0: not asked for, since the caller said how many threads */
     struct ct_pool *pool; /* NULL: nothing is reserved yet */
     ct_fpenv fp;          /* of the caller of the pass under way */
 
