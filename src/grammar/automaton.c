@@ -525,6 +525,40 @@ void ct_automaton_compact(struct ct_automaton *a)
 
 /* ---- asking ---- */
 
+/* The number of a token that edges take. */
+static int32_t token_number(const struct ct_grammar *g, int32_t id)
+{
+    int32_t low = 0, high = g->n_tokens;
+
+    while (low < high) {
+        const int32_t middle = (low + high) / 2;
+        if (g->token[middle] < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < g->n_tokens && g->token[low] == id ? low : CT_NO_SYMBOL;
+}
+
+/* Symbols that no edge takes lead nowhere: most, so that a walk need not ask for each. */
+static void row_begin(const struct ct_automaton *a, int32_t state, int32_t *row)
+{
+    const struct ct_grammar *g = a->grammar;
+
+    for (int32_t i = 0; i < a->symbols; i++)
+        row[i] = CT_DEAD + 1;
+    for (uint32_t i = 0; i < a->set[state].n; i++) {
+        const int32_t node = place_node(set_places(a, state)[i]);
+        for (int32_t k = node >= LAST ? 0 : g->first[node]; node < LAST && k < g->first[node + 1]; k++) {
+            const struct ct_edge *e = &g->edge[k];
+            for (int c = g->class_of[e->low]; e->kind == CT_EDGE_BYTES && c <= g->class_of[e->high]; c++)
+                row[c] = 0;
+            if (e->kind == CT_EDGE_TOKEN)
+                row[g->n_classes + token_number(g, e->what)] = 0;
+        }
+    }
+}
+
 int32_t *ct_automaton_row(struct ct_automaton *a, int32_t state)
 {
     struct ct_set *s = &a->set[state];
@@ -532,7 +566,7 @@ int32_t *ct_automaton_row(struct ct_automaton *a, int32_t state)
 
     if (!s->row && a->n_rows < a->rows) {
         s->row = (int32_t)++a->n_rows;
-        memset(a->row + (size_t)(s->row - 1) * symbols, 0, symbols * sizeof *a->row);
+        row_begin(a, state, a->row + (size_t)(s->row - 1) * symbols);
     }
     return s->row ? a->row + (size_t)(s->row - 1) * symbols : NULL;
 }
@@ -588,17 +622,9 @@ int32_t ct_automaton_byte(struct ct_automaton *a, int32_t state, uint8_t byte)
 
 int32_t ct_automaton_token(struct ct_automaton *a, int32_t state, int32_t id)
 {
-    const struct ct_grammar *g = a->grammar;
-    int32_t low = 0, high = g->n_tokens;
+    const int32_t number = token_number(a->grammar, id);
 
-    while (low < high) {
-        const int32_t middle = (low + high) / 2;
-        if (g->token[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < g->n_tokens && g->token[low] == id ? ct_automaton_symbol(a, state, 256 + low) : CT_DEAD;
+    return number != CT_NO_SYMBOL ? ct_automaton_symbol(a, state, 256 + number) : CT_DEAD;
 }
 
 bool ct_automaton_accepts(const struct ct_automaton *a, int32_t state)
@@ -616,13 +642,7 @@ uint32_t ct_automaton_least(const struct ct_automaton *a, int32_t state)
 /* The first symbol of an edge. */
 static int32_t edge_symbol(const struct ct_automaton *a, const struct ct_edge *e)
 {
-    int32_t k = 0;
-
-    if (e->kind == CT_EDGE_BYTES)
-        return e->low;
-    while (a->grammar->token[k] != e->what)
-        k++;
-    return 256 + k;
+    return e->kind == CT_EDGE_BYTES ? e->low : 256 + token_number(a->grammar, e->what);
 }
 
 int32_t ct_automaton_shortest(const struct ct_automaton *a, int32_t state)

@@ -5,7 +5,9 @@
  * would go over the whole vocabulary: so states are known from which every plain character (trie.h) leads to
  * the same state. From there the ids with plain texts are looked at by their number of characters alone. And
  * where most characters lead from a state to itself, as in a pattern, those below it that do are passed over
- * without asking: only the others are walked.
+ * without asking: only the others are walked. And where nearly every plain character leads to one state from
+ * which all plain texts go on (a key that is none of the declared ones), all plain ids are put at once,
+ * and the walk takes back what may not come.
  *
  * A mask is kept for a state as if any number of ids might come, with a number of ids that is enough to end
  * the form behind each of its ids. Where fewer may come the mask is made each time. */
@@ -139,6 +141,19 @@ static int32_t plain_step(struct ct_masks *m, int32_t state)
 
 /* ---- a walk ---- */
 
+static void note_roots(struct ct_masks *m)
+{
+    const struct ct_trie *trie = m->ids->trie;
+    const uint32_t begin[] = {0, trie->plain, trie->n_nodes};
+
+    for (int plain = 0; plain < 2; plain++) {
+        struct ct_mask_root *root = m->root[plain];
+        for (uint32_t at = begin[plain]; at < begin[plain + 1]; at = trie->node[at].next)
+            *root++ = (struct ct_mask_root){at, (uint8_t)trie->node[at].byte};
+        root->node = begin[plain + 1];
+    }
+}
+
 /* Whether an id may lead to a state. */
 static bool may_reach(struct ct_masks *m, int32_t state, int most)
 {
@@ -156,6 +171,12 @@ static void put(const struct ct_masks *m, int32_t id, uint64_t *bits)
 {
     if (id < m->n)
         bits[id / 64] |= UINT64_C(1) << id % 64;
+}
+
+static void take_back(const struct ct_masks *m, int32_t id, uint64_t *bits)
+{
+    if (id < m->n)
+        bits[id / 64] &= ~(UINT64_C(1) << id % 64);
 }
 
 /* From a state that plain characters lead on from alike, how many of them ids may take: m->run. False: there
@@ -177,7 +198,53 @@ static bool plain_run(struct ct_masks *m, int32_t state, int most)
     return true;
 }
 
-enum { FEW_CHARACTERS = 8, FEW_NODES = 100 };
+/* Whether all plain texts lead on from a state, and it may be reached itself. */
+static bool takes_all(struct ct_masks *m, int32_t state, int most)
+{
+    return state != CT_DEAD && plain_run(m, state, most) && !memchr(m->run + 1, false, CT_PLAIN_MAX) &&
+           may_reach(m, state, most);
+}
+
+/* Where all characters lead of which bytes a range of table `characters` is made, but the first, which lies
+ * between low and high; -1: not to one state. */
+static int32_t lead_to(struct ct_automaton *a, int32_t state, size_t k, int low, int high)
+{
+    struct some at = {1, {state}};
+
+    at = lead_on(a, &at, low, high);
+    for (int i = 1; i < characters[k].n && at.n == 1; i++)
+        at = lead_on(a, &at, characters[k].low[i], characters[k].high[i]);
+    return at.n == 1 ? at.state[0] : -1;
+}
+
+enum { FEW_CHARACTERS = 8, FEW_NODES = 100, MANY_LETTERS = 48 };
+
+/* Finds the usual state behind the first character of a text: where more letters lead than elsewhere. */
+static void find_usual(struct ct_masks *m, int32_t state, int most)
+{
+    struct ct_automaton *a = &m->ids->automaton;
+    int32_t usual = CT_DEAD;
+    int votes = 0, n = 0;
+
+    for (int byte = 0x21; byte < 0x7f; byte++) { /* of a majority more votes are left than of all others */
+        const int32_t to = ct_automaton_byte(a, state, (uint8_t)byte);
+        votes += to == usual ? 1 : -1;
+        if (votes < 0) {
+            usual = to;
+            votes = 1;
+        }
+    }
+    memset(m->to_usual, 0, sizeof m->to_usual);
+    for (size_t k = 0; k < CT_COUNT(characters); k++) {
+        const int low = characters[k].low[0], high = characters[k].high[0];
+        const bool all = low >= 0x80 && lead_to(a, state, k, low, high) == usual;
+        for (int byte = low; byte <= high; byte++) {
+            m->to_usual[byte] = all || (low < 0x80 && ct_automaton_byte(a, state, (uint8_t)byte) == usual);
+            n += m->to_usual[byte];
+        }
+    }
+    m->usual = n >= MANY_LETTERS && takes_all(m, usual, most) ? usual : -1;
+}
 
 /* Whether many plain characters lead from a state to itself: m->around; bytes behind the first are part of
  * it. */
@@ -195,10 +262,7 @@ static bool leads_around(struct ct_masks *m, int32_t state)
         if (low >= 0x80 && n < FEW_CHARACTERS)
             return false;
         for (int byte = low; byte <= high; byte++) {
-            struct some at = {1, {ct_automaton_byte(a, state, (uint8_t)byte)}};
-            for (int i = 1; i < characters[k].n && at.n == 1; i++)
-                at = lead_on(a, &at, characters[k].low[i], characters[k].high[i]);
-            m->around[byte] = at.n == 1 && at.state[0] == state;
+            m->around[byte] = lead_to(a, state, k, byte, byte) == state;
             n += m->around[byte];
         }
     }
@@ -222,10 +286,13 @@ static uint8_t lacks(uint8_t byte, uint8_t before)
     return (uint8_t)(byte < 0x80 ? 0 : byte < 0xc0 ? before - 1 : 1 + (byte >= 0xe0) + (byte >= 0xf0));
 }
 
-static void put_ids(const struct ct_masks *m, uint32_t from, uint32_t to, uint64_t *bits)
+/* Says of the ids of a part of the trie whether they may come. */
+static void put_ids(struct ct_masks *m, uint32_t from, uint32_t to, bool may, uint64_t *bits)
 {
-    for (uint32_t i = from; i < to; i++)
+    for (uint32_t i = from; i < to && may; i++)
         put(m, ct_trie_id(m->ids->trie->id[i]), bits);
+    for (uint32_t i = from; i < to && !may && m->usual >= 0; i++)
+        take_back(m, ct_trie_id(m->ids->trie->id[i]), bits);
 }
 
 /* Ids below a node in a state, by the number of characters behind the node's. False: the characters do not
@@ -238,8 +305,9 @@ static bool put_below(struct ct_masks *m, const struct level *in, int most, uint
         (in->characters == UNCOUNTED && memchr(m->run + 1, false, CT_PLAIN_MAX)))
         return false;
     for (uint32_t i = trie->node[at].first; i < trie->node[in->end].first; i++)
-        if (in->characters == UNCOUNTED || m->run[ct_trie_characters(trie->id[i]) - in->characters])
-            put(m, ct_trie_id(trie->id[i]), bits);
+        put_ids(m, i, i + 1,
+                in->characters == UNCOUNTED || m->run[ct_trie_characters(trie->id[i]) - in->characters],
+                bits);
     return true;
 }
 
@@ -252,17 +320,32 @@ static uint32_t pass_around(struct ct_masks *m, const struct level *in, int most
     leads_around(m, in->state);
     while (at < in->end && m->around[node[at].byte])
         at++;
-    if (node[from].first < node[at].first && may_reach(m, in->state, most))
-        put_ids(m, node[from].first, node[at].first, bits);
+    if (node[from].first < node[at].first)
+        put_ids(m, node[from].first, node[at].first, may_reach(m, in->state, most), bits);
     return at;
 }
 
-static void walk(struct ct_masks *m, int32_t state, int most, uint32_t at, uint32_t end, uint64_t *bits)
+/* The next root, from one on, that a walk has to look at: not those of which all is known from the byte. */
+static const struct ct_mask_root *next_root(const struct ct_masks *m, const struct ct_mask_root *root,
+                                            const int32_t *row, bool plain, uint32_t end)
+{
+    const uint8_t *class_of = m->ids->automaton.grammar->class_of;
+    const bool usual = plain && m->usual >= 0;
+
+    while (root->node < end &&
+           (usual ? m->to_usual[root->byte] : row && row[class_of[root->byte]] == CT_DEAD + 1))
+        root++;
+    return root;
+}
+
+static void walk(struct ct_masks *m, int32_t state, int most, bool plain, uint64_t *bits)
 {
     struct ct_automaton *a = &m->ids->automaton;
     const struct ct_trie *trie = m->ids->trie;
     const uint8_t *class_of = a->grammar->class_of;
-    const bool plain = at == trie->plain;
+    const uint32_t end = plain ? trie->n_nodes : trie->plain;
+    const struct ct_mask_root *root = m->root[plain];
+    uint32_t at = root->node;
     struct level level[CT_TOKEN_BYTES + 1] = {
         {ct_automaton_row(a, state), state, end, 0, 0, plain && leads_around(m, state)}};
     struct level *in = level;
@@ -270,19 +353,25 @@ static void walk(struct ct_masks *m, int32_t state, int most, uint32_t at, uint3
     while (at < end) {
         while (at == in->end)
             in--;
+        if (in == level && !in->around) { /* else it may be inside of what was passed over */
+            while (root->node < at)
+                root++;
+            root = next_root(m, root, in->row, plain, end);
+            if ((at = root->node) == end)
+                break;
+        }
         if (in->around && (at = pass_around(m, in, most, at, bits)) == in->end)
             continue;
         const struct ct_trie_node node = trie->node[at];
         int32_t to = in->row ? in->row[class_of[node.byte]] - 1 : -1;
         if (to < 0)
             to = ct_automaton_byte(a, in->state, node.byte);
-        at = to == CT_DEAD ? node.next : at + 1;
-        if (to == CT_DEAD)
-            continue;
+        const bool whole = to == CT_DEAD || (plain && to == m->usual);
+        at = whole ? node.next : at + 1;
         const uint32_t behind = trie->node[at].first;
-        if (node.first < behind && may_reach(m, to, most))
-            put_ids(m, node.first, behind, bits);
-        if (at == node.next)
+        if (node.first < behind && to != m->usual)
+            put_ids(m, node.first, behind, to != CT_DEAD && may_reach(m, to, most), bits);
+        if (whole || at == node.next)
             continue;
         struct level below = {
             .row = ct_automaton_row(a, to),
@@ -317,10 +406,18 @@ static void put_by_length(struct ct_masks *m, const bool may[CT_PLAIN_MAX + 1], 
             bits[i] |= m->by_length[k * m->words + i];
 }
 
+/* All ids with plain texts. */
+static void put_all(const struct ct_masks *m, uint64_t *bits)
+{
+    const struct ct_trie *trie = m->ids->trie;
+
+    for (size_t i = 0; i < CT_MIN(m->words, trie->n_words); i++)
+        bits[i] |= trie->plain_ids[i];
+}
+
 /* Ids with plain texts, by the number of characters. False: the characters do not lead to the same states. */
 static bool plain_ids(struct ct_masks *m, int32_t state, int most, uint64_t *bits)
 {
-    const struct ct_trie *trie = m->ids->trie;
     int n = 0;
 
     if (!plain_run(m, state, most))
@@ -328,8 +425,7 @@ static bool plain_ids(struct ct_masks *m, int32_t state, int most, uint64_t *bit
     for (int i = 1; i <= CT_PLAIN_MAX; i++)
         n += m->run[i];
     if (n == CT_PLAIN_MAX)
-        for (size_t i = 0; i < CT_MIN(m->words, trie->n_words); i++)
-            bits[i] |= trie->plain_ids[i];
+        put_all(m, bits);
     else if (n > 0)
         put_by_length(m, m->run, bits);
     return true;
@@ -353,7 +449,9 @@ static void make(struct ct_masks *m, int32_t state, int most, uint64_t *bits)
 {
     memset(bits, 0, m->words * sizeof *bits);
     m->enough = 0;
-    m->run_from = m->around_from = -1;
+    m->run_from = m->around_from = m->usual = -1;
+    if (m->pass == 0)
+        note_roots(m);
     if (++m->pass == UINT32_MAX / 2) {
         memset(m->seen, 0, CT_SETS_MAX * sizeof *m->seen);
         m->pass = 1;
@@ -361,9 +459,13 @@ static void make(struct ct_masks *m, int32_t state, int most, uint64_t *bits)
     if (state == CT_DEAD)
         return;
     tokens(m, state, most, bits);
-    walk(m, state, most, 0, m->ids->trie->plain, bits);
-    if (!plain_ids(m, state, most, bits))
-        walk(m, state, most, m->ids->trie->plain, m->ids->trie->n_nodes, bits);
+    walk(m, state, most, false, bits);
+    if (!plain_ids(m, state, most, bits)) {
+        find_usual(m, state, most);
+        if (m->usual >= 0)
+            put_all(m, bits);
+        walk(m, state, most, true, bits);
+    }
     if (m->n % 64) /* plain_ids puts whole words */
         bits[m->n / 64] &= (UINT64_C(1) << m->n % 64) - 1;
 }

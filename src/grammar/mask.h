@@ -18,6 +18,12 @@ struct ct_masks {
     int32_t n_slots, n_used;
     uint64_t *by_length; /* [CT_PLAIN_MAX][words] ids of plain texts by their characters; made when needed */
     bool by_length_made;
+    /* first bytes of the texts in both trees of the trie, and their nodes, which lie far apart; behind them
+     * where the tree ends */
+    struct ct_mask_root {
+        uint32_t node;
+        uint8_t byte;
+    } root[2][257];
     int32_t *plain; /* [CT_SETS_MAX] where every plain character leads from a state (mask.c) */
     /* of the mask that is made */
     uint32_t pass;
@@ -26,6 +32,8 @@ struct ct_masks {
     int32_t run_from, around_from;
     bool run[CT_PLAIN_MAX + 1]; /* ids may lead on from it by so many plain characters */
     bool around[256];           /* plain characters that begin so lead from it to itself */
+    int32_t usual;              /* the state that nearly all plain texts lead to, and all may; -1: none */
+    bool to_usual[256];         /* plain characters that begin so lead to it, bytes behind the first too */
     int enough;                 /* ids for an end behind each of these states */
 };
 
