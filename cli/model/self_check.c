@@ -73,7 +73,8 @@ static carat_status draw_answer(struct self_check *c, const carat_model *model, 
     sampling.temperature = 0;
     options.sampling = &sampling;
     options.max_tokens = ANSWER;
-    options.stop_ids = &none; /* and none of them */
+    options.lookup = CARAT_LOOKUP_OFF; /* passes of one row */
+    options.stop_ids = &none;          /* and none of them */
     if (!status)
         status = carat_sync(session, ids, PROMPT, NULL, err);
     if (!status)

@@ -4,6 +4,8 @@
  * are traced. */
 #include "receipt/receipt_util.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "engine/operations.h"
@@ -145,6 +147,46 @@ static void the_same_in_every_way(void **state)
     }
 }
 
+struct other {
+    carat_session *session;
+    atomic_bool over;
+};
+
+/* Evaluates other ids in the same engine until it is told to end. */
+static void *evaluate_others(void *user)
+{
+    struct other *o = user;
+    int32_t ids[40];
+
+    for (int round = 0; !atomic_load(&o->over); round++) {
+        for (int i = 0; i < 40; i++)
+            ids[i] = 20 + (i * 7 + round) % 500;
+        assert_int_equal(carat_sync(o->session, ids, 40, NULL, NULL), CARAT_OK);
+    }
+    return NULL;
+}
+
+static void the_same_beside_other_sessions(void **state)
+{
+    carat_engine *e = engine_for(receipt, tiny_options(1, NULL, 3));
+    struct other other = {.over = false};
+    pthread_t thread;
+    carat_replay result;
+
+    (void)state;
+    OK(carat_session_create(&other.session, e, NULL, err));
+    assert_int_equal(pthread_create(&thread, NULL, evaluate_others, &other), 0);
+    for (int i = 0; i < 3; i++) {
+        struct told t = traced(e, FIRST, TRACED, &result);
+        assert_int_equal(first_difference(&t), -1);
+        free(t.of);
+    }
+    atomic_store(&other.over, true);
+    pthread_join(thread, NULL);
+    carat_session_close(other.session);
+    carat_engine_close(e);
+}
+
 /* ---- faults ---- */
 
 struct fault {
@@ -174,7 +216,7 @@ static void plant(void *user, struct ct_backend *b, const struct ct_event *event
     for (int row = 0; row < b->verb.cost(b, event).rows; row++)
         if (engine->position[row] == f->position) {
             b->verb.copy_out(b, f->row, event->out[out], row);
-            flip(&f->row[3]);
+            flip(&f->row[f->position % 2 ? 3 : event->out[out].cols - 1]);
             b->verb.copy_in(b, event->out[out], row, f->row);
             f->done = true;
         }
@@ -187,7 +229,7 @@ static void plant_in_head(void *user, struct ct_backend *b, const struct ct_even
     (void)b;
     for (int i = 0; i < event->n_logits && !f->done; i++)
         if (--f->position == 0) {
-            flip(&event->logits[i][77]);
+            flip(&event->logits[i][engine->config.n_vocab - 1]);
             f->done = true;
         }
 }
@@ -306,8 +348,11 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_are_told),     cmocka_unit_test(the_same_in_every_way),
-        cmocka_unit_test(a_fault_is_named), cmocka_unit_test(a_fault_of_the_head_is_named),
+        cmocka_unit_test(all_are_told),
+        cmocka_unit_test(the_same_in_every_way),
+        cmocka_unit_test(the_same_beside_other_sessions),
+        cmocka_unit_test(a_fault_is_named),
+        cmocka_unit_test(a_fault_of_the_head_is_named),
         cmocka_unit_test(refused),
     };
 

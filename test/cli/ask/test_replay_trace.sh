@@ -39,6 +39,11 @@ alter 0 0
 expect 7 replay r.json tiny --against bad.jsonl
 out_has ': embed, at position 18 or before'
 
+# The positions are the file's; logits count from the first of them on.
+sed '2,6d; 1s/"first":18,"positions":65/"first":23,"positions":60/' t.jsonl >later.jsonl
+expect 7 replay r.json tiny --against later.jsonl
+out_has 'the first operation that differs from later.jsonl: head, at position 23 or before'
+
 # ---- where the receipt differs ----
 
 sed 's/"digests":\["0/"digests":["f/; t; s/"digests":\["./"digests":["0/' r.json >early.json

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_self_check.c: a self-check finds one bit that an operation gets wrong once: in a later run, in those
  * that decide what is right, while the answer is generated, or always on one processor; and names processor,
- * run, operation and layer. It is linked with cli/model/self_check.c; what that asks of the rest of the
+ * run, operation and layer. It is linked with cli/model/self_check*.c; what that asks of the rest of the
  * command stands here. */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -16,8 +18,13 @@
 
 #include "engine/plant.h"
 #include "model/engine.h"
+#include "model/model.h"
 #include "model/self_check.h"
+#include "term/interrupt.h"
 #include "term/message.h"
+#include "term/out_json.h"
+#include "term/output.h"
+#include "term/progress.h"
 
 #define TINY CT_TEST_DATA "/../../models/tiny"
 
@@ -52,12 +59,14 @@ static int is_wrong_now(void *user)
     return (runs ? (int)check.runs + 1 : GENERATING) == fault.run && !fault.plant.done;
 }
 
+static int (*asks)(void *user) = is_wrong_now;
+
 /* ---- the rest of the command ---- */
 
 int create_engine(carat_engine **engine, const carat_model *model, const carat_engine_options *options)
 {
     assert_int_equal(carat_engine_create(engine, model, options, NULL), CARAT_OK);
-    fault.plant.asks = is_wrong_now;
+    fault.plant.asks = asks;
     plant_begin(&fault.plant, *engine);
     return DONE;
 }
@@ -78,6 +87,66 @@ int fail_status(const carat_error *err)
 int fail_memory(void)
 {
     return NO_MEMORY;
+}
+
+int open_packed(carat_model **model, const struct options *o)
+{
+    (void)o;
+    assert_int_equal(carat_model_open(model, TINY, NULL, NULL), CARAT_OK);
+    return DONE;
+}
+
+static char said[2000];
+
+void out_print(const char *format, ...)
+{
+    const size_t n = strlen(said);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(said + n, sizeof said - n, format, args);
+    va_end(args);
+}
+
+int out_json(json_t *value)
+{
+    char *text = json_dumps(value, JSON_COMPACT);
+
+    assert_non_null(text);
+    out_print("%s", text);
+    free(text);
+    json_decref(value);
+    return DONE;
+}
+
+bool out_flush(void)
+{
+    return true;
+}
+
+void interrupt_install(void)
+{
+}
+
+void progress_begin(struct progress *p, const char *label, const char *unit)
+{
+    (void)p, (void)label, (void)unit;
+}
+
+int progress_update(void *user, size_t done, size_t total)
+{
+    (void)user;
+    assert_true(done <= 2 * total);
+    return 0;
+}
+
+void progress_end(struct progress *p)
+{
+    (void)p;
+}
+
+void progress_hide(void)
+{
 }
 
 /* ---- checks ---- */
@@ -191,6 +260,47 @@ static void cancelled(void **state)
     self_check_close(&check);
 }
 
+/* Events before the bit is wrong, since the check is not at hand: generating has some 2600, a run 220. */
+static int events;
+
+static int is_wrong_later(void *user)
+{
+    (void)user;
+    return --events < 0 && fault.plant.done == 0;
+}
+
+static void what_is_said(void **state)
+{
+    const struct engine_options engine = {.threads = 1};
+    const struct options o = {.engine = &engine};
+
+    (void)state;
+    for (int json = 0; json < 2; json++) {
+        memset(&fault, 0, sizeof fault);
+        memset(said, 0, sizeof said);
+        fault.plant = (struct plant){.operation = "none"};
+        fault.run = NEVER;
+        fault.processor = NEVER;
+        assert_int_equal(self_check(&o, 2, 0, json), DONE);
+        assert_non_null(
+            strstr(said, json ? "{\"ok\":true,\"runs\":" : "every operation gave the same bits\n"));
+        asks = is_wrong_later;
+        for (int later = 0; later < 2; later++) {
+            memset(said, 0, sizeof said);
+            fault.plant = (struct plant){.operation = "down", .layer = 3};
+            events = later ? 3000 : 0;
+            assert_int_equal(self_check(&o, 4, 0, json), CHECK_FAILED);
+            assert_non_null(strstr(said, json ? "{\"ok\":false,\"runs\":" : " s: 1 differed\n"));
+            assert_non_null(strstr(said, later
+                                             ? (json ? "\"operation\":\"down\",\"layer\":3,\"run\":"
+                                                     : ": down of layer 3 gave other bits, in run ")
+                                             : (json ? "\"operation\":\"generating\",\"layer\":-1,\"run\":0,"
+                                                     : ": generating gave other bits, in run 0, 0.0 s")));
+        }
+        asks = is_wrong_now;
+    }
+}
+
 static int open_model_once(void **state)
 {
     (void)state;
@@ -213,6 +323,7 @@ int main(void)
         cmocka_unit_test(while_the_answer_is_generated),
         cmocka_unit_test(always_on_one_processor),
         cmocka_unit_test(cancelled),
+        cmocka_unit_test(what_is_said),
     };
 
     return cmocka_run_group_tests(tests, open_model_once, close_model_once);
