@@ -481,6 +481,9 @@ carat_status ct_grammar_finish(struct ct_grammar *g, int32_t root, carat_error *
     g->root = root;
     CT_TRY(sort_edges(g, err));
     CT_TRY(ct_grammar_costs(g, err));
+    for (int32_t i = 0; i < g->n_claims; i++)
+        if (rule_least(g, g->claim[i].rule) >= CT_NEVER)
+            return ct_fail(err, CARAT_E_ARGUMENT, "%s", g->claim[i].otherwise);
     if (rule_least(g, root) >= CT_NEVER)
         return ct_fail(err, CARAT_E_ARGUMENT, "no text fits");
     if (g->deep && g->deep[g->rule[root].start] > g->most_levels)

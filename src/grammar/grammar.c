@@ -17,6 +17,7 @@ void ct_grammar_free(struct ct_grammar *g)
     free(g->rule);
     free(g->edge);
     free(g->member);
+    free(g->claim);
     free(g->first);
     free(g->owner);
     free(g->least);
@@ -154,4 +155,15 @@ void ct_grammar_member(struct ct_grammar *g, int32_t bag, int32_t rule, bool req
     assert(g->rule[bag].first_member + g->rule[bag].n_members == g->n_members);
     g->member[g->n_members++] = (struct ct_member){rule, required};
     g->rule[bag].n_members++;
+}
+
+/* ---- claims ---- */
+
+void ct_grammar_claim(struct ct_grammar *g, int32_t rule, const char *otherwise)
+{
+    if (!grammar_room(g, &g->claim, &g->claim_room, g->n_claims, CT_RULES_MAX, sizeof *g->claim, "claims"))
+        return;
+    struct ct_claim *c = &g->claim[g->n_claims++];
+    c->rule = rule;
+    snprintf(c->otherwise, sizeof c->otherwise, "%s", otherwise);
 }

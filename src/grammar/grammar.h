@@ -43,6 +43,12 @@ struct ct_rule {
     int32_t order;     /* whoever begins with another rule comes before it */
 };
 
+/* That a text fits a rule, and what is said where none does. */
+struct ct_claim {
+    int32_t rule;
+    char otherwise[480];
+};
+
 /* How characters are spelled. */
 enum ct_spelling {
     CT_SPELL_PLAIN, /* in UTF-8 */
@@ -55,9 +61,10 @@ struct ct_grammar {
     struct ct_rule *rule;     /* [n_rules] */
     struct ct_edge *edge;     /* [n_edges] by ct_grammar_finish in the order of `from` */
     struct ct_member *member; /* [n_members] */
-    int32_t n_rules, n_nodes, n_edges, n_members;
+    struct ct_claim *claim;   /* [n_claims] */
+    int32_t n_rules, n_nodes, n_edges, n_members, n_claims;
     int32_t most_levels; /* of nesting that a text may have; 0: any number */
-    size_t rule_room, edge_room, member_room, node_room;
+    size_t rule_room, edge_room, member_room, node_room, claim_room;
     int32_t root;
     carat_error error; /* code CARAT_OK: nothing has gone wrong */
     /* what ct_grammar_finish works out */
@@ -108,6 +115,9 @@ void ct_grammar_spelled(struct ct_grammar *g, int32_t from, struct ct_str text, 
 int32_t ct_grammar_bag(struct ct_grammar *g, const char *name, int32_t separator);
 void ct_grammar_member(struct ct_grammar *g, int32_t bag, int32_t rule, bool required);
 
+/* Some text has to fit the rule; ct_grammar_finish looks, and says this sentence where none does. */
+void ct_grammar_claim(struct ct_grammar *g, int32_t rule, const char *otherwise);
+
 static inline int32_t ct_rule_start(const struct ct_grammar *g, int32_t rule)
 {
     return rule < 0 ? -1 : g->rule[rule].start;
@@ -120,8 +130,8 @@ static inline int32_t ct_rule_end(const struct ct_grammar *g, int32_t rule)
 /* Works out `least` and `deep` of what is there so far; what is added behind it has none. */
 carat_status ct_grammar_costs(struct ct_grammar *g, carat_error *err);
 /* Makes the grammar ready for an automaton; nothing is added behind it. CARAT_E_ARGUMENT: a rule begins with
- * itself, no text fits, the shortest one has too many levels, or what a builder has failed with;
- * CARAT_E_MEMORY. */
+ * itself, no text fits the root or a rule of which that was claimed, the shortest text has too many levels,
+ * or what a builder has failed with; CARAT_E_MEMORY. */
 carat_status ct_grammar_finish(struct ct_grammar *g, int32_t root, carat_error *err);
 
 #endif

@@ -198,14 +198,14 @@ static bool is_old_draft(const struct ct_json_value *root)
 }
 
 /* That something fits the rule; else why not. */
-static carat_status check_fits(struct schema *s, int32_t rule, carat_error *err)
+static void claim_fits(struct schema *s, int32_t rule)
 {
-    CT_TRY(ct_grammar_costs(s->g, err));
-    if (s->g->least[ct_rule_start(s->g, rule)] < CT_NEVER)
-        return CARAT_OK;
+    char otherwise[sizeof s->note + 32];
+
     if (!*s->note)
         ct_schema_note(s, s->root, NULL, "every value would have to hold others without end");
-    return ct_fail(err, CARAT_E_ARGUMENT, "%s: no JSON fits", s->note);
+    snprintf(otherwise, sizeof otherwise, "%s: no JSON fits", s->note);
+    ct_grammar_claim(s->g, rule, otherwise);
 }
 
 carat_status ct_schema_rule(struct ct_grammar *g, const struct ct_json_value *schema,
@@ -222,7 +222,6 @@ carat_status ct_schema_rule(struct ct_grammar *g, const struct ct_json_value *sc
                        .checked = calloc(schema->span, 1)};
     struct item root;
     int n = 0;
-    carat_status status = CARAT_OK;
 
     if (!s.checked)
         return ct_no_memory(err, "a schema");
@@ -233,14 +232,12 @@ carat_status ct_schema_rule(struct ct_grammar *g, const struct ct_json_value *sc
         ct_schema_fail(&s, schema, NULL, "no JSON fits false");
     else
         *rule = run_tasks(&s, &root, n);
-    if (ct_grammar_failed(g))
-        status = ct_fail(err, g->error.code, "%s", g->error.message);
-    else
-        status = check_fits(&s, *rule, err);
+    if (!ct_grammar_failed(g))
+        claim_fits(&s, *rule);
     ct_schema_free_tasks(&s);
     free(s.checked);
     ct_schema_shared_free(&own);
-    return status;
+    return ct_grammar_failed(g) ? ct_fail(err, g->error.code, "%s", g->error.message) : CARAT_OK;
 }
 
 /* true and false are schemas, but no documents to the reader of trees. */

@@ -58,12 +58,12 @@ struct ct_schema_options {
 };
 
 /* The rule of a value that fits the schema, which is part of a tree. E_ARGUMENT: what is wrong with the
- * schema, or not supported; or that no JSON fits it. */
+ * schema, or not supported. That no JSON fits it is found by ct_grammar_finish. */
 carat_status ct_schema_rule(struct ct_grammar *g, const struct ct_json_value *schema,
                             const struct ct_schema_options *o, int32_t *rule, carat_error *err);
-/* The rule of a whole text, from a schema as text; with CT_SPACE_JSON white space may surround it. */
 /* A new rule of the white space between two tokens of JSON. */
 int32_t ct_schema_space(struct ct_grammar *g);
+/* The rule of a whole text, from a schema as text; with CT_SPACE_JSON white space may surround it. */
 carat_status ct_schema_text(struct ct_grammar *g, struct ct_str schema, const struct ct_schema_options *o,
                             int32_t *rule, carat_error *err);
 
