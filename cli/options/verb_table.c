@@ -278,6 +278,7 @@ const struct verb verbs[] = {
                 "A file carat.json beside the weights is not read: what moves a result is in the receipt.\n",
      .examples = "carat run tiny \"Turn on the kitchen lights\" --receipt receipt.json\n"
                  "carat replay receipt.json tiny\n"
+                 "carat replay receipt.json MODEL --trace trace.jsonl\n"
                  "carat replay receipt.json MODEL --against trace.jsonl\n"},
     {.name = "pull", .other = "fetch", .group = FOR_FILES, .brief = "fetch a model by name",
      .args = "NAME ...", .summary = "fetch models by their names into the hub's cache",

@@ -34,7 +34,7 @@ same help man # a page shows what help shows
 [ "$(wc -l <help)" -ge "$(echo "$verbs" | wc -l)" ] || die "examples: $(cat help)"
 
 # Every line of README.md is run here or there; a new kind of line has to be given a place.
-grep -vE '^(carat |build/release/carat |\./program |cc |python3 |LD_LIBRARY_PATH=[^ ]* python3 |make |cmake |export |hf )' readme >other || true
+grep -vE '^(carat |build/release/carat |\./program |cc |python3 |LD_LIBRARY_PATH=[^ ]* python3 |make |cmake |export |hf |ssh-keygen )' readme >other || true
 [ ! -s other ] || die "README.md has a command that no test runs: $(cat other)"
 
 # ---- what they name ----
@@ -53,6 +53,8 @@ echo '{"prompt": "Where is the bed?"}' >prompts.jsonl
 echo 'q4_0 --type q4_0' >recipes.txt
 echo 'root ::= "yes" | "no"' >answer.gbnf
 export HOME=$work PATH=$work/bin:$PATH
+mkdir .ssh
+! command -v ssh-keygen >/dev/null || ssh-keygen -q -t ed25519 -N '' -f .ssh/id_ed25519
 # what is pulled comes from a hub on this machine
 if [ -x "$CARAT_BUILD/carat-fetch" ]; then
     mkdir -p served/google
@@ -66,10 +68,11 @@ if [ -x "$CARAT_BUILD/carat-fetch" ]; then
     unset HF_HOME HF_HUB_CACHE HF_HUB_OFFLINE TRANSFORMERS_OFFLINE http_proxy
 fi
 
-cat readme help | grep -E 'carat ' | grep -vE '^(cmake|make|build/)|program' | awk '!seen[$0]++' >commands
+cat readme help | grep -E 'carat |^ssh-keygen ' | grep -vE '^(cmake|make|build/)|program' | awk '!seen[$0]++' >commands
 [ "$(grep -c '^carat run' commands)" -ge 3 ] || die "commands: $(cat commands)"
 while IFS= read -r line; do
     case $line in
+    ssh-keygen*) command -v ssh-keygen >/dev/null || continue ;;
     *'| man '*) command -v man >/dev/null || continue ;;
     'carat pull '* | 'carat search '* | 'carat fetch '* | 'carat r'[mu]*' gemma3:1b '*) [ -n "${hub:-}" ] || continue ;;
     esac
@@ -83,7 +86,7 @@ while IFS= read -r line; do
     [ $code != 0 ] || ! grep -q '^error' err || die "$line: an error, and exit code 0"
     [ -s out ] || [[ $line == *'>'* || $line == source* || $line == *' -o '* || $line == *--out* || $line == *--plot* ||
         $line == *'cache list'* || $line == 'carat convert '* || $line == 'carat quantize '* ||
-        $line == 'carat chat MODEL' ]] ||
+        $line == 'carat chat MODEL' || $line == ssh-keygen* ]] ||
         die "$line: prints nothing"
 done <commands
 # what is printed as tiny's answer is right
