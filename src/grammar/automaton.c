@@ -9,96 +9,14 @@
  * where it is called. A call behind which nothing comes but the end of its rule adds no frame.
  *
  * A frame is a set of places, too. That of a bag has marks besides: of each member that was written. */
-#include "grammar/automaton.h"
+#include "grammar/automaton_parts.h"
 
 #include <stdlib.h>
 
-struct ct_set {
-    uint32_t at, n; /* of its places */
-    uint32_t hash;
-    uint32_t least; /* cost to the end of the text */
-    int32_t row;    /* + 1; 0: it has none yet, as frames never have */
-    int32_t level;  /* of nesting; frames lie as deep as what calls their rules */
-};
-
 enum { SLOTS = 2 * CT_SETS_MAX, PLACES = 1 << 20, ROW_BYTES = 32 << 20 };
 enum { WORK = 1 << 18, SEEN = 2 * WORK, SEEN_FIRST = 1 << 10 };
-/* Nodes of places are below LAST, but for the end of the text and for marks: MARK + a member of a bag. */
-enum { LAST = 1 << 29, MARK = 1 << 30 };
-
-static uint64_t place_in(int32_t node, int32_t frame)
-{
-    return (uint64_t)(uint32_t)node << 32 | (uint32_t)frame;
-}
-
-static int32_t place_node(uint64_t place)
-{
-    return (int32_t)(place >> 32);
-}
-
-static int32_t place_frame(uint64_t place)
-{
-    return (int32_t)(uint32_t)place;
-}
-
-static bool is_member_mark(uint64_t place)
-{
-    return place_node(place) >= MARK;
-}
-
-static const uint64_t *set_places(const struct ct_automaton *a, int32_t set)
-{
-    return a->place + a->set[set].at;
-}
 
 /* ---- costs ---- */
-
-/* Whether the shortest way from a node stays within the levels that there may be. What does not is left out
- * of every state, so that every state has an end. */
-static bool is_shallow(const struct ct_grammar *g, int32_t node, int32_t level)
-{
-    return !g->deep || node == LAST || level + g->deep[node] <= g->most_levels;
-}
-
-static bool bag_has(const struct ct_automaton *a, int32_t frame, int32_t member)
-{
-    const uint64_t *place = set_places(a, frame), mark = place_in(MARK + member, 0);
-    uint32_t n = a->set[frame].n;
-
-    while (n > 0 && place[n - 1] > mark) /* marks are at the end */
-        n--;
-    return n > 0 && place[n - 1] == mark;
-}
-
-static uint64_t member_least(const struct ct_grammar *g, const struct ct_member *m)
-{
-    return g->least[g->rule[m->rule].start];
-}
-
-/* What is to come of a bag from a place in it at a level: the required members that are missing, and another
- * one where a separator has promised one. */
-static uint64_t bag_cost(const struct ct_automaton *a, const struct ct_rule *r, int32_t node, int32_t frame,
-                         int32_t level)
-{
-    const struct ct_grammar *g = a->grammar;
-    const uint64_t separator = g->least[g->rule[r->separator].start];
-    uint64_t missing = 0, other = CT_NEVER;
-
-    if (node == r->end)
-        return 0;
-    for (int32_t i = 0; i < r->n_members; i++) {
-        const struct ct_member *m = &g->member[r->first_member + i];
-        if (bag_has(a, frame, i))
-            continue;
-        if (m->required)
-            missing += member_least(g, m) + separator;
-        else if (is_shallow(g, g->rule[m->rule].start, level))
-            other = CT_MIN(other, member_least(g, m));
-    }
-    if (node == r->after)
-        return missing;
-    return missing ? missing - separator : node == r->start ? 0 : other;
-}
 
 static uint32_t place_cost(const struct ct_automaton *a, uint64_t place, int32_t level)
 {
@@ -108,7 +26,7 @@ static uint32_t place_cost(const struct ct_automaton *a, uint64_t place, int32_t
     if (node == LAST)
         return 0;
     const struct ct_rule *r = &g->rule[g->owner[node]];
-    const uint64_t own = r->n_members < 0 ? g->least[node] : bag_cost(a, r, node, frame, level);
+    const uint64_t own = r->n_members < 0 ? g->least[node] : ct_bag_cost(a, r, node, frame, level);
     return (uint32_t)CT_MIN(own + a->set[frame].least, CT_NEVER);
 }
 
@@ -283,8 +201,8 @@ static void step_members(struct ct_automaton *a, const struct ct_rule *r, int32_
 {
     for (int32_t i = 0; i < r->n_members; i++) {
         const struct ct_member *m = &a->grammar->member[r->first_member + i];
-        const int32_t with = bag_has(a, frame, i) ? CT_DEAD : bag_with(a, frame, i);
-        if (with != CT_DEAD && a->set[with].least < CT_NEVER && member_least(a->grammar, m) < CT_NEVER)
+        const int32_t with = ct_bag_has(a, frame, i) ? CT_DEAD : bag_with(a, frame, i);
+        if (with != CT_DEAD && a->set[with].least < CT_NEVER && ct_member_least(a->grammar, m) < CT_NEVER)
             step_call(a, m->rule, place_in(r->after, with));
     }
 }
@@ -294,10 +212,10 @@ static void step_bag(struct ct_automaton *a, const struct ct_rule *r, int32_t no
 {
     if (node == r->start || node == r->again)
         step_members(a, r, frame);
-    const uint64_t missing = bag_cost(a, r, r->after, frame, a->level);
+    const uint64_t missing = ct_bag_cost(a, r, r->after, frame, a->level);
     if ((node == r->start || node == r->after) && missing == 0)
         step_add(a, r->end, frame);
-    if (node == r->after && bag_cost(a, r, r->again, frame, a->level) < CT_NEVER)
+    if (node == r->after && ct_bag_cost(a, r, r->again, frame, a->level) < CT_NEVER)
         step_call(a, r->separator, place_in(r->again, frame));
 }
 

@@ -75,8 +75,10 @@ struct costs {
     struct ct_grammar *g;
     struct lists into;    /* edges by the node they lead to */
     struct lists callers; /* edges by the rule they call */
-    struct lists bags;    /* bags by the rules that each of their texts has */
-    int32_t *waits;       /* [n_rules] of a bag: such rules whose costs are not known */
+    struct lists bags;    /* bags by the rules that their texts have: 2 * bag, + 1 where not each has it */
+    int32_t *waits;       /* [n_rules] of a bag: costs of such rules that are not known, and must be */
+    int32_t *spare;       /* [n_rules] of a bag: how many of these need not be in each text */
+    uint64_t *chosen;     /* [n_rules] costs of the cheapest ones of those */
     struct cost *heap;
     size_t n;
 };
@@ -115,21 +117,45 @@ static uint64_t rule_least(const struct ct_grammar *g, int32_t rule)
     return g->least[g->rule[rule].start];
 }
 
-/* What a text of the bag costs with its required members alone; each but the first has a separator. */
+static int32_t required_members(const struct ct_grammar *g, const struct ct_rule *r)
+{
+    int32_t n = 0;
+
+    for (int32_t i = 0; i < r->n_members; i++)
+        n += g->member[r->first_member + i].required;
+    return n;
+}
+
+/* What the cheapest text of the bag costs; each member but the first has a separator. */
 static void bag_known(struct costs *c, int32_t bag)
 {
     struct ct_grammar *g = c->g;
     struct ct_rule *r = &g->rule[bag];
-    uint64_t sum = 0;
-    int n = 0;
+    const int32_t n = CT_MAX(required_members(g, r), r->at_least);
+    uint64_t sum = c->chosen[bag];
 
+    if (r->at_most >= 0 && n > r->at_most)
+        return;
     for (int32_t i = 0; i < r->n_members; i++)
-        if (g->member[r->first_member + i].required) {
+        if (g->member[r->first_member + i].required)
             sum += rule_least(g, g->member[r->first_member + i].rule);
-            n++;
-        }
     const uint64_t separators = n > 1 ? (uint64_t)(n - 1) * rule_least(g, r->separator) : 0;
     costs_push(c, sum + separators, r->start, NONE);
+}
+
+/* Of members that need not be there the first ones to become known are the cheapest. */
+static bool bag_takes(struct costs *c, int32_t bag, int32_t rule, uint32_t cost)
+{
+    struct ct_grammar *g = c->g;
+    const int32_t start = g->rule[bag].start;
+
+    if (c->spare[bag] == 0)
+        return false;
+    c->spare[bag]--;
+    c->chosen[bag] += cost;
+    if (g->deep)
+        g->deep[start] = CT_MAX(g->deep[start], g->deep[g->rule[rule].start]);
+    return true;
 }
 
 static void costs_of_rule(struct costs *c, int32_t rule, uint32_t cost)
@@ -140,16 +166,18 @@ static void costs_of_rule(struct costs *c, int32_t rule, uint32_t cost)
         const struct ct_edge *e = &g->edge[c->callers.item[i]];
         costs_push(c, (uint64_t)cost + g->least[e->to], e->from, c->callers.item[i]);
     }
-    for (int32_t i = c->bags.first[rule]; i < c->bags.first[rule + 1]; i++)
-        if (--c->waits[c->bags.item[i]] == 0)
-            bag_known(c, c->bags.item[i]);
+    for (int32_t i = c->bags.first[rule]; i < c->bags.first[rule + 1]; i++) {
+        const int32_t bag = c->bags.item[i] / 2;
+        if ((c->bags.item[i] % 2 == 0 || bag_takes(c, bag, rule, cost)) && --c->waits[bag] == 0)
+            bag_known(c, bag);
+    }
 }
 
 /* The levels that the shortest way from a node opens. What comes behind its first edge is known. */
 static void note_levels(struct ct_grammar *g, const struct cost *known)
 {
     const struct ct_rule *r = &g->rule[g->owner[known->node]];
-    int deep = 0;
+    int deep = g->deep[known->node]; /* of a bag: what it has chosen */
 
     if (known->edge != NONE) {
         const struct ct_edge *e = &g->edge[known->edge];
@@ -196,34 +224,31 @@ static void costs_run(struct costs *c)
     }
 }
 
-/* The members that each text of a bag has, and its separator where they are several. */
-static int required_members(const struct ct_grammar *g, const struct ct_rule *r)
+static void list_bag(struct costs *c, int32_t rule, int32_t item, bool puts)
 {
-    int n = 0;
-
-    for (int32_t i = 0; i < r->n_members; i++)
-        n += g->member[r->first_member + i].required;
-    return n;
+    if (puts)
+        lists_put(&c->bags, rule, item);
+    else
+        c->bags.first[rule + 2]++;
 }
 
+/* The members that each text of a bag has, those of which it must have some, and its separator where they are
+ * several. */
 static void list_bags(struct costs *c, bool puts)
 {
     const struct ct_grammar *g = c->g;
 
     for (int32_t bag = 0; bag < g->n_rules; bag++) {
         const struct ct_rule *r = &g->rule[bag];
-        const int n = required_members(g, r);
+        const int32_t required = required_members(g, r), n = CT_MAX(required, r->at_least);
         for (int32_t i = 0; i < r->n_members; i++) {
             const struct ct_member *m = &g->member[r->first_member + i];
-            if (m->required && puts)
-                lists_put(&c->bags, m->rule, bag);
-            else if (m->required)
-                c->bags.first[m->rule + 2]++;
+            if (m->required || n > required)
+                list_bag(c, m->rule, 2 * bag + !m->required, puts);
         }
-        if (n > 1 && puts)
-            lists_put(&c->bags, r->separator, bag);
-        else if (n > 1)
-            c->bags.first[r->separator + 2]++;
+        if (n > 1)
+            list_bag(c, r->separator, 2 * bag, puts);
+        c->spare[bag] = n - required;
         c->waits[bag] = n + (n > 1);
     }
 }
@@ -238,10 +263,12 @@ static bool costs_open(struct costs *c)
     g->least = malloc(((size_t)g->n_nodes + 1) * sizeof *g->least);
     g->deep = g->most_levels ? calloc((size_t)g->n_nodes + 1, sizeof *g->deep) : NULL;
     c->waits = calloc(rules + 1, sizeof *c->waits);
+    c->spare = calloc(rules + 1, sizeof *c->spare);
+    c->chosen = calloc(rules + 1, sizeof *c->chosen);
     c->heap = malloc((2 * edges + 2 * rules + 1) * sizeof *c->heap);
     if (!lists_open(&c->into, g->n_nodes, edges) || !lists_open(&c->callers, g->n_rules, edges) ||
         !lists_open(&c->bags, g->n_rules, (size_t)g->n_members + rules) || !g->least || !c->waits ||
-        !c->heap || (g->most_levels && !g->deep))
+        !c->spare || !c->chosen || !c->heap || (g->most_levels && !g->deep))
         return false;
     for (int32_t i = 0; i < g->n_edges; i++) {
         c->into.first[g->edge[i].to + 2]++;
@@ -275,6 +302,8 @@ carat_status ct_grammar_costs(struct ct_grammar *g, carat_error *err)
     lists_close(&c.callers);
     lists_close(&c.bags);
     free(c.waits);
+    free(c.spare);
+    free(c.chosen);
     free(c.heap);
     return open ? CARAT_OK : ct_no_memory(err, "a grammar");
 }
@@ -463,17 +492,6 @@ static bool is_tail(const struct ct_grammar *g, int32_t node)
     return node == end && g->first[end + 1] == g->first[end];
 }
 
-/* What the required members of a bag cost, each with a separator. */
-static void find_bag(struct ct_grammar *g, struct ct_rule *r)
-{
-    uint64_t sum = 0;
-
-    for (int32_t i = 0; i < r->n_members; i++)
-        if (g->member[r->first_member + i].required)
-            sum += rule_least(g, g->member[r->first_member + i].rule) + rule_least(g, r->separator);
-    r->required = (uint32_t)CT_MIN(sum, CT_NEVER);
-}
-
 carat_status ct_grammar_finish(struct ct_grammar *g, int32_t root, carat_error *err)
 {
     if (ct_grammar_failed(g))
@@ -495,7 +513,5 @@ carat_status ct_grammar_finish(struct ct_grammar *g, int32_t root, carat_error *
     CT_TRY(find_tokens(g, err));
     for (int32_t i = 0; i < g->n_edges; i++)
         g->edge[i].tail = g->edge[i].kind == CT_EDGE_RULE && is_tail(g, g->edge[i].to);
-    for (int32_t i = 0; i < g->n_rules; i++)
-        find_bag(g, &g->rule[i]);
     return CARAT_OK;
 }

@@ -132,7 +132,8 @@ void ct_grammar_text(struct ct_grammar *g, int32_t from, struct ct_str text, int
 
 /* ---- bags ---- */
 
-int32_t ct_grammar_bag(struct ct_grammar *g, const char *name, int32_t separator)
+int32_t ct_grammar_bag(struct ct_grammar *g, const char *name, int32_t separator, int32_t at_least,
+                       int32_t at_most)
 {
     const int32_t bag = ct_grammar_rule(g, name), after = ct_grammar_node(g, bag),
                   again = ct_grammar_node(g, bag);
@@ -143,6 +144,8 @@ int32_t ct_grammar_bag(struct ct_grammar *g, const char *name, int32_t separator
     r->after = after;
     r->again = again;
     r->separator = separator;
+    r->at_least = at_least;
+    r->at_most = at_most;
     r->first_member = g->n_members;
     r->n_members = 0;
     return bag;

@@ -4,7 +4,7 @@
  *
  * A rule is a network of nodes with a start and an end. An edge between two nodes takes a byte of a range, a
  * token that stands for itself, the text of another rule, or nothing. A bag is a rule of another kind: its
- * members in any order, each at most once.
+ * members in any order, each at most once, perhaps counted.
  *
  * Builders add rules, nodes and edges. The first thing that goes wrong sticks, and everything after it does
  * nothing, so that a builder need not look after each step. Nothing here recurses on input. */
@@ -39,8 +39,8 @@ struct ct_rule {
     /* of a bag, whose nodes are start, after a member, before the next one, end; n_members < 0: it is none */
     int32_t after, again, separator; /* the last one a rule, never empty */
     int32_t first_member, n_members;
-    uint32_t required; /* cost of the required members, each with a separator */
-    int32_t order;     /* whoever begins with another rule comes before it */
+    int32_t at_least, at_most; /* members of a text; at_most < 0: any number */
+    int32_t order;             /* whoever begins with another rule comes before it */
 };
 
 /* That a text fits a rule, and what is said where none does. */
@@ -111,8 +111,10 @@ void ct_grammar_chars(struct ct_grammar *g, int32_t from, uint32_t low, uint32_t
 /* A path of these characters (valid UTF-8), each in every way that the spelling has for it. */
 void ct_grammar_spelled(struct ct_grammar *g, int32_t from, struct ct_str text, enum ct_spelling spelling,
                         int32_t to);
-/* A bag; members are added to the bag that was made last. */
-int32_t ct_grammar_bag(struct ct_grammar *g, const char *name, int32_t separator);
+/* A bag of at least and at most so many members (at_most < 0: any number); members are added to the bag that
+ * was made last. */
+int32_t ct_grammar_bag(struct ct_grammar *g, const char *name, int32_t separator, int32_t at_least,
+                       int32_t at_most);
 void ct_grammar_member(struct ct_grammar *g, int32_t bag, int32_t rule, bool required);
 
 /* Some text has to fit the rule; ct_grammar_finish looks, and says this sentence where none does. */

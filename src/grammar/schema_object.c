@@ -149,7 +149,7 @@ static void emit_ordered(struct schema *s, const struct items *all, struct keys 
 /* No key is there twice. A bag knows this of its members; keys that are not declared are many, so they are
  * divided into kinds, and there is one of each: by the first letter, and where the schema declares no keys
  * by the length too. */
-enum { LETTERS = 27, LENGTHS = 9, KINDS = LETTERS * LENGTHS, MANY_MEMBERS = 100 };
+enum { LETTERS = 27, LENGTHS = 9, KINDS = LETTERS * LENGTHS };
 
 struct members {
     int32_t *rule; /* [n]; -1: no text fits it */
@@ -209,27 +209,7 @@ static void add_kinds(struct schema *s, struct members *m, const struct others *
         }
 }
 
-/* Whether there has to be a key besides the required ones. Each that can be that one makes a bag, of all
- * members: so there are fewer kinds of them. */
-static bool needs_another(const struct keys *k)
-{
-    return k->min > k->n_required;
-}
-
-/* A bag of all members; member `also` is required, too (-1: none). */
-static void emit_bag(struct schema *s, const struct members *m, int also, int32_t begin, int32_t close)
-{
-    const int32_t bag = ct_grammar_bag(s->g, "members", ct_schema_common_rule(s, CT_COMMON_COMMA));
-
-    for (int i = 0; i < m->n && bag >= 0; i++)
-        if (m->rule[i] >= 0)
-            ct_grammar_member(s->g, bag, m->rule[i], m->required[i] || i == also);
-    const int32_t behind = ct_grammar_node(s->g, s->g->owner[begin]);
-    ct_grammar_call(s->g, begin, bag, behind);
-    ct_grammar_skip(s->g, ct_schema_spaces(s, behind), close);
-}
-
-static void emit_bags(struct schema *s, const struct keys *k, struct members *m, int32_t begin, int32_t close)
+static void emit_bag(struct schema *s, const struct keys *k, struct members *m, int32_t begin, int32_t close)
 {
     for (int i = 0; i < k->n; i++)
         if (k->declared[i].rule >= 0) {
@@ -237,37 +217,31 @@ static void emit_bags(struct schema *s, const struct keys *k, struct members *m,
             m->rule[m->n++] = declared_rule(s, &k->declared[i]);
         }
     for (int i = 0; i < k->n_others; i++)
-        add_kinds(s, m, &k->others[i], k->others[i].all && !needs_another(k));
-    if (!needs_another(k))
-        emit_bag(s, m, -1, begin, close);
-    for (int i = 0; i < m->n && needs_another(k); i++)
-        if (!m->required[i])
-            emit_bag(s, m, i, begin, close);
+        add_kinds(s, m, &k->others[i], k->others[i].all);
+    /* counts that nothing depends on are not kept */
+    const bool counts_min = k->min > k->n_required, counts_max = k->max >= 0 && k->max < m->n;
+    const int32_t bag = ct_grammar_bag(s->g, "members", ct_schema_common_rule(s, CT_COMMON_COMMA),
+                                       counts_min ? (int32_t)k->min : 0, counts_max ? (int32_t)k->max : -1);
+    for (int i = 0; i < m->n && bag >= 0; i++)
+        if (m->rule[i] >= 0)
+            ct_grammar_member(s->g, bag, m->rule[i], m->required[i]);
+    const int32_t behind = ct_grammar_node(s->g, s->g->owner[begin]);
+    ct_grammar_call(s->g, begin, bag, behind);
+    ct_grammar_skip(s->g, ct_schema_spaces(s, behind), close);
 }
 
 static void emit_any_order(struct schema *s, const struct items *all, const struct keys *k, int32_t begin,
                            int32_t close)
 {
-    const size_t kinds = needs_another(k) ? LETTERS : KINDS,
-                 most = (size_t)k->n + (size_t)k->n_others * kinds + 1;
-
-    if (k->max >= 0 && (k->n_others || k->max < k->n_allowed)) {
-        ct_schema_fail(s, all->item[0].schema, "maxProperties",
-                       "%lld, expected at least as many as there are keys, for they have no order",
-                       (long long)k->max);
-        return;
-    }
-    if (k->min > k->n_required + 1 || (needs_another(k) && most > MANY_MEMBERS)) {
-        ct_schema_fail(
-            s, all->item[0].schema, "minProperties",
-            "%lld, expected at most the %d required keys, or one more of few, for keys have no order",
-            (long long)k->min, k->n_required);
-        return;
-    }
+    const size_t most = (size_t)k->n + (size_t)k->n_others * KINDS + 1;
     struct members m = {.rule = ct_schema_memory(s, most * sizeof *m.rule),
                         .required = ct_schema_memory(s, most * sizeof *m.required)};
-    if (m.rule && m.required)
-        emit_bags(s, k, &m, begin, close);
+
+    if (k->min >= (int64_t)most)
+        ct_schema_note(s, all->item[0].schema, NULL, "at least %lld keys, and there are at most %zu kinds",
+                       (long long)k->min, most - 1);
+    else if (m.rule && m.required)
+        emit_bag(s, k, &m, begin, close);
     free(m.rule);
     free(m.required);
 }
@@ -290,14 +264,14 @@ static void emit_members(struct schema *s, const struct items *all, struct keys 
     else if (k->min > k->n_allowed && !k->n_others)
         ct_schema_note(s, all->item[0].schema, NULL, "at least %lld keys, and there are %d",
                        (long long)k->min, k->n_allowed);
+    else if (s->o->any_order || s->o->argument)
+        emit_any_order(s, all, k, begin, close);
     else if (k->min > k->n_required + 1 && k->n_others)
         /* a key that is not declared may come twice, and is one then */
         ct_schema_fail(
             s, all->item[0].schema, "minProperties",
             "%lld, expected at most one more than the %d required keys where other keys are allowed",
             (long long)k->min, k->n_required);
-    else if (s->o->any_order || s->o->argument)
-        emit_any_order(s, all, k, begin, close);
     else
         emit_ordered(s, all, k, begin, close);
 }

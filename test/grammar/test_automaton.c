@@ -70,7 +70,7 @@ static int32_t object_rule(int32_t value)
         ct_grammar_text(&g, start(member[i]), ct_str_of(key), colon);
         ct_grammar_call(&g, colon, value, end(member[i]));
     }
-    const int32_t comma = text_rule(", "), bag = ct_grammar_bag(&g, "members", comma);
+    const int32_t comma = text_rule(", "), bag = ct_grammar_bag(&g, "members", comma, 0, -1);
     for (int i = 0; i < 3; i++)
         ct_grammar_member(&g, bag, member[i], i != 1);
     ct_grammar_bytes(&g, start(rule), '{', '{', inside);

@@ -187,7 +187,7 @@ static int32_t object_rule(const int32_t *value, int n_values, int32_t token)
         ct_grammar_text(&g, start(member[i]), ct_str_of(key[i]), colon);
         ct_grammar_call(&g, colon, value[i % (size_t)n_values], end(member[i]));
     }
-    const int32_t comma = text_rule(", "), bag = ct_grammar_bag(&g, "members", comma);
+    const int32_t comma = text_rule(", "), bag = ct_grammar_bag(&g, "members", comma, 0, -1);
     for (size_t i = 0; i < CT_COUNT(key); i++)
         ct_grammar_member(&g, bag, member[i], i < 2);
     ct_grammar_bytes(&g, start(rule), '{', '{', inside);
