@@ -84,7 +84,9 @@ bool ct_schema_format(struct ct_schema_formats *made, struct ct_str name, bool c
     if (own->n_states == 0 && make_format(which, own, err))
         return false;
     out->start = ct_language_append(out, own);
-    if (ct_language_failed(out))
-        (void)ct_fail(err, out->error.code, "%s", out->error.message);
-    return !ct_language_failed(out);
+    if (!ct_language_failed(out))
+        return true;
+    (void)ct_fail(err, out->error.code, "%s", out->error.message);
+    ct_language_free(out);
+    return false;
 }

@@ -159,8 +159,8 @@ static void prefixes(void **state)
         {"{\"type\":\"x\"}", "tools[0].function.parameters.type: "},
         {"{\"properties\":{\"a:b\":{}}}",
          "tools[0].function.parameters.properties: the key \"a:b\" cannot be read back"},
-        {"{\"type\":\"object\",\"maxProperties\":1,\"properties\":{\"a\":{},\"b\":{}}}",
-         "tools[0].function.parameters.maxProperties: 1, expected at least as many"},
+        {"{\"type\":\"object\",\"minProperties\":500}",
+         "tools[0].function.parameters: at least 500 keys, and there are at most 243 kinds: no JSON fits"},
         {"{", "tools[0].function.parameters: at byte 1: "},
     };
     struct reader r;
@@ -323,7 +323,7 @@ static void refusals(void **state)
 
     for (size_t i = 0; i < CT_COUNT(schemas); i++) {
         carat_status status = CARAT_E_MEMORY;
-        for (long n = 0; status != CARAT_OK && i != 2; n += 1 + n / 40) {
+        for (long n = 0; status != CARAT_OK && i != 2; n++) {
             struct reader r;
             const long before = live;
             requests = 0;

@@ -178,7 +178,8 @@ static void too_deep(void **state)
 /* ---- how many keys it has ---- */
 
 #define NULL_OF(key)       "\"" key "\":{\"type\":\"null\"}"
-#define NULLS              "{" NULL_OF("a") "," NULL_OF("b") "," NULL_OF("c") "," NULL_OF("d") "," NULL_OF("e") "}"
+#define TWO(a, b)          NULL_OF(a) "," NULL_OF(b)
+#define NULLS              "{" TWO("a", "b") "," TWO("c", "d") "," NULL_OF("e") "}"
 #define COUNT(least, most) ",\"minProperties\":" #least ",\"maxProperties\":" #most
 
 /* Whether an object of the keys a, b, ... fits, n of them, each null. */
