@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-enum { SLOTS = 2 * CT_SETS_MAX, PLACES = 1 << 20, ROW_BYTES = 32 << 20 };
+enum { SLOTS = 2 * CT_SETS_MAX, SLOTS_FIRST = 1 << 12, PLACES = 1 << 20, ROW_BYTES = 32 << 20 };
 enum { WORK = 1 << 18, SEEN = 2 * WORK, SEEN_FIRST = 1 << 10 };
 
 /* ---- costs ---- */
@@ -55,6 +55,25 @@ static uint32_t hash_places(const uint64_t *place, uint32_t n)
     return (uint32_t)(h ^ h >> 32);
 }
 
+static void put_into_table(struct ct_automaton *a, int32_t set)
+{
+    uint32_t slot = a->set[set].hash & (a->slots - 1);
+
+    while (a->slot[slot])
+        slot = (slot + 1) & (a->slots - 1);
+    a->slot[slot] = set + 1;
+}
+
+/* Begins the table anew, with so many slots. It is as large as sets have needed it: each page of it that is
+ * touched has to be cleared first. */
+static void fill_table(struct ct_automaton *a, uint32_t slots)
+{
+    a->slots = slots;
+    memset(a->slot, 0, slots * sizeof *a->slot);
+    for (uint32_t set = 1; set < a->n_sets; set++)
+        put_into_table(a, (int32_t)set);
+}
+
 /* The number of the set of these n places, which are sorted and made unique; CT_DEAD of none, or where there
  * is no room. */
 static int32_t intern(struct ct_automaton *a, uint64_t *place, uint32_t n)
@@ -68,7 +87,7 @@ static int32_t intern(struct ct_automaton *a, uint64_t *place, uint32_t n)
     if (!unique)
         return CT_DEAD;
     const uint32_t hash = hash_places(place, unique);
-    for (slot = hash % SLOTS; a->slot[slot]; slot = (slot + 1) % SLOTS) {
+    for (slot = hash & (a->slots - 1); a->slot[slot]; slot = (slot + 1) & (a->slots - 1)) {
         const struct ct_set *s = &a->set[a->slot[slot] - 1];
         if (s->hash == hash && s->n == unique && memcmp(a->place + s->at, place, unique * sizeof *place) == 0)
             return a->slot[slot] - 1;
@@ -84,7 +103,9 @@ static int32_t intern(struct ct_automaton *a, uint64_t *place, uint32_t n)
     for (uint32_t i = 0; i < unique && !is_member_mark(place[i]); i++)
         s->least = CT_MIN(s->least, place_cost(a, place[i], a->level));
     a->slot[slot] = (int32_t)++a->n_sets;
-    return a->slot[slot] - 1;
+    if (2 * a->n_sets > a->slots && a->slots < SLOTS)
+        fill_table(a, 2 * a->slots);
+    return (int32_t)a->n_sets - 1;
 }
 
 /* The frame of a bag with one more member. */
@@ -301,6 +322,7 @@ static carat_status automaton_begin(struct ct_automaton *a, carat_error *err)
     uint64_t end = place_in(LAST, 0);
 
     a->n_sets = 1; /* CT_DEAD has no places */
+    fill_table(a, SLOTS_FIRST);
     a->set[CT_DEAD] = (struct ct_set){.least = CT_NEVER};
     a->seen_slots = SEEN_FIRST;
     memset(a->seen, 0, SEEN_FIRST * sizeof *a->seen);
@@ -323,7 +345,7 @@ carat_status ct_automaton_open(struct ct_automaton *a, const struct ct_grammar *
     a->set = malloc(CT_SETS_MAX * sizeof *a->set);
     a->place = malloc(PLACES * sizeof *a->place);
     a->row = malloc((size_t)a->rows * (size_t)a->symbols * sizeof *a->row);
-    a->slot = calloc(SLOTS, sizeof *a->slot);
+    a->slot = malloc(SLOTS * sizeof *a->slot);
     a->needed = calloc(CT_SETS_MAX, sizeof *a->needed);
     a->moved = malloc(CT_SETS_MAX * sizeof *a->moved);
     a->work = malloc(WORK * sizeof *a->work);
@@ -386,15 +408,6 @@ static bool has_frame(uint64_t place)
     return place_node(place) < LAST;
 }
 
-static void put_into_table(struct ct_automaton *a, int32_t set)
-{
-    uint32_t slot = a->set[set].hash % SLOTS;
-
-    while (a->slot[slot])
-        slot = (slot + 1) % SLOTS;
-    a->slot[slot] = set + 1;
-}
-
 /* Moves a set to the end of those that stay. Frames have lower numbers than the sets that name them, and keep
  * their order: so places stay in order, too. */
 static void move_set(struct ct_automaton *a, uint32_t set)
@@ -425,15 +438,13 @@ void ct_automaton_compact(struct ct_automaton *a)
         for (uint32_t i = 0; i < a->set[set].n && a->needed[set]; i++)
             if (has_frame(a->place[a->set[set].at + i]))
                 ct_automaton_mark(a, place_frame(a->place[a->set[set].at + i]));
-    memset(a->slot, 0, SLOTS * sizeof *a->slot);
     a->n_rows = a->n_places = 0;
     a->n_sets = 1;
     a->moved[CT_DEAD] = CT_DEAD;
     for (uint32_t set = 1; set < sets; set++)
         if (a->needed[set])
             move_set(a, set);
-    for (uint32_t set = 1; set < a->n_sets; set++)
-        put_into_table(a, (int32_t)set);
+    fill_table(a, a->slots);
     a->start = a->moved[a->start];
     memset(a->needed, 0, sets * sizeof *a->needed);
     a->kept_sets = a->n_sets;

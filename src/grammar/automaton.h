@@ -17,8 +17,8 @@ struct ct_automaton {
     struct ct_set *set; /* states and frames */
     uint64_t *place;    /* node << 32 | frame, ascending in each set */
     int32_t *row;       /* [rows][symbols] where a state leads + 1; 0: nobody has asked yet */
-    int32_t *slot;      /* hash table of sets: number + 1; 0: empty */
-    uint32_t n_sets, n_places, n_rows, rows;
+    int32_t *slot;      /* [slots] hash table of sets: number + 1; 0: empty */
+    uint32_t n_sets, n_places, n_rows, rows, slots;
     int32_t symbols; /* classes of bytes, then tokens */
     int32_t start;
     bool full;                       /* a set found no room: what would have led to it leads nowhere */
