@@ -90,6 +90,20 @@ expect 0 replay form.json tiny --states
 expect 0 run tiny 'Turn on the kitchen lights' --tools "$tiny/tools.json" --tool-choice required --receipt calls.json
 expect 0 replay calls.json tiny --tools "$tiny/tools.json" --tool-choice required
 
+# ---- with a drafter, and with thoughts ----
+
+tiny4=$CARAT_SOURCE/test/fixtures/tiny4
+for how in '--temp 0' '--seed 5 --temp 1.3' '--seed 3 --reasoning on'; do
+    # shellcheck disable=SC2086  # words of a command line
+    expect 0 run "$tiny4" 'Turn on the kitchen lights' $how -n 60 --receipt alone.json
+    # shellcheck disable=SC2086
+    expect 0 run "$tiny4" 'Turn on the kitchen lights' $how -n 60 -md "$tiny4-assistant" --spec-type draft-mtp -v --receipt drafts.json
+    err_has 'of the drafter [1-9]'
+    cmp -s alone.json drafts.json || die "$how: a drafter changes the receipt"
+    expect 0 replay drafts.json "$tiny4"
+    out_has '^confirmed'
+done
+
 # ---- signed as it stands ----
 
 if command -v ssh-keygen >/dev/null; then
