@@ -39,3 +39,9 @@ uint64_t ct_hash64(const void *p, size_t n)
 {
     return XXH3_64bits(p, n);
 }
+
+void ct_hex(char *hex, const uint8_t *bytes, int n)
+{
+    for (int i = 0; i < n; i++)
+        snprintf(hex + 2 * (size_t)i, 3, "%02x", bytes[i]);
+}

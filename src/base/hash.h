@@ -16,5 +16,7 @@ uint64_t ct_hash_end64(const struct ct_hash *h);
 /* The canonical, big-endian form. */
 void ct_hash_end128(const struct ct_hash *h, uint8_t digest[16]);
 uint64_t ct_hash64(const void *p, size_t n);
+/* The bytes of a digest in hexadecimal digits, terminated; hex: [2 * n + 1]. */
+void ct_hex(char *hex, const uint8_t *bytes, int n);
 
 #endif

@@ -147,8 +147,7 @@ static void to_hex(char hex[CT_CONTENT_HEX], const struct ct_hash *hash)
     uint8_t d[CT_CONTENT_HASH];
 
     ct_hash_end128(hash, d);
-    for (size_t i = 0; i < sizeof d; i++)
-        snprintf(hex + 2 * i, 3, "%02x", d[i]);
+    ct_hex(hex, d, sizeof d);
 }
 
 #define LINE(state, ...)                                                                                     \

@@ -11,12 +11,6 @@ struct front {
 };
 static_assert(sizeof(struct front) == CT_DIGEST + 8, "no byte between them");
 
-void ct_hex(char *hex, const uint8_t *bytes, int n)
-{
-    for (int i = 0; i < n; i++)
-        snprintf(hex + 2 * (size_t)i, 3, "%02x", bytes[i]);
-}
-
 void ct_digest_start(ct_digest d, const struct ct_canonical *header)
 {
     struct ct_hash h;

@@ -44,8 +44,6 @@ struct carat_receipt {
 };
 
 /* digest.c: NUMERICS.md section 15. */
-/* hex: [2 * n + 1] */
-void ct_hex(char *hex, const uint8_t *bytes, int n);
 void ct_digest_start(ct_digest d, const struct ct_canonical *header);
 void ct_digest_prompt(ct_digest d, const int32_t *ids, int n);
 void ct_digest_token(ct_digest d, uint32_t position, int32_t id, const float *hidden, int n);
