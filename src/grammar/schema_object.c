@@ -179,11 +179,10 @@ static void kind_of_keys(struct ct_language *l, int letter, int length)
         ct_language_arc(l, at, 0, CT_LAST_CHAR, at);
 }
 
-static void add_kinds(struct schema *s, struct members *m, const struct others *o, bool by_length)
+static void add_kinds(struct schema *s, struct members *m, const struct others *o)
 {
     for (int letter = 0; letter < LETTERS; letter++)
-        for (int length = by_length; length <= (by_length ? LENGTHS : 0) && !ct_grammar_failed(s->g);
-             length++) {
+        for (int length = o->all; length <= (o->all ? LENGTHS : 0) && !ct_grammar_failed(s->g); length++) {
             struct others one = {.rule = o->rule};
             struct ct_language kind;
             carat_error err = {CARAT_OK, ""};
@@ -217,7 +216,7 @@ static void emit_bag(struct schema *s, const struct keys *k, struct members *m, 
             m->rule[m->n++] = declared_rule(s, &k->declared[i]);
         }
     for (int i = 0; i < k->n_others; i++)
-        add_kinds(s, m, &k->others[i], k->others[i].all);
+        add_kinds(s, m, &k->others[i]);
     /* counts that nothing depends on are not kept */
     const bool counts_min = k->min > k->n_required, counts_max = k->max >= 0 && k->max < m->n;
     const int32_t bag = ct_grammar_bag(s->g, "members", ct_schema_common_rule(s, CT_COMMON_COMMA),
