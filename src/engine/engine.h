@@ -257,6 +257,12 @@ int32_t ct_draw(carat_engine *e, struct ct_draw_logits *logits, const carat_samp
  * weight is read, once. The engine's lock is held. E_MEMORY. */
 carat_status ct_engine_content(carat_engine *e, carat_error *err);
 
+/* prompt.c: makes the session hold what it has of tokens[n] and nothing else: tokens[*held ... n) are to be
+ * evaluated, at least the last one unless the session has its logits. Errors as carat_sync. */
+carat_status ct_keep_prefix(carat_session *s, const int32_t *tokens, int n, int *held, carat_error *err);
+
+/* step.c: E_ARGUMENT: an id is outside the vocabulary. */
+carat_status ct_check_ids(const carat_session *s, const int32_t *tokens, int n, carat_error *err);
 /* step.c: evaluates rows whose sessions are claimed and sets their statuses; returns that of the first that
  * failed. reports: the progress of the only row's session hears of each pass. */
 carat_status ct_evaluate(carat_engine *engine, carat_row *rows, int n, bool reports, carat_error *err);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step.c: the passes of a step: which tokens of which rows go into the next one, where their logits go, and
- * what becomes of each row. A row that fails ends alone. What a session holds is session.c's business.
+ * what becomes of each row. A row that fails ends alone. What a session holds is session.c's business, and
+ * what it keeps of a prompt prompt.c's.
  *
  * The sessions of a step are claimed. The engine's lock is held for one pass at a time. */
 #include "engine/engine.h"
 #include "os/clock.h"
-#include "text/chat/thought.h"
 
 /* One call of carat_step. */
 struct step {
@@ -518,7 +518,7 @@ carat_status ct_evaluate(carat_engine *engine, carat_row *rows, int n, bool repo
 
 /* ---- what is asked for ---- */
 
-static carat_status row_check_ids(const carat_session *s, const int32_t *tokens, int n, carat_error *err)
+carat_status ct_check_ids(const carat_session *s, const int32_t *tokens, int n, carat_error *err)
 {
     const int n_vocab = s->engine->model->config.n_vocab;
 
@@ -537,7 +537,7 @@ static carat_status check_row(const carat_row *row, carat_error *err)
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "the tokens of a session are NULL, or there are %d of them, expected at least 1",
                        row->n);
-    CT_TRY(row_check_ids(s, row->tokens, row->n, err));
+    CT_TRY(ct_check_ids(s, row->tokens, row->n, err));
     return check_wants(row, err);
 }
 
@@ -570,48 +570,4 @@ carat_status ct_step(carat_engine *engine, carat_row *rows, int n, carat_error *
     while (claimed-- > 0)
         (void)ct_session_release(rows[claimed].session, status);
     return status;
-}
-
-/* Evaluates the tokens behind those that are held. The answer's turn will begin where the last ones may be
- * left out again: a snapshot at the end serves for going back there too, unless a block of local layers has
- * been left in between. */
-static carat_status sync_rest(carat_session *s, const int32_t *tokens, int held, int n, carat_error *err)
-{
-    struct ct_thought_marks marks = ct_thought_marks(s->engine->model->tokenizer);
-    int turn = ct_thought_turn(&marks, tokens, n);
-
-    if (turn > held && turn < n && !ct_kv_sees_alike(&s->engine->cache, turn, n - 1)) {
-        carat_row begin = {
-            .session = s, .tokens = tokens + held, .n = turn - held, .wants = CARAT_WANTS_NONE};
-        CT_TRY(ct_evaluate(s->engine, &begin, 1, true, err));
-        ct_mark(s);
-        held = turn;
-    }
-    return ct_evaluate(s->engine, &(carat_row){.session = s, .tokens = tokens + held, .n = n - held}, 1, true,
-                       err);
-}
-
-carat_status ct_sync(carat_session *s, const int32_t *tokens, int n, int *reused, carat_error *err)
-{
-    int common = 0;
-
-    if (n > s->engine->plan.context)
-        return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit in a context of %d", n,
-                       s->engine->plan.context);
-    CT_TRY(row_check_ids(s, tokens, n, err));
-    while (common < CT_MIN(n, s->n) && ct_held_tokens(s)[common] == tokens[common])
-        common++;
-    bool complete = common == n && s->n == n && s->outcome >= 0;
-    if (!complete) {
-        common = CT_MIN(common, n - 1); /* the last token is evaluated for its logits */
-        CT_TRY(ct_rewind(s, common, err));
-    }
-    ct_session_kept(s);
-    ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
-    if (!complete)
-        CT_TRY(sync_rest(s, tokens, common, n, err));
-    ct_mark(s);
-    if (reused)
-        *reused = s->stats.restored_from;
-    return CARAT_OK;
 }
