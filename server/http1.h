@@ -82,6 +82,7 @@ struct http1 {
     uint64_t most, taken; /* bytes that a body may have, and has by the chunks so far */
     uint64_t left;        /* bytes of the body, or of the chunk, that are to come */
     uint64_t at;          /* bytes of this request so far */
+    uint64_t begin;       /* where the field begins in it */
     int state;
     int line;                  /* bytes of the request line */
     int part;                  /* bytes of a name, or digits of a size */
