@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "io/json_place.h"
-#include "quality/compare/dataset_line.h"
+#include "prompt/dataset_line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

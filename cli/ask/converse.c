@@ -108,12 +108,18 @@ static int check_keep(const struct converse *c, const carat_engine_options *engi
     return DONE;
 }
 
-int converse_start(struct converse *c, const char *tools)
+/* As many answers together as have room. */
+static void fit_together(struct converse *c, carat_engine_options *engine)
+{
+    carat_plan plan = {.size = sizeof plan};
+
+    while (c->together > 1 && carat_plan_engine(c->model, engine, &plan, NULL) == CARAT_E_MEMORY)
+        engine->sessions = c->together /= 2;
+}
+
+int converse_engine(struct converse *c, const char *tools)
 {
     carat_engine_options engine;
-    carat_session_options session;
-    carat_session_options_default(&session);
-    carat_error err;
 
     TRY(converse_sampling(c));
     if (c->o->reasoning->budget >= 0 && !c->info.can_think && !c->o->prompt->chat_template)
@@ -122,17 +128,51 @@ int converse_start(struct converse *c, const char *tools)
     if (c->info.has_tokenizer && c->holds_calls)
         calls_start(&c->calls, c->model, tools);
     TRY(insight_begin(&c->insight, &engine, c->o));
+    engine.sessions = c->together;
     TRY(fit_engine(&engine, c->model, c->o));
+    fit_together(c, &engine);
     TRY(insight_costs(&c->insight, c->model, &engine));
+    TRY(check_keep(c, &engine));
+    TRY(create_engine(&c->engine, c->model, &engine));
+    log_load(c);
+    return insight_engine(&c->insight, c->engine);
+}
+
+static int open_session(struct converse *c)
+{
+    carat_session_options session;
+    carat_session_options_default(&session);
+    carat_error err;
+
     session.watch = progress_update;
     session.user = &c->bar;
     session.sampling = &c->sampling;
-    TRY(check_keep(c, &engine));
-    TRY(create_engine(&c->engine, c->model, &engine));
-    if (carat_session_create(&c->session, c->engine, &session, &err) != CARAT_OK)
-        return fail_status(&err);
-    log_load(c);
-    return insight_engine(&c->insight, c->engine);
+    return carat_session_create(&c->session, c->engine, &session, &err) == CARAT_OK ? DONE
+                                                                                    : fail_status(&err);
+}
+
+int converse_start(struct converse *c, const char *tools)
+{
+    TRY(converse_engine(c, tools));
+    return open_session(c);
+}
+
+int converse_join(struct converse *c, const struct converse *with, const char *tools)
+{
+    *c = (struct converse){
+        .o = with->o,
+        .model = with->model,
+        .info = with->info,
+        .engine = with->engine,
+        .sampling = with->sampling,
+        .stop_ids = with->stop_ids,
+        .told = {.o = with->o, .model = with->model},
+        .form = {.first = with->form.first, .options = with->form.options, .model = with->model},
+        .holds_calls = with->holds_calls,
+        .calls.start = -1};
+    if (c->info.has_tokenizer && c->holds_calls)
+        calls_start(&c->calls, c->model, tools);
+    return open_session(c);
 }
 
 /* ---- prompt ---- */
@@ -407,14 +447,13 @@ static int generate(struct converse *c, carat_generation *g)
 }
 
 /* *g is the generation, NULL when there is none. */
-static int generate_part(struct converse *c, const carat_generation_options *options, carat_generation **g)
+static int begin_part(struct converse *c, const carat_generation_options *options, carat_generation **g)
 {
     carat_error err;
 
     if (carat_generation_create(g, c->session, options, &err) != CARAT_OK)
         return fail_status(&err);
-    TRY(receipts_begin(&c->receipts, c->o, *g, form_of_answer(&c->form)));
-    return generate(c, *g);
+    return receipts_begin(&c->receipts, c->o, *g, form_of_answer(&c->form));
 }
 
 /* Goes on in a context that had no room; what the part before holds back is given first. */
@@ -432,7 +471,8 @@ static int generate_on(struct converse *c, carat_generation_options *options, ca
     *g = NULL;
     options->max_tokens = c->o->answer->predict < 0 ? 0 : c->o->answer->predict - c->ids.n;
     options->in_thought = c->generation.in_thought;
-    return generate_part(c, options, g);
+    TRY(begin_part(c, options, g));
+    return generate(c, *g);
 }
 
 /* Whether the context has ended an answer that goes on when there is room. */
@@ -442,13 +482,11 @@ static bool wants_room(const struct converse *c)
            c->generation.reason == CARAT_REASON_LENGTH && !interrupted();
 }
 
-int converse_answer(struct converse *c)
+/* All that decides the answer; it has no token yet. */
+static int begin_answer(struct converse *c, carat_generation_options *options)
 {
     static const int32_t none;
     const struct options *o = c->o;
-    carat_generation_options options;
-    carat_generation_options_default(&options);
-    double start = seconds();
 
     c->ids.n = c->emit_code = c->unfinished = c->shifts = c->shifted = 0;
     c->n_text = c->n_said = 0;
@@ -459,34 +497,66 @@ int converse_answer(struct converse *c)
     c->generation = (carat_generation_info){.size = sizeof c->generation};
     c->stop = carat_reason_name(CARAT_REASON_LENGTH);
     c->generation_s = 0;
+    c->answer_start = seconds();
     int code = told_begin(&c->told);
     if (code != DONE || o->answer->predict == 0)
         return code;
     TRY(form_begin(&c->form, c->behind_results, &c->sampling.matcher));
-    options.sampling = &c->sampling;
-    options.max_tokens = o->answer->predict < 0 ? 0 : o->answer->predict;
-    options.stop_ids = c->stop_ids.n                              ? c->stop_ids.ids
-                       : o->told->stop_ids || o->told->ignore_eos ? &none
-                                                                  : NULL;
-    options.n_stop_ids = c->stop_ids.n;
-    options.naive = o->engine->naive;
-    reasoning_generation(o, &options);
-    lookup_options(&options, o);
-    told_options(&c->told, &options);
-    options.on_token = take_given;
-    options.user = c;
+    carat_generation_options_default(options);
+    options->sampling = &c->sampling;
+    options->max_tokens = o->answer->predict < 0 ? 0 : o->answer->predict;
+    options->stop_ids = c->stop_ids.n                              ? c->stop_ids.ids
+                        : o->told->stop_ids || o->told->ignore_eos ? &none
+                                                                   : NULL;
+    options->n_stop_ids = c->stop_ids.n;
+    options->naive = o->engine->naive;
+    reasoning_generation(o, options);
+    lookup_options(options, o);
+    told_options(&c->told, options);
+    options->on_token = take_given;
+    options->user = c;
+    return DONE;
+}
+
+int converse_begin(struct converse *c, carat_generation **g)
+{
+    carat_generation_options options;
+
+    *g = NULL;
+    TRY(begin_answer(c, &options));
+    return c->o->answer->predict == 0 ? DONE : begin_part(c, &options, g);
+}
+
+int converse_end(struct converse *c, carat_generation *g)
+{
+    int code = emit_rest(c, g);
+
+    if (code == DONE)
+        code = receipts_end(&c->receipts, c->o);
+    carat_generation_close(g);
+    c->generation_s = seconds() - c->answer_start;
+    if (code == DONE)
+        log_generation(c);
+    return code;
+}
+
+int converse_answer(struct converse *c)
+{
+    carat_generation_options options;
     carat_generation *g = NULL;
-    code = generate_part(c, &options, &g);
+    int code = begin_answer(c, &options);
+
+    if (code != DONE || c->o->answer->predict == 0)
+        return code;
+    code = begin_part(c, &options, &g);
+    if (code == DONE)
+        code = generate(c, g);
     while (code == DONE && wants_room(c))
         code = generate_on(c, &options, &g);
     if (code == DONE)
-        code = emit_rest(c, g);
-    if (code == DONE)
-        code = receipts_end(&c->receipts, o);
+        return converse_end(c, g);
     carat_generation_close(g);
-    c->generation_s = seconds() - start;
-    if (code == DONE)
-        log_generation(c);
+    c->generation_s = seconds() - c->answer_start;
     return code;
 }
 
@@ -527,6 +597,16 @@ int converse_audits(const struct converse *c)
         return DONE;
     return carat_engine_get_head(c->engine, &head, &err) == CARAT_OK ? check_audits(&head)
                                                                      : fail_status(&err);
+}
+
+void converse_leave(struct converse *c)
+{
+    c->form.first = NULL; /* what all share is closed once */
+    c->stop_ids = (carat_tokens){0};
+    c->engine = NULL;
+    c->model = NULL;
+    c->receipts.file = NULL;
+    converse_close(c);
 }
 
 void converse_close(struct converse *c)

@@ -21,6 +21,8 @@ struct answer_options {
     bool context_shift;
     int keep; /* tokens of the prompt that a shift keeps; below 0: all */
     bool raw_calls, no_perf;
+    const char *jsonl; /* prompts, one a line */
+    int parallel;      /* of these, answered together */
 };
 
 struct converse {
@@ -41,6 +43,7 @@ struct converse {
     bool behind_results; /* the prompt ends with results of calls */
     struct calls calls;
     bool holds_calls; /* they come out as JSON */
+    int together;     /* answers that are drawn at once; converse_engine lowers it where memory is short */
     double load_s;
     bool prints; /* an answer goes to standard output at once; else it is kept */
 
@@ -59,7 +62,7 @@ struct converse {
     int unfinished; /* last ids of the answer without a text yet */
     int shifts;     /* times that --context-shift made room */
     int shifted;    /* tokens that it had evaluated */
-    double prompt_s, generation_s;
+    double prompt_s, generation_s, answer_start;
     int emit_code;   /* exit code of a text that could not be written */
     bool log_failed; /* --log-jsonl cannot be written */
 };
@@ -68,12 +71,21 @@ struct converse {
 int converse_open(struct converse *c, const struct options *o);
 /* Engine, session and sampling; tools (may be NULL) are those that calls are read by. */
 int converse_start(struct converse *c, const char *tools);
+/* The same without a session, for answers that are drawn together: each in a conversation of its own, which
+ * has what all share from the first. It is left before that is closed. */
+int converse_engine(struct converse *c, const char *tools);
+int converse_join(struct converse *c, const struct converse *with, const char *tools);
+void converse_leave(struct converse *c);
 /* Takes sampling from the options again, which may have changed; where they are wrong nothing does. */
 int converse_sampling(struct converse *c);
 /* Makes the session hold the prompt, with the help of --prompt-cache. Ctrl-C is a stop "cancelled". */
 int converse_prompt(struct converse *c, const carat_tokens *prompt);
 /* Draws until something ends it. The answer ends with its last byte, not with a newline. */
 int converse_answer(struct converse *c);
+/* The same for who steps the generation: begins, *g NULL where nothing is to be drawn, and takes what is left
+ * when it has ended and c->generation and c->stop say how, and closes it. */
+int converse_begin(struct converse *c, carat_generation **g);
+int converse_end(struct converse *c, carat_generation *g);
 /* converse_shift.c: makes room in a context that is full, as --context-shift says. */
 int converse_shift(struct converse *c);
 /* The newline behind an answer that is printed, unless it ends with one. */

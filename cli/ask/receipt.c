@@ -36,10 +36,13 @@ static int read_salt(uint8_t salt[SALT])
     return good ? DONE : fail(FAILED, "/dev/urandom: cannot be read: %s", strerror(errno));
 }
 
-static int receipts_open(struct receipts *r, const char *path)
+int receipts_create(struct receipts *r, const struct options *o)
 {
-    r->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
-    return r->file ? DONE : fail(FAILED, "cannot create %s: %s", path, strerror(errno));
+    const char *path = o->receipt->file;
+
+    if (path)
+        r->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
+    return r->file || !path ? DONE : fail(FAILED, "cannot create %s: %s", path, strerror(errno));
 }
 
 int receipts_begin(struct receipts *r, const struct options *o, carat_generation *g,
@@ -52,7 +55,7 @@ int receipts_begin(struct receipts *r, const struct options *o, carat_generation
     if (!o->receipt->file)
         return DONE;
     if (!r->file)
-        TRY(receipts_open(r, o->receipt->file));
+        TRY(receipts_create(r, o));
     carat_receipt_options_default(&options);
     options.previous = *r->previous ? r->previous : NULL;
     options.form = form;
@@ -64,24 +67,36 @@ int receipts_begin(struct receipts *r, const struct options *o, carat_generation
     return carat_receipt_begin(&r->under_way, g, &options, &err) == CARAT_OK ? DONE : fail_status(&err);
 }
 
-static int write_line(struct receipts *r, const char *path)
+int receipts_write(struct receipts *r, const struct options *o, const char *text)
+{
+    return fputs(text, r->file) >= 0 && fputc('\n', r->file) != EOF && fflush(r->file) == 0
+               ? DONE
+               : fail(FAILED, "cannot write %s: %s", o->receipt->file, strerror(errno));
+}
+
+/* The line of a receipt that is finished. */
+static int give_line(struct receipts *r, const struct options *o)
 {
     carat_receipt_info info;
     carat_receipt_info_default(&info);
     carat_error err;
     char *text = NULL;
-    size_t n = 0;
+    int code = DONE;
 
-    if (carat_receipt_write(r->under_way, &text, &n, &err) != CARAT_OK ||
+    if (carat_receipt_write(r->under_way, &text, NULL, &err) != CARAT_OK ||
         carat_receipt_get_info(r->under_way, &info, &err) != CARAT_OK) {
         carat_free(text);
         return fail_status(&err);
     }
     memcpy(r->previous, info.digest, sizeof r->previous);
-    const bool written =
-        fwrite(text, 1, n, r->file) == n && fputc('\n', r->file) != EOF && fflush(r->file) == 0;
+    if (r->keeps) {
+        carat_free(r->kept);
+        r->kept = text;
+        return DONE;
+    }
+    code = receipts_write(r, o, text);
     carat_free(text);
-    return written ? DONE : fail(FAILED, "cannot write %s: %s", path, strerror(errno));
+    return code;
 }
 
 int receipts_end(struct receipts *r, const struct options *o)
@@ -94,7 +109,7 @@ int receipts_end(struct receipts *r, const struct options *o)
     if (carat_receipt_finish(r->under_way, &err) != CARAT_OK)
         note("no receipt: %s", err.message); /* nothing was drawn */
     else
-        code = write_line(r, o->receipt->file);
+        code = give_line(r, o);
     carat_receipt_close(r->under_way);
     r->under_way = NULL;
     return code;
@@ -109,6 +124,8 @@ int receipts_close(struct receipts *r, const struct options *o)
 {
     carat_receipt_close(r->under_way);
     r->under_way = NULL;
+    carat_free(r->kept);
+    r->kept = NULL;
     const bool closed = !r->file || r->file == stdout || fclose(r->file) == 0;
     r->file = NULL;
     return closed ? DONE : fail(FAILED, "cannot write %s: %s", o->receipt->file, strerror(errno));

@@ -23,6 +23,8 @@ struct receipts {
     FILE *file;
     carat_receipt *under_way;
     char previous[33]; /* digest of the answer before, or "" */
+    bool keeps;        /* a receipt is kept where its answer ends, for receipts_write */
+    char *kept;
 };
 
 /* Refuses what a receipt cannot be made of. An exit code, as for all of these. */
@@ -32,6 +34,9 @@ int receipts_begin(struct receipts *r, const struct options *o, carat_generation
                    const carat_constraint_options *form);
 /* The answer has ended, and its generation is not closed: writes its line. */
 int receipts_end(struct receipts *r, const struct options *o);
+/* Creates the file, where receipts are asked for; and writes a line into it that was kept. */
+int receipts_create(struct receipts *r, const struct options *o);
+int receipts_write(struct receipts *r, const struct options *o, const char *text);
 /* The next answer begins a conversation. */
 void receipts_forget(struct receipts *r);
 int receipts_close(struct receipts *r, const struct options *o);

@@ -19,6 +19,7 @@
 #include "term/out_json.h"
 #include "term/output.h"
 #include "term/progress.h"
+#include "term/size.h"
 
 enum { RECEIPT_LIMIT = 16 << 20 }; /* bytes of a file of receipts */
 
@@ -190,6 +191,22 @@ static int check_content(const struct replays *r, const char *name, const char *
                          name, expected, content);
 }
 
+/* Of more positions than an engine can have, from those of the two largest that it can. */
+static double cache_bytes(const carat_model *model, const carat_engine_options *options, int most)
+{
+    carat_engine_options o = *options;
+    carat_plan all, half;
+    carat_plan_default(&all);
+    carat_plan_default(&half);
+
+    o.context = most;
+    (void)carat_plan_engine(model, &o, &all, NULL);
+    o.context = most / 2;
+    (void)carat_plan_engine(model, &o, &half, NULL);
+    return (double)all.kv_bytes +
+           ((double)all.kv_bytes - (double)half.kv_bytes) / (most - most / 2) * (options->context - most);
+}
+
 /* What an engine of the receipt's would be refused for: that it is another model's, or a header that nobody
  * can have. Where nothing of it is wrong the replay looks at the content itself. */
 static int check_engine(const struct replays *r, const char *name, const carat_receipt *receipt,
@@ -202,6 +219,7 @@ static int check_engine(const struct replays *r, const char *name, const carat_r
     carat_plan plan;
     carat_plan_default(&plan);
     carat_error err;
+    char needs[SIZE_TEXT];
 
     if (carat_model_get_info(r->model, &model, &err) != CARAT_OK ||
         carat_receipt_get_info(receipt, &info, &err) != CARAT_OK)
@@ -213,9 +231,10 @@ static int check_engine(const struct replays *r, const char *name, const carat_r
     if (options->context > model.max_context)
         return fail_as(
             BAD_MODEL, CARAT_E_FORMAT,
-            "%s: predicate.prompt.n and predicate.answer.n are %d tokens, expected at most the %d of "
-            "the model's context",
-            name, options->context, model.max_context);
+            "%s: predicate.prompt.n and predicate.answer.n are %d tokens, whose K and V need %s, expected at "
+            "most the %d of the model's context",
+            name, options->context, size_text(needs, cache_bytes(r->model, options, model.max_context)),
+            model.max_context);
     return fail_as(BAD_MODEL, CARAT_E_FORMAT, "%s: predicate.header: %s", name, err.message);
 }
 
@@ -312,14 +331,22 @@ static int read_all(struct replays *r)
     return replay_trace_open(&r->trace, r->o, r->all[0].receipt);
 }
 
+/* One that is refused does not hide what becomes of the others, and none hides one that differs. */
 static int replay_all(struct replays *r)
 {
+    bool refused = false;
+
     for (int i = 0; i < r->n; i++) {
-        TRY(replay_in_engine(r, r->all[i].name, r->all[i].receipt));
+        const int code = replay_in_engine(r, r->all[i].name, r->all[i].receipt);
         if (interrupted())
             return INTERRUPTED;
+        if (code != DONE && code != BAD_MODEL)
+            return code;
+        refused |= code == BAD_MODEL;
+        if (!out_flush())
+            return DONE; /* out_finish says why */
     }
-    return r->differ ? CHECK_FAILED : DONE;
+    return r->differ ? CHECK_FAILED : refused ? BAD_MODEL : DONE;
 }
 
 int verb_replay(const struct options *o)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run.c: `carat run`: a prompt in, text out as it is drawn, speed on stderr at the end. Where the prompt
- * comes from is decided in prompt.c, how it is answered in converse.c. */
+ * comes from is decided in prompt.c, how it is answered in converse.c; many at once are batch.c's. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "ask/batch.h"
 #include "ask/chat/chat.h"
 #include "ask/converse.h"
 #include "model/head.h"
@@ -205,6 +206,8 @@ int verb_run(const struct options *o)
     int code;
 
     interrupt_install();
+    if (o->answer->jsonl)
+        return answer_lines(o);
     code = read_prompt_files(&r.talk, o, &r.prompt);
     if (code == DONE)
         code = converse_open(&r.with, o);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* self_check.c: see self_check.h. An answer has a receipt, and a run is its replay by one thread on one
  * processor: a prompt in a pass of many rows, its last token in a pass of one, the answer in one of many. The
- * chain of hashes behind the last position has seen all of them. What is right is what two runs agree on. */
+ * chain of hashes behind the last position has seen all of them. What is right is what two runs on different
+ * processors agree on. */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include "model/self_check.h"
 
@@ -12,6 +13,7 @@
 #include "model/engine.h"
 #include "term/clock.h"
 #include "term/message.h"
+#include "term/output.h"
 
 enum { PROMPT = 40, ANSWER = 24 }; /* tokens */
 
@@ -163,6 +165,8 @@ static int compute_once(struct self_check *c)
     go_to(processor);
     const carat_status status = carat_receipt_replay(c->receipt, c->engine, &how, &result, &err);
     go_anywhere(c);
+    if (status == CARAT_E_CANCELLED && !out_is_read())
+        return PIPE_CLOSED;
     if (status != CARAT_OK)
         return c->no_memory ? fail_memory() : fail_status(&err);
     c->now.confirmed = result.confirmed;
@@ -197,29 +201,75 @@ static void swap(struct self_check_hashes *a, struct self_check_hashes *b)
     *b = kept;
 }
 
-/* Finds what is right: what two of the first three runs agree on; but where one alone gives what was drawn
- * from, that one, since two of three may be on one processor. Of two processors that never agree it can take
- * the wrong one. */
-static int agree(struct self_check *c)
+/* Was a run computed on another processor than this one? A run that is confirmed was computed on the first
+ * one, too, one token after another. */
+static bool is_elsewhere(const struct self_check *c, const struct self_check_hashes *run, int processor)
 {
-    struct self_check_hashes run[3] = {{0}, {0}, {0}};
-    int code = DONE, n = 0, right = 0;
+    return run->of_run.processor != processor || (run->confirmed && c->processor[0] != processor);
+}
 
-    do {
-        code = compute_once(c);
-        swap(&c->now, &run[n++]);
-    } while (code == DONE && n < 3 && (n < 2 || difference(&run[0], &run[1])));
-    if (code == DONE && n == 3) {
-        right = difference(&run[0], &run[2]) ? 1 : 0;
-        right = run[1 - right].confirmed && !run[right].confirmed ? 1 - right : right;
-        for (int i = 0; i < n; i++) {
-            const carat_operation_hash *differs = difference(&run[i], &run[right]);
-            if (differs)
-                tell_fault(c, run[i].of_run, differs);
+/* What is right: what more than one processor gave; else what came most often. -1: of so few runs nobody can
+ * say yet. */
+static int choose_right(const struct self_check *c, const struct self_check_hashes *run, int n, bool last)
+{
+    int best = 0, most = 0;
+
+    for (int i = 0; i < n; i++) {
+        int votes = 0;
+        bool elsewhere = false;
+        for (int k = 0; k < n; k++)
+            if (!difference(&run[k], &run[i])) {
+                votes++;
+                elsewhere |= is_elsewhere(c, &run[k], run[i].of_run.processor);
+            }
+        if (elsewhere || (c->n_processors == 1 && votes > 1))
+            return i;
+        if (votes > most || (votes == most && run[i].confirmed && !run[best].confirmed)) {
+            best = i;
+            most = votes;
         }
     }
-    swap(&c->right, &run[right]);
-    for (int i = 0; i < 3; i++)
+    return last ? best : -1;
+}
+
+/* What a run says of what is right, and of what is not. */
+static void weigh_run(struct self_check *c, struct self_check_hashes *run)
+{
+    const carat_operation_hash *differs = difference(run, &c->right);
+
+    if (!differs) {
+        c->elsewhere |= is_elsewhere(c, run, c->right.of_run.processor);
+        return;
+    }
+    tell_fault(c, run->of_run, differs);
+    if (!c->other.of)
+        swap(&c->other, run);
+    else
+        c->varies |= difference(run, &c->other) != NULL;
+}
+
+/* Runs until it is known what is right. A processor that is always wrong agrees with itself alone; of two of
+ * which each does, none can be believed more than the other. */
+static int agree(struct self_check *c)
+{
+    enum { MOST = 5 };
+    struct self_check_hashes run[MOST] = {{0}};
+    int code = DONE, n = 0, right = -1;
+
+    while (code == DONE && right < 0) {
+        code = compute_once(c);
+        swap(&c->now, &run[n++]);
+        if (code == DONE && n > 1)
+            right = choose_right(c, run, n, n == MOST);
+    }
+    if (code == DONE) {
+        swap(&c->right, &run[right]);
+        c->elsewhere = is_elsewhere(c, &c->right, c->right.of_run.processor);
+    }
+    for (int i = 0; i < n && code == DONE; i++)
+        if (i != right)
+            weigh_run(c, &run[i]);
+    for (int i = 0; i < MOST; i++)
         free(run[i].of);
     return code;
 }
@@ -234,10 +284,9 @@ int self_check_run(struct self_check *c)
         tell_fault(c, (struct self_check_fault){c->processor[0], 0, 0, -1, NULL}, &generating);
     while (share_done(c) < 1) {
         TRY(compute_once(c));
-        const carat_operation_hash *differs = difference(&c->now, &c->right);
-        if (differs)
-            tell_fault(c, c->now.of_run, differs);
+        weigh_run(c, &c->now);
     }
+    c->undecided = c->other.of && !c->elsewhere && !c->varies && c->n_processors > 1;
     c->seconds = seconds() - c->start;
     return DONE;
 }
@@ -245,6 +294,7 @@ int self_check_run(struct self_check *c)
 void self_check_close(struct self_check *c)
 {
     free(c->right.of);
+    free(c->other.of);
     free(c->now.of);
     carat_receipt_close(c->receipt);
     carat_engine_close(c->engine);

@@ -40,7 +40,12 @@ struct self_check {
     carat_engine *engine;
     carat_receipt *receipt;
     int processor[MOST_PROCESSORS], n_processors;
-    struct self_check_hashes right, now;
+    struct self_check_hashes right, other, now; /* other: the first that is not right */
+    bool elsewhere;                             /* what is right was computed on more than one processor */
+    bool varies;                                /* what is not right is not always the same */
+    /* One processor gave what is taken as right, and the others the same other thing each time: nobody can
+     * say which of the two is wrong. */
+    bool undecided;
     bool no_memory; /* for hashes */
     long runs, wrong;
     double start, seconds;

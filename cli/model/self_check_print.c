@@ -16,9 +16,10 @@ struct shown {
     json_t *wrong; /* NULL: for people */
 };
 
+/* Ends a check that nobody would hear the end of. */
 static int show_share(void *user, double share)
 {
-    return progress_update(&((struct shown *)user)->bar, (size_t)(1000 * share), 1000);
+    return !out_is_read() || progress_update(&((struct shown *)user)->bar, (size_t)(1000 * share), 1000);
 }
 
 /* At once: a check may take days. */
@@ -47,16 +48,18 @@ static int print_check(const struct self_check *c, const struct shown *s)
         json_t *processors = json_array();
         for (int i = 0; i < c->n_processors && i < c->runs; i++)
             json_array_append_new(processors, json_integer(c->processor[i]));
-        return out_json(json_pack("{s:b, s:I, s:o, s:f, s:O}", "ok", c->wrong == 0, "runs",
+        return out_json(json_pack("{s:b, s:I, s:o, s:f, s:O, s:b}", "ok", c->wrong == 0, "runs",
                                   (json_int_t)c->runs, "processors", processors, "seconds", c->seconds,
-                                  "wrong", s->wrong));
+                                  "wrong", s->wrong, "undecided", c->undecided));
     }
     out_print("%ld runs on %d processor%s in %.1f s: ", c->runs, c->n_processors,
               c->n_processors == 1 ? "" : "s", c->seconds);
-    if (c->wrong)
-        out_print("%ld differed\n", c->wrong);
-    else
-        out_print("every operation gave the same bits\n");
+    out_print(c->wrong ? "%ld differed\n" : "every operation gave the same bits\n", c->wrong);
+    if (c->undecided)
+        out_print(
+            "Only processor %d gave what the others are compared with, and what differed was always the "
+            "same: it is wrong or the others are, and two processors cannot say which.\n",
+            c->right.of_run.processor);
     return DONE;
 }
 

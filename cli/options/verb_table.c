@@ -24,12 +24,17 @@ const struct verb verbs[] = {
                 "and a random seed are printed to standard error with -v, or when both are "
                 "terminals. The same seed gives the same text.\n"
                 "A rate counts the tokens whose passes its time contains: the first token comes from "
-                "the pass of the prompt. Without such a pass the rate is left out, or null in JSON.\n",
+                "the pass of the prompt. Without such a pass the rate is left out, or null in JSON.\n"
+                "With --jsonl each line of FILE is a prompt, as in a file for carat compare --dataset, with a "
+                "\"seed\" of its own where it has one; line N draws with the seed of --seed, and N-1 more. Several are "
+                "answered together, which is faster, and each has the bits that it has alone. Lines of "
+                "answers, and of --receipt, are in the order of the prompts.\n",
      .examples = "carat run tiny \"Turn on the kitchen lights\"\n"
                  "carat run MODEL \"Summarise:\" <notes.txt\n"
                  "carat run MODEL -n 100 --temp 0.7 --seed 1 \"Once upon a time\"\n"
                  "carat run MODEL --messages messages.json\n"
-                 "carat run tiny --tools tools.json \"Turn on the kitchen lights\"\n"},
+                 "carat run tiny --tools tools.json \"Turn on the kitchen lights\"\n"
+                 "carat run MODEL --jsonl prompts.jsonl -n 100 --receipt receipts.jsonl\n"},
     {.name = "chat", .group = TO_BEGIN, .brief = "talk with a model",
      .args = "MODEL", .summary = "talk with a model",
      .min_args = 1, .max_args = 1, .opens = true, .tokenizer = TOKENIZER_UNLESS_IDS, .reads = "the messages",
@@ -271,7 +276,8 @@ const struct verb verbs[] = {
                 "the token, what was computed in its place, how far apart the two logits are, and whether the "
                 "numbers before were the same. An answer that had a form needs the same option here. A receipt "
                 "that is damaged, of another model or of another version has exit code 4, and nothing is "
-                "evaluated.\n"
+                "evaluated. Of several receipts each is checked, and none that is refused hides one that "
+                "differs.\n"
                 "Where two machines disagree, replay --trace FILE on the one that differs, and --against FILE on "
                 "the other: it names the first operation whose numbers are not the same, with its layer and "
                 "position. Of an answer that is confirmed, --trace writes the last 64 tokens.\n"

@@ -133,21 +133,15 @@ static const char *prompt_name(const struct options *o)
     return o->prompt->file ? input_name(o->prompt->file) : "the prompt";
 }
 
-static int encode(const carat_model *model, const carat_model_info *info, const struct conversation *talk,
-                  const char *text, size_t n, carat_tokens *ids)
+bool becomes_turn(const struct options *o, const carat_model_info *info)
 {
-    const struct options *o = talk->o;
-    bool chat = info->has_chat_template || o->prompt->tools || o->prompt->chat_template;
-    carat_tokenize_options options;
-    carat_tokenize_options_default(&options);
-    carat_error err;
+    return !o->prompt->raw && (info->has_chat_template || o->prompt->tools || o->prompt->chat_template);
+}
 
-    if (chat && !o->prompt->raw) {
-        if (strlen(text) != n)
-            return fail(USAGE, "%s has a NUL byte at offset %zu; only --raw takes that", prompt_name(o),
-                        strlen(text));
-        return conversation_render(talk, model, text, ids, NULL);
-    }
+int check_template(const struct options *o, const carat_model_info *info)
+{
+    if (becomes_turn(o, info))
+        return DONE;
     if (o->prompt->system || o->prompt->system_file)
         return fail(USAGE, "%s has no chat template, so it takes no --system-prompt", o->model);
     if (!o->prompt->raw && reasoning_on(o))
@@ -155,6 +149,23 @@ static int encode(const carat_model *model, const carat_model_info *info, const 
     if (!o->prompt->raw)
         note("%s has no chat template: the prompt is run raw, and the model continues it",
              model_name(o->model));
+    return DONE;
+}
+
+int encode_prompt(const carat_model *model, const struct conversation *talk, bool turn, const char *text,
+                  size_t n, carat_tokens *ids)
+{
+    const struct options *o = talk->o;
+    carat_tokenize_options options;
+    carat_tokenize_options_default(&options);
+    carat_error err;
+
+    if (turn) {
+        if (strlen(text) != n)
+            return fail(USAGE, "%s has a NUL byte at offset %zu; only --raw takes that", prompt_name(o),
+                        strlen(text));
+        return conversation_render(talk, model, text, ids, NULL);
+    }
     options.flags = CARAT_BOS | CARAT_SPECIAL;
     options.progress = stop_when_interrupted;
     if (carat_tokenize_with(model, text, n, &options, ids, &err) != CARAT_OK)
@@ -178,7 +189,9 @@ int make_prompt(const carat_model *model, const carat_model_info *info, struct c
         if (code == DONE)
             code = settle_utf8(prompt_name(o), &talk->user, &n, o->prompt->lossy);
         if (code == DONE)
-            code = encode(model, info, talk, talk->user, n, ids);
+            code = check_template(o, info);
+        if (code == DONE)
+            code = encode_prompt(model, talk, becomes_turn(o, info), talk->user, n, ids);
     }
     if (code == DONE && ids->n == 0)
         code = fail(USAGE, "the prompt is empty");

@@ -19,6 +19,13 @@ int read_prompt_files(struct conversation *talk, const struct options *o, carat_
  * code. */
 int make_prompt(const carat_model *model, const carat_model_info *info, struct conversation *talk,
                 carat_tokens *ids);
+/* Does a text become the user's turn in a template? */
+bool becomes_turn(const struct options *o, const carat_model_info *info);
+/* Where it does not: refuses what only a template has, and notes that texts are run raw. An exit code. */
+int check_template(const struct options *o, const carat_model_info *info);
+/* A text as that turn, or raw. An exit code. */
+int encode_prompt(const carat_model *model, const struct conversation *talk, bool turn, const char *text,
+                  size_t n, carat_tokens *ids);
 /* Refuses ids that the model does not have, where the library is not asked at once. An exit code. */
 int check_prompt_ids(const carat_tokens *ids, const carat_model_info *info);
 

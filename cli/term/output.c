@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -148,6 +149,15 @@ bool out_flush(void)
 {
     if (write_error == 0 && fflush(stdout) != 0)
         remember();
+    return write_error == 0;
+}
+
+bool out_is_read(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+
+    if (write_error == 0 && poll(&out, 1, 0) > 0 && out.revents & POLLERR)
+        write_error = EPIPE;
     return write_error == 0;
 }
 

@@ -25,6 +25,8 @@ void out_fold(int indent);
  * `most`. */
 void out_name(const char *name, size_t most);
 bool out_flush(void); /* false once a write has failed */
+/* For long work without a word: false once the reader of a pipe has gone away, or a write has failed. */
+bool out_is_read(void);
 /* Last word of a verb: the given code, or the code of a write error, which it reports. */
 int out_finish(int code);
 bool out_is_terminal(void);

@@ -223,7 +223,8 @@ struct ct_verbs {
 
     /* Copies the first n positions of a block. */
     void (*kv_copy)(struct ct_backend *b, const struct ct_kv *kv, int to, int from, int n);
-    /* Positions [first, first + n) of a block in the layout of files, each [n][ct_kv_row_bytes]; and back. */
+    /* Positions [first, first + n) of a block in the layout of files: of each position all heads, ct_kv_bytes
+     * of one position each; and back. */
     void (*kv_get)(struct ct_backend *b, const struct ct_kv *kv, int block, int first, int n, void *k,
                    void *v);
     void (*kv_put)(struct ct_backend *b, const struct ct_kv *kv, int block, int first, int n, const void *k,

@@ -45,19 +45,41 @@ static int32_t came(const struct replay *p, int i)
 
 /* ---- what must be right before anything is evaluated ---- */
 
+/* Whose value another one is. */
+static const char the_library[] = "this library's", the_model[] = "the model's",
+                  the_engine[] = "the engine's";
+
 static carat_status replay_refuse(const struct replay *p, const char *what, const char *receipt,
-                                  const char *here)
+                                  const char *whose, const char *here)
 {
-    return ct_fail(p->err, CARAT_E_UNSUPPORTED, "%s: %s is %s, but %s here", p->r->name, what, receipt, here);
+    return ct_fail(p->err, CARAT_E_UNSUPPORTED, "%s: %s is %s, but %s is %s", p->r->name, what, receipt,
+                   whose, here);
 }
 
-static carat_status check_number(const struct replay *p, const char *what, int receipt, int here)
+static carat_status check_number(const struct replay *p, const char *what, int receipt, const char *whose,
+                                 int here)
 {
     char a[16], b[16];
 
     snprintf(a, sizeof a, "%d", receipt);
     snprintf(b, sizeof b, "%d", here);
-    return receipt == here ? CARAT_OK : replay_refuse(p, what, a, b);
+    return receipt == here ? CARAT_OK : replay_refuse(p, what, a, whose, b);
+}
+
+/* Says what it takes where a context is too small. */
+static carat_status refuse_length(const struct replay *p)
+{
+    carat_engine_options options = {.size = sizeof options};
+    carat_head_options head = {.size = sizeof head};
+    carat_plan plan = {.size = sizeof plan};
+    char needs[64] = "";
+
+    CT_TRY(ct_receipt_engine(p->r, &options, &head, p->err));
+    if (ct_plan_engine(p->engine->model, &options, &plan, NULL) == CARAT_OK)
+        snprintf(needs, sizeof needs, "; an engine for them needs %s", ct_size(plan.bytes).text);
+    return ct_fail(p->err, CARAT_E_ARGUMENT,
+                   "%s: prompt and answer have %d tokens, and the engine has a context of %d%s", p->r->name,
+                   p->n_prompt + p->r->n_answer, p->engine->plan.context, needs);
 }
 
 static carat_status check_model(const struct replay *p)
@@ -66,8 +88,8 @@ static carat_status check_model(const struct replay *p)
     carat_engine *e = p->engine;
     char vocabulary[CT_RECEIPT_HEX + 1];
 
-    CT_TRY(check_number(p, "header.numerics", h->numerics, CARAT_NUMERICS_VERSION));
-    CT_TRY(check_number(p, "header.drawing", h->drawing, CARAT_DRAWING_VERSION));
+    CT_TRY(check_number(p, "header.numerics", h->numerics, the_library, CARAT_NUMERICS_VERSION));
+    CT_TRY(check_number(p, "header.drawing", h->drawing, the_library, CARAT_DRAWING_VERSION));
     ct_lock_enter(&e->lock);
     carat_status status = ct_engine_content(e, p->err);
     ct_lock_leave(&e->lock);
@@ -81,7 +103,7 @@ static carat_status check_model(const struct replay *p)
             p->r->name, h->content, e->content);
     ct_vocabulary_hash(e->model, vocabulary);
     if (strcmp(h->vocabulary, vocabulary) != 0)
-        return replay_refuse(p, "header.vocabulary", *h->vocabulary ? h->vocabulary : "none",
+        return replay_refuse(p, "header.vocabulary", *h->vocabulary ? h->vocabulary : "none", the_model,
                              *vocabulary ? vocabulary : "none");
     return CARAT_OK;
 }
@@ -93,29 +115,26 @@ static carat_status check_engine(const struct replay *p)
     const bool approximate = !e->head.stats.exact;
 
     if (h->exact != e->exact)
-        return replay_refuse(p, "header.arithmetic", h->exact ? "exact" : "fast",
+        return replay_refuse(p, "header.arithmetic", h->exact ? "exact" : "fast", the_engine,
                              e->exact ? "exact" : "fast");
     if (h->kv + 1 != (int)ct_kv_info(e->kv_type)->kv)
-        return replay_refuse(p, "header.kv", ct_kv_name((carat_kv)(h->kv + 1)), ct_kv_info(e->kv_type)->name);
+        return replay_refuse(p, "header.kv", ct_kv_name((carat_kv)(h->kv + 1)), the_engine,
+                             ct_kv_info(e->kv_type)->name);
     if (h->activations_f16 != (e->f16 != NULL))
-        return replay_refuse(p, "header.activations", h->activations_f16 ? "f16" : "f32",
+        return replay_refuse(p, "header.activations", h->activations_f16 ? "f16" : "f32", the_engine,
                              e->f16 ? "f16" : "f32");
-    CT_TRY(check_number(p, "header.first_layer", h->first_layer, e->first_layer));
-    CT_TRY(check_number(p, "header.layers", h->layers, e->config.n_layer));
+    CT_TRY(check_number(p, "header.first_layer", h->first_layer, the_engine, e->first_layer));
+    CT_TRY(check_number(p, "header.layers", h->layers, the_engine, e->config.n_layer));
     if (h->has_head != approximate)
-        return replay_refuse(p, "header.head", h->has_head ? "approximate" : "exact",
+        return replay_refuse(p, "header.head", h->has_head ? "approximate" : "exact", the_engine,
                              approximate ? "approximate" : "exact");
     if (h->has_head) {
-        CT_TRY(check_number(p, "header.head.strategy", h->strategy, (int)e->head.stats.strategy));
-        CT_TRY(check_number(p, "header.head.quant", h->quant, (int)e->head.o.quant));
-        CT_TRY(check_number(p, "header.head.tile", h->tile, e->head.stats.tile));
-        CT_TRY(check_number(p, "header.head.tiles", h->tiles, e->head.o.shortlist_tiles));
+        CT_TRY(check_number(p, "header.head.strategy", h->strategy, the_engine, (int)e->head.stats.strategy));
+        CT_TRY(check_number(p, "header.head.quant", h->quant, the_engine, (int)e->head.o.quant));
+        CT_TRY(check_number(p, "header.head.tile", h->tile, the_engine, e->head.stats.tile));
+        CT_TRY(check_number(p, "header.head.tiles", h->tiles, the_engine, e->head.o.shortlist_tiles));
     }
-    if (p->n_prompt + p->r->n_answer > e->plan.context)
-        return ct_fail(p->err, CARAT_E_ARGUMENT,
-                       "%s: prompt and answer have %d tokens, and the engine has a context of %d", p->r->name,
-                       p->n_prompt + p->r->n_answer, e->plan.context);
-    return CARAT_OK;
+    return p->n_prompt + p->r->n_answer > e->plan.context ? refuse_length(p) : CARAT_OK;
 }
 
 /* The ids of a private receipt are the caller's, and must have the hash that it has. */
@@ -192,7 +211,8 @@ static carat_status open_form(struct replay *p)
                        "%s: header.constraint: the answer has a form, and none is given", p->r->name);
     CT_TRY(ct_header_form(&given, p->o.form, p->err));
     if (strcmp(given.form_sha256, h->form_sha256) != 0)
-        return replay_refuse(p, "header.constraint.sha256", h->form_sha256, given.form_sha256);
+        return replay_refuse(p, "header.constraint.sha256", h->form_sha256, "that of the given form",
+                             given.form_sha256);
     if (given.form != h->form || given.one_call != h->one_call || given.json_dumps != h->json_dumps ||
         strcmp(given.tool_choice ? given.tool_choice : "auto", h->tool_choice ? h->tool_choice : "auto") != 0)
         return ct_fail(p->err, CARAT_E_UNSUPPORTED,

@@ -220,8 +220,10 @@ static void others_are_refused(void **state)
         carat_status status;
         const char *says;
     } others[] = {
-        {"\"numerics\":1", "\"numerics\":9", CARAT_E_UNSUPPORTED, "header.numerics is 9, but 1 here"},
-        {"\"drawing\":2", "\"drawing\":1", CARAT_E_UNSUPPORTED, "header.drawing is 1, but 2 here"},
+        {"\"numerics\":1", "\"numerics\":9", CARAT_E_UNSUPPORTED,
+         "header.numerics is 9, but this library's is 1"},
+        {"\"drawing\":2", "\"drawing\":1", CARAT_E_UNSUPPORTED,
+         "header.drawing is 1, but this library's is 2"},
         {"\"vocabulary\":\"", "\"vocabulary\":\"\",\"xtc\":null,\"v\":\"", CARAT_E_FORMAT, "duplicate key"},
         {"\"ids\":[2,", "\"ids\":[262144,", CARAT_E_FORMAT,
          "predicate.prompt.ids[0] is 262144, expected an id below"},
@@ -269,7 +271,7 @@ static void other_engines_are_refused(void **state)
     (void)state;
     for (int i = 0; i < 4; i++) {
         static const char *const says[] = {"header.arithmetic is fast", "header.kv is bf16",
-                                           "header.layers is 6, but 5 here", "have a context of"};
+                                           "header.layers is 6, but the engine's is 5", "have a context of"};
         carat_engine_options o = tiny_options(1, NULL, 0);
         carat_engine *engine = NULL;
         carat_error why = {CARAT_OK, ""};

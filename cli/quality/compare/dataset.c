@@ -13,7 +13,7 @@
 #include "carat_tools.h"
 #include "io/input.h"
 #include "io/json_place.h"
-#include "quality/compare/dataset_line.h"
+#include "prompt/dataset_line.h"
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"

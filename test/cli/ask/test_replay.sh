@@ -56,7 +56,7 @@ err_has 'expected at most 16 MiB of receipts'
 twos=$(printf '2,%.0s' {1..3000})
 sed "s/\"prompt\":{\"ids\":\[[0-9,]*\],\"n\":[0-9]*/\"prompt\":{\"ids\":[${twos%,}],\"n\":3000/; s/\"context\":2048/\"context\":4000/" r.json >bad.json
 refuse 4 replay bad.json tiny
-err_has 'bad.json: predicate.prompt.n and predicate.answer.n are 3007 tokens, expected at most the 2048'
+err_has 'bad.json: predicate.prompt.n and predicate.answer.n are 3007 tokens, whose K and V need [0-9.]* MB, expected at most the 2048'
 sed 's/"layers":6/"layers":7/' r.json >bad.json
 refuse 4 replay bad.json tiny
 err_has 'bad.json: predicate.header: layers is 7'
@@ -71,6 +71,18 @@ expect 0 run q8.gguf 'Turn on the kitchen lights' --receipt q8.json
 expect 0 replay q8.json q8.gguf
 refuse 4 replay q8.json tiny
 err_has "has weights of other types"
+
+# ---- several: each is checked, whatever becomes of the others ----
+
+sed 's/"seed":"2"/"seed":"3"/' 2.json >bad.json
+cat 1.json q8.json bad.json 3.json >mixed.jsonl
+expect 7 replay mixed.jsonl tiny
+[ "$(cut -d : -f 2-3 out | grep -c '^ line [14]: confirmed')" = 2 ] || die "$(cat out)"
+out_has '^mixed.jsonl: line 3: differs at token'
+err_has 'mixed.jsonl: line 2: header.content is'
+cat q8.json 3.json >mixed.jsonl
+expect 4 replay - tiny <mixed.jsonl
+out_has '^standard input: line 2: confirmed'
 
 # ---- conversations, forms, tools ----
 

@@ -42,6 +42,7 @@ static struct told {
 /* What goes wrong. */
 static struct {
     int run, processor; /* all runs on it, where it is not NEVER */
+    int generates;      /* and wrong while the answer is generated there */
     int elsewhere;      /* events on another processor than is checked */
     struct plant plant;
 } fault;
@@ -55,7 +56,7 @@ static int is_wrong_now(void *user)
     if (processor >= 0 && sched_getcpu() != processor)
         fault.elsewhere++;
     if (fault.processor != NEVER)
-        return runs && processor == fault.processor;
+        return (runs ? processor : fault.generates ? check.processor[0] : NEVER) == fault.processor;
     return (runs ? (int)check.runs + 1 : GENERATING) == fault.run && !fault.plant.done;
 }
 
@@ -124,6 +125,13 @@ bool out_flush(void)
     return true;
 }
 
+static bool is_read = true;
+
+bool out_is_read(void)
+{
+    return is_read;
+}
+
 void interrupt_install(void)
 {
 }
@@ -159,6 +167,8 @@ static void keep(void *user, const struct self_check_fault *f)
     t->of[t->n++] = *f;
 }
 
+static int generates_wrongly; /* on a processor that is wrong */
+
 static void run_check(int rounds, int run, int processor, const char *operation, int layer)
 {
     memset(&check, 0, sizeof check);
@@ -169,6 +179,7 @@ static void run_check(int rounds, int run, int processor, const char *operation,
     check.user = &told;
     fault.run = run;
     fault.processor = processor;
+    fault.generates = generates_wrongly;
     fault.plant.operation = operation;
     fault.plant.layer = layer;
     assert_int_equal(self_check_open(&check, tiny, NULL), DONE);
@@ -239,6 +250,44 @@ static void always_on_one_processor(void **state)
     }
 }
 
+/* Of three or more processors one that is always wrong is outvoted, of two neither is believed. */
+static void the_first_processor_is_always_wrong(void **state)
+{
+    (void)state;
+    run_check(3, NEVER, NEVER, "down", 2);
+    if (check.n_processors < 2)
+        skip();
+    const int several = check.n_processors > 2, bad = check.processor[0];
+    generates_wrongly = 1;
+    run_check(5, NEVER, bad, "down", 2);
+    generates_wrongly = 0;
+    assert_int_equal(check.undecided, !several);
+    int on_it = 0, generating = 0;
+    for (int i = 0; i < told.n; i++) {
+        on_it += told.of[i].processor == bad;
+        generating += strcmp(told.of[i].operation, "generating") == 0;
+    }
+    assert_int_equal(generating, 1);
+    assert_int_equal(told.n, 5 + 1);
+    assert_int_equal(on_it, several ? 5 + 1 : 1);
+}
+
+static void what_can_be_decided(void **state)
+{
+    (void)state;
+    run_check(5, 4, NEVER, "down", 2); /* once */
+    assert_int_equal(told.n, 1);
+    assert_false(check.undecided);
+    if (check.n_processors != 2)
+        skip();
+    run_check(5, NEVER, check.processor[0], "down", 2); /* but right while generating */
+    assert_int_equal(told.of[0].processor, check.processor[0]);
+    assert_false(check.undecided);
+    run_check(5, NEVER, check.processor[1], "down", 2);
+    assert_int_equal(told.of[0].processor, check.processor[1]);
+    assert_true(check.undecided);
+}
+
 static int stop(void *user, double share)
 {
     (void)user;
@@ -267,6 +316,48 @@ static int is_wrong_later(void *user)
 {
     (void)user;
     return --events < 0 && fault.plant.done == 0;
+}
+
+static int is_wrong_on_one_processor(void *user)
+{
+    (void)user;
+    return sched_getcpu() == fault.processor;
+}
+
+static void what_is_said_of_two(void **state)
+{
+    const struct engine_options engine = {.threads = 1};
+    const struct options o = {.engine = &engine};
+
+    (void)state;
+    run_check(1, NEVER, NEVER, "down", 2);
+    if (check.n_processors != 2)
+        skip();
+    asks = is_wrong_on_one_processor;
+    for (int json = 0; json < 2; json++) {
+        memset(&fault, 0, sizeof fault);
+        memset(said, 0, sizeof said);
+        fault.plant = (struct plant){.operation = "down", .layer = 3};
+        fault.processor = check.processor[1];
+        assert_int_equal(self_check(&o, 3, 0, json), CHECK_FAILED);
+        assert_non_null(strstr(said, json ? "\"undecided\":true" : "two processors cannot say which.\n"));
+    }
+    asks = is_wrong_now;
+}
+
+/* Nobody reads: that is no failure of the check's own, and it ends at once. */
+static void the_reader_goes_away(void **state)
+{
+    const struct engine_options engine = {.threads = 1};
+    const struct options o = {.engine = &engine};
+
+    (void)state;
+    memset(&fault, 0, sizeof fault);
+    fault.plant = (struct plant){.operation = "none"};
+    fault.run = fault.processor = NEVER;
+    is_read = false;
+    assert_int_equal(self_check(&o, 0, 3000, false), PIPE_CLOSED);
+    is_read = true;
 }
 
 static void what_is_said(void **state)
@@ -322,8 +413,12 @@ int main(void)
         cmocka_unit_test(one_bit_in_one_run),
         cmocka_unit_test(while_the_answer_is_generated),
         cmocka_unit_test(always_on_one_processor),
+        cmocka_unit_test(the_first_processor_is_always_wrong),
+        cmocka_unit_test(what_can_be_decided),
         cmocka_unit_test(cancelled),
         cmocka_unit_test(what_is_said),
+        cmocka_unit_test(what_is_said_of_two),
+        cmocka_unit_test(the_reader_goes_away),
     };
 
     return cmocka_run_group_tests(tests, open_model_once, close_model_once);

@@ -7,11 +7,15 @@
 expect 0 doctor --soak 0.1
 grep -qE '^[0-9]+ runs on [0-9]+ processors? in [0-9.]+ s: every operation gave the same bits$' out || die "$(cat out)"
 expect 0 doctor tiny --soak 0.05 --json
-grep -qE '^\{"ok":true,"runs":[0-9]+,"processors":\[[0-9,]+\],"seconds":[0-9.e-]+,"wrong":\[\]\}$' out || die "$(cat out)"
+grep -qE '^\{"ok":true,"runs":[0-9]+,"processors":\[[0-9,]+\],"seconds":[0-9.e-]+,"wrong":\[\],"undecided":false\}$' out || die "$(cat out)"
 expect 0 bench tiny --self-check -r 2 --isa ref
 grep -q "runs on $(nproc) processor" out || die "$(cat out): not $(nproc) processors"
 expect 0 bench tiny --self-check -r 1 -o json
 out_has '"ok":true'
+# it ends with its reader, long before its time
+{ timeout 60 "$CARAT" doctor --soak 3000 2>err || echo $? >code; } | true
+[ "$(cat code)" = 141 ] || die "exit code $(cat code) when the reader has gone, expected 141"
+[ ! -s err ] || die "$(cat err)"
 if command -v taskset >/dev/null; then
     taskset -c 0 "$CARAT" bench tiny --self-check -r 3 >out 2>err || die "$(cat err)"
     out_has '3 runs on 1 processor in'

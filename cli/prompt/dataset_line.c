@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dataset_line.c: reads a line of a data set: JSON, with a prompt in it, and everything of the kind that
  * it has to be. Vocabulary, templates and files are dataset.c's. */
-#include "quality/compare/dataset_line.h"
+#include "prompt/dataset_line.h"
 
 #include <stdarg.h>
 #include <stdio.h>
