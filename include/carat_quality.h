@@ -81,7 +81,7 @@
 #ifndef CARAT_QUALITY_H
 #define CARAT_QUALITY_H
 
-#include "carat.h"
+#include "carat_generate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -315,6 +315,20 @@ CARAT_API carat_status carat_compare(carat_engine *ref, carat_engine *test,
  * CARAT_E_CANCELLED, CARAT_E_BUSY. */
 CARAT_API carat_status carat_score(carat_session *session, const int32_t *ids, int n, double *logprob,
                                    carat_error *err);
+
+/* What is told of each id beside that, out of the same passes: exactly what a generation with logprobs would
+ * have told had it drawn that id there (carat_given), in float. */
+typedef struct carat_score_options {
+    size_t size;
+    float *given;       /* [n] as carat_given.logprob; may be NULL */
+    carat_logprob *top; /* [n][n_top] as carat_given.top: the most likely ids in that place, best first */
+    int n_top;          /* at most CARAT_MOST_LOGPROBS, and the ids of the text vocabulary */
+} carat_score_options;
+CARAT_DEFAULT(carat_score_options)
+/* carat_score with options; logprob may be NULL. Errors as carat_score; what is told may be written in part,
+ * too. */
+CARAT_API carat_status carat_score_with(carat_session *session, const int32_t *ids, int n, double *logprob,
+                                        const carat_score_options *options, carat_error *err);
 
 /* ------------------------------------------------------------- bisecting ----
  * Where two engines begin to differ. Every operation of a pass is computed by both on the reference's own

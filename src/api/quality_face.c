@@ -53,12 +53,25 @@ carat_status carat_compare(carat_engine *ref, carat_engine *test, const carat_co
     return ct_compare(ref, test, prompt, options, err);
 }
 
+carat_status carat_score_with(carat_session *session, const int32_t *ids, int n, double *logprob,
+                              const carat_score_options *options, carat_error *err)
+{
+    carat_score_options o = {0};
+
+    if (!ids || n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "ids is NULL, or n = %d is below 1", n);
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_score_options", err));
+    CT_TRY(ct_check_range("n_top", o.n_top, 0, CARAT_MOST_LOGPROBS, err));
+    if (o.n_top && !o.top)
+        return ct_fail(err, CARAT_E_ARGUMENT, "top is NULL and n_top is %d", o.n_top);
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, ct_score_ids(session, ids, n, logprob, &o, err));
+}
+
 carat_status carat_score(carat_session *session, const int32_t *ids, int n, double *logprob, carat_error *err)
 {
-    if (!ids || !logprob || n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT, "ids or logprob is NULL, or n = %d is below 1", n);
-    CT_TRY(ct_session_claim(session, err));
-    return ct_session_release(session, ct_score_ids(session, ids, n, logprob, err));
+    CT_GIVEN(logprob, err);
+    return carat_score_with(session, ids, n, logprob, NULL, err);
 }
 
 carat_status carat_bisect(carat_engine *ref, carat_engine *test, const int32_t *tokens, int n,

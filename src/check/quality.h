@@ -41,8 +41,8 @@ const char *ct_driver_name(carat_driver driver);
 carat_status ct_compare(carat_engine *ref, carat_engine *test, const carat_compare_prompt *prompt,
                         const carat_compare_options *options, carat_error *err);
 
-/* score_ids.c */
+/* score_ids.c; options are complete. */
 carat_status ct_score_ids(carat_session *session, const int32_t *ids, int n, double *logprob,
-                          carat_error *err);
+                          const carat_score_options *options, carat_error *err);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* score_ids.c: log-probabilities of given ids. A slice of them is evaluated with the logits of every row,
  * which lie in memory of the call and not in the session's; then threads of the call's own make one number
- * of each row. What a number is, is score.h's. */
+ * of each row, and tell what a generation would tell. What a number is, is score.h's, and told.h's what is
+ * told. */
 #include "check/quality.h"
 
 #include "engine/engine.h"
+#include "engine/told.h"
 #include "os/fp_environment.h"
 #include "os/memory.h"
 #include "os/pool.h"
@@ -17,7 +19,8 @@ struct scoring {
     carat_session *session;
     const int32_t *ids;
     int n;
-    double *logprob;
+    double *logprob; /* may be NULL */
+    const carat_score_options *told;
     int n_text;    /* ids of the text vocabulary */
     size_t stride; /* of rows in `logits` */
     float *logits; /* [SLICE][stride] of the slice under way */
@@ -29,14 +32,24 @@ struct scoring {
     void *user;
 };
 
-/* ---- one number of each row ---- */
+/* ---- what is said of each row ---- */
 
 static void score_id(const struct scoring *s, int i, const float *logits)
 {
+    const struct ct_logits all = {.value = logits, .n = (int)s->stride};
+    const int n_top = s->told->n_top;
     struct ct_score_row row;
 
-    s->kernel->row(&row, logits, s->n_text);
-    s->logprob[i] = ct_score_logprob(&row, logits[s->ids[i]]);
+    if (s->logprob) {
+        s->kernel->row(&row, logits, s->n_text);
+        s->logprob[i] = ct_score_logprob(&row, logits[s->ids[i]]);
+    }
+    if (!s->told->given && !n_top)
+        return;
+    float given = ct_likelihood(s->session->engine, &all, s->ids[i],
+                                n_top ? s->told->top + (size_t)i * (size_t)n_top : NULL, n_top);
+    if (s->told->given)
+        s->told->given[i] = given;
 }
 
 /* The logits behind an id of the slice are those of the next one. */
@@ -122,6 +135,10 @@ static carat_status check_scoring(const struct scoring *s, carat_error *err)
 {
     const carat_engine *e = s->session->engine;
 
+    if (s->told->n_top > s->n_text)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "n_top is %d, expected at most the %d ids of the text vocabulary", s->told->n_top,
+                       s->n_text);
     for (int i = 0; i < s->n; i++)
         if (s->ids[i] < 0 || s->ids[i] >= s->n_text)
             return ct_fail(err, CARAT_E_ARGUMENT, "id %d at index %d is outside the text vocabulary of %d",
@@ -157,13 +174,14 @@ static carat_status score_claimed(struct scoring *s, carat_error *err)
 }
 
 carat_status ct_score_ids(carat_session *session, const int32_t *ids, int n, double *logprob,
-                          carat_error *err)
+                          const carat_score_options *options, carat_error *err)
 {
     const struct ct_config *config = &session->engine->model->config;
     struct scoring s = {.session = session,
                         .ids = ids,
                         .n = n,
                         .logprob = logprob,
+                        .told = options,
                         .kernel = ct_score(),
                         .n_text = config->n_text_vocab,
                         .stride = (size_t)config->n_vocab};

@@ -76,6 +76,12 @@ void ct_told_sees(struct ct_told *t, carat_engine *e, int i, const struct ct_log
     t->likely[i].entropy = e->backend->verb.entropy(e->backend, &text, CT_GUARD_TOP, t->never, t->n_never);
 }
 
+float ct_likelihood(carat_engine *e, const struct ct_logits *l, int32_t id, carat_logprob *top, int n_top)
+{
+    const struct ct_logits text = of_text(e, l);
+    return e->backend->verb.logprob(e->backend, &text, id, top, n_top);
+}
+
 void ct_told_drawn(struct ct_told *t, carat_engine *e, int i, const struct ct_logits *l, int32_t id)
 {
     struct ct_likely *likely = &t->likely[i];
@@ -83,8 +89,7 @@ void ct_told_drawn(struct ct_told *t, carat_engine *e, int i, const struct ct_lo
     likely->logprob = 0;
     if (id < 0 || !t->logprobs)
         return;
-    const struct ct_logits text = of_text(e, l);
-    likely->logprob = e->backend->verb.logprob(e->backend, &text, id, likely->top, t->n_top);
+    likely->logprob = ct_likelihood(e, l, id, likely->top, t->n_top);
 }
 
 /* ---- text ---- */

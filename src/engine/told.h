@@ -45,6 +45,9 @@ void ct_told_reads(struct ct_told *t, int n, struct ct_reading *r);
 /* Number i of these is drawn from such logits; the draw may put others in their place. The engine's lock is
  * held, as in the next one. */
 void ct_told_sees(struct ct_told *t, carat_engine *e, int i, const struct ct_logits *l);
+/* The log-probability of an id by the logits of all ids, and the n_top most likely ids, as carat_logprob has
+ * them. Takes no lock: any number of threads at once. */
+float ct_likelihood(carat_engine *e, const struct ct_logits *l, int32_t id, carat_logprob *top, int n_top);
 /* It was drawn; -1: none could be. Where likelihoods are told, the logits are all. */
 void ct_told_drawn(struct ct_told *t, carat_engine *e, int i, const struct ct_logits *l, int32_t id);
 /* It is given now: fills in what is told of it. Returns the reason to end with it, for which *which is the
