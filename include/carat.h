@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* carat.h: libcarat, to run a model: open it, turn text into tokens, evaluate, sample. carat_tools.h has what
- * measures, checks and packs.
+/* carat.h: libcarat, to run a model: open it, turn text into tokens, evaluate, sample.
  *
  * A complete program (test/api/test_example.sh compiles and runs exactly this text):
  *
@@ -241,8 +240,7 @@ CARAT_API carat_status carat_model_get_info(const carat_model *model, carat_mode
 
 /* 1 when generation ends at this id; 0 for NULL. */
 CARAT_API int carat_is_stop(const carat_model *model, int32_t id);
-/* The ids that end generation, from all files of the checkpoint. Returns their number; *ids (may be NULL)
- * lives as long as the model. */
+/* The ids that end generation. Returns their number; *ids (may be NULL) lives as long as the model. */
 CARAT_API int carat_stop_ids(const carat_model *model, const int32_t **ids);
 
 /* ----------------------------------------------------------------- text ----
@@ -256,9 +254,8 @@ typedef enum carat_text_flags {
  * in the reference. CARAT_E_NOT_FOUND (no tokenizer), CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
 CARAT_API carat_status carat_tokenize(const carat_model *model, const char *text, size_t n, int flags,
                                       carat_tokens *out, carat_error *err);
-/* The text of ids[n_ids] as a terminated string for carat_free; *n (may be NULL) gets its length. Control
- * tokens are left out unless flags have CARAT_SPECIAL. CARAT_E_NOT_FOUND (no tokenizer), CARAT_E_ARGUMENT,
- * CARAT_E_MEMORY. */
+/* The text of ids[n_ids], terminated, for carat_free; *n (may be NULL) gets its bytes. Without CARAT_SPECIAL
+ * control tokens are left out. CARAT_E_NOT_FOUND (no tokenizer), CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
 CARAT_API carat_status carat_detokenize(const carat_model *model, const int32_t *ids, int n_ids, int flags,
                                         char **text, size_t *n, carat_error *err);
 /* One message of a conversation: role and content, or json alone. Strings are UTF-8, terminated. */
@@ -279,12 +276,16 @@ typedef struct carat_render_options {
     carat_progress progress;  /* bytes of the prompt that were tokenised; may be NULL */
     void *user;               /* passed to both callbacks */
     int thinking; /* 1: the model thinks before it answers; gemma4 and gemma4-small only, else an error */
+    int continue_last; /* 1: the last message is an answer that goes on, and the prompt ends with its text */
+    /* gets for each message the index in *ids of the first id with a byte of it or its turn; may be NULL */
+    carat_tokens *begins;
 } carat_render_options;
 CARAT_DEFAULT(carat_render_options)
 /* The prompt of a conversation of n messages; message_size is sizeof(carat_message). Appends ids to *ids and
  * puts the text into *text, for carat_free; both may be NULL. The prompt begins with one <bos>.
  * CARAT_E_NOT_FOUND (no tokenizer or no template), CARAT_E_ARGUMENT (also a conversation that the template
- * refuses, or JSON of another form), CARAT_E_MEMORY, CARAT_E_CANCELLED. */
+ * refuses, or JSON of another form; what is before the first ": " of its message is the place:
+ * "messages[3].content", "tools[2].function.name"), CARAT_E_MEMORY, CARAT_E_CANCELLED. */
 CARAT_API carat_status carat_render(const carat_model *model, const carat_message *messages,
                                     size_t message_size, int n, const carat_render_options *options,
                                     carat_tokens *ids, char **text, carat_error *err);
@@ -470,8 +471,7 @@ CARAT_API carat_status carat_sample(carat_session *session, const carat_sampling
  * an unfinished character wait for the next id; id -1 gives them as they are. Control tokens give "" unless
  * they belong to FunctionGemma's calls. A result of capacity or more says that out is too small: out is then
  * "", nothing was taken, and the same call with more than so many bytes gives the text. 256 bytes are always
- * enough for the vocabularies of Gemma. carat_sync and carat_rewind start a new text. 0 and "" without a
- * tokenizer. */
+ * enough. carat_sync and carat_rewind start a new text. 0 and "" without a tokenizer. */
 CARAT_API size_t carat_stream_text(carat_session *session, int32_t id, char *out, size_t capacity);
 
 #ifdef __cplusplus

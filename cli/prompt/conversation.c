@@ -40,9 +40,11 @@ int conversation_read(struct conversation *c, const struct options *o)
 
 int conversation_fail(const struct options *o, const carat_error *err)
 {
-    static const char thinking[] = "thinking: ";
-    if (strncmp(err->message, thinking, strlen(thinking)) == 0)
-        return fail_as(USAGE, err->code, "--reasoning on: %s", err->message + strlen(thinking));
+    static const char *const options[][2] = {{"thinking: ", "--reasoning on"},
+                                             {"chat_template: ", "--chat-template"}};
+    for (int i = 0; i < 2; i++)
+        if (strncmp(err->message, options[i][0], strlen(options[i][0])) == 0)
+            return fail_as(USAGE, err->code, "%s: %s", options[i][1], err->message + strlen(options[i][0]));
     const char *file = strncmp(err->message, "messages", 8) == 0 ? o->prompt->messages
                        : strncmp(err->message, "tools", 5) == 0  ? o->prompt->tools
                                                                  : NULL;

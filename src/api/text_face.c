@@ -81,6 +81,7 @@ static carat_status render_list(const carat_model *model, const struct ct_json_v
                                   .tools = o.tools,
                                   .generation_prompt = !o.no_generation_prompt,
                                   .thinking = o.thinking != 0,
+                                  .continues = o.continue_last != 0,
                                   .log = o.log,
                                   .user = o.user};
     struct ct_call_marks marks;
@@ -88,8 +89,10 @@ static carat_status render_list(const carat_model *model, const struct ct_json_v
     if (o.chat_template)
         how.state = CT_GEMMA4_JULY_9;
     if (o.chat_template && !ct_chat_from_name(o.chat_template, &how.chat))
-        return ct_fail(err, CARAT_E_ARGUMENT, "chat template \"%s\" is not known; there are " CT_CHAT_NAMES,
+        return ct_fail(err, CARAT_E_ARGUMENT, "chat_template: \"%s\" is not known; there are " CT_CHAT_NAMES,
                        o.chat_template);
+    if (o.begins && !ids)
+        return ct_fail(err, CARAT_E_ARGUMENT, "begins: expected NULL where no ids are asked for");
     if (how.chat == CT_CHAT_NONE)
         return ct_fail(err, CARAT_E_NOT_FOUND,
                        "%s: the model has no chat template; name one, or use the prompt as it is",
@@ -97,8 +100,14 @@ static carat_status render_list(const carat_model *model, const struct ct_json_v
     CT_TRY(ct_chat_render_list(&how, messages, &prompt, err));
     struct ct_listener listener = {.progress = o.progress, .user = o.user};
     carat_status status = CARAT_OK;
+    const int had = ids ? ids->n : 0;
     if (ids)
         status = ct_chat_encode(model->tokenizer, &prompt, o.special_in_content != 0, &listener, ids, err);
+    if (!status && o.begins) {
+        status = ct_chat_begins(model->tokenizer, &prompt, ids, had, o.begins, err);
+        if (status)
+            ids->n = had;
+    }
     if (!status && text) {
         *text = prompt.text;
         prompt.text = NULL;
@@ -132,7 +141,7 @@ carat_status carat_render(const carat_model *model, const carat_message *message
 
     CT_TRY(need_tokenizer(model, err));
     if (!messages || n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT, "messages is NULL or n = %d is below 1", n);
+        return ct_fail(err, CARAT_E_ARGUMENT, "messages: NULL, or n = %d is below 1", n);
     CT_TRY(ct_take_array(&copy, messages, message_size, n, sizeof *messages, "carat_message", err));
     carat_status status = ct_chat_list(&list, copy ? copy : messages, n, err);
     if (!status)

@@ -140,12 +140,6 @@ static const struct ct_json_value *repeated_key(struct ct_json_tree *t)
     return found;
 }
 
-/* Only what may stand in a message. */
-static char shown_byte(char c)
-{
-    return (char)(c > 0x20 && c < 0x7f ? c : '?');
-}
-
 /* Moves the reader behind a key and its colon, for a message about it. */
 static void go_behind_key(struct ct_json *j, const struct ct_json_value *key)
 {
@@ -171,7 +165,7 @@ static void refuse_twice(const struct ct_json_tree *t, struct ct_json *j, const 
         if (n && n + 1 < sizeof path && k->kind == CT_JSON_KEY)
             path[n++] = '.';
         for (size_t i = 0; i < s.n && n + 1 < sizeof path && k->kind == CT_JSON_KEY; i++)
-            path[n++] = shown_byte(s.s[i]);
+            path[n++] = ct_json_shown(s.s[i]);
         path[n] = 0;
     }
     go_behind_key(j, key);
@@ -183,7 +177,7 @@ static void tree_note_key(struct reading *r)
     const struct ct_str s = r->j->string;
     size_t n = CT_MIN(s.n, sizeof r->key - 1);
     for (size_t i = 0; i < n; i++)
-        r->key[i] = shown_byte(s.s[i]);
+        r->key[i] = ct_json_shown(s.s[i]);
     r->key[n] = 0;
 }
 

@@ -98,6 +98,11 @@ static inline bool ct_json_is_text(const struct ct_json_value *v, const char *te
 {
     return ct_json_is(v, CT_JSON_STRING) && ct_str_is(ct_json_str(v), text);
 }
+/* A byte of a key as it stands in the place that a message begins with: no blank, so that ": " ends it. */
+static inline char ct_json_shown(char c)
+{
+    return (char)(c > 0x20 && c < 0x7f ? c : '?');
+}
 /* The first byte of a value, or a key, in the text that it was read from. */
 const char *ct_json_place(const struct ct_json_value *v);
 /* A number that is spelled without a fraction and an exponent and fits into 64 bits. */

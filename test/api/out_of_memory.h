@@ -468,7 +468,7 @@ static void act_render(struct act *a)
         {NULL, NULL, "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"Hello\"}]}"},
         {"user", "And?", NULL},
     };
-    carat_tokens t = one_token();
+    carat_tokens t = one_token(), begins = one_token();
     char *prompt[3] = {NULL, NULL, NULL};
     carat_render_options o;
     carat_render_options_default(&o);
@@ -490,11 +490,16 @@ static void act_render(struct act *a)
     o.chat_template = "gemma3";
     o.tools = NULL;
     o.thinking = 0;
+    o.begins = &begins;
     DO(carat_render(a->model, talk, sizeof(carat_message), 3, &o, &t, &prompt[1], err));
+    assert_int_equal(begins.n, 4);
+    mix(a, begins.ids, (size_t)begins.n * sizeof *begins.ids);
     mix(a, prompt[1], strlen(prompt[1]));
     mix(a, t.ids, (size_t)t.n * sizeof *t.ids);
 close:
     assert_int_equal(t.ids[0], 42);
+    assert_true(begins.ids[0] == 42 && (begins.n == 1 || begins.n == 4));
+    carat_tokens_free(&begins);
     carat_free(prompt[0]);
     carat_free(prompt[1]);
     carat_free(prompt[2]);

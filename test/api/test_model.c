@@ -398,6 +398,8 @@ static void render_refuses(void **state)
                   silent = {"user", NULL, NULL}, broken = {NULL, NULL, "{\"role\": "},
                   list = {NULL, NULL, "[1]"}, latin1 = {"user", "caf\xe9", NULL};
     carat_message answers[] = {{"user", "a", NULL}, {"user", "b", NULL}};
+    carat_tokens begins = {0};
+    carat_error why;
     carat_render_options o;
     carat_render_options_default(&o);
     FAILS(CARAT_E_ARGUMENT, carat_render(NULL, &user, sizeof(carat_message), 1, NULL, &ids, &text, err));
@@ -412,8 +414,24 @@ static void render_refuses(void **state)
     o.chat_template = "gemma3"; /* whose template refuses two user turns in a row */
     FAILS(CARAT_E_ARGUMENT, carat_render(tiny, answers, sizeof(carat_message), 2, &o, &ids, &text, err));
     o.chat_template = "klingon";
-    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, sizeof(carat_message), 1, &o, &ids, &text, err));
+    assert_int_equal(carat_render(tiny, &user, sizeof(carat_message), 1, &o, &ids, &text, &why),
+                     CARAT_E_ARGUMENT);
+    assert_string_equal(why.message, "chat_template: \"klingon\" is not known; there are gemma, gemma3, "
+                                     "functiongemma, gemma4 and gemma4-small");
     o.chat_template = NULL;
+    o.begins = &begins;
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, sizeof(carat_message), 1, &o, NULL, &text, err));
+    o.chat_template = "gemma3";
+    FAILS(CARAT_E_ARGUMENT, carat_render(tiny, answers, sizeof(carat_message), 2, &o, &ids, &text, err));
+    assert_int_equal(begins.n, 0);
+    o.begins = NULL;
+    o.chat_template = NULL;
+    o.continue_last = 1;
+    assert_int_equal(carat_render(tiny, &user, sizeof(carat_message), 1, &o, &ids, &text, &why),
+                     CARAT_E_ARGUMENT);
+    assert_string_equal(why.message,
+                        "messages[0].role: only an answer of the assistant can be continued, found user");
+    o.continue_last = 0;
     o.tools = "{";
     FAILS(CARAT_E_ARGUMENT, carat_render(tiny, &user, sizeof(carat_message), 1, &o, &ids, &text, err));
     o.tools = NULL;
@@ -455,6 +473,38 @@ static void render_by_name(void **state)
             assert_string_equal(text, expected[o.thinking][small]);
             carat_free(text);
         }
+}
+
+/* Where messages begin, behind what both lists have already; the last one is an answer that goes on. */
+static void render_places(void **state)
+{
+    (void)state;
+    static const char json[] = "[{\"role\":\"user\",\"content\":\"hello\"},{\"role\":\"assistant\","
+                               "\"content\":\"Light on \"}]";
+    const carat_message talk[] = {{"user", "hello", NULL}, {"assistant", "Light on ", NULL}};
+    carat_tokens ids = {0}, begins = {0}, turn = {0};
+    char *text = NULL;
+    carat_render_options o;
+    carat_render_options_default(&o);
+    OK(carat_tokenize(tiny, "<start_of_turn>", 15, CARAT_SPECIAL, &turn, err));
+    o.continue_last = 1;
+    o.begins = &begins;
+    OK(carat_render(tiny, talk, sizeof(carat_message), 2, &o, &ids, &text, err));
+    assert_string_equal(text, "<bos><start_of_turn>user\nhello<end_of_turn>\n<start_of_turn>model\nLight on");
+    carat_free(text);
+    const int n = ids.n;
+    OK(carat_render_json(tiny, json, &o, &ids, NULL, err));
+    assert_int_equal(ids.n, 2 * n);
+    assert_memory_equal(ids.ids + n, ids.ids, (size_t)n * sizeof *ids.ids);
+    assert_int_equal(begins.n, 4);
+    assert_int_equal(begins.ids[0], 1);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(begins.ids[i + 2], begins.ids[i] + n);
+        assert_int_equal(ids.ids[begins.ids[i]], turn.ids[0]);
+    }
+    carat_tokens_free(&ids);
+    carat_tokens_free(&begins);
+    carat_tokens_free(&turn);
 }
 
 static void render_forms_agree(void **state)
@@ -533,6 +583,7 @@ int main(void)
         cmocka_unit_test(text_round_trip),
         cmocka_unit_test(render_refuses),
         cmocka_unit_test(render_by_name),
+        cmocka_unit_test(render_places),
         cmocka_unit_test(render_forms_agree),
         cmocka_unit_test(tokenizer_only),
     };

@@ -27,6 +27,26 @@ static inline json_t *load(const char *family)
     return cases;
 }
 
+/* States of Gemma 4's template, as the vectors name them. */
+static const char *const state_names[CT_GEMMA4_STATES] = {[CT_GEMMA4_JULY_9] = "july-9",
+                                                          [CT_GEMMA4_APRIL_29] = "april-29",
+                                                          [CT_GEMMA4_APRIL_10] = "april-10",
+                                                          [CT_GEMMA4_INTERLEAVED] = "interleaved",
+                                                          [CT_GEMMA4_APRIL_2] = "april-2"};
+
+/* "april-29-small" and the like. */
+static inline void choose(struct ct_chat_options *o, const char *name)
+{
+    const char *small = strstr(name, "-small");
+    size_t n = small ? (size_t)(small - name) : strlen(name), state = 0;
+    while (state < CT_GEMMA4_STATES &&
+           (strlen(state_names[state]) != n || strncmp(state_names[state], name, n) != 0))
+        state++;
+    assert_true(state < CT_GEMMA4_STATES);
+    o->chat = small ? CT_CHAT_GEMMA4_SMALL : CT_CHAT_GEMMA4;
+    o->state = (enum ct_gemma4)state;
+}
+
 /* With the generation prompt. */
 static inline carat_status render(enum ct_chat chat, const char *messages, const char *tools,
                                   struct ct_prompt *p, carat_error *err)

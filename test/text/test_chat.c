@@ -213,7 +213,7 @@ static void declarations(void **state)
     refuse(c, USER, "[{\"name\":\"f\",\"description\":3}]", "description");
     refuse(c, USER, "[{\"name\":\"f\",\"parameters\":[]}]", "parameters");
     refuse(c, USER, "[{\"name\":\"f\",\"parameters\":{\"properties\":[]}}]", "properties");
-    refuse(c, USER, "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":true}}}]", "property");
+    refuse(c, USER, "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":true}}}]", ".properties.");
     refuse(c, USER, "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"hiccup\"}}}}]",
            "type");
     refuse(c, USER,
@@ -222,7 +222,7 @@ static void declarations(void **state)
     refuse(c, USER,
            "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"object\",\"properties\":{"
            "\"b\":3}}}}}]",
-           "property");
+           ".properties.");
     refuse(c, USER, "[{\"name\":\"f\",\"parameters\":{\"required\":[1]}}]", "required");
 }
 
@@ -411,12 +411,12 @@ static void json_tools(void **state)
         refuse(c, "[" ASKED "," ONE ",{\"role\":\"assistant\",\"content\":\"w\"}]", NULL,
                "messages[2].role: ");
         refuse(c, "[" ASKED ",{\"role\":\"assistant\",\"tool_calls\":[{}]}]", NULL,
-               "messages[1].tool_calls[0]: a call needs a function name");
-        refuse(c, "[" ASKED "]", "[{\"name\":\"\"}]", "tools[0]: a function needs a name");
+               "messages[1].tool_calls[0].name: a call needs the name of its function");
+        refuse(c, "[" ASKED "]", "[{\"name\":\"\"}]", "tools[0].name: a function needs a name");
         refuse(c, "[" ASKED "]", "[{\"name\":\"f\"},{\"name\":\"g\",\"parameters\":[]}]",
-               "tools[1]: parameters must be an object");
+               "tools[1].parameters: expected an object");
         refuse(c, "[" ASKED "]", "[{\"name\":\"f\",\"description\":1}]",
-               "tools[0]: a description is not a string");
+               "tools[0].description: expected a string");
     }
     check(CT_CHAT_GEMMA3, "[{\"role\":\"system\",\"content\":\"Be brief.\"}," ASKED "]", tools,
           "<bos>" TURN("user", "Be brief.\n\n" TOLD "u") MODEL);
@@ -478,8 +478,8 @@ static void bad_structs(void **state)
         carat_message message;
         const char *says;
     } rows[] = {
-        {{.content = "c"}, "message 1 has no role"},
-        {{.role = "user"}, "message 1 has no content"},
+        {{.content = "c"}, "message 1: it has no role"},
+        {{.role = "user"}, "message 1: it has no content"},
         {{.role = "us\xff", .content = "c"}, "message 1: its role is not UTF-8"},
         {{.role = "user", .content = "\xc3"}, "message 1: its content is not UTF-8"},
         {{.role = "user", .content = large},

@@ -23,25 +23,6 @@ static void check(struct ct_chat_options o, const char *messages, const char *ex
 
 /* ---- what the reference renders ---- */
 
-static const char *const state_names[CT_GEMMA4_STATES] = {[CT_GEMMA4_JULY_9] = "july-9",
-                                                          [CT_GEMMA4_APRIL_29] = "april-29",
-                                                          [CT_GEMMA4_APRIL_10] = "april-10",
-                                                          [CT_GEMMA4_INTERLEAVED] = "interleaved",
-                                                          [CT_GEMMA4_APRIL_2] = "april-2"};
-
-/* "april-29-small" and the like. */
-static void choose(struct ct_chat_options *o, const char *name)
-{
-    const char *small = strstr(name, "-small");
-    size_t n = small ? (size_t)(small - name) : strlen(name), state = 0;
-    while (state < CT_GEMMA4_STATES &&
-           (strlen(state_names[state]) != n || strncmp(state_names[state], name, n) != 0))
-        state++;
-    assert_true(state < CT_GEMMA4_STATES);
-    o->chat = small ? SMALL : LARGE;
-    o->state = (enum ct_gemma4)state;
-}
-
 /* Renders with and without the generation prompt, which comes last. */
 static void check_vector(struct ct_chat_options o, const char *messages, const char *expected, size_t row,
                          const char *name)
@@ -224,7 +205,7 @@ static void bad_calls(void **state)
         {"{\"role\":\"model\",\"tool_calls\":{}}", "messages[0].tool_calls: expected a list"},
         {"{\"role\":\"model\",\"tool_calls\":[]}", "messages[0].content: "},
         {"{\"role\":\"model\",\"tool_calls\":[{}]}",
-         "messages[0].tool_calls[0]: a call needs a function name"},
+         "messages[0].tool_calls[0].name: a call needs the name of its function"},
         {"{\"role\":\"model\",\"tool_calls\":[{\"name\":\"f\",\"arguments\":\"{oops\"}]}",
          "messages[0].tool_calls[0].arguments: "},
         {"{\"role\":\"model\",\"tool_calls\":[{\"name\":\"f\",\"arguments\":[]}]}", "expected a JSON object"},
@@ -247,21 +228,21 @@ static void bad_calls(void **state)
     static const struct {
         const char *tools, *says;
     } bad[] = {
-        {"[1]", "tools[0]: a function needs a name"},
-        {"[{\"name\":\"f\",\"description\":3}]", "tools[0]: a description is not a string"},
+        {"[1]", "tools[0]: expected an object"},
+        {"[{\"name\":\"f\",\"description\":3}]", "tools[0].description: expected a string"},
         {"[{\"name\":\"f\",\"parameters\":{\"properties\":[]}}]", "properties"},
         {"[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":true}}}]",
-         "tools[0]: at property \"a\": a property in the parameters is not an object"},
+         "tools[0].parameters.properties.a: expected an object"},
         {"[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"string\",\"enum\":7}}}}]",
          "enum"},
         {"[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"type\":["
          "\"x\"]}}}}}]",
-         "at property \"a\": a type in the parameters is none of JSON Schema's"},
+         "tools[0].parameters.properties.a.items.type: expected a type of JSON Schema"},
         {"[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"object\",\"required\":[1]}}}}]",
          "required"},
         {"[{\"name\":\"f\"},{\"name\":\"g\",\"parameters\":{\"properties\":{\"a\":{}}},\"response\":{"
          "\"type\":7}}]",
-         "tools[1]: a type"},
+         "tools[1].response.type: expected a type"},
     };
     for (size_t i = 0; i < CT_COUNT(bad); i++) {
         assert_int_equal(render(SMALL, USER, bad[i].tools, &p, &err), CARAT_E_ARGUMENT);

@@ -13,7 +13,8 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "text/tokenizer/tokenizer.h"
+#include "base/utf8.h"
+#include "text/tokenizer/speller.h"
 
 static inline struct ct_bytes read_file(const char *path)
 {
@@ -56,6 +57,25 @@ static inline int each_line(const char *path, void (*fn)(void *arg, int line, js
     return line;
 }
 
+/* The ids of a text stand for its bytes, each for those behind the one before. */
+static inline void check_covers(const struct ct_tokenizer *t, int line, const char *text, size_t n,
+                                const carat_tokens *ids, int first)
+{
+    size_t at = 0;
+    if (!ct_utf8_valid(text, n))
+        return;
+    for (int i = first; i < ids->n; i++) {
+        char piece[CT_TOKEN_BYTES];
+        size_t bytes = ct_tokenizer_bytes(t, ids->ids[i], piece),
+               covers = ct_tokenizer_covers(t, ids->ids[i], text + at, n - at);
+        if (bytes && covers == bytes && memcmp(text + at, piece, bytes) != 0)
+            fail_msg("line %d: id %d is not what stands at byte %zu of %.*s", line, i, at, (int)n, text);
+        at += covers;
+    }
+    if (at != n)
+        fail_msg("line %d: ids stand for %zu bytes, expected %zu: %.*s", line, at, n, (int)n, text);
+}
+
 static inline void check_ids(const struct ct_tokenizer *t, int line, const char *text, size_t n, int flags,
                              const json_t *ids)
 {
@@ -70,6 +90,9 @@ static inline void check_ids(const struct ct_tokenizer *t, int line, const char 
         if (out.ids[i] != json_integer_value(json_array_get(ids, (size_t)i)))
             fail_msg("line %d: id %d is %d, expected %d: %.*s", line, i, out.ids[i],
                      (int)json_integer_value(json_array_get(ids, (size_t)i)), (int)n, text);
+    const bool bos = (flags & CARAT_BOS) && out.n && out.ids[0] == ct_tokenizer_bos(t) &&
+                     strncmp(text, "<bos>", CT_MIN(n, (size_t)5)) != 0;
+    check_covers(t, line, text, n, &out, bos);
     free(out.ids);
 }
 

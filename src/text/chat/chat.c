@@ -31,14 +31,39 @@ bool ct_chat_can_think(enum ct_chat chat)
 
 /* ---- rendering ---- */
 
+/* The last message can go on: it is the model's and has text alone, which so ends the prompt. */
+static carat_status check_continued(const struct ct_json_value *messages, carat_error *err)
+{
+    const struct ct_json_value *last = NULL;
+    enum ct_role role;
+    size_t i = ct_json_count(messages) - 1;
+    CT_JSON_EACH(message, messages)
+    last = message;
+    CT_TRY(ct_chat_role(last, i, &role, err));
+    if (role != CT_ROLE_MODEL)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "messages[%zu].role: only an answer of the assistant can be continued, found %s", i,
+                       ct_role_name(role));
+    if (ct_json_count(ct_json_get(last, "tool_calls")))
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "messages[%zu].tool_calls: an answer with calls cannot be continued", i);
+    if (!ct_json_given(last, "content"))
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "messages[%zu].content: an answer without text cannot be continued", i);
+    return CARAT_OK;
+}
+
 static carat_status render_list(struct ct_chat_writer *w, const struct ct_chat_options *o,
                                 const struct ct_json_value *messages, const struct ct_json_value *tools,
                                 carat_error *err)
 {
     enum ct_chat chat = o->chat;
     size_t n_tool = ct_json_count(tools);
+    bool asks = o->generation_prompt && !o->continues;
     if (!ct_json_is(messages, CT_JSON_ARRAY) || ct_json_count(messages) == 0)
         return ct_fail(err, CARAT_E_ARGUMENT, "messages: expected a list of at least one message");
+    if (o->continues)
+        CT_TRY(check_continued(messages, err));
     if (tools && !ct_json_is(tools, CT_JSON_ARRAY))
         return ct_fail(err, CARAT_E_ARGUMENT, "tools: expected a list");
     if (n_tool > CT_CHAT_TOOLS_MAX)
@@ -49,16 +74,16 @@ static carat_status render_list(struct ct_chat_writer *w, const struct ct_chat_o
                        ct_chat_name(chat));
     ct_chat_control(w, CT_CONTROL_BOS);
     if (chat == CT_CHAT_FUNCTIONGEMMA)
-        return ct_chat_render_function(w, messages, tools, o->generation_prompt, err);
+        return ct_chat_render_function(w, messages, tools, asks, err);
     if (ct_chat_can_think(chat))
-        return ct_chat_render_gemma4(w, o, messages, tools, err);
+        return ct_chat_render_gemma4(w, o, messages, tools, asks, err);
     if (n_tool && o->call_tokens)
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "tools: the %s template has calls as JSON, and this vocabulary has tokens for them: "
                        "functiongemma and the templates of Gemma 4 write these",
                        ct_chat_name(chat));
     CT_TRY(ct_chat_render_gemma(w, chat == CT_CHAT_GEMMA3, messages, n_tool ? tools : NULL, err));
-    if (o->generation_prompt)
+    if (asks)
         ct_chat_begin_turn(w, ct_role_name(CT_ROLE_MODEL));
     return CARAT_OK;
 }
@@ -77,13 +102,15 @@ carat_status ct_chat_render_list(const struct ct_chat_options *o, const struct c
                                .user = o->user};
     *out = (struct ct_prompt){0};
     if (o->chat == CT_CHAT_NONE)
-        return ct_fail(err, CARAT_E_NOT_FOUND, "there is no chat template; there are " CT_CHAT_NAMES);
+        return ct_fail(err, CARAT_E_NOT_FOUND, "chat_template: there is none; known are " CT_CHAT_NAMES);
     carat_status status = CARAT_OK;
     if (o->tools)
         status =
             ct_json_tree_read(&tool_tree, CARAT_E_ARGUMENT, "tools", ct_str_bytes(ct_str_of(o->tools)), err);
     if (status == CARAT_OK)
         status = render_list(&w, o, messages, tool_tree.value, err);
+    if (status == CARAT_OK && o->continues && !w.failed)
+        ct_prompt_cut(out, w.content_end);
     if (status == CARAT_OK && w.failed)
         status =
             ct_fail(err, CARAT_E_MEMORY, "out of memory after %zu bytes of a rendered conversation", out->n);
@@ -119,7 +146,7 @@ static carat_status add_message(struct ct_json_tree *list, const carat_message *
                    : ct_fail(err, CARAT_E_ARGUMENT, "%s: a list, expected an object", name);
     }
     if (!m->role || !m->content)
-        return ct_fail(err, CARAT_E_ARGUMENT, "%s has no %s", name, m->role ? "content" : "role");
+        return ct_fail(err, CARAT_E_ARGUMENT, "%s: it has no %s", name, m->role ? "content" : "role");
     const char *const texts[] = {"role", m->role, "content", m->content};
     ct_json_tree_open(list, CT_JSON_OBJECT, NULL);
     for (size_t i = 0; i < CT_COUNT(texts); i += 2) {
@@ -139,7 +166,7 @@ static carat_status add_message(struct ct_json_tree *list, const carat_message *
 carat_status ct_chat_list(struct ct_json_tree *list, const carat_message *messages, int n, carat_error *err)
 {
     if (n > CT_JSON_TREE_MAX / 2)
-        return ct_fail(err, CARAT_E_ARGUMENT, "%d messages found, expected at most %d", n,
+        return ct_fail(err, CARAT_E_ARGUMENT, "messages: %d found, expected at most %d", n,
                        CT_JSON_TREE_MAX / 2);
     ct_json_tree_open(list, CT_JSON_ARRAY, NULL);
     for (int i = 0; i < n; i++) {

@@ -73,6 +73,9 @@ struct ct_prompt {
     struct ct_segment *segment; /* malloc'd */
     int n_segment;
     size_t segment_capacity;
+    size_t *message; /* [n_message] malloc'd: the bytes of text before each message, ascending */
+    int n_message;
+    size_t message_capacity;
 };
 void ct_prompt_free(struct ct_prompt *p);
 
@@ -84,6 +87,7 @@ struct ct_chat_options {
     enum ct_gemma4 state; /* of Gemma 4's */
     const char *tools;    /* a JSON array or NULL */
     bool generation_prompt, thinking;
+    bool continues;   /* the last message is the model's, and the prompt ends with its content */
     bool call_tokens; /* the vocabulary has tokens for calls (call.h) */
     carat_log log; /* gets a line for each part of the tools that the template cannot express; may be NULL */
     void *user;
@@ -101,5 +105,10 @@ carat_status ct_chat_render(const struct ct_chat_options *o, const char *message
  * gets bytes of the prompt. After a failure *out is as it was. */
 carat_status ct_chat_encode(const struct ct_tokenizer *t, const struct ct_prompt *p, bool special_in_content,
                             struct ct_listener *listener, carat_tokens *out, carat_error *err);
+/* Appends for each message of a prompt the index of the first id that has a byte of it, or of what follows
+ * where it has none. The prompt's ids are those of *ids from `first` on. After a failure *begins is as it
+ * was. E_MEMORY. */
+carat_status ct_chat_begins(const struct ct_tokenizer *t, const struct ct_prompt *p, const carat_tokens *ids,
+                            int first, carat_tokens *begins, carat_error *err);
 
 #endif

@@ -94,13 +94,18 @@ static carat_status write_call(struct ct_chat_writer *w, const struct ct_json_va
     const struct ct_json_value *function = ct_chat_function(call),
                                *arguments = ct_json_get(function, "arguments");
     struct ct_str name = ct_json_str(ct_json_get(function, "name")), text = ct_json_str(arguments);
+    const char *const wrapped = function != call ? ".function" : "";
     struct ct_json_tree parsed = {0};
     carat_status status = CARAT_OK;
     char where[96];
+    if (!ct_json_is(function, CT_JSON_OBJECT))
+        return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu].tool_calls[%zu]%s: expected an object", i, k,
+                       wrapped);
     if (name.n == 0)
-        return ct_fail(err, CARAT_E_ARGUMENT, "messages[%zu].tool_calls[%zu]: a call needs a function name",
-                       i, k);
-    snprintf(where, sizeof where, "messages[%zu].tool_calls[%zu].arguments", i, k);
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "messages[%zu].tool_calls[%zu]%s.name: a call needs the name of its function", i, k,
+                       wrapped);
+    snprintf(where, sizeof where, "messages[%zu].tool_calls[%zu]%s.arguments", i, k, wrapped);
     if (text.n) {
         status = ct_json_tree_read(&parsed, CARAT_E_ARGUMENT, where, ct_str_bytes(text), err);
         arguments = parsed.value;

@@ -5,12 +5,31 @@
 
 #include <stdlib.h>
 
-carat_status ct_schema_wrong(const struct ct_declaration *d, const char *what)
+size_t ct_place_enter(struct ct_declaration *d, struct ct_str key)
 {
-    if (!d->property.s)
-        return ct_fail(d->err, CARAT_E_ARGUMENT, "tools[%zu]: %s", d->tool, what);
-    return ct_fail(d->err, CARAT_E_ARGUMENT, "tools[%zu]: at property \"%.*s\": %s", d->tool,
-                   CT_BRIEF(d->property), what);
+    const size_t before = d->n_place;
+    d->n_place += 1 + key.n;
+    if (d->n_place >= sizeof d->place)
+        return before;
+    d->place[before] = '.';
+    for (size_t i = 0; i < key.n; i++)
+        d->place[before + 1 + i] = ct_json_shown(key.s[i]);
+    d->place[d->n_place] = 0;
+    return before;
+}
+
+void ct_place_leave(struct ct_declaration *d, size_t n)
+{
+    d->n_place = n;
+    if (n < sizeof d->place)
+        d->place[n] = 0;
+}
+
+carat_status ct_schema_wrong(struct ct_declaration *d, const char *key, const char *what)
+{
+    if (key)
+        ct_place_enter(d, ct_str_of(key));
+    return ct_fail(d->err, CARAT_E_ARGUMENT, "%s: %s", d->place, what);
 }
 
 void ct_schema_tell(const struct ct_declaration *d, const struct ct_json_value *property, const char *what)
@@ -44,7 +63,7 @@ void ct_schema_tell_untyped(const struct ct_declaration *d, const struct ct_json
 
 static const char *const type_names[] = {"STRING", "NUMBER", "INTEGER", "BOOLEAN", "OBJECT", "ARRAY", "NULL"};
 
-carat_status ct_schema_type_name(const struct ct_declaration *d, const struct ct_json_value *type,
+carat_status ct_schema_type_name(struct ct_declaration *d, const struct ct_json_value *type,
                                  const char **name)
 {
     struct ct_str given = ct_json_str(type);
@@ -58,12 +77,12 @@ carat_status ct_schema_type_name(const struct ct_declaration *d, const struct ct
             return CARAT_OK;
         }
     }
-    return ct_schema_wrong(d, "a type in the parameters is none of JSON Schema's (string, number, integer, "
-                              "boolean, object, array, null)");
+    return ct_schema_wrong(d, "type",
+                           "expected a type of JSON Schema (string, number, integer, boolean, object, array, "
+                           "null)");
 }
 
-carat_status ct_schema_type(const struct ct_declaration *d, const struct ct_json_value *schema,
-                            const char **name)
+carat_status ct_schema_type(struct ct_declaration *d, const struct ct_json_value *schema, const char **name)
 {
     const struct ct_json_value *type = ct_json_get(schema, "type");
     if (ct_json_is(type, CT_JSON_ARRAY))
@@ -76,13 +95,13 @@ carat_status ct_schema_type(const struct ct_declaration *d, const struct ct_json
     return type ? ct_schema_type_name(d, type, name) : CARAT_OK;
 }
 
-carat_status ct_schema_description(const struct ct_declaration *d, const struct ct_json_value *schema,
+carat_status ct_schema_description(struct ct_declaration *d, const struct ct_json_value *schema,
                                    struct ct_str *text)
 {
     const struct ct_json_value *description = ct_json_get(schema, "description");
     *text = ct_json_str(description);
     if (description && !ct_json_is(description, CT_JSON_STRING) && !ct_json_is(description, CT_JSON_NULL))
-        return ct_schema_wrong(d, "a description is not a string");
+        return ct_schema_wrong(d, "description", "expected a string");
     return CARAT_OK;
 }
 
@@ -107,7 +126,7 @@ carat_status ct_declare_required(struct ct_declaration *d, const struct ct_json_
     CT_JSON_EACH(name, list)
     good = good && ct_json_is(name, CT_JSON_STRING);
     if (!good)
-        return ct_schema_wrong(d, "required in the parameters must be a list of strings");
+        return ct_schema_wrong(d, "required", "expected a list of strings");
     if (ct_json_count(list)) {
         ct_declare_member(d, "required");
         ct_chat_value(d->w, list);
@@ -122,6 +141,7 @@ carat_status ct_declare_items(struct ct_declaration *d, const struct ct_json_val
 {
     size_t n;
     const struct ct_json_value **keys = ct_chat_sorted_keys(d->w, items, &n);
+    const size_t place = ct_place_enter(d, ct_str_of("items"));
     carat_status status = CARAT_OK;
     ct_declare_member(d, "items");
     ct_chat_literal(d->w, "{");
@@ -131,6 +151,7 @@ carat_status ct_declare_items(struct ct_declaration *d, const struct ct_json_val
     ct_chat_literal(d->w, "}");
     d->comma = ",";
     free(keys);
+    ct_place_leave(d, place);
     return status;
 }
 
@@ -140,13 +161,18 @@ carat_status ct_declare_check(struct ct_declaration *d, const struct ct_json_val
                               struct ct_str *description)
 {
     const struct ct_json_value *function = ct_chat_function(tool), *kind = ct_json_get(tool, "type");
+    d->n_place = (size_t)snprintf(d->place, sizeof d->place, "tools[%zu]", d->tool);
     if (function != tool && kind && !ct_json_is_text(kind, "function"))
-        return ct_schema_wrong(d, "type must be \"function\"");
+        return ct_schema_wrong(d, "type", "expected \"function\"");
+    if (function != tool)
+        ct_place_enter(d, ct_str_of("function"));
+    if (!ct_json_is(function, CT_JSON_OBJECT))
+        return ct_schema_wrong(d, NULL, "expected an object");
     const struct ct_json_value *parameters = ct_json_get(function, "parameters");
     if (ct_json_str(ct_json_get(function, "name")).n == 0)
-        return ct_schema_wrong(d, "a function needs a name");
+        return ct_schema_wrong(d, "name", "a function needs a name");
     if (parameters && !ct_json_is(parameters, CT_JSON_NULL) && !ct_json_is(parameters, CT_JSON_OBJECT))
-        return ct_schema_wrong(d, "parameters must be an object");
+        return ct_schema_wrong(d, "parameters", "expected an object");
     return ct_schema_description(d, function, description);
 }
 
@@ -165,6 +191,7 @@ carat_status ct_declare_begin(struct ct_declaration *d, const struct ct_json_val
     ct_chat_escaped(d->w, description);
     if (ct_json_count(parameters)) {
         const struct ct_json_value *properties = ct_json_get(parameters, "properties");
+        const size_t place = ct_place_enter(d, ct_str_of("parameters"));
         const char *type;
         CT_TRY(ct_schema_type(d, parameters, &type));
         ct_declare_member(d, "parameters");
@@ -179,8 +206,8 @@ carat_status ct_declare_begin(struct ct_declaration *d, const struct ct_json_val
         if (!*type && !properties)
             ct_schema_tell_untyped(d, NULL, parameters);
         ct_chat_literal(d->w, "}");
+        ct_place_leave(d, place);
     }
-    d->property.s = NULL;
     return CARAT_OK;
 }
 

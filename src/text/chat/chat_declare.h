@@ -10,15 +10,20 @@ struct ct_declaration {
     struct ct_chat_writer *w;
     const struct ct_gemma4_state *state; /* of Gemma 4's template */
     size_t tool;                         /* index, for messages */
-    struct ct_str property; /* the innermost one being written, for messages; s is NULL outside */
-    const char *comma;      /* before the next member */
+    char place[200];   /* terminated: what is being written, "tools[0].function.parameters" */
+    size_t n_place;    /* bytes, also those that have no room */
+    const char *comma; /* before the next member */
     carat_error *err;
     /* Writes the members of "properties" in braces. */
     carat_status (*write_properties)(struct ct_declaration *d, const struct ct_json_value *properties);
 };
 
-/* Fails: what is wrong in the tool, or in the property. */
-carat_status ct_schema_wrong(const struct ct_declaration *d, const char *what);
+/* Goes to the value of a key, for messages, and back to where it was: n, which this returns. A place ends
+ * with the last key that has room. */
+size_t ct_place_enter(struct ct_declaration *d, struct ct_str key);
+void ct_place_leave(struct ct_declaration *d, size_t n);
+/* Fails: what is wrong under a key of what is being written; key NULL: in that itself. */
+carat_status ct_schema_wrong(struct ct_declaration *d, const char *key, const char *what);
 /* Logs a part of a schema that the model does not get to see. property NULL: what
  * is a whole sentence. */
 void ct_schema_tell(const struct ct_declaration *d, const struct ct_json_value *property, const char *what);
@@ -27,12 +32,11 @@ void ct_schema_tell_untyped(const struct ct_declaration *d, const struct ct_json
                             const struct ct_json_value *schema);
 /* The upper-case name of a schema's type; of a list of types the first that is not null; "" when there is
  * none. */
-carat_status ct_schema_type(const struct ct_declaration *d, const struct ct_json_value *schema,
-                            const char **name);
-/* The same of one value. */
-carat_status ct_schema_type_name(const struct ct_declaration *d, const struct ct_json_value *type,
+carat_status ct_schema_type(struct ct_declaration *d, const struct ct_json_value *schema, const char **name);
+/* The same of one value, that of the key "type". */
+carat_status ct_schema_type_name(struct ct_declaration *d, const struct ct_json_value *type,
                                  const char **name);
-carat_status ct_schema_description(const struct ct_declaration *d, const struct ct_json_value *schema,
+carat_status ct_schema_description(struct ct_declaration *d, const struct ct_json_value *schema,
                                    struct ct_str *text);
 
 /* Begins "key:" of the object being written, with the comma the last member wants. */

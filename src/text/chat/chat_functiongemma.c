@@ -23,6 +23,7 @@ static carat_status write_model(struct turns *c, const struct ct_json_value *mes
     const struct ct_json_value *content = ct_json_get(message, "content"),
                                *calls = ct_json_get(message, "tool_calls");
     CT_TRY(ct_chat_calls_check(calls, i, c->err));
+    ct_chat_mark(c->w);
     if (!c->open)
         ct_chat_begin_turn(c->w, "model");
     if (!ct_json_count(calls) || (content && !ct_json_is(content, CT_JSON_NULL)))
@@ -41,6 +42,7 @@ static carat_status write_tool(struct turns *c, const struct ct_json_value *mess
         return ct_fail(c->err, CARAT_E_ARGUMENT,
                        "messages[%zu].role: a tool message without a call before it", i);
     c->pending = false;
+    ct_chat_mark(c->w);
     return ct_chat_write_result(c->w, &c->calls, message, i, c->err);
 }
 
@@ -67,6 +69,8 @@ static carat_status write_head(struct turns *c, const struct ct_json_value *tool
     struct ct_chat_writer *w = c->w;
     const struct ct_json_value *text = ct_json_get(ct_json_first(c->messages), "content");
     size_t i = 0;
+    if (has_text)
+        ct_chat_mark(w);
     has_text = has_text && !content_is_blank(text);
     if (!has_text && !ct_json_count(tools))
         return CARAT_OK;
@@ -99,6 +103,7 @@ static carat_status write_message(struct turns *c, const struct ct_json_value *m
     if (c->open) /* the model said nothing to its results */
         ct_chat_end_turn(c->w);
     c->open = false;
+    ct_chat_mark(c->w);
     ct_chat_begin_turn(c->w, "user");
     CT_TRY(ct_chat_write_content(c->w, ct_json_get(message, "content"), 0, i, c->err));
     ct_chat_end_turn(c->w);

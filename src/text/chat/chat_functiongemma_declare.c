@@ -43,9 +43,9 @@ static carat_status write_property(struct ct_declaration *d, const struct ct_jso
     const struct ct_json_value *schema = ct_json_of_key(key);
     const char *type;
     struct ct_str description;
-    d->property = ct_json_str(key);
+    const size_t place = ct_place_enter(d, ct_json_str(key));
     if (!ct_json_is(schema, CT_JSON_OBJECT))
-        return ct_schema_wrong(d, "a property in the parameters is not an object");
+        return ct_schema_wrong(d, NULL, "expected an object");
     CT_TRY(ct_schema_type(d, schema, &type));
     CT_TRY(ct_schema_description(d, schema, &description));
     ct_chat_literal(d->w, d->comma);
@@ -56,7 +56,7 @@ static carat_status write_property(struct ct_declaration *d, const struct ct_jso
     ct_chat_escaped(d->w, description);
     const struct ct_json_value *choices = ct_json_get(schema, "enum"), *items = ct_json_get(schema, "items");
     if (choices && !(ct_json_is(choices, CT_JSON_ARRAY) && ct_json_count(choices)))
-        return ct_schema_wrong(d, "an enum in the parameters is not a list of at least one value");
+        return ct_schema_wrong(d, "enum", "expected a list of at least one value");
     if (strcmp(type, "STRING") == 0 && choices) {
         ct_declare_member(d, "enum");
         ct_chat_value(d->w, choices);
@@ -71,14 +71,16 @@ static carat_status write_property(struct ct_declaration *d, const struct ct_jso
     if (!*type)
         ct_schema_tell_untyped(d, key, schema);
     ct_chat_literal(d->w, "}");
+    ct_place_leave(d, place);
     return CARAT_OK;
 }
 
 static carat_status write_properties(struct ct_declaration *d, const struct ct_json_value *properties)
 {
     static const char *const skipped[] = {"description", "type", "properties", "required", "nullable"};
+    const size_t place = ct_place_enter(d, ct_str_of("properties"));
     if (properties && !ct_json_is(properties, CT_JSON_OBJECT))
-        return ct_schema_wrong(d, "properties in the parameters is not an object");
+        return ct_schema_wrong(d, NULL, "expected an object");
     size_t n;
     const struct ct_json_value **keys = ct_chat_sorted_keys(d->w, properties, &n);
     carat_status status = CARAT_OK;
@@ -98,6 +100,7 @@ static carat_status write_properties(struct ct_declaration *d, const struct ct_j
     ct_chat_literal(d->w, "}");
     d->comma = ",";
     free(keys);
+    ct_place_leave(d, place);
     return status;
 }
 

@@ -116,6 +116,8 @@ static carat_status write_turn(struct turns *t, const struct ct_json_value *mess
         return ct_fail(t->err, CARAT_E_ARGUMENT,
                        "messages[%zu].tool_calls: only messages of the model have calls, found role %s", i,
                        ct_role_name(role));
+    if (!system)
+        ct_chat_mark(t->w);
     if (!t->open)
         ct_chat_begin_turn(t->w, ct_role_name(role));
     else
@@ -124,6 +126,7 @@ static carat_status write_turn(struct turns *t, const struct ct_json_value *mess
     if (system) {
         ct_chat_content(t->w, *system);
         ct_chat_literal(t->w, "\n\n");
+        ct_chat_mark(t->w);
     }
     if (tools)
         CT_TRY(write_tools(t->w, tools, t->err));
@@ -136,6 +139,7 @@ static carat_status write_turn(struct turns *t, const struct ct_json_value *mess
 /* Message i, a result, which the user says. */
 static carat_status write_result(struct turns *t, const struct ct_json_value *message, size_t i)
 {
+    ct_chat_mark(t->w);
     if (!t->open)
         ct_chat_begin_turn(t->w, ct_role_name(CT_ROLE_USER));
     t->open = true;
@@ -180,6 +184,7 @@ static carat_status gemma_turns(struct turns *t, const struct ct_json_value *mes
     bool system = role == CT_ROLE_SYSTEM || role == CT_ROLE_DEVELOPER;
     if (system) {
         CT_TRY(system_content(message, t->gemma3, role, &text, t->err));
+        ct_chat_mark(t->w);
         message = ct_json_after(message);
     }
     if (tools && !message)

@@ -104,6 +104,8 @@ static carat_status write_system(struct turns *c, const struct ct_json_value *me
                                  const struct ct_json_value *tools)
 {
     size_t i = 0;
+    if (message)
+        ct_chat_mark(c->w);
     if (!c->o->thinking && !message && !ct_json_count(tools))
         return CARAT_OK;
     ct_chat_begin_turn(c->w, ct_role_name(CT_ROLE_SYSTEM));
@@ -178,6 +180,7 @@ static carat_status write_results(struct turns *c, struct place at, bool has_cal
         CT_TRY(ct_chat_role(next->message, next->i, &role, c->err));
         if (role != CT_ROLE_TOOL)
             break;
+        ct_chat_mark(c->w);
         CT_TRY(ct_chat_write_result(c->w, &c->calls, next->message, next->i, c->err));
         c->after_results = true;
     }
@@ -247,6 +250,7 @@ static carat_status write_message(struct turns *c, struct place at, struct place
 {
     enum ct_role role;
     CT_TRY(ct_chat_role(at.message, at.i, &role, c->err));
+    ct_chat_mark(c->w);
     if (role == CT_ROLE_MODEL)
         return write_model(c, at, next);
     if (role == CT_ROLE_TOOL && c->state->results_inside)
@@ -308,14 +312,14 @@ static carat_status write_turns(struct turns *c, const struct ct_json_value *mes
 
 carat_status ct_chat_render_gemma4(struct ct_chat_writer *w, const struct ct_chat_options *o,
                                    const struct ct_json_value *messages, const struct ct_json_value *tools,
-                                   carat_error *err)
+                                   bool generation_prompt, carat_error *err)
 {
     struct turns c = {.w = w, .o = o, .state = &ct_gemma4_states[o->state], .err = err};
     w->none = c.state->none;
     w->media_break = c.state->media_break;
     carat_status status = write_turns(&c, messages, tools);
     ct_chat_calls_free(&c.calls);
-    if (!status && o->generation_prompt)
+    if (!status && generation_prompt)
         write_generation_prompt(&c);
     return status;
 }

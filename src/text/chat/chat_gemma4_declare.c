@@ -98,7 +98,7 @@ static carat_status write_choices(struct ct_declaration *d, const struct ct_json
 {
     const struct ct_json_value *choices = ct_json_given(schema, "enum");
     if (choices && !ct_json_is(choices, CT_JSON_ARRAY))
-        return ct_schema_wrong(d, "an enum in the parameters is not a list");
+        return ct_schema_wrong(d, "enum", "expected a list");
     if (ct_json_count(choices)) {
         ct_declare_member(d, "enum");
         write_value(d, choices);
@@ -159,9 +159,9 @@ static carat_status write_members(struct ct_declaration *d, const struct ct_json
             ct_schema_tell(d, keys[i], "is left out: the template takes the name for a word of the schema");
         if (skip)
             continue;
-        d->property = ct_json_str(keys[i]);
+        const size_t place = ct_place_enter(d, ct_json_str(keys[i]));
         if (schemas && !ct_json_is(schema, CT_JSON_OBJECT)) {
-            status = ct_schema_wrong(d, "a property in the parameters is not an object");
+            status = ct_schema_wrong(d, NULL, "expected an object");
             continue;
         }
         ct_chat_literal(d->w, comma);
@@ -173,6 +173,8 @@ static carat_status write_members(struct ct_declaration *d, const struct ct_json
             ct_schema_tell_untyped(d, keys[i], schema);
         ct_chat_literal(d->w, "}");
         comma = ",";
+        if (status == CARAT_OK)
+            ct_place_leave(d, place);
     }
     ct_chat_literal(d->w, "}");
     d->comma = ",";
@@ -182,9 +184,12 @@ static carat_status write_members(struct ct_declaration *d, const struct ct_json
 
 static carat_status write_properties(struct ct_declaration *d, const struct ct_json_value *properties)
 {
+    const size_t place = ct_place_enter(d, ct_str_of("properties"));
     if (!ct_json_is(properties, CT_JSON_OBJECT))
-        return ct_schema_wrong(d, "properties in the parameters is not an object");
-    return write_members(d, properties, d->state->filters_names, true);
+        return ct_schema_wrong(d, NULL, "expected an object");
+    CT_TRY(write_members(d, properties, d->state->filters_names, true));
+    ct_place_leave(d, place);
+    return CARAT_OK;
 }
 
 /* What the function returns; the template can say it of an object alone. */
@@ -194,6 +199,7 @@ static carat_status write_response(struct ct_declaration *d, const struct ct_jso
     struct ct_str description;
     if (!response)
         return CARAT_OK;
+    ct_place_enter(d, ct_str_of("response"));
     CT_TRY(ct_schema_type(d, response, &type));
     CT_TRY(ct_schema_description(d, response, &description));
     if (strcmp(type, "OBJECT") != 0) {

@@ -30,9 +30,14 @@ struct ct_chat_writer {
     const char *media_break; /* around a picture or a film */
     bool quotes_keys;        /* keys are written as strings are */
     bool failed;
-    carat_log log; /* may be NULL */
+    size_t content_end; /* bytes of the prompt up to the end of the content that was written last */
+    carat_log log;      /* may be NULL */
     void *user;
 };
+/* The next message begins here. */
+void ct_chat_mark(struct ct_chat_writer *w);
+/* Takes back all but n bytes, of which messages begin within or at the end. */
+void ct_prompt_cut(struct ct_prompt *p, size_t n);
 /* Text of the template. */
 void ct_chat_literal(struct ct_chat_writer *w, const char *text);
 void ct_chat_control(struct ct_chat_writer *w, enum ct_control c);
@@ -123,7 +128,7 @@ carat_status ct_chat_render_gemma(struct ct_chat_writer *w, bool gemma3, const s
                                   const struct ct_json_value *tools, carat_error *err);
 carat_status ct_chat_render_gemma4(struct ct_chat_writer *w, const struct ct_chat_options *o,
                                    const struct ct_json_value *messages, const struct ct_json_value *tools,
-                                   carat_error *err);
+                                   bool generation_prompt, carat_error *err);
 carat_status ct_chat_render_function(struct ct_chat_writer *w, const struct ct_json_value *messages,
                                      const struct ct_json_value *tools, bool generation_prompt,
                                      carat_error *err);

@@ -54,7 +54,18 @@ void ct_prompt_free(struct ct_prompt *p)
         return;
     free(p->text);
     free(p->segment);
+    free(p->message);
     *p = (struct ct_prompt){0};
+}
+
+void ct_prompt_cut(struct ct_prompt *p, size_t n)
+{
+    while (p->n_segment && p->segment[p->n_segment - 1].begin >= n)
+        p->n_segment--;
+    if (p->n_segment)
+        p->segment[p->n_segment - 1].end = n;
+    p->n = n;
+    p->text[n] = 0;
 }
 
 static bool extend_segment(struct ct_prompt *p, bool content, int control, size_t n)
@@ -83,6 +94,16 @@ static void writer_append(struct ct_chat_writer *w, bool content, int control, s
     memcpy(p->text + p->n, text.s, text.n);
     p->n += text.n;
     p->text[p->n] = 0;
+}
+
+void ct_chat_mark(struct ct_chat_writer *w)
+{
+    struct ct_prompt *p = w->prompt;
+    if (p->n_message == INT_MAX ||
+        !ct_array_grow(&p->message, &p->message_capacity, (size_t)p->n_message + 1, sizeof *p->message))
+        w->failed = true;
+    else
+        p->message[p->n_message++] = p->n;
 }
 
 void ct_chat_literal(struct ct_chat_writer *w, const char *text)
@@ -264,5 +285,6 @@ carat_status ct_chat_write_content(struct ct_chat_writer *w, const struct ct_jso
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "messages[%zu].content: expected a string or a list of text items", i);
     }
+    w->content_end = w->prompt->n;
     return CARAT_OK;
 }

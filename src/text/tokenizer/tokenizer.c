@@ -27,8 +27,6 @@
 #include "text/tokenizer/bpe.h"
 #include "text/tokenizer/tokenizer_parts.h"
 
-#define TEXT_MAX ((size_t)1 << 29) /* positions are 32 bits, and a byte may become three */
-
 /* The name of the tokenizer in messages: the path, and the file in it where the path does not end with
  * that. */
 static const char *message_name(char out[512], const struct ct_file *f, const char *name)
@@ -187,9 +185,9 @@ carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text,
     bool special = flags & CARAT_SPECIAL;
     int had = out->n;
     int32_t first = -1;
-    if (n > TEXT_MAX)
+    if (n > CT_TEXT_MAX)
         return ct_fail(err, CARAT_E_ARGUMENT, "the text is %zu bytes long, expected at most %zu", n,
-                       TEXT_MAX);
+                       CT_TEXT_MAX);
     if (n)
         ct_tokenizer_match(t, text, n, special, &first);
     if ((flags & CARAT_BOS) && t->bos >= 0 && first != t->bos)
@@ -201,4 +199,39 @@ carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text,
     if (status != CARAT_OK)
         out->n = had;
     return status;
+}
+
+/* ---- and back: what an id stands for ---- */
+
+/* Characters that no piece stands for; several where they share one id. */
+static size_t covers_unknown(const struct ct_tokenizer *t, const char *text, size_t n)
+{
+    size_t at = 0;
+    do {
+        struct character c = next_character(text + at, n - at);
+        if (at && ct_tokenizer_find(t, (struct ct_str){c.s, c.n}) >= 0)
+            break;
+        at += c.consumed;
+    } while (t->fuse_unknown && at < n);
+    return at;
+}
+
+size_t ct_tokenizer_covers(const struct ct_tokenizer *t, int32_t id, const char *text, size_t n)
+{
+    static const char space[] = "\xe2\x96\x81";
+    const struct ct_str piece = ct_piece_text(t, id);
+    size_t at = 0;
+    if (t->piece[id].kind == CT_PIECE_BYTE)
+        return CT_MIN(1, n);
+    if (id == t->unknown && n && *text != *piece.s)
+        return covers_unknown(t, text, n);
+    for (size_t i = 0; i < piece.n && at < n; i++)
+        if (piece.n - i < 3 || memcmp(piece.s + i, space, 3) != 0) {
+            at += text[at] == piece.s[i];
+        } else {
+            const bool spelled = n - at >= 3 && memcmp(text + at, space, 3) == 0;
+            at += text[at] == ' ' ? 1 : spelled ? 3 : 0; /* or it is the space that texts begin with */
+            i += 2;
+        }
+    return at;
 }

@@ -11,6 +11,8 @@
 
 struct ct_tokenizer; /* immutable, shared by threads */
 
+#define CT_TEXT_MAX ((size_t)1 << 29) /* bytes: positions are 32 bits, and a byte may become three */
+
 /* A callback that is told the progress of a call some hundred times a second and may cancel it. */
 struct ct_listener {
     carat_progress progress; /* may be NULL */
@@ -65,6 +67,8 @@ int ct_tokenizer_end_ids(const struct ct_tokenizer *t, int32_t *ids, int cap);
 /* Appends ids to *out; flags as in carat.h (CARAT_BOS, CARAT_SPECIAL). */
 carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text, size_t n, int flags,
                                  struct ct_listener *listener, carat_tokens *out, carat_error *err);
+/* The bytes of text[n], UTF-8 whose encoding goes on with id, that id stands for. */
+size_t ct_tokenizer_covers(const struct ct_tokenizer *t, int32_t id, const char *text, size_t n);
 carat_status ct_tokens_push(carat_tokens *t, int32_t id, carat_error *err);
 void ct_tokens_free(carat_tokens *t); /* leaves {0} */
 /* Whole decode by the source's own rule; malloc'd and terminated. */
