@@ -20,6 +20,7 @@ need_header xxhash.h libxxhash-dev
 need_header curl/curl.h libcurl4-openssl-dev # fetches models with carat pull, which is left out without it
 need_header openssl/evp.h libssl-dev
 need_header zlib.h zlib1g-dev
+need_header uv.h libuv1-dev       # carat serve, which is left out without it
 need_header histedit.h libedit-dev # edits lines of carat chat, which does without, too
 if [[ ${1:-} == check* ]]; then
     need_command gcc gcc

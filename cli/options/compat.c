@@ -33,7 +33,7 @@ static const char no_adapter[] = "merge the adapter into the model first";
 static const char no_rope[] = "carat takes the positions as the model file describes them";
 static const char no_docker[] = "carat fetches from the hub; carat pull OWNER/NAME gets a model";
 static const char no_conversation[] = "carat chat MODEL is a conversation, by the model's own template";
-static const char no_server[] = "carat has no server";
+static const char no_server[] = "carat serve MODEL is the server";
 static const char for_bench[] = "it belongs to carat bench";
 static const char no_template[] = "carat knows Gemma's templates by name (--chat-template)";
 

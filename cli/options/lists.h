@@ -34,6 +34,7 @@
     DO(cache)                                                                                                \
     DO(grammar)                                                                                              \
     DO(doctor)                                                                                               \
+    DO(serve)                                                                                                \
     DO(completion)                                                                                           \
     DO(version)                                                                                              \
     DO(help)
@@ -53,6 +54,7 @@
     DO(told)                                                                                                 \
     DO(answer)                                                                                               \
     DO(receipt)                                                                                              \
+    DO(serve)                                                                                                \
     DO(convert)                                                                                              \
     DO(show)                                                                                                 \
     DO(grammar)                                                                                              \

@@ -65,7 +65,7 @@ enum {
 #define GENERATES "run chat"
 #define DRAWS     GENERATES " decode"
 #define SCORES    "perplexity eval"
-#define EVALUATES DRAWS " " SCORES " logits bench"
+#define EVALUATES DRAWS " " SCORES " logits bench serve"
 #define FETCHES   EVALUATES " embed compare replay sweep imatrix convert quantize pack" /* what is not here */
 
 enum { MOST_NAMES = 4 };

@@ -433,6 +433,22 @@ const struct verb verbs[] = {
      .examples = "carat doctor\n"
                  "carat doctor --measure off --json\n"
                  "carat doctor --soak 2\n"},
+    {.name = "serve", .group = TO_BEGIN, .brief = "answer over HTTP",
+     .args = "MODEL", .summary = "answer programs over HTTP, as OpenAI's API",
+     .min_args = 1, .max_args = 1, .opens = true, .tokenizer = TOKENIZER,
+     .details = "Programs written for OpenAI's API work with the base URL that is printed: GET "
+                "/v1/models and POST /v1/chat/completions, whole or streamed, with tools, JSON schemas, log-probabilities "
+                "and seeds. Each answer is that of carat run with the same prompt, seed and settings, "
+                "whoever else is answered meanwhile.\n"
+                "A field that has no effect is named in the reply's header carat-without-effect, one that "
+                "nobody knows in carat-ignored, the seed in carat-seed. One that cannot be obeyed is "
+                "refused.\n"
+                "It listens on this machine alone. SIGTERM or Ctrl-C: no further request is taken, answers "
+                "under way are given, and the exit code is 0; a second one cuts them. Exit code 6: the "
+                "address is taken. /livez, /readyz and /health answer while it works.\n"
+                "A file carat.json beside the weights is read.\n",
+     .examples = "carat serve tiny\n"
+                 "carat serve MODEL -np 4 --alias gemma\n"},
     {.name = "completion", .group = FOR_MORE, .brief = "script for a shell",
      .args = "bash|zsh|fish", .summary = "print a completion script for a shell",
      .min_args = 1, .max_args = 1, .needs = "a shell",

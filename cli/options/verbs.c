@@ -29,7 +29,8 @@ static const struct {
 } foreign_verbs[] = {
     {" talk interactive conversation ", "carat chat MODEL is a conversation"},
     {" generate complete prompt cli ", "carat run MODEL PROMPT generates text"},
-    {" serve server start stop ps ", "carat has no server; carat run answers, and programs use the library"},
+    {" server start ", "carat serve MODEL answers programs over HTTP"},
+    {" stop ps ", "carat serve MODEL serves one model, until its process ends"},
     {" download ", "carat pull NAME fetches a model"},
     {" push login ", "carat sends nothing; 'hf auth login' leaves a token that carat pull uses"},
     {" models tags ", "carat ls lists the models of this machine"},

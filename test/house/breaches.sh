@@ -112,7 +112,7 @@ src/strange/x.c|int x;
 cli/lone.c|int x;
 cli/lone.h|int x;
 cli/strange/x.c|int x;
-server/x.c|int x;
+gate/x.c|int x;
 END
 fresh
 rm -r "$tree/cli/bench"
@@ -252,37 +252,59 @@ done <<'END'
 END
 
 # A program beside the command: its row is enough for every check.
-serve() { # what it may use
+gated() { # what it may use
     fresh
-    sed -i 's#^| `cli/main.c`.*#&\n| `server` | a program | '"$1"' |#' "$tree/ARCHITECTURE.md"
-    plant server/x.c '#include "carat.h"\n#include "y.h"\n#include "term/exit.h"'
-    plant server/y.h ''
+    sed -i 's#^| `cli/main.c`.*#&\n| `gate` | a program | '"$1"' |#' "$tree/ARCHITECTURE.md"
+    plant gate/x.c '#include "carat.h"\n#include "y.h"\n#include "term/exit.h"'
+    plant gate/y.h ''
 }
-serve cli/term
+gated cli/term
 expect 0 check_includes.sh 'a further program'
 expect 0 check_house.sh 'a further program'
-lines 121 >"$tree/server/y.h"
+lines 121 >"$tree/gate/y.h"
 expect 1 check_house.sh 'a header of 121 lines in a further program'
-plant server/x.c '#include "model/embed.h"'
+plant gate/x.c '#include "model/embed.h"'
 expect 1 check_includes.sh 'a header of the command that a further program may not use'
-plant server/x.c '#include "base/base.h"'
+plant gate/x.c '#include "base/base.h"'
 expect 1 check_includes.sh 'a header of the library in a further program'
 object cli/term/x.c 'int say(void); int say(void) { return 1; }'
 object cli/model/x.c 'int made;'
-object server/x.c 'extern int made; int say(void); int main(void) { return say() + made; }'
-object server/y.c 'int made;'
+object gate/x.c 'extern int made; int say(void); int main(void) { return say() + made; }'
+object gate/y.c 'int made;'
 symbols 0 'a name that the command has as well'
-object server/y.c 'int y;'
+object gate/y.c 'int y;'
 symbols 1 'a variable of the command that a further program may not use'
-serve –
+gated –
 expect 1 check_includes.sh 'a further program that may use nothing'
-for row in api/x.h cli/strange server; do # headers of rooms below, rooms that are not there, itself
-    serve "$row"
+for row in api/x.h cli/strange gate; do # headers of rooms below, rooms that are not there, itself
+    gated "$row"
     expect 2 check_includes.sh "a row that may use $row"
 done
-serve –
-sed -i 's#^| `server`.*#&\n&#' "$tree/ARCHITECTURE.md"
+gated –
+sed -i 's#^| `gate`.*#&\n&#' "$tree/ARCHITECTURE.md"
 expect 2 check_includes.sh 'two rows for a room'
+
+# The server: the command has one header of it, and it nothing of the command.
+server() { # path, line
+    fresh
+    plant server/server.h 'int serve(void);'
+    plant server/job.h 'struct job;'
+    plant src/base/json.h '#include "base/base.h"'
+    plant "$@"
+}
+server cli/ask/run.c '#include "server.h"'
+expect 0 check_includes.sh 'the header of the server in the verbs that answer'
+server cli/ask/run.c '#include "job.h"'
+expect 1 check_includes.sh 'another header of the server'
+server cli/show/x.c '#include "server.h"'
+expect 1 check_includes.sh 'the header of the server in another verb'
+server server/x.c '#include "carat.h"\n#include "job.h"\n#include "base/json.h"'
+expect 0 check_includes.sh 'what the server may use'
+for header in term/exit.h file/file.h model/forward.h; do
+    server server/x.c "#include \"$header\""
+    plant src/model/forward.h ''
+    expect 1 check_includes.sh "$header in the server"
+done
 
 for path in src/base/base.h cli/model/embed.S test/x/test_x.sh test/x/common.bash tools/x.py cmake/x.cmake Makefile .ci/run; do
     fresh

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* serve.c: `carat serve`: the model and the engine of the options, in the hands of the server. Without
+ * CARAT_LIBUV there is no server in this command. */
+#include <string.h>
+
+#include "ask/serve_options.h"
+#include "term/message.h"
+
+#ifndef CARAT_LIBUV
+
+int verb_serve(const struct options *o)
+{
+    (void)o;
+    return fail(FAILED, "this command was built without libuv, and cannot serve (Debian: libuv1-dev)");
+}
+
+#else
+
+#include "model/engine.h"
+#include "model/model.h"
+#include "model/phases.h"
+#include "server.h"
+#include "term/output.h"
+
+struct serving {
+    const struct options *o;
+    carat_model *model;
+    carat_engine *engine;
+    struct phases phases;
+    const char *name;
+};
+
+/* What a person needs to begin with; the line with curl works as it stands. */
+static void tell_address(void *user, const char *url)
+{
+    const struct serving *s = user;
+
+    out_print("OpenAI API  %s/v1\n", url);
+    out_print("curl %s/v1/chat/completions -d '{\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}'\n",
+              url, strcmp(s->o->model, "tiny") == 0 ? "Turn on the kitchen lights" : "Why is the sky blue?");
+    out_flush();
+}
+
+static int open_engine(struct serving *s)
+{
+    const struct options *o = s->o;
+    carat_engine_options engine;
+
+    TRY(phases_engine(&s->phases, &engine, o));
+    engine.sessions = o->serve->parallel;
+    if (o->serve->kv_memory != NO_SIZE)
+        engine.kv_bytes = (size_t)o->serve->kv_memory;
+    TRY(fit_engine(&engine, s->model, o));
+    TRY(choose_snapshots(&engine, s->model));
+    return create_engine(&s->engine, s->model, &engine);
+}
+
+static int serve_model(struct serving *s)
+{
+    const struct options *o = s->o;
+    struct server_options options = {.host = o->serve->host,
+                                     .port = o->serve->port,
+                                     .parallel = o->serve->parallel,
+                                     .strict = o->serve->strict,
+                                     .name = o->serve->alias ? o->serve->alias : model_name(o->model),
+                                     .listening = tell_address,
+                                     .user = s};
+    char message[256];
+    int signal;
+
+    TRY(open_packed(&s->model, o));
+    TRY(open_engine(s));
+    options.model = s->model;
+    options.engine = s->engine;
+    switch (server_run(&options, &signal, message)) {
+    case SERVER_ENDED:
+        return DONE;
+    case SERVER_CUT:
+        return 128 + signal;
+    case SERVER_NO_BIND:
+        return fail(NO_CONNECTION, "%s", message);
+    default:
+        return fail(FAILED, "%s", message);
+    }
+}
+
+int verb_serve(const struct options *o)
+{
+    struct serving s = {.o = o};
+
+    if (!server_takes_host(o->serve->host))
+        return fail(USAGE,
+                    "serve: --host is '%.80s', expected 127.0.0.1, localhost or ::1: there are no keys",
+                    o->serve->host);
+    const int code = serve_model(&s);
+    carat_engine_close(s.engine);
+    carat_model_close(s.model);
+    return code;
+}
+
+#endif

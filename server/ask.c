@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ask.c: an answer on its way: which of its text may be told, and which is a call. */
+#include "ask.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+void ask_free(struct ask *ask)
+{
+    if (!ask)
+        return;
+    for (int i = 0; i < MOST_CHOICES; i++) {
+        struct choice *c = &ask->choice[i];
+        carat_generation_close(c->generation);
+        buffer_free(&c->text);
+        buffer_free(&c->thought);
+        buffer_free(&c->logprobs);
+        carat_tokens_free(&c->ids);
+        carat_calls_free(&c->calls);
+    }
+    for (int i = 0; i < ask->n_stops; i++)
+        free(ask->stops[i]);
+    carat_constraint_close(ask->constraint);
+    carat_matcher_close(ask->sampling.matcher);
+    carat_tokens_free(&ask->prompt);
+    free(ask->biases);
+    free(ask->tools);
+    free(ask);
+}
+
+/* ---- ids ---- */
+
+size_t id_bytes(const carat_model *model, int32_t id, char out[256])
+{
+    static const char space[] = "\xe2\x96\x81";
+    size_t n = 0, length = 0;
+    const char *piece = carat_piece(model, id, &n);
+
+    if (n == 6 && memcmp(piece, "<0x", 3) == 0 && piece[5] == '>') {
+        out[0] = (char)(ct_hex_digit(piece[3]) * 16 + ct_hex_digit(piece[4]));
+        return 1;
+    }
+    for (size_t i = 0; i < n && length < 256; i++) {
+        if (i + 3 <= n && memcmp(piece + i, space, 3) == 0) {
+            out[length++] = ' ';
+            i += 2;
+        } else
+            out[length++] = piece[i];
+    }
+    return length;
+}
+
+int32_t call_start_id(const carat_model *model)
+{
+    static const char *const starts[] = {CARAT_CALL_START, CARAT_TOOL_CALL_START};
+    int32_t found = -1;
+
+    for (size_t i = 0; i < CT_COUNT(starts) && found < 0; i++) {
+        carat_tokens ids = {0};
+        if (carat_tokenize(model, starts[i], strlen(starts[i]), CARAT_SPECIAL, &ids, NULL) == CARAT_OK &&
+            ids.n == 1)
+            found = ids.ids[0];
+        carat_tokens_free(&ids);
+    }
+    return found;
+}
+
+/* ---- text ---- */
+
+static bool push_answer_id(carat_tokens *t, int32_t id)
+{
+    if (t->n == t->capacity) {
+        int capacity = t->capacity ? 2 * t->capacity : 64;
+        int32_t *ids = realloc(t->ids, (size_t)capacity * sizeof *ids);
+        if (!ids)
+            return false;
+        t->ids = ids;
+        t->capacity = capacity;
+    }
+    t->ids[t->n++] = id;
+    return true;
+}
+
+/* Whether an answer becomes calls: by its control token, or, where the vocabulary has none, by its text. */
+static void watch_for_calls(const carat_model *model, const struct ask *ask, struct choice *c, int32_t id)
+{
+    if (c->calling == UNDECIDED && ask->call_start < 0) {
+        const int begins = carat_begins_calls(model, c->text.data ? c->text.data : "", c->text.n);
+        c->calling = begins < 0 ? UNDECIDED : begins ? HOLDS_CALLS : TEXT_ONLY;
+    } else if (c->calling == UNDECIDED || c->calling == TEXT_ONLY)
+        c->calling = ask->call_start >= 0 && id == ask->call_start ? HOLDS_CALLS : TEXT_ONLY;
+}
+
+const char *choice_take(const carat_model *model, const struct ask *ask, struct choice *c,
+                        const carat_given *given, size_t *n)
+{
+    *n = 0;
+    c->given++;
+    if (given->thought) {
+        c->thoughts++;
+        buffer_put(&c->thought, given->text, given->n_text);
+        return "";
+    }
+    if (c->calling != NO_CALLS && !push_answer_id(&c->ids, given->id))
+        c->text.failed = true;
+    buffer_put(&c->text, given->text, given->n_text);
+    watch_for_calls(model, ask, c, given->id);
+    return c->calling == NO_CALLS || c->calling == TEXT_ONLY ? choice_rest(c, n) : "";
+}
+
+const char *choice_rest(struct choice *c, size_t *n)
+{
+    const char *text = c->text.data ? c->text.data + c->told : "";
+
+    *n = c->text.n - c->told;
+    c->told = c->text.n;
+    return text;
+}
+
+/* The text is that of the parts which are no sound calls. */
+static void divide(const carat_model *model, const struct ask *ask, struct choice *c)
+{
+    struct buffer text = {0};
+
+    c->calls.size = sizeof *c->calls.part;
+    if (carat_parse_calls(model, c->ids.ids, c->ids.n, ask->tools, &c->calls, NULL) != CARAT_OK)
+        return;
+    for (int i = 0; i < c->calls.n; i++)
+        c->n_calls += c->calls.part[i].is_call && !c->calls.part[i].error;
+    if (c->n_calls == 0)
+        return;
+    for (int i = 0; i < c->calls.n; i++) {
+        const carat_part *p = &c->calls.part[i];
+        if (!p->is_call || p->error)
+            buffer_put(&text, p->text, p->n_text);
+    }
+    c->text.n = c->told; /* what was told stays as it was */
+    if (text.n > c->told)
+        buffer_put(&c->text, text.data + c->told, text.n - c->told);
+    buffer_free(&text);
+}
+
+void choice_end(const carat_model *model, struct ask *ask, struct choice *c)
+{
+    char rest[CARAT_REST_BYTES];
+    carat_generation_info info;
+    carat_generation_info_default(&info);
+
+    c->ended = true;
+    c->stop = -1;
+    if (!c->generation)
+        return;
+    size_t n = carat_generation_rest(c->generation, rest, sizeof rest);
+    if (carat_generation_get_info(c->generation, &info, NULL) == CARAT_OK) {
+        c->reason = info.reason;
+        c->stop = info.stop;
+    }
+    buffer_put(info.in_thought ? &c->thought : &c->text, rest, n);
+    if (c->calling != NO_CALLS && c->reason != CARAT_REASON_STOP_STRING)
+        divide(model, ask, c);
+}

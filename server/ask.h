@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ask.h: what a request asks of the model, whatever surface it came by, and how far its answers are. Whoever
+ * prepares makes it; whoever draws moves it. */
+#ifndef ASK_H
+#define ASK_H
+
+#include "buffer.h"
+#include "carat_constrain.h"
+#include "carat_tools.h"
+
+struct job;
+struct server;
+struct writer;
+
+enum { MOST_CHOICES = 8, MOST_STOPS = CARAT_MOST_STOPS, MOST_TOP = CARAT_MOST_LOGPROBS };
+
+/* What may come of an answer that the client has tools for. */
+enum may_call { NO_CALLS, UNDECIDED, TEXT_ONLY, HOLDS_CALLS };
+
+/* One of the answers. */
+struct choice {
+    struct job *job;
+    int number;
+    carat_session *session;
+    carat_generation *generation;
+    struct buffer text, thought;
+    size_t told;            /* bytes of text that the client may have by now */
+    struct buffer logprobs; /* as the surface writes them */
+    int n_logprobs;
+    carat_tokens ids; /* of the answer, where there are tools */
+    enum may_call calling;
+    carat_calls calls; /* when it has ended */
+    int n_calls;       /* of these, that are sound */
+    carat_reason reason;
+    int given, thoughts; /* ids, and those of thoughts */
+    int stop;            /* index of the stop string that ended it; -1: none did */
+    bool ended;
+};
+
+struct ask {
+    const struct writer *writer;
+    carat_tokens prompt;
+    carat_sampling sampling; /* chain points at chain */
+    carat_chain chain;
+    carat_bias *biases;
+    carat_constraint *constraint; /* NULL: the answer has no form */
+    char *stops[MOST_STOPS];
+    int n_stops;
+    int n, max_tokens;
+    bool stream, wants_usage, logprobs;
+    int top_logprobs;
+    char *tools;        /* JSON; NULL: there are none that may be called */
+    int32_t call_start; /* the control token before a call; -1: calls are JSON */
+    int limits_thought, thought_budget;
+    int64_t created; /* seconds since 1970 */
+
+    /* of those who draw */
+    int cached, evaluated; /* tokens of the prompt */
+    double begin_ms, prompt_ms, end_ms;
+    struct choice choice[MOST_CHOICES];
+};
+
+void ask_free(struct ask *ask);
+
+/* Takes what an id gives. Returns the text of the answer that can be told now, *n bytes of it: of a thought
+ * there is none, and what may be a call is held back. */
+const char *choice_take(const carat_model *model, const struct ask *ask, struct choice *choice,
+                        const carat_given *given, size_t *n);
+/* Takes what is left of the text when the choice has ended, and divides text and calls. */
+void choice_end(const carat_model *model, struct ask *ask, struct choice *choice);
+/* The text that was not told so far; it counts as told from here on. */
+const char *choice_rest(struct choice *choice, size_t *n);
+
+/* The bytes of an id by itself, as they stand in a text; at most 256, returns their number. */
+size_t id_bytes(const carat_model *model, int32_t id, char out[256]);
+/* The control token before a call; -1: the vocabulary has none. */
+int32_t call_start_id(const carat_model *model);
+
+#endif

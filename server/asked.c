@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* asked.c: values of requests become what the library is asked for. */
+#include "asked.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/utf8.h"
+#include "messages.h"
+#include "state.h"
+
+void asked_default(struct asked *a)
+{
+    *a = (struct asked){.temperature = NAN,
+                        .top_p = NAN,
+                        .min_p = NAN,
+                        .typical_p = NAN,
+                        .repeat_penalty = NAN,
+                        .frequency_penalty = NAN,
+                        .presence_penalty = NAN,
+                        .top_k = -1,
+                        .repeat_last_n = -1,
+                        .n = 1,
+                        .top_logprobs = -1,
+                        .parallel_tool_calls = true};
+}
+
+/* ---- seeds, biases, stop strings ---- */
+
+/* Of 64 bits, with or without a sign. */
+static bool take_seed(struct document *d, const struct ct_json_value *v, uint64_t *seed)
+{
+    int64_t whole;
+    uint64_t value = 0;
+    bool good = ct_json_is(v, CT_JSON_NUMBER);
+
+    if (!v) {
+        uint32_t drawn = 0;
+        uv_random(NULL, NULL, &drawn, sizeof drawn, 0, NULL);
+        *seed = drawn;
+        return true;
+    }
+    if (ct_json_integer(v, &whole)) {
+        *seed = (uint64_t)whole;
+        return true;
+    }
+    for (uint32_t i = 0; i < v->n && good; i++) {
+        const unsigned digit = (unsigned)v->s[i] - '0';
+        good = digit <= 9 && value <= (UINT64_MAX - digit) / 10;
+        value = value * 10 + digit;
+    }
+    *seed = value;
+    return good || field_refuse(d, "seed", v, "expected a whole number of 64 bits");
+}
+
+static bool take_biases(struct document *d, struct server *s, const struct ct_json_value *v, struct ask *ask)
+{
+    const size_t n = ct_json_count(v);
+
+    if (n == 0)
+        return true;
+    if (n > CARAT_MOST_BIASES)
+        return refuse(d->r, 400, NULL, "logit_bias", "logit_bias has %zu ids, expected at most %d", n,
+                      CARAT_MOST_BIASES);
+    if (!(ask->biases = calloc(n, sizeof *ask->biases)))
+        return refuse(d->r, 503, NULL, NULL, "there is no memory for the biases");
+    CT_JSON_EACH(key, v)
+    {
+        const struct ct_str name = ct_json_str(key);
+        const struct ct_json_value *bias = ct_json_of_key(key);
+        const double value = ct_json_double(bias);
+        int64_t id;
+        if (name.n == 0 || name.n > 9 || !ct_json_whole(name, &id) || id < 0 || id >= s->info.n_text_vocab)
+            return refuse(d->r, 400, NULL, "logit_bias",
+                          "logit_bias has the key \"%.*s\", expected ids from 0 to %d", CT_BRIEF(name),
+                          s->info.n_text_vocab - 1);
+        if (!ct_json_is(bias, CT_JSON_NUMBER) || !(value >= -100 && value <= 100))
+            return field_refuse(d, "logit_bias", bias, "expected numbers from -100 to 100");
+        ask->biases[ask->chain.n_biases++] = (carat_bias){(int32_t)id, (float)value};
+    }
+    ask->chain.biases = ask->biases;
+    return true;
+}
+
+static bool take_stop(struct document *d, const struct ct_json_value *v, struct ask *ask)
+{
+    if (!ct_json_is(v, CT_JSON_STRING) || v->n < 1 || v->n > CARAT_MOST_STOP_BYTES)
+        return field_refuse(d, "stop", v, "expected strings of 1 to %d bytes", CARAT_MOST_STOP_BYTES);
+    if (!(ask->stops[ask->n_stops] = text_copy(ct_json_str(v))))
+        return refuse(d->r, 503, NULL, NULL, "there is no memory for the stop strings");
+    ask->n_stops++;
+    return true;
+}
+
+static bool take_stops(struct document *d, const struct ct_json_value *v, struct ask *ask)
+{
+    if (!v)
+        return true;
+    if (ct_json_is(v, CT_JSON_STRING))
+        return take_stop(d, v, ask);
+    if (ct_json_count(v) > MOST_STOPS)
+        return refuse(d->r, 400, NULL, "stop", "stop has %zu strings, expected at most %d", ct_json_count(v),
+                      MOST_STOPS);
+    CT_JSON_EACH(one, v)
+    if (!take_stop(d, one, ask))
+        return false;
+    return true;
+}
+
+/* ---- drawing ---- */
+
+static void override(float *to, double value)
+{
+    if (!isnan(value))
+        *to = (float)value;
+}
+
+static bool take_sampling(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
+{
+    carat_sampling *to = &ask->sampling;
+
+    carat_sampling_default(s->options->model, to);
+    override(&to->temperature, a->temperature);
+    override(&to->top_p, a->top_p);
+    override(&to->min_p, a->min_p);
+    if (a->top_k >= 0)
+        to->top_k = (int)a->top_k;
+    if (a->temperature > 0 && a->temperature < (double)CARAT_TEMPERATURE_MIN)
+        return refuse(d->r, 400, NULL, "temperature", "temperature is %g, expected 0 or %g to %g",
+                      a->temperature, (double)CARAT_TEMPERATURE_MIN, (double)CARAT_TEMPERATURE_MAX);
+    if (!take_seed(d, a->seed, &to->seed))
+        return false;
+    carat_chain_default(&ask->chain);
+    override(&ask->chain.typical_p, a->typical_p);
+    override(&ask->chain.repeat_penalty, a->repeat_penalty);
+    override(&ask->chain.frequency_penalty, a->frequency_penalty);
+    override(&ask->chain.presence_penalty, a->presence_penalty);
+    ask->chain.repeat_last_n = (int)a->repeat_last_n;
+    if (!take_biases(d, s, a->logit_bias, ask))
+        return false;
+    if (ask->biases || !isnan(a->typical_p) || !isnan(a->repeat_penalty) || !isnan(a->frequency_penalty) ||
+        !isnan(a->presence_penalty))
+        to->chain = &ask->chain;
+    return true;
+}
+
+bool asked_drawing(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
+{
+    if (a->n > s->options->parallel)
+        return refuse(d->r, 400, NULL, "n",
+                      "n is %d, expected at most %d, the answers at once of this server", (int)a->n,
+                      s->options->parallel);
+    if (a->top_logprobs >= 0 && !a->logprobs)
+        return refuse(d->r, 400, NULL, "top_logprobs", "top_logprobs needs logprobs to be true");
+    ask->n = (int)a->n;
+    ask->stream = a->stream;
+    ask->wants_usage = a->include_usage;
+    ask->logprobs = a->logprobs;
+    ask->top_logprobs = a->top_logprobs > 0 ? (int)a->top_logprobs : 0;
+    return take_sampling(d, s, a, ask) && take_stops(d, a->stop, ask);
+}
+
+/* ---- prompts ---- */
+
+static bool too_long(struct document *d, struct server *s, int n)
+{
+    d->r->n_prompt = n;
+    d->r->n_context = s->context;
+    return refuse(d->r, 400, "context_length_exceeded", "messages",
+                  "the prompt has %d tokens, and the context %d positions", n, s->context);
+}
+
+/* The library begins its messages with the place where there is one. */
+static bool refuse_render(struct document *d, const carat_error *err)
+{
+    const char *colon = strstr(err->message, ": ");
+    char place[100] = "messages";
+
+    if (err->code == CARAT_E_MEMORY)
+        return refuse(d->r, 503, NULL, NULL, "%s", err->message);
+    if (colon && (size_t)(colon - err->message) < sizeof place &&
+        (strncmp(err->message, "messages", 8) == 0 || strncmp(err->message, "tools", 5) == 0))
+        snprintf(place, sizeof place, "%.*s", (int)(colon - err->message), err->message);
+    return refuse(d->r, 400, NULL, place, "%s", err->message);
+}
+
+bool asked_prompt(struct document *d, struct server *s, const struct asked *a, const char *tools, bool thinks,
+                  struct ask *ask)
+{
+    const carat_model *model = s->options->model;
+    carat_render_options options;
+    struct buffer messages = {0};
+    char *text = NULL;
+    carat_error err;
+    bool good = false;
+
+    if (!a->messages)
+        return refuse(d->r, 400, "missing_required_parameter", "messages", "messages is missing");
+    if (ct_json_count(a->messages) == 0 || ct_json_count(a->messages) > MOST_MESSAGES)
+        return refuse(d->r, 400, NULL, "messages", "messages has %zu elements, expected 1 to %d",
+                      ct_json_count(a->messages), MOST_MESSAGES);
+    if (!messages_join(d, a->messages, &messages))
+        goto done;
+    carat_render_options_default(&options);
+    options.tools = tools;
+    options.thinking = thinks;
+    if (carat_render_json(model, messages.data, &options, NULL, &text, &err) != CARAT_OK)
+        goto refused;
+    if (strlen(text) > (size_t)s->context * s->longest_text) { /* no spelling of it is short enough */
+        too_long(d, s, (int)CT_MIN(strlen(text) / s->longest_text, (size_t)INT32_MAX));
+        goto done;
+    }
+    if (carat_render_json(model, messages.data, &options, &ask->prompt, NULL, &err) != CARAT_OK)
+        goto refused;
+    good = true;
+    goto done;
+refused:
+    refuse_render(d, &err);
+done:
+    carat_free(text);
+    buffer_free(&messages);
+    return good;
+}
+
+bool asked_room(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
+{
+    const int64_t most = a->max_completion_tokens ? a->max_completion_tokens : a->max_tokens;
+    const int room = s->context + 1 - ask->prompt.n; /* the last id is given and not held */
+
+    if (ask->prompt.n > s->context)
+        return too_long(d, s, ask->prompt.n);
+    ask->max_tokens = most && most < room ? (int)most : room;
+    return true;
+}
+
+bool asked_form(struct document *d, struct server *s, struct ask *ask, const char *param,
+                const carat_constraint_options *form)
+{
+    carat_error err;
+
+    if (carat_constraint_create(&ask->constraint, s->options->model, form, &err) == CARAT_OK)
+        return true;
+    return refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, param, "%s", err.message);
+}
+
+void asked_tell(struct document *d, struct job *job, const struct ask *ask)
+{
+    char seed[24];
+
+    snprintf(seed, sizeof seed, "%" PRIu64, ask->sampling.seed);
+    job_field(job, "carat-seed", seed);
+    if (d->ignored.n && buffer_terminate(&d->ignored))
+        job_field(job, "carat-ignored", d->ignored.data);
+    if (d->idle.n && buffer_terminate(&d->idle))
+        job_field(job, "carat-without-effect", d->idle.data);
+}

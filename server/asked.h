@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* asked.h: the values of a request, the same for every surface, and what becomes of them: how ids are drawn,
+ * how many, in which form, behind which prompt. */
+#ifndef ASKED_H
+#define ASKED_H
+
+#include "ask.h"
+#include "fields.h"
+
+enum { MOST_MESSAGES = 4096, MOST_TOOLS = 128 };
+
+struct asked {
+    /* NULL: not given */
+    const struct ct_json_value *model, *messages, *tools, *tool_choice, *response_format, *stop, *logit_bias,
+        *seed, *stream_options, *reasoning_effort, *prompt;
+    /* NAN: the model's, or off */
+    double temperature, top_p, min_p, typical_p, repeat_penalty, frequency_penalty, presence_penalty;
+    int64_t top_k; /* below 0: the model's */
+    int64_t repeat_last_n;
+    int64_t max_tokens, max_completion_tokens; /* 0: to the end of the context */
+    int64_t n, top_logprobs /* below 0: not given */;
+    bool stream, include_usage, logprobs, parallel_tool_calls;
+};
+
+void asked_default(struct asked *a);
+
+/* Each returns false when *d->r says why not. */
+/* An ask with what is drawn: sampling, stops, choices, log-probabilities. */
+bool asked_drawing(struct document *d, struct server *s, const struct asked *a, struct ask *ask);
+/* The messages and tools as ids. tools: those that the model is told of, or NULL; thinks: it is to. */
+bool asked_prompt(struct document *d, struct server *s, const struct asked *a, const char *tools, bool thinks,
+                  struct ask *ask);
+/* The number of tokens is known: that there is room, and how many may come. */
+bool asked_room(struct document *d, struct server *s, const struct asked *a, struct ask *ask);
+/* A form that the answer must keep. param: the field that it came from. */
+bool asked_form(struct document *d, struct server *s, struct ask *ask, const char *param,
+                const carat_constraint_options *form);
+/* Puts what the head of the reply has to say: the seed, and fields that were passed over. */
+void asked_tell(struct document *d, struct job *job, const struct ask *ask);
+
+#endif

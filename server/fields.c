@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fields.c: bodies and their fields. What a field means is left to those who have the tables. */
+#include "fields.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/utf8.h"
+
+enum { MOST_VALUES = 100000 };
+
+bool document_read(struct document *d, struct ct_bytes text)
+{
+    struct ct_json reader;
+    bool good = false;
+
+    d->text = text;
+    ct_json_init(&reader, "body", text);
+    const enum ct_json_token token = ct_json_next(&reader);
+    if (token != CT_JSON_OBJECT && reader.error.code == CARAT_OK) {
+        reader.at = reader.start;
+        ct_json_fail(&reader, "expected a JSON object");
+    }
+    if (token == CT_JSON_OBJECT && ct_json_tree_value(&d->tree, &reader, token, MOST_VALUES))
+        good = ct_json_next(&reader) == CT_JSON_END;
+    if (d->tree.failed)
+        refuse(d->r, 503, NULL, NULL, "there is no memory for a body of %zu bytes", text.size);
+    else if (!good && reader.error.code != CARAT_OK)
+        refuse(d->r, 400, NULL, NULL, "%s", reader.error.message);
+    else if (!good)
+        refuse(d->r, 400, NULL, NULL, "body: more than %d values, expected at most so many", MOST_VALUES);
+    ct_json_free(&reader);
+    return good;
+}
+
+void document_free(struct document *d)
+{
+    ct_json_tree_free(&d->tree);
+    buffer_free(&d->ignored);
+    buffer_free(&d->idle);
+}
+
+bool field_refuse(struct document *d, const char *name, const struct ct_json_value *v, const char *expected,
+                  ...)
+{
+    char text[700];
+    carat_error err;
+
+    CT_FORMAT(text, expected);
+    ct_json_refuse(&err, CARAT_E_ARGUMENT, "body", d->text, v, name, "%s", text);
+    return refuse(d->r, 400, NULL, name, "%s", err.message);
+}
+
+struct ct_str value_text(const struct document *d, const struct ct_json_value *v)
+{
+    const char *place = ct_json_place(v);
+    const size_t at = (size_t)(place - (const char *)d->text.data);
+    struct ct_json reader;
+
+    ct_json_init(&reader, NULL, (struct ct_bytes){(const uint8_t *)place, d->text.size - at});
+    ct_json_skip(&reader);
+    const size_t n = reader.at;
+    ct_json_free(&reader);
+    return (struct ct_str){place, n};
+}
+
+char *text_copy(struct ct_str s)
+{
+    char *copy = malloc(s.n + 1);
+
+    if (copy) {
+        memcpy(copy, s.s, s.n);
+        copy[s.n] = 0;
+    }
+    return copy;
+}
+
+/* ---- names that are nearly right ---- */
+
+enum { MOST_NAME = 40 };
+
+static int letters_apart(const char *a, struct ct_str b)
+{
+    int row[MOST_NAME + 1], before;
+    const int n = (int)strlen(a);
+
+    if (n > MOST_NAME || b.n > MOST_NAME)
+        return MOST_NAME;
+    for (int i = 0; i <= n; i++)
+        row[i] = i;
+    for (int k = 1; k <= (int)b.n; k++) {
+        before = row[0];
+        row[0] = k;
+        for (int i = 1; i <= n; i++) {
+            const int changed = before + (a[i - 1] != b.s[k - 1]), added = CT_MIN(row[i], row[i - 1]) + 1;
+            before = row[i];
+            row[i] = CT_MIN(changed, added);
+        }
+    }
+    return row[n];
+}
+
+static const char *nearly(const struct field *fields, int n, struct ct_str name)
+{
+    const char *best = NULL;
+    int least = 3;
+
+    for (int i = 0; i < n; i++) {
+        const int apart = letters_apart(fields[i].name, name);
+        if (apart < least && apart * 3 <= (int)name.n) {
+            least = apart;
+            best = fields[i].name;
+        }
+    }
+    return best;
+}
+
+/* ---- values ---- */
+
+static void add_name(struct buffer *list, const char *prefix, struct ct_str name)
+{
+    enum { MOST_LIST = 1024 };
+
+    if (list->n + name.n > MOST_LIST)
+        return;
+    if (list->n)
+        buffer_text(list, ", ");
+    buffer_text(list, prefix);
+    for (size_t i = 0; i < name.n; i++) {
+        const char c = name.s[i];
+        buffer_put(list, c > 0x20 && c < 0x7f && c != ',' ? &c : "?", 1);
+    }
+}
+
+static bool is_of(const struct ct_json_value *v, int kinds)
+{
+    return (ct_json_is(v, CT_JSON_STRING) && (kinds & IS_TEXT)) ||
+           (ct_json_is(v, CT_JSON_ARRAY) && (kinds & IS_LIST)) ||
+           (ct_json_is(v, CT_JSON_OBJECT) && (kinds & IS_OBJECT)) ||
+           (ct_json_is(v, CT_JSON_NUMBER) && (kinds & IS_NUMBER));
+}
+
+static const char *kinds_text(int kinds)
+{
+    static const char *const names[] = {
+        [IS_TEXT] = "a string",
+        [IS_LIST] = "a list",
+        [IS_TEXT | IS_LIST] = "a string or a list",
+        [IS_OBJECT] = "an object",
+        [IS_TEXT | IS_OBJECT] = "a string or an object",
+        [IS_LIST | IS_OBJECT] = "a list or an object",
+        [IS_NUMBER] = "a number",
+    };
+    return names[kinds];
+}
+
+/* Whether a value is one of those that a refused field may have. */
+static bool is_neutral(const struct document *d, const struct field *f, const struct ct_json_value *v)
+{
+    const struct ct_str text = ct_json_is(v, CT_JSON_STRING) ? ct_json_str(v) : value_text(d, v);
+    char word[32];
+
+    if (!f->neutral || text.n + 3 > sizeof word)
+        return false;
+    snprintf(word, sizeof word, " %.*s ", (int)text.n, text.s);
+    return strstr(f->neutral, word) != NULL;
+}
+
+static bool take_number(struct document *d, const char *name, const struct field *f,
+                        const struct ct_json_value *v, void *to)
+{
+    const bool whole = f->kind == FIELD_WHOLE;
+    int64_t integer = 0;
+    double real = ct_json_double(v);
+
+    if (whole && ct_json_integer(v, &integer))
+        real = (double)integer;
+    else if (whole)
+        real = NAN;
+    if (!ct_json_is(v, CT_JSON_NUMBER) || !(real >= f->low && real <= f->high))
+        return field_refuse(d, name, v, "expected a %snumber from %.15g to %.15g", whole ? "whole " : "",
+                            f->low, f->high);
+    if (whole)
+        memcpy(to, &integer, sizeof integer);
+    else
+        memcpy(to, &real, sizeof real);
+    return true;
+}
+
+static bool take_field(struct document *d, const char *prefix, const struct field *f,
+                       const struct ct_json_value *v, void *values)
+{
+    char name[160], *to = (char *)values + f->at;
+
+    snprintf(name, sizeof name, "%s%s", prefix, f->name);
+    switch (f->kind) {
+    case FIELD_IDLE:
+        add_name(&d->idle, prefix, ct_str_of(f->name));
+        return true;
+    case FIELD_REFUSED:
+        if (is_neutral(d, f, v))
+            return true;
+        return field_refuse(d, name, v, "which is not supported: %s", f->says);
+    case FIELD_FLAG:
+        if (!ct_json_is_bool(v))
+            return field_refuse(d, name, v, "expected true or false");
+        *(bool *)to = ct_json_is(v, CT_JSON_TRUE);
+        return true;
+    case FIELD_VALUE:
+        if (!is_of(v, (int)f->low))
+            return field_refuse(d, name, v, "expected %s", kinds_text((int)f->low));
+        *(const struct ct_json_value **)(void *)to = v;
+        return true;
+    default:
+        return take_number(d, name, f, v, to);
+    }
+}
+
+static bool take_unknown(struct document *d, const char *prefix, const struct ct_json_value *key,
+                         const struct field *fields, int n)
+{
+    const struct ct_str name = ct_json_str(key);
+    const char *meant = nearly(fields, n, name);
+    char shown[100];
+
+    snprintf(shown, sizeof shown, "%s%.*s", prefix, CT_BRIEF(name));
+    if (meant)
+        return refuse(d->r, 400, "unknown_field", shown, "%s is no field; did you mean %s%s?", shown, prefix,
+                      meant);
+    if (d->strict)
+        return refuse(d->r, 400, "unknown_field", shown, "%s is no field that is known here", shown);
+    add_name(&d->ignored, prefix, name);
+    return true;
+}
+
+bool fields_take(struct document *d, const struct ct_json_value *object, const char *prefix,
+                 const struct field *fields, int n, void *values)
+{
+    CT_JSON_EACH(key, object)
+    {
+        const struct ct_json_value *v = ct_json_of_key(key);
+        const struct field *f = fields;
+
+        while (f < fields + n && !ct_str_is(ct_json_str(key), f->name))
+            f++;
+        if (f == fields + n ? !take_unknown(d, prefix, key, fields, n)
+                            : !ct_json_is(v, CT_JSON_NULL) && !take_field(d, prefix, f, v, values))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fields.h: the fields of a request as rows of data: what is taken of each, within which bounds, and what has
+ * no effect or is refused. A surface has a table of them; the values are the same for all. */
+#ifndef FIELDS_H
+#define FIELDS_H
+
+#include "base/json_tree.h"
+#include "buffer.h"
+#include "refusal.h"
+
+enum field_kind {
+    FIELD_VALUE, /* a value that others read; kinds below say which */
+    FIELD_FLAG,
+    FIELD_WHOLE,
+    FIELD_REAL,
+    FIELD_IDLE,    /* changes no text, and is taken as it is */
+    FIELD_REFUSED, /* says why; what it is when it changes nothing is taken */
+};
+
+enum {
+    IS_TEXT = 1,
+    IS_LIST = 2,
+    IS_OBJECT = 4,
+    IS_NUMBER = 8,
+};
+
+struct field {
+    const char *name;
+    enum field_kind kind;
+    size_t at;           /* offset of the value */
+    double low, high;    /* of numbers, both ends included; of VALUE: low is which kinds */
+    const char *says;    /* REFUSED: the reason */
+    const char *neutral; /* REFUSED: words and numbers between spaces that are taken all the same, or NULL */
+};
+
+/* A request as it is read. Memory of values is the tree's. */
+struct document {
+    struct ct_json_tree tree;
+    struct ct_bytes text;
+    struct refusal *r;
+    bool strict;
+    struct buffer ignored; /* names of fields that nobody knows, between commas */
+    struct buffer idle;    /* names of those without effect */
+};
+
+/* Reads the JSON object that a body must be. False: *d->r says why not. */
+bool document_read(struct document *d, struct ct_bytes text);
+void document_free(struct document *d);
+/* Puts the fields of an object into *values. prefix leads to them in messages: "" or "stream_options.". */
+bool fields_take(struct document *d, const struct ct_json_value *object, const char *prefix,
+                 const struct field *fields, int n, void *values);
+/* Refuses a value of a field: "temperature at byte 12 is "hot", expected a number". v may be NULL. */
+bool field_refuse(struct document *d, const char *name, const struct ct_json_value *v, const char *expected,
+                  ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 4, 5)))
+#endif
+    ;
+/* The text of a value, as it stands in the body. */
+struct ct_str value_text(const struct document *d, const struct ct_json_value *v);
+/* A copy, terminated, for free; NULL without memory. */
+char *text_copy(struct ct_str s);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* messages.h: conversations as clients send them, and as templates take them. */
+#ifndef MESSAGES_H
+#define MESSAGES_H
+
+#include "fields.h"
+
+/* Writes a list of messages of OpenAI's form, terminated: those of a user or of an assistant that follow each
+ * other are one, an empty line between them. False: *d->r says why not. */
+bool messages_join(struct document *d, const struct ct_json_value *messages, struct buffer *out);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* openai_chat.c: the fields of a chat completion, and what is asked for by them. */
+#include <stdlib.h>
+
+#include "asked.h"
+#include "base/utf8.h"
+#include "openai.h"
+#include "state.h"
+
+#define AT(field) offsetof(struct asked, field)
+
+/* clang-format off */
+static const struct field fields[] = {
+    {"model", FIELD_VALUE, AT(model), IS_TEXT, 0, NULL, NULL},
+    {"messages", FIELD_VALUE, AT(messages), IS_LIST, 0, NULL, NULL},
+    {"max_tokens", FIELD_WHOLE, AT(max_tokens), 1, 0x1p53, NULL, NULL},
+    {"max_completion_tokens", FIELD_WHOLE, AT(max_completion_tokens), 1, 0x1p53, NULL, NULL},
+    {"temperature", FIELD_REAL, AT(temperature), 0, (double)CARAT_TEMPERATURE_MAX, NULL, NULL},
+    {"top_p", FIELD_REAL, AT(top_p), (double)CARAT_TOP_P_MIN, 1, NULL, NULL},
+    {"top_k", FIELD_WHOLE, AT(top_k), 0, INT32_MAX, NULL, NULL},
+    {"min_p", FIELD_REAL, AT(min_p), 0, 1, NULL, NULL},
+    {"typical_p", FIELD_REAL, AT(typical_p), (double)CARAT_TOP_P_MIN, 1, NULL, NULL},
+    {"frequency_penalty", FIELD_REAL, AT(frequency_penalty), -2, 2, NULL, NULL},
+    {"presence_penalty", FIELD_REAL, AT(presence_penalty), -2, 2, NULL, NULL},
+    {"repeat_penalty", FIELD_REAL, AT(repeat_penalty), 0.001, 1000, NULL, NULL},
+    {"repeat_last_n", FIELD_WHOLE, AT(repeat_last_n), -1, INT32_MAX, NULL, NULL},
+    {"seed", FIELD_VALUE, AT(seed), IS_NUMBER, 0, NULL, NULL},
+    {"n", FIELD_WHOLE, AT(n), 1, MOST_CHOICES, NULL, NULL},
+    {"stop", FIELD_VALUE, AT(stop), IS_TEXT | IS_LIST, 0, NULL, NULL},
+    {"logit_bias", FIELD_VALUE, AT(logit_bias), IS_OBJECT, 0, NULL, NULL},
+    {"logprobs", FIELD_FLAG, AT(logprobs), 0, 0, NULL, NULL},
+    {"top_logprobs", FIELD_WHOLE, AT(top_logprobs), 0, MOST_TOP, NULL, NULL},
+    {"stream", FIELD_FLAG, AT(stream), 0, 0, NULL, NULL},
+    {"stream_options", FIELD_VALUE, AT(stream_options), IS_OBJECT, 0, NULL, NULL},
+    {"tools", FIELD_VALUE, AT(tools), IS_LIST, 0, NULL, NULL},
+    {"tool_choice", FIELD_VALUE, AT(tool_choice), IS_TEXT | IS_OBJECT, 0, NULL, NULL},
+    {"parallel_tool_calls", FIELD_FLAG, AT(parallel_tool_calls), 0, 0, NULL, NULL},
+    {"response_format", FIELD_VALUE, AT(response_format), IS_OBJECT, 0, NULL, NULL},
+    {"reasoning_effort", FIELD_VALUE, AT(reasoning_effort), IS_TEXT, 0, NULL, NULL},
+    {"user", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"metadata", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"service_tier", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"prompt_cache_key", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"prompt_cache_retention", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"safety_identifier", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"prediction", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"cache_prompt", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"store", FIELD_REFUSED, 0, 0, 0, "no completion is stored", " false "},
+    {"modalities", FIELD_REFUSED, 0, 0, 0, "answers are text", " [\"text\"] "},
+    {"audio", FIELD_REFUSED, 0, 0, 0, "answers are text", NULL},
+    {"verbosity", FIELD_REFUSED, 0, 0, 0, "the model has no such setting", " medium "},
+    {"web_search_options", FIELD_REFUSED, 0, 0, 0, "nothing is fetched", NULL},
+    {"functions", FIELD_REFUSED, 0, 0, 0, "tools are their successor", " [] "},
+    {"function_call", FIELD_REFUSED, 0, 0, 0, "tool_choice is its successor", " none "},
+};
+static const struct field stream_fields[] = {
+    {"include_usage", FIELD_FLAG, AT(include_usage), 0, 0, NULL, NULL},
+    {"include_obfuscation", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+};
+/* clang-format on */
+
+/* ---- tools ---- */
+
+/* The name that tool_choice asks for, or one of its words; NULL: it is neither. */
+static char *chosen_tool(struct document *d, const struct ct_json_value *v)
+{
+    const struct ct_json_value *name = ct_json_get(ct_json_get(v, "function"), "name");
+    const struct ct_str word = ct_json_str(v);
+
+    if (ct_json_is(v, CT_JSON_STRING)) {
+        if (ct_str_is(word, "auto") || ct_str_is(word, "none") || ct_str_is(word, "required"))
+            return text_copy(word);
+    } else if (ct_json_is_text(ct_json_get(v, "type"), "function") && ct_json_is(name, CT_JSON_STRING))
+        return text_copy(ct_json_str(name));
+    field_refuse(d, "tool_choice", v,
+                 "expected auto, none, required or {\"type\": \"function\", \"function\": {\"name\": ...}}");
+    return NULL;
+}
+
+static bool any_strict(const struct ct_json_value *tools)
+{
+    CT_JSON_EACH(tool, tools)
+    if (ct_json_is(ct_json_get(ct_json_get(tool, "function"), "strict"), CT_JSON_TRUE))
+        return true;
+    return false;
+}
+
+static bool take_tools(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
+{
+    const size_t n = ct_json_count(a->tools);
+    carat_constraint_options form;
+    bool good;
+
+    if (n == 0)
+        return !a->tool_choice || ct_json_is_text(a->tool_choice, "auto") ||
+               ct_json_is_text(a->tool_choice, "none") ||
+               field_refuse(d, "tool_choice", a->tool_choice, "but there are no tools");
+    if (n > MOST_TOOLS)
+        return refuse(d->r, 400, NULL, "tools", "tools has %zu elements, expected at most %d", n, MOST_TOOLS);
+    char *choice = a->tool_choice ? chosen_tool(d, a->tool_choice) : text_copy(ct_str_of("auto"));
+    if (!choice)
+        return refuse(d->r, 503, NULL, NULL, "there is no memory for the tools");
+    if (!(ask->tools = text_copy(value_text(d, a->tools)))) {
+        free(choice);
+        return refuse(d->r, 503, NULL, NULL, "there is no memory for the tools");
+    }
+    carat_constraint_options_default(&form);
+    form.form = CARAT_FORM_TOOLS;
+    form.text = ask->tools;
+    form.tool_choice = choice;
+    form.one_call = !a->parallel_tool_calls;
+    const bool is_free = strcmp(choice, "none") == 0 ||
+                         (strcmp(choice, "auto") == 0 && a->parallel_tool_calls && !any_strict(a->tools));
+    const bool may_call = strcmp(choice, "none") != 0;
+    if (!may_call) { /* the model is told nothing of them */
+        free(ask->tools);
+        ask->tools = NULL;
+    }
+    good = is_free || asked_form(d, s, ask, "tools", &form);
+    free(choice);
+    for (int i = 0; i < ask->n; i++)
+        ask->choice[i].calling = may_call ? UNDECIDED : NO_CALLS;
+    return good;
+}
+
+/* ---- forms ---- */
+
+static bool take_format(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
+{
+    static const char any_object[] = "{\"type\":\"object\"}";
+    const struct ct_json_value *type = ct_json_get(a->response_format, "type"), *schema;
+    carat_constraint_options form;
+
+    if (!a->response_format || ct_json_is_text(type, "text"))
+        return true;
+    if (ask->constraint)
+        return refuse(d->r, 400, NULL, "response_format",
+                      "response_format: the tools are the form of this answer already");
+    carat_constraint_options_default(&form);
+    form.form = CARAT_FORM_SCHEMA;
+    form.text = any_object;
+    if (ct_json_is_text(type, "json_schema")) {
+        const struct ct_json_value *given = ct_json_given(a->response_format, "json_schema");
+        schema = ct_json_get(given, "schema");
+        if (!ct_json_is(schema, CT_JSON_OBJECT) && !ct_json_is_bool(schema))
+            return field_refuse(d, "response_format.json_schema.schema", schema, "expected a JSON schema");
+        const struct ct_str text = value_text(d, schema);
+        form.text = text.s;
+        form.n_text = text.n;
+    } else if (!ct_json_is_text(type, "json_object"))
+        return field_refuse(d, "response_format.type", type, "expected text, json_object or json_schema");
+    return asked_form(d, s, ask, "response_format", &form);
+}
+
+/* ---- thinking ---- */
+
+static bool take_effort(struct document *d, const struct server *s, const struct asked *a, bool *thinks)
+{
+    static const char *const words[] = {"none", "minimal", "low", "medium", "high", "xhigh"};
+    const struct ct_json_value *v = a->reasoning_effort;
+
+    *thinks = false;
+    if (!v)
+        return true;
+    for (size_t i = 0; i < CT_COUNT(words); i++)
+        if (ct_json_is_text(v, words[i])) {
+            *thinks = i > 0 && s->info.can_think;
+            if (!s->info.can_think)
+                buffer_text(&d->idle, d->idle.n ? ", reasoning_effort" : "reasoning_effort");
+            return true;
+        }
+    return field_refuse(d, "reasoning_effort", v, "expected none, minimal, low, medium, high or xhigh");
+}
+
+static bool take_all(struct document *d, struct job *job, struct asked *a, struct ask *ask)
+{
+    struct server *s = job->server;
+    bool thinks;
+
+    if (!fields_take(d, &d->tree.value[0], "", fields, CT_COUNT(fields), a))
+        return false;
+    if (a->stream_options && !a->stream)
+        return refuse(d->r, 400, NULL, "stream_options", "stream_options needs stream to be true");
+    return fields_take(d, a->stream_options, "stream_options.", stream_fields, CT_COUNT(stream_fields), a) &&
+           asked_drawing(d, s, a, ask) && take_tools(d, s, a, ask) && take_format(d, s, a, ask) &&
+           take_effort(d, s, a, &thinks) && asked_prompt(d, s, a, ask->tools, thinks, ask) &&
+           asked_room(d, s, a, ask);
+}
+
+bool openai_chat(struct job *job, struct refusal *r)
+{
+    struct document d = {.r = r, .strict = job->server->options->strict};
+    struct asked a;
+    bool good = false;
+
+    asked_default(&a);
+    if (!job->ask)
+        refuse(r, 503, NULL, NULL, "there is no memory for the request");
+    else if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
+        good = take_all(&d, job, &a, job->ask);
+    job->ask->writer = &openai_chat_writer;
+    if (good)
+        asked_tell(&d, job, job->ask);
+    document_free(&d);
+    return good;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* openai_write.c: what OpenAI's clients get: chat completions, whole and in pieces, errors, the list of
+ * models. */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "json_write.h"
+#include "openai.h"
+#include "ask.h"
+#include "state.h"
+
+/* ---- common to both forms ---- */
+
+static void put_head(struct buffer *out, const struct job *job, const char *object)
+{
+    json_put(out, "{'id':'chatcmpl-%r','object':%s,'created':%l,'model':%s", job->id, object,
+             job->ask->created, job->server->options->name);
+    json_put(out, ",'system_fingerprint':null");
+}
+
+static const char *finish_reason(const struct choice *c)
+{
+    if (c->n_calls > 0 && (c->reason == CARAT_REASON_STOP || c->reason == CARAT_REASON_TOOL_CALLS))
+        return "tool_calls";
+    return c->reason == CARAT_REASON_LENGTH ? "length" : "stop";
+}
+
+static void put_usage(struct buffer *out, const struct ask *ask)
+{
+    int given = 0, thoughts = 0;
+
+    for (int i = 0; i < ask->n; i++) {
+        given += ask->choice[i].given;
+        thoughts += ask->choice[i].thoughts;
+    }
+    json_put(
+        out,
+        "{'prompt_tokens':%d,'completion_tokens':%d,'total_tokens':%d,"
+        "'prompt_tokens_details':{'cached_tokens':%d},'completion_tokens_details':{'reasoning_tokens':%d}}",
+        ask->prompt.n, given, ask->prompt.n + given, ask->cached, thoughts);
+}
+
+static double per_second(int n, double ms)
+{
+    return ms > 0 ? n * 1e3 / ms : 0;
+}
+
+static void put_timings(struct buffer *out, const struct ask *ask)
+{
+    const double prompt = ask->prompt_ms - ask->begin_ms, answer = ask->end_ms - ask->prompt_ms;
+    int given = 0;
+
+    for (int i = 0; i < ask->n; i++)
+        given += ask->choice[i].given;
+    json_put(out,
+             "{'cache_n':%d,'prompt_n':%d,'prompt_ms':%f,'prompt_per_second':%f,'predicted_n':%d,"
+             "'predicted_ms':%f,'predicted_per_second':%f}",
+             ask->cached, ask->evaluated, prompt, per_second(ask->evaluated, prompt), given, answer,
+             per_second(given, answer));
+}
+
+/* The calls of an answer that are sound. `streams`: each says which it is. */
+static void put_calls(struct buffer *out, const struct job *job, const struct choice *c, bool streams)
+{
+    int n = 0;
+
+    buffer_text(out, "[");
+    for (int i = 0; i < c->calls.n; i++) {
+        const carat_part *p = &c->calls.part[i];
+        if (!p->is_call || p->error)
+            continue;
+        json_put(out, n ? ",{" : "{");
+        if (streams)
+            json_put(out, "'index':%d,", n);
+        json_put(out, "'id':'call_%r_%d_%d','type':'function',", job->id, c->number, n);
+        json_put(out, "'function':{'name':%s,'arguments':%s}}", p->name, p->arguments);
+        n++;
+    }
+    buffer_text(out, "]");
+}
+
+/* ---- log-probabilities ---- */
+
+static void put_logprob(struct buffer *out, const carat_model *model, int32_t id, float logprob)
+{
+    char bytes[256];
+    const size_t n = id_bytes(model, id, bytes);
+
+    json_put(out, "{'token':%t,'logprob':%f,'bytes':[", bytes, n, (double)logprob);
+    for (size_t i = 0; i < n; i++)
+        json_put(out, i ? ",%d" : "%d", (unsigned char)bytes[i]);
+    json_put(out, "]");
+}
+
+static void put_given_logprobs(struct buffer *out, const carat_model *model, const carat_given *given)
+{
+    put_logprob(out, model, given->id, given->logprob);
+    json_put(out, ",'top_logprobs':[");
+    for (int i = 0; i < given->n_top; i++) {
+        json_put(out, i ? "," : "");
+        put_logprob(out, model, given->top[i].id, given->top[i].logprob);
+        json_put(out, "}");
+    }
+    json_put(out, "]}");
+}
+
+/* ---- in pieces ---- */
+
+/* The beginning of an event with one choice, up to its delta. */
+static void begin_chunk(struct job *job, const struct choice *c)
+{
+    buffer_text(&job->out, "data: ");
+    put_head(&job->out, job, "chat.completion.chunk");
+    json_put(&job->out, ",'choices':[{'index':%d,'delta':", c->number);
+}
+
+static void end_chunk(struct job *job, const char *finish)
+{
+    json_put(&job->out, ",'finish_reason':%s}]", finish);
+    if (job->ask->wants_usage)
+        json_put(&job->out, ",'usage':null");
+    buffer_text(&job->out, "}\n\n");
+}
+
+static void chat_begin_stream(struct job *job)
+{
+    for (int i = 0; i < job->ask->n; i++) {
+        begin_chunk(job, &job->ask->choice[i]);
+        json_put(&job->out, "{'role':'assistant','content':''},'logprobs':null");
+        end_chunk(job, NULL);
+    }
+}
+
+static void chat_given(struct job *job, int number, const carat_given *given)
+{
+    struct ask *ask = job->ask;
+    struct choice *c = &ask->choice[number];
+    const carat_model *model = job->server->options->model;
+    size_t n;
+    const char *text = choice_take(model, ask, c, given, &n);
+
+    if (!ask->stream) {
+        if (ask->logprobs && !given->thought) {
+            json_put(&c->logprobs, c->n_logprobs++ ? "," : "");
+            put_given_logprobs(&c->logprobs, model, given);
+        }
+        return;
+    }
+    const bool thinks = given->thought && given->n_text > 0, logs = ask->logprobs && !given->thought;
+    if (n == 0 && !thinks && !logs)
+        return;
+    begin_chunk(job, c);
+    if (thinks)
+        json_put(&job->out, "{'reasoning_content':%t}", given->text, given->n_text);
+    else
+        json_put(&job->out, "{'content':%t}", text, n);
+    json_put(&job->out, ",'logprobs':");
+    if (logs) {
+        json_put(&job->out, "{'content':[");
+        put_given_logprobs(&job->out, model, given);
+        json_put(&job->out, "],'refusal':null}");
+    } else
+        json_put(&job->out, "null");
+    end_chunk(job, NULL);
+}
+
+static void chat_finish(struct job *job, int number)
+{
+    struct choice *c = &job->ask->choice[number];
+    size_t n;
+    const char *text = choice_rest(c, &n);
+
+    if (n > 0) {
+        begin_chunk(job, c);
+        json_put(&job->out, "{'content':%t},'logprobs':null", text, n);
+        end_chunk(job, NULL);
+    }
+    if (c->n_calls > 0) {
+        begin_chunk(job, c);
+        json_put(&job->out, "{'tool_calls':");
+        put_calls(&job->out, job, c, true);
+        json_put(&job->out, "},'logprobs':null");
+        end_chunk(job, NULL);
+    }
+    begin_chunk(job, c);
+    json_put(&job->out, "{},'logprobs':null");
+    end_chunk(job, finish_reason(c));
+}
+
+static void end_stream(struct job *job)
+{
+    if (job->ask->wants_usage) {
+        buffer_text(&job->out, "data: ");
+        put_head(&job->out, job, "chat.completion.chunk");
+        json_put(&job->out, ",'choices':[],'usage':");
+        put_usage(&job->out, job->ask);
+        json_put(&job->out, ",'timings':");
+        put_timings(&job->out, job->ask);
+        buffer_text(&job->out, "}\n\n");
+    }
+    buffer_text(&job->out, "data: [DONE]\n\n");
+}
+
+/* ---- whole ---- */
+
+static void put_choice(struct job *job, const struct choice *c)
+{
+    struct buffer *out = &job->out;
+
+    json_put(out, "{'index':%d,'message':{'role':'assistant','content':", c->number);
+    if (c->text.n == 0 && c->n_calls > 0)
+        json_put(out, "null");
+    else
+        json_put(out, "%t", c->text.data ? c->text.data : "", c->text.n);
+    json_put(out, ",'refusal':null");
+    if (c->thought.n)
+        json_put(out, ",'reasoning_content':%t", c->thought.data, c->thought.n);
+    if (c->n_calls > 0) {
+        json_put(out, ",'tool_calls':");
+        put_calls(out, job, c, false);
+    }
+    json_put(out, "},'logprobs':");
+    if (job->ask->logprobs) {
+        json_put(out, "{'content':[");
+        buffer_put(out, c->logprobs.data, c->logprobs.n);
+        json_put(out, "],'refusal':null}");
+    } else
+        json_put(out, "null");
+    json_put(out, ",'finish_reason':%s}", finish_reason(c));
+}
+
+static void chat_end(struct job *job)
+{
+    if (job->ask->stream) {
+        end_stream(job);
+        return;
+    }
+    put_head(&job->out, job, "chat.completion");
+    json_put(&job->out, ",'choices':[");
+    for (int i = 0; i < job->ask->n; i++) {
+        json_put(&job->out, i ? "," : "");
+        put_choice(job, &job->ask->choice[i]);
+    }
+    json_put(&job->out, "],'usage':");
+    put_usage(&job->out, job->ask);
+    json_put(&job->out, ",'timings':");
+    put_timings(&job->out, job->ask);
+    json_put(&job->out, "}");
+}
+
+const struct writer openai_chat_writer = {chat_begin_stream, chat_given, chat_finish, chat_end};
+
+/* ---- models, errors, pings ---- */
+
+static void put_model(struct buffer *out, const struct server *s)
+{
+    json_put(out, "{'id':%s,'object':'model','created':%l,'owned_by':'carat',", s->options->name, s->created);
+    json_put(out, "'meta':{'n_ctx':%d,'n_params':%u}}", s->context, s->info.n_parameter);
+}
+
+void openai_models(struct job *job, struct text path)
+{
+    const struct server *s = job->server;
+    const struct ct_str base = ct_str_of("/v1/models/");
+    struct refusal r = {0};
+
+    if (path.n <= base.n) {
+        json_put(&job->out, "{'object':'list','data':[");
+        put_model(&job->out, s);
+        json_put(&job->out, "]}");
+    } else if (ct_str_is((struct ct_str){path.s + base.n, path.n - base.n}, s->options->name))
+        put_model(&job->out, s);
+    else {
+        refuse(&r, 404, "model_not_found", "model", "the model that is served is %s", s->options->name);
+        job_refuse(job, &r);
+        return;
+    }
+    job_begin(job, 200, "application/json", false);
+}
+
+static void refuse_openai_stream(struct buffer *out, const struct refusal *r)
+{
+    buffer_text(out, "data: ");
+    refusal_openai(out, r);
+    buffer_text(out, "\n\n");
+}
+
+static void ping_openai(struct buffer *out)
+{
+    buffer_text(out, ": ping\n\n");
+}
+
+const struct surface surface_openai = {refusal_openai, refuse_openai_stream, ping_openai};

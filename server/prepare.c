@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* prepare.c: the thread that reads bodies, renders and tokenises. What it refuses never reaches the
+ * engine. */
+#include <stdlib.h>
+#include <time.h>
+
+#include "ask.h"
+#include "routes.h"
+#include "workers.h"
+
+static struct ask *new_ask(struct server *s)
+{
+    struct ask *ask = calloc(1, sizeof *ask);
+
+    if (!ask)
+        return NULL;
+    ask->call_start = call_start_id(s->options->model);
+    ask->created = (int64_t)time(NULL);
+    return ask;
+}
+
+static void prepare_job(struct server *s, struct job *job)
+{
+    struct refusal r = {0};
+
+    if (!(job->ask = new_ask(s)))
+        refuse(&r, 503, NULL, NULL, "there is no memory for the request");
+    if (r.status || !job->route->prepare(job, &r) || atomic_load(&job->cancelled)) {
+        if (r.status)
+            job_refuse(job, &r);
+        atomic_fetch_sub(&s->waiting, 1);
+        job_end(job);
+        return;
+    }
+    for (int i = 0; i < job->ask->n; i++) {
+        job->ask->choice[i].job = job;
+        job->ask->choice[i].number = i;
+    }
+    job_free_body(job); /* all of it is in the ask */
+    if (job->ask->stream) {
+        job_begin(job, 200, "text/event-stream; charset=utf-8", true);
+        uv_mutex_lock(&job->lock);
+        job->ask->writer->begin(job);
+        uv_mutex_unlock(&job->lock);
+        job_wake(job);
+    }
+    job_queue_put(&s->to_answer, job);
+}
+
+void prepare_jobs(void *server)
+{
+    struct server *s = server;
+    struct job *job;
+
+    while ((job = job_queue_take(&s->to_prepare, true)) != NULL)
+        prepare_job(s, job);
+    job_queue_close(&s->to_answer);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* refusal.h: why a request is not answered: what every surface says in its own shape. */
+#ifndef REFUSAL_H
+#define REFUSAL_H
+
+#include <stdbool.h>
+
+struct buffer;
+
+struct refusal {
+    int status;       /* of HTTP; 0: nothing is wrong */
+    const char *code; /* a word for programs, static; NULL: none */
+    char param[160];  /* the field that is wrong; "": none */
+    char message[1200];
+    int n_prompt, n_context; /* of a prompt that is too long; else 0 */
+};
+
+#if defined(__GNUC__)
+#define REFUSAL_FORMAT __attribute__((format(printf, 5, 6)))
+#else
+#define REFUSAL_FORMAT
+#endif
+/* Returns false, so that `return refuse(...)` reads in one line. The first one stays. param may be NULL. */
+bool refuse(struct refusal *r, int status, const char *code, const char *param, const char *format,
+            ...) REFUSAL_FORMAT;
+/* The shape of OpenAI: {"error": {...}}. */
+void refusal_openai(struct buffer *out, const struct refusal *r);
+/* "Not Found" for 404; never NULL. */
+const char *status_phrase(int status);
+
+#endif

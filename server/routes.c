@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* routes.c: the table of routes, and those that need nobody but the thread of the connections. */
+#include "routes.h"
+
+#include "json_write.h"
+#include "openai.h"
+#include "state.h"
+
+/* Nothing but that the process lives. */
+static void answer_live(struct job *job, struct text path)
+{
+    (void)path;
+    json_put(&job->out, "{'status':'ok'}");
+    job_begin(job, 200, "application/json", false);
+}
+
+static void answer_ready(struct job *job, struct text path)
+{
+    const struct server *s = job->server;
+    const bool ready = atomic_load(&s->ready) && !atomic_load(&s->draining);
+
+    (void)path;
+    json_put(&job->out, "{'status':%s,'running':%d,'waiting':%d,'places':%d}", ready ? "ok" : "ending",
+             atomic_load(&s->running), atomic_load(&s->waiting), s->options->parallel);
+    job_begin(job, ready ? 200 : 503, "application/json", false);
+}
+
+static const struct route routes[] = {
+    {HTTP1_METHOD_GET, "/livez", &surface_openai, answer_live, NULL},
+    {HTTP1_METHOD_GET, "/readyz", &surface_openai, answer_ready, NULL},
+    {HTTP1_METHOD_GET, "/health", &surface_openai, answer_ready, NULL},
+    {HTTP1_METHOD_GET, "/v1/models", &surface_openai, openai_models, NULL},
+    {HTTP1_METHOD_GET, "/v1/models/*", &surface_openai, openai_models, NULL},
+    {HTTP1_METHOD_POST, "/v1/chat/completions", &surface_openai, NULL, openai_chat},
+};
+enum { ROUTES = sizeof routes / sizeof routes[0] };
+
+static bool is_path(const char *pattern, struct text path)
+{
+    const size_t n = strlen(pattern);
+
+    if (pattern[n - 1] == '*')
+        return path.n > n - 1 && memcmp(path.s, pattern, n - 1) == 0;
+    return path.n == n && memcmp(path.s, pattern, n) == 0;
+}
+
+const struct route *route_find(enum http1_method method, struct text path, unsigned *allowed)
+{
+    *allowed = 0;
+    for (int i = 0; i < ROUTES; i++) {
+        if (!is_path(routes[i].path, path))
+            continue;
+        if (routes[i].method == method)
+            return &routes[i];
+        *allowed |= 1u << routes[i].method;
+    }
+    return NULL;
+}
+
+const struct surface *route_surface(struct text path)
+{
+    (void)path;
+    return &surface_openai;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* routes.h: what is asked for, by method and path, and the surfaces: the conventions of one family of
+ * clients. */
+#ifndef ROUTES_H
+#define ROUTES_H
+
+#include "carat_generate.h"
+#include "http1.h"
+#include "job.h"
+
+/* What the words of an answer look like. All write under the job's lock. */
+struct surface {
+    void (*refuse)(struct buffer *out, const struct refusal *r);
+    void (*refuse_stream)(struct buffer *out, const struct refusal *r);
+    void (*ping)(struct buffer *out); /* while a stream has no token yet */
+};
+
+/* How an answer is written, by those who draw it. All are called under the job's lock. */
+struct writer {
+    void (*begin)(struct job *job);                                       /* a stream begins */
+    void (*given)(struct job *job, int choice, const carat_given *given); /* an id of a choice */
+    void (*finish)(struct job *job, int choice); /* of a stream: a choice has ended, and all of it is known */
+    void (*end)(struct job *job);                /* all choices have */
+};
+
+struct route {
+    enum http1_method method;
+    const char *path; /* ends in a * where more may follow */
+    const struct surface *surface;
+    /* Answers at once, on the connections' thread, by job_begin and job->out; NULL: */
+    void (*answer)(struct job *job, struct text path);
+    /* Makes job->ask of job->body, on the preparing thread. False: *r says why not. */
+    bool (*prepare)(struct job *job, struct refusal *r);
+};
+
+/* NULL: there is none. *allowed gets the methods that the path has otherwise, as bits; 0: no such path. */
+const struct route *route_find(enum http1_method method, struct text path, unsigned *allowed);
+/* The surface that a path without a route would have. */
+const struct surface *route_surface(struct text path);
+
+extern const struct surface surface_openai;
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* server.c: a server from its first thread to its last. */
+#include "server.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "carat_tools.h"
+#include "connection.h"
+#include "workers.h"
+
+bool server_takes_host(const char *host)
+{
+    return strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0 || strcmp(host, "localhost") == 0;
+}
+
+/* What the threads are told by signals and by each other. */
+struct serving {
+    struct server s;
+    struct hall hall;
+    uv_signal_t signals[2];
+    int first_signal, cut_by;
+};
+
+static void look(uv_async_t *wake)
+{
+    struct serving *v = wake->data;
+
+    hall_look(&v->hall);
+    if (atomic_load(&v->s.draining) && hall_is_empty(&v->hall))
+        uv_stop(&v->s.loop);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct serving *v = handle->data;
+
+    if (v->first_signal)
+        v->cut_by = number;
+    v->first_signal = number;
+    atomic_store(&v->s.draining, true);
+    hall_drain(&v->hall);
+    if (v->cut_by)
+        uv_stop(&v->s.loop);
+    uv_async_send(&v->s.wake);
+}
+
+static void learn_model(struct server *s)
+{
+    const carat_model *model = s->options->model;
+
+    s->info.size = sizeof s->info;
+    carat_model_get_info(model, &s->info, NULL);
+    s->context = carat_engine_context(s->options->engine);
+    s->created = (int64_t)time(NULL);
+    s->longest_text = 1;
+    for (int32_t id = 0; id < s->info.n_vocab; id++) {
+        size_t n = 0;
+        carat_piece(model, id, &n);
+        if (n > s->longest_text)
+            s->longest_text = n;
+    }
+}
+
+/* Until a signal has ended it. */
+static void serve(struct serving *v, const char *host, int port)
+{
+    const struct server_options *o = v->s.options;
+    static const int numbers[] = {SIGTERM, SIGINT};
+    char url[80];
+
+    for (int i = 0; i < 2; i++) {
+        uv_signal_init(&v->s.loop, &v->signals[i]);
+        v->signals[i].data = v;
+        uv_signal_start(&v->signals[i], on_signal, numbers[i]);
+    }
+    atomic_store(&v->s.ready, true);
+    snprintf(url, sizeof url, strchr(host, ':') ? "http://[%s]:%d" : "http://%s:%d", host, port);
+    o->listening(o->user, url);
+    uv_run(&v->s.loop, UV_RUN_DEFAULT);
+    hall_cut(&v->hall); /* whoever is left */
+    for (int i = 0; i < 2; i++)
+        uv_close((uv_handle_t *)&v->signals[i], NULL);
+}
+
+/* The threads behind the connections, around all that is served. */
+static bool serve_with_threads(struct serving *v, const char *host, int port)
+{
+    uv_thread_t preparing, answering;
+
+    if (uv_thread_create(&answering, answer_jobs, &v->s) != 0)
+        return false;
+    const bool both = uv_thread_create(&preparing, prepare_jobs, &v->s) == 0;
+    if (both)
+        serve(v, host, port);
+    job_queue_close(both ? &v->s.to_prepare : &v->s.to_answer);
+    if (both)
+        uv_thread_join(&preparing);
+    uv_thread_join(&answering);
+    return both;
+}
+
+enum server_result server_run(const struct server_options *options, int *signal, char message[256])
+{
+    const char *host = strcmp(options->host, "localhost") == 0 ? "127.0.0.1" : options->host;
+    struct serving v = {.s.options = options};
+    int port, code;
+    bool good = false;
+
+    learn_model(&v.s);
+    if (uv_loop_init(&v.s.loop) != 0 || job_queue_open(&v.s.to_prepare) != 0 ||
+        job_queue_open(&v.s.to_answer) != 0) {
+        snprintf(message, 256, "there is no memory for the server");
+        return SERVER_FAILED;
+    }
+    uv_async_init(&v.s.loop, &v.s.wake, look);
+    v.s.wake.data = &v;
+    code = hall_open(&v.hall, &v.s, host, options->port, &port);
+    if (code != 0)
+        snprintf(message, 256, "cannot listen at %s, port %d: %s", host, options->port, uv_strerror(code));
+    else if (!(good = serve_with_threads(&v, host, port)))
+        snprintf(message, 256, "the system starts no further thread");
+    hall_cut(&v.hall);
+    hall_free_jobs(&v.hall);
+    uv_close((uv_handle_t *)&v.s.wake, NULL);
+    uv_run(&v.s.loop, UV_RUN_DEFAULT);
+    uv_loop_close(&v.s.loop);
+    job_queue_free(&v.s.to_prepare);
+    job_queue_free(&v.s.to_answer);
+    *signal = v.cut_by;
+    return code != 0 ? SERVER_NO_BIND : !good ? SERVER_FAILED : v.cut_by ? SERVER_CUT : SERVER_ENDED;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* server.h: a model served over HTTP. Whoever serves opens the model and makes the engine. */
+#ifndef SERVER_H
+#define SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "carat.h"
+
+struct server_options {
+    const carat_model *model;
+    carat_engine *engine;
+    const char *name; /* of the model, in replies */
+    const char *host; /* "127.0.0.1", "::1" or "localhost" */
+    int port;         /* 0: any that is free */
+    int parallel;     /* answers at once: sessions that the engine has */
+    bool strict;      /* refuses fields that nobody knows */
+    /* Told once it listens: where, without a / at the end. */
+    void (*listening)(void *user, const char *url);
+    void *user;
+};
+
+enum server_result {
+    SERVER_ENDED,   /* a signal asked for it, and every answer under way was given */
+    SERVER_CUT,     /* a second signal came */
+    SERVER_NO_BIND, /* the address is another's, or not this machine's */
+    SERVER_FAILED,
+};
+
+/* Whether this host may be listened at: as long as there are no keys, only this machine's own. */
+bool server_takes_host(const char *host);
+/* Serves until a signal ends it. message gets one sentence where it returns NO_BIND or FAILED; *signal the
+ * one that cut it. */
+enum server_result server_run(const struct server_options *options, int *signal, char message[256]);
+
+#endif

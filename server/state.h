@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* state.h: what the threads of a server share. */
+#ifndef STATE_H
+#define STATE_H
+
+#include "job.h"
+#include "server.h"
+
+enum { MOST_WAITING = 64 };
+
+struct server {
+    const struct server_options *options;
+    carat_model_info info;
+    int context;         /* positions of a session */
+    size_t longest_text; /* bytes of the longest piece of the vocabulary */
+    int64_t created;     /* seconds since 1970 */
+
+    uv_loop_t loop; /* of the connections' thread; the rest of it is connection.c's */
+    uv_async_t wake;
+    struct job_queue to_prepare, to_answer;
+    atomic_bool ready, draining;
+    atomic_size_t bodies;        /* bytes of all bodies that are kept */
+    atomic_int running, waiting; /* answers under way, and requests that wait for a place */
+};
+
+#endif

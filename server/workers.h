@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* workers.h: the threads behind the connections: one makes asks of requests, one draws the answers. */
+#ifndef WORKERS_H
+#define WORKERS_H
+
+#include "state.h"
+
+/* Bodies of threads, which end when their queue is closed and empty. */
+void prepare_jobs(void *server);
+void answer_jobs(void *server);
+
+#endif
