@@ -300,6 +300,18 @@ typedef struct carat_generation_options {
 } carat_generation_options;
 CARAT_DEFAULT(carat_generation_options)
 
+/* What a generation answers. */
+typedef struct carat_prompt {
+    size_t size;
+    const int32_t *ids; /* [n], copied, at least 1 */
+    int n;
+    /* [n_marks] positions, ascending, to which a later prompt may go back: where messages begin, say. What is
+     * kept for one serves those near it, so that marks cost few passes. NULL: none besides the end */
+    const int *marks;
+    int n_marks;
+} carat_prompt;
+CARAT_DEFAULT(carat_prompt)
+
 /* Any thread. The session must outlive the generation; one session may have several, of which one steps at a
  * time. CARAT_E_ARGUMENT (also lookup, propose or drafter with naive, and stops of a model without a
  * tokenizer), CARAT_E_MEMORY. */
@@ -308,13 +320,26 @@ CARAT_API carat_status carat_generation_create(carat_generation **generation, ca
 /* Last call. */
 CARAT_API void carat_generation_close(carat_generation *generation);
 
-/* Advances n generations of one engine together, in one pass if its chunk has room: each gives the next id,
- * or several when a draft was right. Those that have ended, but by CARAT_REASON_CANCELLED or
- * CARAT_REASON_CALLBACK, are left alone. A generation that fails ends alone, and the result is that of the
- * first that failed: CARAT_E_CANCELLED, CARAT_E_NUMERIC, CARAT_E_IO, CARAT_E_MEMORY (no block of K and V is
- * free; with one the next step goes on). After CARAT_E_ARGUMENT (also a session that holds no logits, or one
- * that two generations name) and CARAT_E_BUSY nothing has changed; but CARAT_E_ARGUMENT is also a draw for
- * which every id is banned. One call a session; allocates nothing. */
+/* Gives a generation its prompt, in place of carat_sync: its session keeps the common prefix and forgets what
+ * is behind it, and carat_generation_pass evaluates the rest. *reused (may be NULL) gets the number of tokens
+ * that are not evaluated. Evaluates nothing itself. The generation begins anew. A prompt that is under way is
+ * given up when the session is changed by another call; what was evaluated stays. One call a session.
+ * CARAT_E_ARGUMENT, CARAT_E_CONTEXT (more tokens than the context), CARAT_E_MEMORY, CARAT_E_BUSY. */
+CARAT_API carat_status carat_generation_prompt(carat_generation *generation, const carat_prompt *prompt,
+                                               int *reused, carat_error *err);
+/* Advances n generations of one engine together, in one pass if its chunk has room: each whose prompt is
+ * through gives the next id, or several when a draft was right; of the others the first in the list has up to
+ * `piece` tokens of its prompt evaluated, and gives its first id with the last of them; the rest waits. So
+ * generations come and go between calls, and a long prompt holds nobody up for longer than a piece of it.
+ * piece 0: prompts wait. Those that have ended, but by CARAT_REASON_CANCELLED or CARAT_REASON_CALLBACK, are
+ * left alone. A generation that fails ends alone, and the result is that of the first that failed:
+ * CARAT_E_CANCELLED, CARAT_E_NUMERIC, CARAT_E_IO, CARAT_E_MEMORY (no block of K and V is free; with one the
+ * next call goes on); all but CARAT_E_NUMERIC keep what was evaluated. After CARAT_E_ARGUMENT (also a session
+ * that holds no logits, or one that two generations name) and CARAT_E_BUSY nothing has changed; but
+ * CARAT_E_ARGUMENT is also a draw for which every id is banned. One call a session; allocates nothing. */
+CARAT_API carat_status carat_generation_pass(carat_engine *engine, carat_generation *const *generations,
+                                             int n, int piece, carat_error *err);
+/* carat_generation_pass with pieces as long as the engine's chunk. Errors as there. */
 CARAT_API carat_status carat_generation_step(carat_engine *engine, carat_generation *const *generations,
                                              int n, carat_error *err);
 enum { CARAT_REST_BYTES = CARAT_MOST_STOP_BYTES + 16 };
@@ -363,6 +388,7 @@ typedef struct carat_generation_info {
     int complete;                /* 1: the form of the answer may end here; also where there is none */
     int forced;                  /* ids that were given so */
     carat_draft_use use_of_form; /* CARAT_FROM_FORM; use has the others */
+    int prompt_left;             /* tokens of its prompt that have yet to be evaluated */
 } carat_generation_info;
 CARAT_DEFAULT(carat_generation_info)
 /* One call a session. CARAT_E_ARGUMENT, CARAT_E_BUSY. */

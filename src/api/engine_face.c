@@ -246,12 +246,27 @@ void carat_generation_close(carat_generation *generation)
     ct_generation_close(generation);
 }
 
+carat_status carat_generation_prompt(carat_generation *generation, const carat_prompt *prompt, int *reused,
+                                     carat_error *err)
+{
+    CT_GIVEN(generation, err);
+    CT_GIVEN(prompt, err);
+    return ct_generation_prompt(generation, prompt, reused, err);
+}
+
+carat_status carat_generation_pass(carat_engine *engine, carat_generation *const *generations, int n,
+                                   int piece, carat_error *err)
+{
+    if (!engine || !generations || n < 1 || piece < 0)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "engine or generations is NULL, n = %d is below 1, or piece = %d below 0", n, piece);
+    return ct_generation_pass(engine, generations, n, piece, err);
+}
+
 carat_status carat_generation_step(carat_engine *engine, carat_generation *const *generations, int n,
                                    carat_error *err)
 {
-    if (!engine || !generations || n < 1)
-        return ct_fail(err, CARAT_E_ARGUMENT, "engine or generations is NULL, or n = %d is below 1", n);
-    return ct_generation_step(engine, generations, n, err);
+    return carat_generation_pass(engine, generations, n, engine ? engine->plan.chunk : 0, err);
 }
 
 size_t carat_generation_rest(carat_generation *generation, char *out, size_t capacity)

@@ -111,11 +111,13 @@ struct carat_session {
     /* of its row in the step under way */
     int done;        /* tokens that are evaluated; below 0: held ones are evaluated again first */
     int again;       /* held ones that are evaluated again in this step */
+    int until;       /* `done` where the step ends: the row's tokens, or fewer */
     int taking;      /* tokens of the pass under way */
     int next;        /* outcome that the pass computes for it; -1: none */
     int next_wanted; /* index into carat_row.wanted */
     int asked;       /* rows of logits that passes so far were asked for */
     int drafts;      /* so many of its last tokens are guessed: set and cleared by the caller */
+    int most;        /* tokens that a step evaluates, held ones too; 0: all: set and cleared by the caller */
     bool stopped;    /* the call is to end */
     bool ended;      /* the row ended at token `last`, as its callback said */
     bool not_finite; /* a K, V or logit is not */

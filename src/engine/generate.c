@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* generate.c: generations: which ids go into the next pass, what is drawn in it, what is given.
+/* generate.c: generations: which ids go into the next pass, what is drawn in it, what is given. What of a
+ * prompt goes into it is prompt.c's.
  *
  * Each generation has one row in a pass: the id that it gave last, then a draft, if there is one. An id is
  * drawn from the logits of each token of the row, where they lie, until one differs from the draft; what was
@@ -97,6 +98,7 @@ void ct_generation_close(carat_generation *g)
         g->form.given->verb->close(&g->form);
     free(g->rows);
     free(g->all);
+    free(g->prompt.stop);
     free(g->sampling_memory);
     free(g);
 }
@@ -126,24 +128,30 @@ static carat_status check_generations(const carat_engine *e, carat_generation *c
     return CARAT_OK;
 }
 
-/* What the session holds may have been changed since the last step; then all begins anew. */
-static void notice_changes(carat_generation *g)
+void ct_generation_begin(carat_generation *g, int n)
 {
-    if (g->changes == g->session->changes)
-        return;
     g->changes = g->session->changes;
     ct_speculate_begin(&g->speculation);
     for (int rows = 1; rows <= CT_ACCOUNT_ROWS; rows++)
         ct_account_guess(&g->speculation.account, rows, ct_pass_cost(g->session->engine, rows));
-    ct_told_begin(&g->told, g->session);
+    ct_told_begin(&g->told, ct_held_tokens(g->session), n);
     g->n_all = 0;
     g->given_last = -1;
     g->info = fresh_info;
     g->closes = g->cut_short = false;
     if (g->witness)
-        g->witness->begin(g->witness, g->session);
+        g->witness->begin(g->witness, ct_held_tokens(g->session), n);
     if (g->form.given)
         g->form.given->verb->begin(&g->form, g->told.thought.inside);
+}
+
+/* What the session holds may have been changed since the last step; then all begins anew. */
+static void notice_changes(carat_generation *g)
+{
+    if (g->changes == g->session->changes)
+        return;
+    g->prompt.n = 0;
+    ct_generation_begin(g, g->session->n);
 }
 
 /* Ids that may come as number i of a step, behind n tokens. */
@@ -178,24 +186,24 @@ static carat_status begin_part(carat_generation *g, int i, carat_error *err)
     const carat_reason r = g->info.reason;
     g->steps = r == CARAT_REASON_NONE || r == CARAT_REASON_CANCELLED || r == CARAT_REASON_CALLBACK;
     g->passes = g->steps && g->info.last >= 0;
-    if (g->steps && !g->passes && g->session->outcome < 0)
+    if (g->steps && !g->passes && !g->prompt.n && g->session->outcome < 0)
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "the session of generation %d holds no logits; evaluate a prompt first", i);
     if (g->form.given && g->info.given == 0 && g->steps)
-        return g->form.given->verb->check(&g->form, ids_left(g, 0, g->session->n), err);
+        return g->form.given->verb->check(&g->form, ids_left(g, 0, CT_MAX(g->session->n, g->prompt.n)), err);
     return CARAT_OK;
 }
 
 /* ---- rows ---- */
 
-/* Most ids of a draft that a row can verify in one pass which n generations share. */
-static int draft_room(const carat_generation *g, int n)
+/* Most ids of a draft that a row can verify in this pass. */
+static int draft_room(const carat_generation *g, const struct ct_draft_pass *pass)
 {
     const carat_engine *e = g->session->engine;
     int held = g->session->n, most = e->plan.context - held - 2; /* where it is full nothing more is drawn */
 
     most = CT_MIN(most, ct_kv_span(&e->cache, held) - 1);
-    most = CT_MIN(most, e->decode_chunk / n - 1);
+    most = CT_MIN(most, pass->most / pass->generations - 1);
     return g->max_tokens ? CT_MIN(most, g->max_tokens - g->info.given - 1) : most;
 }
 
@@ -219,7 +227,7 @@ static int form_draft(carat_generation *g, int room)
 static int propose_draft(carat_generation *g, struct ct_draft_pass *pass)
 {
     const carat_session *s = g->session;
-    int room = draft_room(g, pass->generations);
+    int room = draft_room(g, pass);
 
     int k = form_draft(g, ct_speculate_room(&g->speculation, room));
     if (k > 0 && (k = ct_speculate_given(&g->speculation, pass, usable_draft(g, g->ids + 1, k))) > 0)
@@ -471,13 +479,30 @@ static carat_status end_row(carat_generation *g, carat_status status, carat_erro
     return status ? status : drawn;
 }
 
+/* What became of a piece of its prompt. The first id is drawn as soon as all is there. */
+static carat_status end_piece(carat_generation *g, carat_status status, carat_error *err)
+{
+    ct_prompt_came(g);
+    if (status == CARAT_E_CANCELLED)
+        g->info.reason = CARAT_REASON_CANCELLED;
+    if (status == CARAT_E_NUMERIC) {
+        g->info.reason = CARAT_REASON_NUMERIC;
+        g->prompt.n = 0;
+    }
+    if (status || g->prompt.n)
+        return status;
+    check_length(g, all_tokens(g));
+    if (g->info.reason == CARAT_REASON_NONE)
+        CT_TRY(draw_held(g, err));
+    return give_drawn(g, err);
+}
+
 /* ---- the step ---- */
 
 /* Whether a step is one pass over ids that were given and proposed alone: what its time tells about. */
-static bool is_plain_pass(const carat_engine *e, const struct ct_draft_pass *pass, carat_generation *const *g,
-                          int n)
+static bool is_plain_pass(const struct ct_draft_pass *pass, carat_generation *const *g, int n)
 {
-    bool plain = pass->generations + pass->drafts <= e->plan.chunk;
+    bool plain = pass->generations + pass->drafts <= pass->most;
 
     for (int i = 0; i < n; i++)
         plain &= !g[i]->passes || (!g[i]->naive && g[i]->session->again == 0);
@@ -491,6 +516,7 @@ static bool joins_pass(carat_generation *g)
         return false;
     g->info.reason = CARAT_REASON_NONE;
     g->n_drawn = 0;
+    g->row = NULL;
     g->ahead = g->told.thought;
     if (g->form.given)
         g->form.given->verb->draws(&g->form);
@@ -500,8 +526,31 @@ static bool joins_pass(carat_generation *g)
     return g->passes;
 }
 
-/* A step of claimed sessions. */
-static carat_status step(carat_engine *e, carat_generation *const *g, int n, carat_error *err)
+/* The first whose prompt is under way; NULL: none of them. */
+static carat_generation *first_reading(carat_generation *const *g, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (g[i]->steps && g[i]->prompt.n)
+            return g[i];
+    return NULL;
+}
+
+/* What became of a generation in a step. */
+static carat_status end_part(carat_generation *g, carat_error *err)
+{
+    if (g->passes)
+        return end_row(g, g->row->status, err);
+    if (g->row)
+        return end_piece(g, g->row->status, err);
+    if (!g->steps || g->prompt.n)
+        return CARAT_OK;
+    CT_TRY(draw_held(g, err));
+    return give_drawn(g, err);
+}
+
+/* A step of claimed sessions: one pass, over a row of each generation whose prompt is through and a piece of
+ * the first prompt that is not. */
+static carat_status step(carat_engine *e, carat_generation *const *g, int n, int piece, carat_error *err)
 {
     carat_row *rows = g[0]->rows;
     carat_error other, *first = err;
@@ -510,25 +559,29 @@ static carat_status step(carat_engine *e, carat_generation *const *g, int n, car
 
     for (int i = 0; i < n; i++)
         joining += joins_pass(g[i]);
-    struct ct_draft_pass pass = ct_draft_pass(joining);
+    carat_generation *reading = piece > 0 ? first_reading(g, n) : NULL;
+    piece = reading ? CT_MAX(1, CT_MIN(CT_MIN(piece, ct_prompt_left(reading)), e->plan.chunk - joining)) : 0;
+    struct ct_draft_pass pass = ct_draft_pass(joining, CT_MIN(e->decode_chunk, e->plan.chunk - piece));
     for (int i = 0; i < n; i++)
-        if (g[i]->passes)
-            rows[n_rows++] = row_of(g[i], &pass);
+        if (g[i]->passes) {
+            rows[n_rows] = row_of(g[i], &pass);
+            g[i]->row = &rows[n_rows++];
+        }
+    if (reading) {
+        rows[n_rows] = ct_prompt_row(reading, piece);
+        reading->row = &rows[n_rows++];
+    }
     double start = ct_os_seconds();
     if (n_rows)
         result = ct_evaluate(e, rows, n_rows, false, err);
     double seconds = ct_os_seconds() - start;
-    bool plain = !result && is_plain_pass(e, &pass, g, n);
-    for (int i = 0, r = 0; i < n; i++) {
-        carat_status status = CARAT_OK;
+    bool plain = !result && !reading && is_plain_pass(&pass, g, n);
+    for (int i = 0; i < n; i++) {
         if (result)
             first = &other; /* the message of the first that failed is there already */
         if (g[i]->passes && plain)
             ct_speculate_verified(&g[i]->speculation, &pass, g[i]->n_drawn - 1, seconds);
-        if (g[i]->passes)
-            status = end_row(g[i], rows[r++].status, first);
-        else if (g[i]->steps && !(status = draw_held(g[i], first)))
-            status = give_drawn(g[i], first);
+        carat_status status = end_part(g[i], first);
         if (!result)
             result = status;
         g[i]->changes = g[i]->session->changes;
@@ -536,7 +589,8 @@ static carat_status step(carat_engine *e, carat_generation *const *g, int n, car
     return result;
 }
 
-carat_status ct_generation_step(carat_engine *engine, carat_generation *const *g, int n, carat_error *err)
+carat_status ct_generation_pass(carat_engine *engine, carat_generation *const *g, int n, int piece,
+                                carat_error *err)
 {
     carat_status status = CARAT_OK;
     int claimed = 0;
@@ -547,7 +601,7 @@ carat_status ct_generation_step(carat_engine *engine, carat_generation *const *g
     for (int i = 0; i < n && !status; i++)
         status = begin_part(g[i], i, err);
     if (!status)
-        status = step(engine, g, n, err);
+        status = step(engine, g, n, piece, err);
     while (claimed-- > 0)
         (void)ct_session_release(g[claimed]->session, status);
     return status;
@@ -558,7 +612,7 @@ carat_status ct_generate(carat_generation *g, carat_error *err)
     carat_status status;
 
     do
-        status = ct_generation_step(g->session->engine, &g, 1, err);
+        status = ct_generation_pass(g->session->engine, &g, 1, g->session->engine->plan.chunk, err);
     while (!status && g->info.reason == CARAT_REASON_NONE);
     return status;
 }
@@ -599,6 +653,7 @@ carat_status ct_generation_info(const carat_generation *g, carat_generation_info
     full.switched = a->switched;
     full.thought_ids = g->told.thought_ids;
     full.in_thought = g->told.thought.inside;
+    full.prompt_left = ct_prompt_left(g);
     full.complete = !g->form.given || g->form.given->verb->complete(g->form.given);
     memcpy(full.switches, a->switches, sizeof full.switches);
     memcpy(full.switched_source, a->switched_source, sizeof full.switched_source);

@@ -10,14 +10,22 @@
 
 /* Somebody who keeps a record of what a generation draws (receipt/). None of these allocates. */
 struct ct_witness {
-    /* Ids begin behind what the session holds. */
-    void (*begin)(struct ct_witness *w, const carat_session *s);
+    /* Ids begin behind tokens[n]. */
+    void (*begin)(struct ct_witness *w, const int32_t *tokens, int n);
     /* Number i of a step has been drawn behind so many tokens, from the hidden state behind the last of them;
      * NULL: it is not kept. */
     void (*drawn)(struct ct_witness *w, int i, int position, int32_t id, const float *hidden);
     /* That number is given, or has ended the answer. */
     void (*given)(struct ct_witness *w, int i, int32_t id, bool stop);
     void (*closed)(struct ct_witness *w); /* the generation is gone */
+};
+
+/* A prompt that a generation was given. Its ids lie where those of the session do, behind those that are held
+ * by now. */
+struct ct_given_prompt {
+    int n;     /* tokens; 0: there is none, or it is through */
+    int *stop; /* [n_stop] positions to which a session can go back later; the last one comes first */
+    int n_stop;
 };
 
 struct carat_generation {
@@ -35,6 +43,7 @@ struct carat_generation {
     int32_t end_of_call; /* the id; -1: the model has none */
     double start;
 
+    struct ct_given_prompt prompt;
     struct ct_speculation speculation;
     struct ct_told told;
     struct ct_form form;
@@ -56,6 +65,7 @@ struct carat_generation {
     bool forced[1 +
                 CARAT_MOST_DRAFT]; /* the model would have gone on otherwise: it ends a thought or a form */
     carat_row *rows;               /* [sessions] of a step that it is the first of */
+    const carat_row *row;          /* its own of these, where it has one */
     int32_t *all;                  /* [context] for naive: all tokens; else NULL */
     int n_all;                     /* those that a naive pass was to evaluate */
     void *sampling_memory;         /* what sampling points to */
@@ -67,7 +77,10 @@ struct carat_generation {
 carat_status ct_generation_create(carat_generation **generation, carat_session *session,
                                   const carat_generation_options *options, carat_error *err);
 void ct_generation_close(carat_generation *g); /* may be NULL */
-carat_status ct_generation_step(carat_engine *engine, carat_generation *const *g, int n, carat_error *err);
+carat_status ct_generation_prompt(carat_generation *g, const carat_prompt *prompt, int *reused,
+                                  carat_error *err);
+carat_status ct_generation_pass(carat_engine *engine, carat_generation *const *g, int n, int piece,
+                                carat_error *err);
 carat_status ct_generate(carat_generation *g, carat_error *err);
 carat_status ct_generation_info(const carat_generation *g, carat_generation_info *info, carat_error *err);
 /* For who follows an answer that is known (receipt/replay.c), in a session that nothing else steps: begins
@@ -78,6 +91,15 @@ carat_status ct_generation_follow(carat_generation *g, carat_error *err);
 const struct ct_reading *ct_generation_reads(carat_generation *g, const int32_t *held, int first, int n);
 int32_t ct_generation_next(carat_generation *g, struct ct_draw_logits *logits, int32_t came,
                            const int32_t *held, int n);
+/* All begins anew behind n tokens, which the session holds or is given; its claim is the caller's. */
+void ct_generation_begin(carat_generation *g, int n);
+
+/* prompt.c: tokens of the prompt that have yet to be evaluated. */
+int ct_prompt_left(const carat_generation *g);
+/* The row for at most `piece` of them, up to the next place where a session can go on later; and what the
+ * session is told once that row is through. */
+carat_row ct_prompt_row(carat_generation *g, int piece);
+void ct_prompt_came(carat_generation *g);
 size_t ct_generation_rest(carat_generation *g, char *out, size_t capacity); /* takes NULL */
 const char *ct_reason_name(carat_reason reason);
 

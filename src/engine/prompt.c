@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prompt.c: prompts: what a session has of one by now, and how the rest is evaluated. Passes are step.c's. */
-#include "engine/engine.h"
+/* prompt.c: prompts: what a session has of one by now, and how the rest is evaluated: at once, or piece by
+ * piece in passes that generations share. Passes are step.c's. */
+#include "engine/generate.h"
+
+#include <stdlib.h>
+
 #include "text/chat/thought.h"
 
 carat_status ct_keep_prefix(carat_session *s, const int32_t *tokens, int n, int *held, carat_error *err)
@@ -53,4 +57,131 @@ carat_status ct_sync(carat_session *s, const int32_t *tokens, int n, int *reused
     if (reused)
         *reused = s->stats.restored_from;
     return CARAT_OK;
+}
+
+/* ---- prompts of generations ---- */
+
+static carat_status check_prompt(const carat_prompt *p, carat_error *err)
+{
+    if (!p->ids || p->n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "the ids of a prompt are NULL, or there are %d, expected at least 1", p->n);
+    CT_TRY(ct_check_range("n_marks", p->n_marks, 0, p->marks ? p->n : 0, err));
+    for (int i = 0; i < p->n_marks; i++)
+        if (p->marks[i] < 0 || p->marks[i] > p->n || (i && p->marks[i] < p->marks[i - 1]))
+            return ct_fail(err, CARAT_E_ARGUMENT,
+                           "marks[%d] of a prompt is %d, expected ascending positions up to its %d tokens", i,
+                           p->marks[i], p->n);
+    return CARAT_OK;
+}
+
+/* Adds a position in front of stop[n], unless what is kept for the one behind it, or for the end, serves it.
+ * Returns how many there are. */
+static int add_stop(const carat_session *s, int *stop, int n, int end, int position)
+{
+    const int next = n ? stop[n - 1] : end;
+
+    if (position >= next || ct_kv_sees_alike(&s->engine->cache, position, next - 1))
+        return n;
+    stop[n] = position;
+    return n + 1;
+}
+
+/* Where sessions may want to go on: where a message begins, and where an empty thought does, which a later
+ * rendering of the conversation leaves out. They are found from the end on. */
+static void find_stops(struct ct_given_prompt *to, const carat_session *s, const carat_prompt *p, int held)
+{
+    const struct ct_thought_marks marks = ct_thought_marks(s->engine->model->tokenizer);
+    int turn = ct_thought_turn(&marks, p->ids, p->n);
+    int i = p->n_marks, n = 0;
+
+    while (i > 0 || turn > held) {
+        const bool is_mark = i > 0 && p->marks[i - 1] >= turn;
+        const int position = is_mark ? p->marks[--i] : turn;
+        if (!is_mark)
+            turn = 0;
+        if (position > held)
+            n = add_stop(s, to->stop, n, p->n, position);
+    }
+    to->n_stop = n;
+}
+
+static carat_status give_prompt(carat_generation *g, const carat_prompt *p, int *reused, carat_error *err)
+{
+    carat_session *s = g->session;
+    int held;
+
+    int *stop = malloc(((size_t)p->n_marks + 1) * sizeof *stop);
+    carat_status status =
+        stop ? ct_keep_prefix(s, p->ids, p->n, &held, err) : ct_no_memory(err, "the places of a prompt");
+    if (status) {
+        free(stop);
+        return status;
+    }
+    free(g->prompt.stop);
+    g->prompt = (struct ct_given_prompt){.stop = stop};
+    if (held == p->n && g->witness && !ct_outcome_state(s->engine, s->outcome)) /* it came out of a file */
+        CT_TRY(ct_rewind(s, --held, err));
+    memcpy(ct_held_tokens(s) + held, p->ids + held, (size_t)(p->n - held) * sizeof *p->ids);
+    find_stops(&g->prompt, s, p, held);
+    g->prompt.n = held < p->n ? p->n : 0;
+    ct_generation_begin(g, p->n);
+    if (reused)
+        *reused = s->stats.restored_from;
+    return CARAT_OK;
+}
+
+carat_status ct_generation_prompt(carat_generation *g, const carat_prompt *prompt, int *reused,
+                                  carat_error *err)
+{
+    carat_prompt p = {0};
+
+    CT_TRY(ct_take_struct(&p, sizeof p, prompt, "carat_prompt", err));
+    CT_TRY(check_prompt(&p, err));
+    CT_TRY(ct_session_claim(g->session, err));
+    return ct_session_release(g->session, give_prompt(g, &p, reused, err));
+}
+
+int ct_prompt_left(const carat_generation *g)
+{
+    const carat_session *s = g->session;
+
+    return g->prompt.n ? g->prompt.n - ct_kv_ready(&s->engine->cache, s->slot) : 0;
+}
+
+/* The next position at which a piece has to end. */
+static int next_stop(const struct ct_given_prompt *p)
+{
+    return p->n_stop ? p->stop[p->n_stop - 1] : p->n;
+}
+
+carat_row ct_prompt_row(carat_generation *g, int piece)
+{
+    carat_session *s = g->session;
+    const int to = next_stop(&g->prompt);
+    const bool last = to == g->prompt.n;
+
+    s->most = CT_MIN(piece, ct_kv_span(&s->engine->cache, g->prompt.n - ct_prompt_left(g)));
+    if (last)
+        s->reading = ct_generation_reads(g, ct_held_tokens(s), to, 1);
+    return (carat_row){.session = s,
+                       .tokens = ct_held_tokens(s) + s->n,
+                       .n = to - s->n,
+                       .wants = last ? CARAT_WANTS_LAST : CARAT_WANTS_NONE};
+}
+
+void ct_prompt_came(carat_generation *g)
+{
+    carat_session *s = g->session;
+    struct ct_given_prompt *p = &g->prompt;
+
+    s->most = 0;
+    s->reading = s->declared.k > 0 ? &s->declared : NULL;
+    if (s->n != next_stop(p))
+        return;
+    ct_mark(s);
+    if (p->n_stop)
+        p->n_stop--;
+    else
+        p->n = 0;
 }

@@ -117,9 +117,9 @@ void ct_speculate_begin(struct ct_speculation *s)
     ct_ngrams_begin(&s->ngrams);
 }
 
-struct ct_draft_pass ct_draft_pass(int generations)
+struct ct_draft_pass ct_draft_pass(int generations, int most)
 {
-    return (struct ct_draft_pass){.generations = generations, .tokens = generations};
+    return (struct ct_draft_pass){.generations = generations, .most = most, .tokens = generations};
 }
 
 static int pass_rows(const struct ct_draft_pass *pass)

@@ -49,6 +49,7 @@ struct ct_speculation {
 /* The pass that several generations fill, one after another. */
 struct ct_draft_pass {
     int generations, drafts; /* its rows are both */
+    int most;                /* of these rows; more go into further passes */
     double tokens;           /* that are expected of it */
 };
 
@@ -60,7 +61,7 @@ void ct_speculate_close(struct ct_speculation *s);
 /* The session holds another text. */
 void ct_speculate_begin(struct ct_speculation *s);
 
-struct ct_draft_pass ct_draft_pass(int generations);
+struct ct_draft_pass ct_draft_pass(int generations, int most);
 /* Puts at most `room` ids that may follow ids[n] into draft and returns their number. */
 int ct_speculate_propose(struct ct_speculation *s, const struct ct_draft_pass *pass, const int32_t *ids,
                          int n, int32_t *draft, int room);

@@ -54,7 +54,7 @@ static void fail_not_finite(struct step *s, int r)
 
 static bool row_has_more(const carat_row *row)
 {
-    return row->status == CARAT_OK && row->session->done < row->n;
+    return row->status == CARAT_OK && row->session->done < row->session->until;
 }
 
 /* ---- what a row wants ---- */
@@ -123,7 +123,7 @@ static void gather_row(struct step *s, int r)
     const carat_row *row = &s->rows[r];
     carat_session *c = row->session;
     int from = next_position(c);
-    int n = CT_MIN(CT_MIN(row->n - c->done, s->most - s->taken), ct_kv_span(&e->cache, from));
+    int n = CT_MIN(CT_MIN(c->until - c->done, s->most - s->taken), ct_kv_span(&e->cache, from));
 
     if (!ct_kv_extend(&e->cache, c->slot, from + n)) {
         fail_row(
@@ -149,22 +149,24 @@ static void gather_row(struct step *s, int r)
     c->taking = n;
 }
 
-/* How many rows the pass may have: a chunk, or one of a prompt where that is cheaper. */
+/* How many rows the pass may have: a chunk, or one of a prompt where that is cheaper and nobody decodes
+ * beside it. */
 static void set_most(struct step *s)
 {
     carat_engine *e = s->engine;
     int rows = 0, depth = 0;
-    bool prefills = false;
+    bool prefills = false, decodes = false;
 
     for (int r = 0; r < s->n; r++)
         if (row_has_more(&s->rows[r])) {
             const carat_session *c = s->rows[r].session;
-            int left = s->rows[r].n - c->done;
+            int left = c->until - c->done;
             rows += left;
             depth = CT_MAX(depth, next_position(c) + CT_MIN(left, e->plan.chunk));
             prefills |= left > 1 + c->drafts;
+            decodes |= left <= 1 + c->drafts;
         }
-    s->one_by_one = prefills && ct_one_by_one(&e->stats, CT_MIN(rows, e->plan.chunk), depth);
+    s->one_by_one = prefills && !decodes && ct_one_by_one(&e->stats, CT_MIN(rows, e->plan.chunk), depth);
     s->most = s->one_by_one ? 1 : prefills ? e->plan.chunk : e->decode_chunk;
 }
 
@@ -382,7 +384,7 @@ static void advance(carat_row *row)
     carat_session *c = row->session;
     int again = CT_MIN(CT_MAX(-c->done, 0), c->taking), more = c->taking - again, from = next_position(c);
 
-    memcpy(ct_held_tokens(c) + c->n, row->tokens + CT_MAX(c->done, 0), (size_t)more * sizeof(int32_t));
+    memmove(ct_held_tokens(c) + c->n, row->tokens + CT_MAX(c->done, 0), (size_t)more * sizeof(int32_t));
     c->n += more;
     c->changes++;
     c->done += c->taking;
@@ -402,7 +404,7 @@ static void cut_row(carat_row *row)
     row->n = c->last + 1;
     if (c->done > row->n)
         ct_session_cut(c, c->n - (c->done - row->n));
-    c->done = row->n;
+    c->done = c->until = row->n;
 }
 
 static void settle(struct step *s, int r, bool whole)
@@ -423,7 +425,7 @@ static void settle(struct step *s, int r, bool whole)
     }
     if (whole && c->ended && c->cuts)
         cut_row(row);
-    else if (c->ended || (c->stopped && c->done < row->n))
+    else if (c->ended || (c->stopped && c->done < c->until))
         cancel_row(s, r);
 }
 
@@ -496,6 +498,7 @@ carat_status ct_evaluate(carat_engine *engine, carat_row *rows, int n, bool repo
         carat_session *c = rows[r].session;
         c->again = c->n - ct_kv_ready(&engine->cache, c->slot);
         c->done = -c->again;
+        c->until = c->most ? CT_MIN(rows[r].n, c->most - c->again) : rows[r].n;
         c->taking = c->next_wanted = c->asked = 0;
         c->stopped = c->ended = c->not_finite = false;
         rows[r].status = CARAT_OK;

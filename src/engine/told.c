@@ -35,11 +35,11 @@ void ct_told_close(struct ct_told *t)
     free(t->never);
 }
 
-void ct_told_begin(struct ct_told *t, const carat_session *s)
+void ct_told_begin(struct ct_told *t, const int32_t *tokens, int n)
 {
     ct_stops_begin(&t->stops);
     ct_guard_begin(&t->guard);
-    t->thought = ct_thought_after(&t->marks, ct_held_tokens(s), s->n);
+    t->thought = ct_thought_after(&t->marks, tokens, n);
     if (t->goes_on && t->marks.begin >= 0)
         t->thought = ct_thought_text_under_way;
     t->goes_on = false; /* what the session is changed to later says so itself */

@@ -38,8 +38,8 @@ struct ct_told {
 carat_status ct_told_open(struct ct_told *t, const carat_session *s, const carat_generation_options *o,
                           carat_error *err);
 void ct_told_close(struct ct_told *t);
-/* Other ids and another text begin, behind what the session holds. */
-void ct_told_begin(struct ct_told *t, const carat_session *s);
+/* Other ids and another text begin, behind tokens[n]. */
+void ct_told_begin(struct ct_told *t, const int32_t *tokens, int n);
 /* Adds what is told of the next n ids to what their draws read. */
 void ct_told_reads(struct ct_told *t, int n, struct ct_reading *r);
 /* Number i of these is drawn from such logits; the draw may put others in their place. The engine's lock is

@@ -12,12 +12,12 @@ static carat_receipt *own(struct ct_witness *w)
 
 /* ---- what a generation tells ---- */
 
-static void begin(struct ct_witness *w, const carat_session *s)
+static void begin(struct ct_witness *w, const int32_t *tokens, int n)
 {
     carat_receipt *r = own(w);
 
-    memcpy(r->ids, ct_held_tokens(s), (size_t)s->n * sizeof *r->ids);
-    r->n_prompt = s->n;
+    memcpy(r->ids, tokens, (size_t)n * sizeof *r->ids);
+    r->n_prompt = n;
     r->n_answer = 0;
     r->end_id = -1;
     r->blind = false;

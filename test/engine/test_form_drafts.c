@@ -19,7 +19,7 @@ static int drafts_of_a_form(bool right, int passes)
     for (int rows = 1; rows <= 8; rows++)
         ct_account_cost(&s.account, rows, 1e6 * (1 + 0.2 * (rows - 1)));
     for (int i = 0; i < passes; i++) {
-        struct ct_draft_pass pass = ct_draft_pass(1);
+        struct ct_draft_pass pass = ct_draft_pass(1, 256);
         last = ct_speculate_given(&s, &pass, 4);
         assert_int_equal(pass.drafts, last);
         assert_true(i > 0 || last > 0);

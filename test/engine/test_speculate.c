@@ -605,7 +605,7 @@ static void a_callers_source_is_bounded(void **unused)
                                         .draft_min = 2};
     int32_t draft[CARAT_MOST_DRAFT], id = 0;
     struct ct_speculation s;
-    struct ct_draft_pass pass = ct_draft_pass(3);
+    struct ct_draft_pass pass = ct_draft_pass(3, 256);
     assert_true(ct_speculate_open(&s, &o, 16));
     const int answers[][3] = {{-1, 7, 0}, {0, 7, 0},       {1, 7, 1}, {5, 7, 5},
                               {6, 7, 5},  {1 << 30, 3, 3}, {2, 1, 0}};
@@ -630,7 +630,7 @@ static void off_proposes_nothing(void **unused)
     for (size_t i = 0; i < CT_COUNT(off); i++) {
         int32_t draft[CARAT_MOST_DRAFT];
         struct ct_speculation s;
-        struct ct_draft_pass pass = ct_draft_pass(1);
+        struct ct_draft_pass pass = ct_draft_pass(1, 256);
         assert_true(ct_speculate_open(&s, &off[i], 16));
         assert_int_equal(ct_speculate_propose(&s, &pass, ids, 4, draft, 7), 0);
         ct_speculate_close(&s);
@@ -648,7 +648,7 @@ static void drafts_come_from_the_text(void **unused)
     struct ct_speculation s;
     assert_true(ct_speculate_open(&s, &o, 16));
     for (int again = 0; again < 2; again++) {
-        struct ct_draft_pass pass = ct_draft_pass(1);
+        struct ct_draft_pass pass = ct_draft_pass(1, 256);
         int k = ct_speculate_propose(&s, &pass, ids, 7, draft, 7);
         if (again == 0) {
             assert_int_equal(ct_speculate_settle(&s, &pass, k), 0);
@@ -659,7 +659,7 @@ static void drafts_come_from_the_text(void **unused)
         ct_speculate_verified(&s, &pass, k, 0.001);
     }
     ct_speculate_begin(&s);
-    struct ct_draft_pass pass = ct_draft_pass(1);
+    struct ct_draft_pass pass = ct_draft_pass(1, 256);
     assert_int_equal(ct_speculate_propose(&s, &pass, ids + 3, 3, draft, 7), 0); /* not of the text before */
     assert_int_equal(s.account.given, 0);
     ct_speculate_close(&s);
