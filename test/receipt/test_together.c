@@ -63,6 +63,16 @@ static void sync_text(carat_session *s, const char *prompt)
     carat_tokens_free(&ids);
 }
 
+/* Its prompt goes into the passes to come. */
+static void give_prompt(struct answer *a)
+{
+    carat_tokens ids = prompt_of(a->s.prompt);
+    const carat_prompt prompt = {.size = sizeof prompt, .ids = ids.ids, .n = ids.n};
+
+    OK(carat_generation_prompt(a->generation, &prompt, NULL, err));
+    carat_tokens_free(&ids);
+}
+
 static carat_reason reason_of(const carat_generation *g)
 {
     carat_generation_info info;
@@ -97,7 +107,8 @@ static void choose(struct settings *s, int i)
     s->options.lookup = i % 4 ? CARAT_LOOKUP_OFF : CARAT_LOOKUP_ON;
 }
 
-/* Whole answers of different lengths, each with a row of every pass; some draft, too. */
+/* Whole answers of different lengths, each with a row of every pass; some draft, too. Each third prompt goes
+ * into the same passes, in pieces. */
 static void in_one_pass(void **state)
 {
     static struct answer all[MANY];
@@ -108,8 +119,11 @@ static void in_one_pass(void **state)
     for (int i = 0; i < MANY; i++) {
         choose(&all[i].s, i);
         OK(carat_session_create(&all[i].session, engine, NULL, err));
-        sync_text(all[i].session, all[i].s.prompt);
+        if (i % 3 != 1)
+            sync_text(all[i].session, all[i].s.prompt);
         begin(&all[i], NULL);
+        if (i % 3 == 1)
+            give_prompt(&all[i]);
     }
     for (int n = MANY; n > 0;) {
         n = 0;
@@ -117,7 +131,7 @@ static void in_one_pass(void **state)
             if (reason_of(all[i].generation) == CARAT_REASON_NONE)
                 going[n++] = all[i].generation;
         most = n > most ? n : most;
-        OK(n ? carat_generation_step(engine, going, n, err) : CARAT_OK);
+        OK(n ? carat_generation_pass(engine, going, n, 5, err) : CARAT_OK);
     }
     assert_int_equal(most, MANY);
     for (int i = 0; i < MANY; i++) {
