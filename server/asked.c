@@ -163,12 +163,30 @@ bool asked_drawing(struct document *d, struct server *s, const struct asked *a, 
 
 /* ---- prompts ---- */
 
-static bool too_long(struct document *d, struct server *s, int n)
+static bool too_long(struct document *d, struct server *s, const char *param, int n)
 {
     d->r->n_prompt = n;
     d->r->n_context = s->context;
-    return refuse(d->r, 400, "context_length_exceeded", "messages",
+    return refuse(d->r, 400, "context_length_exceeded", param,
                   "the prompt has %d tokens, and the context %d positions", n, s->context);
+}
+
+/* Whether a text has so many bytes that no spelling of it is short enough. */
+static bool is_too_long(struct document *d, struct server *s, const char *param, size_t n)
+{
+    return n > (size_t)s->context * s->longest_text &&
+           !too_long(d, s, param, (int)CT_MIN(n / s->longest_text, (size_t)INT32_MAX));
+}
+
+bool asked_text(struct document *d, struct server *s, const char *param, struct ct_str text, struct ask *ask)
+{
+    carat_error err;
+
+    if (is_too_long(d, s, param, text.n))
+        return false;
+    return carat_tokenize(s->options->model, text.s, text.n, CARAT_BOS | CARAT_SPECIAL, &ask->prompt, &err) ==
+               CARAT_OK ||
+           refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, param, "%s", err.message);
 }
 
 /* The library begins its messages with the place where there is one. */
@@ -207,10 +225,8 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
     options.thinking = thinks;
     if (carat_render_json(model, messages.data, &options, NULL, &text, &err) != CARAT_OK)
         goto refused;
-    if (strlen(text) > (size_t)s->context * s->longest_text) { /* no spelling of it is short enough */
-        too_long(d, s, (int)CT_MIN(strlen(text) / s->longest_text, (size_t)INT32_MAX));
+    if (is_too_long(d, s, "messages", strlen(text)))
         goto done;
-    }
     if (carat_render_json(model, messages.data, &options, &ask->prompt, NULL, &err) != CARAT_OK)
         goto refused;
     good = true;
@@ -229,7 +245,7 @@ bool asked_room(struct document *d, struct server *s, const struct asked *a, str
     const int room = s->context + 1 - ask->prompt.n; /* the last id is given and not held */
 
     if (ask->prompt.n > s->context)
-        return too_long(d, s, ask->prompt.n);
+        return too_long(d, s, a->messages ? "messages" : "prompt", ask->prompt.n);
     ask->max_tokens = most && most < room ? (int)most : room;
     return true;
 }
@@ -241,7 +257,9 @@ bool asked_form(struct document *d, struct server *s, struct ask *ask, const cha
 
     if (carat_constraint_create(&ask->constraint, s->options->model, form, &err) == CARAT_OK)
         return true;
-    return refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, param, "%s", err.message);
+    const bool told = strncmp(err.message, param, strlen(param)) == 0;
+    return refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, param, "%s%s%s", told ? "" : param,
+                  told ? "" : ": ", err.message);
 }
 
 void asked_tell(struct document *d, struct job *job, const struct ask *ask)

@@ -30,6 +30,10 @@ bool asked_drawing(struct document *d, struct server *s, const struct asked *a, 
 /* The messages and tools as ids. tools: those that the model is told of, or NULL; thinks: it is to. */
 bool asked_prompt(struct document *d, struct server *s, const struct asked *a, const char *tools, bool thinks,
                   struct ask *ask);
+/* A text as ids, in which control tokens are recognised. param: the field that it came from. */
+bool asked_text(struct document *d, struct server *s, const char *param, struct ct_str text, struct ask *ask);
+/* The tools that may be called, and the form that they give the answer. */
+bool asked_tools(struct document *d, struct server *s, const struct asked *a, struct ask *ask);
 /* The number of tokens is known: that there is room, and how many may come. */
 bool asked_room(struct document *d, struct server *s, const struct asked *a, struct ask *ask);
 /* A form that the answer must keep. param: the field that it came from. */

@@ -294,7 +294,7 @@ static void watch_time(struct connection *c, uint64_t now)
     else if (c->job && c->head_sent && c->job->streams && atomic_load(&c->job->silent) &&
              now - c->sent > PING_MS) {
         uv_mutex_lock(&c->job->lock);
-        c->job->route->surface->ping(&c->job->out);
+        c->job->route->surface->ping(c->job);
         uv_mutex_unlock(&c->job->lock);
         reply_advance(c);
     }

@@ -137,7 +137,8 @@ static bool is_of(const struct ct_json_value *v, int kinds)
     return (ct_json_is(v, CT_JSON_STRING) && (kinds & IS_TEXT)) ||
            (ct_json_is(v, CT_JSON_ARRAY) && (kinds & IS_LIST)) ||
            (ct_json_is(v, CT_JSON_OBJECT) && (kinds & IS_OBJECT)) ||
-           (ct_json_is(v, CT_JSON_NUMBER) && (kinds & IS_NUMBER));
+           (ct_json_is(v, CT_JSON_NUMBER) && (kinds & IS_NUMBER)) ||
+           (ct_json_is_bool(v) && (kinds & IS_FLAG));
 }
 
 static const char *kinds_text(int kinds)
@@ -150,6 +151,8 @@ static const char *kinds_text(int kinds)
         [IS_TEXT | IS_OBJECT] = "a string or an object",
         [IS_LIST | IS_OBJECT] = "a list or an object",
         [IS_NUMBER] = "a number",
+        [IS_TEXT | IS_NUMBER] = "a string or a number",
+        [IS_TEXT | IS_FLAG] = "true, false or a string",
     };
     return names[kinds];
 }

@@ -22,6 +22,7 @@ enum {
     IS_LIST = 2,
     IS_OBJECT = 4,
     IS_NUMBER = 8,
+    IS_FLAG = 16,
 };
 
 struct field {

@@ -286,9 +286,10 @@ static void refuse_openai_stream(struct buffer *out, const struct refusal *r)
     buffer_text(out, "\n\n");
 }
 
-static void ping_openai(struct buffer *out)
+static void ping_openai(struct job *job)
 {
-    buffer_text(out, ": ping\n\n");
+    buffer_text(&job->out, ": ping\n\n");
 }
 
-const struct surface surface_openai = {refusal_openai, refuse_openai_stream, ping_openai};
+const struct surface surface_openai = {"text/event-stream; charset=utf-8", refusal_openai,
+                                       refuse_openai_stream, ping_openai};

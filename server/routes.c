@@ -3,6 +3,7 @@
 #include "routes.h"
 
 #include "json_write.h"
+#include "ollama.h"
 #include "openai.h"
 #include "state.h"
 
@@ -32,6 +33,21 @@ static const struct route routes[] = {
     {HTTP1_METHOD_GET, "/v1/models", &surface_openai, openai_models, NULL},
     {HTTP1_METHOD_GET, "/v1/models/*", &surface_openai, openai_models, NULL},
     {HTTP1_METHOD_POST, "/v1/chat/completions", &surface_openai, NULL, openai_chat},
+    {HTTP1_METHOD_GET, "/", &surface_ollama, ollama_root, NULL},
+    {HTTP1_METHOD_POST, "/api/chat", &surface_ollama, NULL, ollama_chat},
+    {HTTP1_METHOD_POST, "/api/generate", &surface_ollama_generate, NULL, ollama_generate},
+    {HTTP1_METHOD_POST, "/api/show", &surface_ollama, NULL, ollama_show},
+    {HTTP1_METHOD_GET, "/api/version", &surface_ollama, ollama_version, NULL},
+    {HTTP1_METHOD_GET, "/api/tags", &surface_ollama, ollama_tags, NULL},
+    {HTTP1_METHOD_GET, "/api/ps", &surface_ollama, ollama_ps, NULL},
+    {HTTP1_METHOD_POST, "/api/embed", &surface_ollama, ollama_vectors, NULL},
+    {HTTP1_METHOD_POST, "/api/embeddings", &surface_ollama, ollama_vectors, NULL},
+    {HTTP1_METHOD_POST, "/api/pull", &surface_ollama, ollama_store, NULL},
+    {HTTP1_METHOD_POST, "/api/push", &surface_ollama, ollama_store, NULL},
+    {HTTP1_METHOD_POST, "/api/create", &surface_ollama, ollama_store, NULL},
+    {HTTP1_METHOD_POST, "/api/copy", &surface_ollama, ollama_store, NULL},
+    {HTTP1_METHOD_DELETE, "/api/delete", &surface_ollama, ollama_store, NULL},
+    {HTTP1_METHOD_POST, "/api/blobs/*", &surface_ollama, ollama_store, NULL},
 };
 enum { ROUTES = sizeof routes / sizeof routes[0] };
 
@@ -59,6 +75,8 @@ const struct route *route_find(enum http1_method method, struct text path, unsig
 
 const struct surface *route_surface(struct text path)
 {
-    (void)path;
-    return &surface_openai;
+    static const char api[] = "/api/";
+    const size_t n = sizeof api - 1;
+
+    return path.n >= n && memcmp(path.s, api, n) == 0 ? &surface_ollama : &surface_openai;
 }

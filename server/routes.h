@@ -10,9 +10,10 @@
 
 /* What the words of an answer look like. All write under the job's lock. */
 struct surface {
+    const char *stream_type; /* Content-Type of an answer that comes piece by piece */
     void (*refuse)(struct buffer *out, const struct refusal *r);
     void (*refuse_stream)(struct buffer *out, const struct refusal *r);
-    void (*ping)(struct buffer *out); /* while a stream has no token yet */
+    void (*ping)(struct job *job); /* while a stream has no token yet */
 };
 
 /* How an answer is written, by those who draw it. All are called under the job's lock. */

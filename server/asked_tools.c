@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* asked_tools.c: the tools of a request: whether they may or must be called, and what form that gives the
+ * answer. */
+#include <stdlib.h>
+
+#include "asked.h"
+#include "state.h"
+
+/* The name that tool_choice asks for, or one of its words; NULL: it is neither. */
+static char *chosen_tool(struct document *d, const struct ct_json_value *v)
+{
+    const struct ct_json_value *name = ct_json_get(ct_json_get(v, "function"), "name");
+    const struct ct_str word = ct_json_str(v);
+
+    if (ct_json_is(v, CT_JSON_STRING)) {
+        if (ct_str_is(word, "auto") || ct_str_is(word, "none") || ct_str_is(word, "required"))
+            return text_copy(word);
+    } else if (ct_json_is_text(ct_json_get(v, "type"), "function") && ct_json_is(name, CT_JSON_STRING))
+        return text_copy(ct_json_str(name));
+    field_refuse(d, "tool_choice", v,
+                 "expected auto, none, required or {\"type\": \"function\", \"function\": {\"name\": ...}}");
+    return NULL;
+}
+
+static bool any_strict(const struct ct_json_value *tools)
+{
+    CT_JSON_EACH(tool, tools)
+    if (ct_json_is(ct_json_get(ct_json_get(tool, "function"), "strict"), CT_JSON_TRUE))
+        return true;
+    return false;
+}
+
+bool asked_tools(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
+{
+    const size_t n = ct_json_count(a->tools);
+    carat_constraint_options form;
+    bool good;
+
+    if (n == 0)
+        return !a->tool_choice || ct_json_is_text(a->tool_choice, "auto") ||
+               ct_json_is_text(a->tool_choice, "none") ||
+               field_refuse(d, "tool_choice", a->tool_choice, "but there are no tools");
+    if (n > MOST_TOOLS)
+        return refuse(d->r, 400, NULL, "tools", "tools has %zu elements, expected at most %d", n, MOST_TOOLS);
+    char *choice = a->tool_choice ? chosen_tool(d, a->tool_choice) : text_copy(ct_str_of("auto"));
+    if (!choice)
+        return refuse(d->r, 503, NULL, NULL, "there is no memory for the tools");
+    if (!(ask->tools = text_copy(value_text(d, a->tools)))) {
+        free(choice);
+        return refuse(d->r, 503, NULL, NULL, "there is no memory for the tools");
+    }
+    carat_constraint_options_default(&form);
+    form.form = CARAT_FORM_TOOLS;
+    form.text = ask->tools;
+    form.tool_choice = choice;
+    form.one_call = !a->parallel_tool_calls;
+    const bool is_free = strcmp(choice, "none") == 0 ||
+                         (strcmp(choice, "auto") == 0 && a->parallel_tool_calls && !any_strict(a->tools));
+    const bool may_call = strcmp(choice, "none") != 0;
+    if (!may_call) { /* the model is told nothing of them */
+        free(ask->tools);
+        ask->tools = NULL;
+    }
+    good = is_free || asked_form(d, s, ask, "tools", &form);
+    free(choice);
+    for (int i = 0; i < ask->n; i++)
+        ask->choice[i].calling = may_call ? UNDECIDED : NO_CALLS;
+    return good;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ollama_ask.c: the fields of Ollama's requests, and what is asked for by them. */
+#include <stdlib.h>
+
+#include "asked.h"
+#include "base/utf8.h"
+#include "json_write.h"
+#include "ollama.h"
+#include "state.h"
+
+/* What these requests have beside the values of all. */
+struct ollama {
+    struct asked a;
+    const struct ct_json_value *name, *options, *format, *think, *keep_alive, *prompt, *system;
+    bool raw;
+};
+
+#define AT(field) offsetof(struct ollama, field)
+
+/* clang-format off */
+#define COMMON                                                                                               \
+    {"model", FIELD_VALUE, AT(a.model), IS_TEXT, 0, NULL, NULL},                                             \
+    {"options", FIELD_VALUE, AT(options), IS_OBJECT, 0, NULL, NULL},                                         \
+    {"format", FIELD_VALUE, AT(format), IS_TEXT | IS_OBJECT, 0, NULL, NULL},                                 \
+    {"stream", FIELD_FLAG, AT(a.stream), 0, 0, NULL, NULL},                                                  \
+    {"keep_alive", FIELD_VALUE, AT(keep_alive), IS_TEXT | IS_NUMBER, 0, NULL, NULL},                         \
+    {"think", FIELD_VALUE, AT(think), IS_TEXT | IS_FLAG, 0, NULL, NULL},                                     \
+    {"logprobs", FIELD_REFUSED, 0, 0, 0, "/v1/chat/completions has them", " false "},                        \
+    {"top_logprobs", FIELD_REFUSED, 0, 0, 0, "/v1/chat/completions has them", " 0 "}
+static const struct field chat_fields[] = {
+    COMMON,
+    {"messages", FIELD_VALUE, AT(a.messages), IS_LIST, 0, NULL, NULL},
+    {"tools", FIELD_VALUE, AT(a.tools), IS_LIST, 0, NULL, NULL},
+};
+static const struct field generate_fields[] = {
+    COMMON,
+    {"prompt", FIELD_VALUE, AT(prompt), IS_TEXT, 0, NULL, NULL},
+    {"system", FIELD_VALUE, AT(system), IS_TEXT, 0, NULL, NULL},
+    {"raw", FIELD_FLAG, AT(raw), 0, 0, NULL, NULL},
+    {"suffix", FIELD_REFUSED, 0, 0, 0, "the model fills no gaps", "  "},
+    {"images", FIELD_REFUSED, 0, 0, 0, "the model reads text alone", " [] "},
+    {"template", FIELD_REFUSED, 0, 0, 0, "the template is the model's own", "  "},
+    {"context", FIELD_REFUSED, 0, 0, 0, "/api/chat takes the messages, and evaluates them once", " [] "},
+};
+static const struct field show_fields[] = {
+    {"model", FIELD_VALUE, AT(a.model), IS_TEXT, 0, NULL, NULL},
+    {"name", FIELD_VALUE, AT(name), IS_TEXT, 0, NULL, NULL},
+    {"verbose", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+};
+static const struct field option_fields[] = {
+    {"num_predict", FIELD_WHOLE, AT(a.max_tokens), -2, 0x1p53, NULL, NULL},
+    {"temperature", FIELD_REAL, AT(a.temperature), 0, (double)CARAT_TEMPERATURE_MAX, NULL, NULL},
+    {"top_p", FIELD_REAL, AT(a.top_p), (double)CARAT_TOP_P_MIN, 1, NULL, NULL},
+    {"top_k", FIELD_WHOLE, AT(a.top_k), 0, INT32_MAX, NULL, NULL},
+    {"min_p", FIELD_REAL, AT(a.min_p), 0, 1, NULL, NULL},
+    {"typical_p", FIELD_REAL, AT(a.typical_p), (double)CARAT_TOP_P_MIN, 1, NULL, NULL},
+    {"frequency_penalty", FIELD_REAL, AT(a.frequency_penalty), -2, 2, NULL, NULL},
+    {"presence_penalty", FIELD_REAL, AT(a.presence_penalty), -2, 2, NULL, NULL},
+    {"repeat_penalty", FIELD_REAL, AT(a.repeat_penalty), 0.001, 1000, NULL, NULL},
+    {"repeat_last_n", FIELD_WHOLE, AT(a.repeat_last_n), -1, INT32_MAX, NULL, NULL},
+    {"seed", FIELD_VALUE, AT(a.seed), IS_NUMBER, 0, NULL, NULL},
+    {"stop", FIELD_VALUE, AT(a.stop), IS_TEXT | IS_LIST, 0, NULL, NULL},
+    {"num_ctx", FIELD_IDLE, 0, 0, 0, NULL, NULL}, /* the model is never loaded anew */
+    {"num_keep", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"num_batch", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"num_gpu", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"main_gpu", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"num_thread", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"use_mmap", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"use_mlock", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"numa", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"low_vram", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"f16_kv", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"mirostat_tau", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"mirostat_eta", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"mirostat", FIELD_REFUSED, 0, 0, 0, "there is no such way to draw", " 0 "},
+    {"tfs_z", FIELD_REFUSED, 0, 0, 0, "there is no such way to draw", " 1 1.0 "},
+    {"penalize_newline", FIELD_REFUSED, 0, 0, 0, "penalties are of all ids", " true "},
+};
+/* clang-format on */
+
+/* ---- what is asked ---- */
+
+/* The model must be the one that is served; ":latest" may stand behind either name. */
+static bool is_served(struct document *d, const struct server *s, const struct ct_json_value *model)
+{
+    static const char latest[] = ":latest";
+    const size_t n_latest = sizeof latest - 1;
+    struct ct_str name = ct_json_str(model), served = ct_str_of(s->options->name);
+
+    if (!model)
+        return refuse(d->r, 400, NULL, "model", "model is required");
+    if (name.n > n_latest && memcmp(name.s + name.n - n_latest, latest, n_latest) == 0)
+        name.n -= n_latest;
+    if (served.n > n_latest && memcmp(served.s + served.n - n_latest, latest, n_latest) == 0)
+        served.n -= n_latest;
+    return ct_str_same(name, served) ||
+           refuse(d->r, 404, "model_not_found", "model", "model '%.*s' not found: %s is served",
+                  CT_BRIEF(name), s->options->name);
+}
+
+static bool take_think(struct document *d, const struct server *s, const struct ct_json_value *v,
+                       bool *thinks)
+{
+    const struct ct_str word = ct_json_str(v);
+
+    *thinks = ct_json_is(v, CT_JSON_TRUE) || ct_str_is(word, "low") || ct_str_is(word, "medium") ||
+              ct_str_is(word, "high");
+    if (ct_json_is(v, CT_JSON_STRING) && !*thinks)
+        return field_refuse(d, "think", v, "expected true, false, low, medium or high");
+    return !*thinks || s->info.can_think ||
+           refuse(d->r, 400, NULL, "think", "\"%s\" does not support thinking", s->options->name);
+}
+
+static bool take_form(struct document *d, struct server *s, const struct ct_json_value *v, struct ask *ask)
+{
+    carat_constraint_options form;
+
+    if (!v || (ct_json_is(v, CT_JSON_STRING) && v->n == 0))
+        return true;
+    if (ask->constraint)
+        return refuse(d->r, 400, NULL, "format", "format: the tools are the form of this answer already");
+    carat_constraint_options_default(&form);
+    form.form = CARAT_FORM_SCHEMA;
+    form.text = "{\"type\":\"object\"}";
+    if (ct_json_is(v, CT_JSON_OBJECT)) {
+        const struct ct_str text = value_text(d, v);
+        form.text = text.s;
+        form.n_text = text.n;
+    } else if (!ct_json_is_text(v, "json"))
+        return field_refuse(d, "format", v, "expected json or a JSON schema");
+    return asked_form(d, s, ask, "format", &form);
+}
+
+/* ---- messages ---- */
+
+/* A message as OpenAI spells it. */
+static bool put_message(struct document *d, const struct ct_json_value *message, size_t i, struct buffer *out)
+{
+    static const char *const renamed[][2] = {{"thinking", "reasoning_content"}, {"tool_name", "name"}};
+    char place[48];
+    int n = 0;
+
+    snprintf(place, sizeof place, "messages[%zu]", i);
+    if (!ct_json_is(message, CT_JSON_OBJECT))
+        return field_refuse(d, place, message, "expected an object");
+    snprintf(place, sizeof place, "messages[%zu].images", i);
+    const struct ct_json_value *images = ct_json_given(message, "images");
+    if (images && (!ct_json_is(images, CT_JSON_ARRAY) || images->n > 0))
+        return refuse(d->r, 400, NULL, place, "%s: the model reads text alone", place);
+    buffer_text(out, "{");
+    CT_JSON_EACH(key, message)
+    {
+        const struct ct_json_value *v = ct_json_of_key(key);
+        const struct ct_str value = value_text(d, v);
+        struct ct_str name = ct_json_str(key);
+        if (v == images || ct_json_is(v, CT_JSON_NULL))
+            continue;
+        for (size_t k = 0; k < CT_COUNT(renamed); k++)
+            if (ct_str_is(name, renamed[k][0]))
+                name = ct_str_of(renamed[k][1]);
+        json_put(out, n++ ? ",%t:" : "%t:", name.s, name.n);
+        buffer_put(out, value.s, value.n);
+    }
+    buffer_text(out, "}");
+    return true;
+}
+
+static bool put_messages(struct document *d, const struct ct_json_value *messages, struct buffer *out)
+{
+    size_t i = 0;
+
+    CT_JSON_EACH(message, messages)
+    {
+        if (i)
+            buffer_text(out, ",");
+        if (!put_message(d, message, i++, out))
+            return false;
+    }
+    return true;
+}
+
+/* The prompt of messages[], which stand in *text behind a bracket. */
+static bool take_messages(struct document *d, struct server *s, struct buffer *text, bool thinks,
+                          struct ask *ask)
+{
+    struct document inner = {.r = d->r};
+    struct asked a = {0};
+    bool good = false;
+
+    buffer_text(text, "]}");
+    if (text->failed)
+        refuse(d->r, 503, NULL, NULL, "there is no memory for the messages");
+    else if (document_read(&inner, (struct ct_bytes){(const uint8_t *)text->data, text->n})) {
+        a.messages = ct_json_get(&inner.tree.value[0], "messages");
+        good = asked_prompt(&inner, s, &a, ask->tools, thinks, ask);
+    }
+    document_free(&inner);
+    return good;
+}
+
+/* ---- requests ---- */
+
+static bool take_options(struct document *d, struct server *s, struct ollama *o, struct ask *ask,
+                         bool *thinks)
+{
+    if (!fields_take(d, o->options, "options.", option_fields, CT_COUNT(option_fields), o))
+        return false;
+    if (o->a.max_tokens < 0) /* to the end of the context */
+        o->a.max_tokens = 0;
+    return is_served(d, s, o->a.model) && take_think(d, s, o->think, thinks) &&
+           asked_drawing(d, s, &o->a, ask);
+}
+
+/* Without a prompt the model is to be loaded, which it is, or to go, which it does not. */
+static bool answer_empty(struct job *job, const struct ollama *o, bool chat)
+{
+    const bool goes = ct_json_is(o->keep_alive, CT_JSON_NUMBER) && ct_json_double(o->keep_alive) == 0;
+
+    ollama_empty(job, chat, goes ? "unload" : "load");
+    return false;
+}
+
+static bool take_chat(struct document *d, struct job *job, struct ollama *o)
+{
+    struct buffer text = {0};
+    struct server *s = job->server;
+    bool thinks;
+
+    if (!fields_take(d, &d->tree.value[0], "", chat_fields, CT_COUNT(chat_fields), o) ||
+        !take_options(d, s, o, job->ask, &thinks))
+        return false;
+    if (ct_json_count(o->a.messages) == 0)
+        return answer_empty(job, o, true);
+    buffer_text(&text, "{\"messages\":[");
+    const bool good = asked_tools(d, s, &o->a, job->ask) && take_form(d, s, o->format, job->ask) &&
+                      put_messages(d, o->a.messages, &text) && take_messages(d, s, &text, thinks, job->ask) &&
+                      asked_room(d, s, &o->a, job->ask);
+    buffer_free(&text);
+    return good;
+}
+
+static bool take_generate(struct document *d, struct job *job, struct ollama *o)
+{
+    struct buffer text = {0};
+    struct server *s = job->server;
+    bool thinks, good;
+
+    if (!fields_take(d, &d->tree.value[0], "", generate_fields, CT_COUNT(generate_fields), o) ||
+        !take_options(d, s, o, job->ask, &thinks))
+        return false;
+    const struct ct_str prompt = ct_json_str(o->prompt), system = ct_json_str(o->system);
+    if (prompt.n == 0)
+        return answer_empty(job, o, false);
+    if (!take_form(d, s, o->format, job->ask))
+        return false;
+    if (o->raw)
+        good = asked_text(d, s, "prompt", prompt, job->ask);
+    else {
+        buffer_text(&text, "{\"messages\":[");
+        if (system.n)
+            json_put(&text, "{'role':'system','content':%t},", system.s, system.n);
+        json_put(&text, "{'role':'user','content':%t}", prompt.s, prompt.n);
+        good = take_messages(d, s, &text, thinks, job->ask);
+    }
+    buffer_free(&text);
+    return good && asked_room(d, s, &o->a, job->ask);
+}
+
+static bool take_show(struct document *d, struct job *job, struct ollama *o)
+{
+    if (fields_take(d, &d->tree.value[0], "", show_fields, CT_COUNT(show_fields), o) &&
+        is_served(d, job->server, o->a.model ? o->a.model : o->name))
+        ollama_put_facts(job);
+    return false;
+}
+
+static bool take_body(struct job *job, struct refusal *r, const struct writer *writer,
+                      bool (*take)(struct document *d, struct job *job, struct ollama *o))
+{
+    struct document d = {.r = r, .strict = job->server->options->strict};
+    struct ollama o = {0};
+    bool good = false;
+
+    asked_default(&o.a);
+    o.a.stream = true;
+    job->ask->writer = writer;
+    if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
+        good = take(&d, job, &o);
+    if (good)
+        asked_tell(&d, job, job->ask);
+    document_free(&d);
+    return good;
+}
+
+bool ollama_chat(struct job *job, struct refusal *r)
+{
+    return take_body(job, r, &ollama_chat_writer, take_chat);
+}
+
+bool ollama_generate(struct job *job, struct refusal *r)
+{
+    return take_body(job, r, &ollama_generate_writer, take_generate);
+}
+
+bool ollama_show(struct job *job, struct refusal *r)
+{
+    return take_body(job, r, &ollama_chat_writer, take_show);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ollama_write.c: what Ollama's clients get: lines of JSON while an answer comes, its figures in nanoseconds,
+ * errors, pings, and what is said of the model. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "ask.h"
+#include "base/base.h"
+#include "json_write.h"
+#include "ollama.h"
+#include "state.h"
+
+/* ---- answers ---- */
+
+static void put_time(struct buffer *out, int64_t second, int micro)
+{
+    const time_t t = (time_t)second;
+    char date[40] = "";
+    struct tm tm;
+
+    if (gmtime_r(&t, &tm))
+        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &tm);
+    json_put(out, "'%r.", date);
+    snprintf(date, sizeof date, "%06dZ", micro);
+    json_put(out, "%r'", date);
+}
+
+static void begin_line(struct job *job)
+{
+    uv_timeval64_t now = {0};
+
+    uv_gettimeofday(&now);
+    json_put(&job->out, "{'model':%s,'created_at':", job->server->options->name);
+    put_time(&job->out, now.tv_sec, now.tv_usec);
+}
+
+static int64_t nanoseconds(double ms)
+{
+    return ms > 0 ? (int64_t)(ms * 1e6) : 0;
+}
+
+static void put_figures(struct buffer *out, const struct ask *ask)
+{
+    const struct choice *c = &ask->choice[0];
+
+    json_put(out, ",'done':true,'done_reason':%s,'total_duration':%l,'load_duration':0,",
+             c->reason == CARAT_REASON_LENGTH ? "length" : "stop", nanoseconds(ask->end_ms - ask->begin_ms));
+    json_put(out, "'prompt_eval_count':%d,'prompt_eval_duration':%l,'eval_count':%d,'eval_duration':%l}",
+             ask->prompt.n, nanoseconds(ask->prompt_ms - ask->begin_ms), c->given,
+             nanoseconds(ask->end_ms - ask->prompt_ms));
+}
+
+static void put_calls(struct buffer *out, const struct choice *c)
+{
+    int n = 0;
+
+    buffer_text(out, ",\"tool_calls\":[");
+    for (int i = 0; i < c->calls.n; i++) {
+        const carat_part *p = &c->calls.part[i];
+        if (p->is_call && !p->error)
+            json_put(out,
+                     n++ ? ",{'function':{'name':%s,'arguments':%r}}"
+                         : "{'function':{'name':%s,'arguments':%r}}",
+                     p->name, p->arguments);
+    }
+    buffer_text(out, "]");
+}
+
+/* Text and thought of a line, open at its end. calls: NULL, or the choice that has them. */
+static void put_message(struct job *job, struct ct_str text, struct ct_str thought,
+                        const struct choice *calls)
+{
+    const bool chat = job->ask->writer == &ollama_chat_writer;
+    struct buffer *out = &job->out;
+
+    begin_line(job);
+    json_put(out, chat ? ",'message':{'role':'assistant','content':%t" : ",'response':%t", text.s, text.n);
+    if (thought.n)
+        json_put(out, ",'thinking':%t", thought.s, thought.n);
+    if (calls && calls->n_calls > 0)
+        put_calls(out, calls);
+    if (chat)
+        buffer_text(out, "}");
+}
+
+static void stream_line(struct job *job, struct ct_str text, struct ct_str thought,
+                        const struct choice *calls)
+{
+    put_message(job, text, thought, calls);
+    json_put(&job->out, ",'done':false}");
+    buffer_text(&job->out, "\n");
+}
+
+static void begin_stream(struct job *job)
+{
+    (void)job; /* the first line is one with text */
+}
+
+static void take_given(struct job *job, int number, const carat_given *given)
+{
+    struct ask *ask = job->ask;
+    size_t n;
+    const char *text = choice_take(job->server->options->model, ask, &ask->choice[number], given, &n);
+    const struct ct_str thought = {given->text, given->thought ? given->n_text : 0};
+
+    if (ask->stream && (n > 0 || thought.n))
+        stream_line(job, (struct ct_str){text, n}, thought, NULL);
+}
+
+static void finish_stream(struct job *job, int number)
+{
+    struct choice *c = &job->ask->choice[number];
+    size_t n;
+    const char *text = choice_rest(c, &n);
+
+    if (n > 0 || c->n_calls > 0)
+        stream_line(job, (struct ct_str){text, n}, (struct ct_str){"", 0}, c);
+}
+
+static struct ct_str all_of(const struct buffer *b)
+{
+    return (struct ct_str){b->data ? b->data : "", b->n};
+}
+
+static void end_answer(struct job *job)
+{
+    const struct choice *c = &job->ask->choice[0];
+
+    if (job->ask->stream)
+        put_message(job, (struct ct_str){"", 0}, (struct ct_str){"", 0}, NULL);
+    else
+        put_message(job, all_of(&c->text), all_of(&c->thought), c);
+    put_figures(&job->out, job->ask);
+    if (job->ask->stream)
+        buffer_text(&job->out, "\n");
+}
+
+const struct writer ollama_chat_writer = {begin_stream, take_given, finish_stream, end_answer};
+const struct writer ollama_generate_writer = {begin_stream, take_given, finish_stream, end_answer};
+
+static void put_empty(struct job *job, bool chat)
+{
+    begin_line(job);
+    json_put(&job->out, chat ? ",'message':{'role':'assistant','content':''}" : ",'response':''");
+}
+
+void ollama_empty(struct job *job, bool chat, const char *why)
+{
+    put_empty(job, chat);
+    json_put(&job->out, ",'done':true,'done_reason':%s}", why);
+    job_begin(job, 200, "application/json", false);
+}
+
+/* ---- errors and pings ---- */
+
+static void refuse_ollama(struct buffer *out, const struct refusal *r)
+{
+    json_put(out, "{'error':%s}", r->message);
+}
+
+static void refuse_ollama_stream(struct buffer *out, const struct refusal *r)
+{
+    refuse_ollama(out, r);
+    buffer_text(out, "\n");
+}
+
+/* Clients parse every line, so a ping is one without text. */
+static void ping_chat(struct job *job)
+{
+    put_empty(job, true);
+    buffer_text(&job->out, ",\"done\":false}\n");
+}
+
+static void ping_generate(struct job *job)
+{
+    put_empty(job, false);
+    buffer_text(&job->out, ",\"done\":false}\n");
+}
+
+const struct surface surface_ollama = {"application/x-ndjson", refuse_ollama, refuse_ollama_stream,
+                                       ping_chat};
+const struct surface surface_ollama_generate = {"application/x-ndjson", refuse_ollama, refuse_ollama_stream,
+                                                ping_generate};
+
+/* ---- the model ---- */
+
+static void put_details(struct buffer *out, const carat_model_info *info)
+{
+    char size[32];
+
+    snprintf(size, sizeof size, info->n_parameter >= 1000000000 ? "%.1fB" : "%.2fM",
+             (double)info->n_parameter / (info->n_parameter >= 1000000000 ? 1e9 : 1e6));
+    json_put(out, "'details':{'parent_model':'','format':%s,'family':%s,'families':[%s],", info->container,
+             info->architecture, info->architecture);
+    json_put(out, "'parameter_size':%s,'quantization_level':''}", size);
+}
+
+/* The model as lists have it, open at its end. */
+static void put_listed(struct job *job)
+{
+    const struct server *s = job->server;
+
+    json_put(&job->out, "{'models':[{'name':%s,'model':%s,'size':%u,'digest':%s,", s->options->name,
+             s->options->name, s->info.file_bytes, s->info.content);
+    put_details(&job->out, &s->info);
+}
+
+void ollama_tags(struct job *job, struct text path)
+{
+    (void)path;
+    put_listed(job);
+    json_put(&job->out, ",'modified_at':");
+    put_time(&job->out, job->server->created, 0);
+    json_put(&job->out, "}]}");
+    job_begin(job, 200, "application/json", false);
+}
+
+void ollama_ps(struct job *job, struct text path)
+{
+    (void)path;
+    put_listed(job); /* it stays as long as the server runs */
+    json_put(&job->out, ",'expires_at':'2318-01-01T00:00:00Z','size_vram':0,'context_length':%d}]}",
+             job->server->context);
+    job_begin(job, 200, "application/json", false);
+}
+
+void ollama_put_facts(struct job *job)
+{
+    const carat_model_info *info = &job->server->info;
+    struct buffer *out = &job->out;
+
+    json_put(out, "{'parameters':'','template':%s,'capabilities':['completion'%r%r],", info->chat_template,
+             info->has_chat_template ? ",\"tools\"" : "", info->can_think ? ",\"thinking\"" : "");
+    put_details(out, info);
+    json_put(out, ",'modified_at':");
+    put_time(out, job->server->created, 0);
+    json_put(out, ",'model_info':{'general.architecture':%s,'general.parameter_count':%u,",
+             info->architecture, info->n_parameter);
+    json_put(out, "'%r.context_length':%d,'%r.embedding_length':%d,'%r.block_count':%d}}", info->architecture,
+             info->max_context, info->architecture, info->hidden, info->architecture, info->n_layer);
+    job_begin(job, 200, "application/json", false);
+}
+
+/* ---- what needs no model ---- */
+
+/* The text that clients look for before they ask anything else. */
+void ollama_root(struct job *job, struct text path)
+{
+    (void)path;
+    buffer_text(&job->out, "Ollama is running");
+    job_begin(job, 200, "text/plain; charset=utf-8", false);
+}
+
+/* Clients compare it with the version whose routes they need; these are the routes of that one. */
+void ollama_version(struct job *job, struct text path)
+{
+    (void)path;
+    json_put(&job->out, "{'version':'0.20.3','carat':%s}", CARAT_VERSION);
+    job_begin(job, 200, "application/json", false);
+}
+
+void ollama_store(struct job *job, struct text path)
+{
+    struct refusal r = {0};
+
+    (void)path;
+    refuse(&r, 501, NULL, NULL,
+           "this server changes no store: `carat pull`, `carat cp`, `carat rm` and `carat convert` do");
+    job_refuse(job, &r);
+}
+
+void ollama_vectors(struct job *job, struct text path)
+{
+    struct refusal r = {0};
+
+    (void)path;
+    refuse(&r, 501, NULL, NULL, "%s gives no vectors: `carat embed` does, of an embedding model",
+           job->server->options->name);
+    job_refuse(job, &r);
+}
