@@ -35,6 +35,7 @@ struct choice {
     int given, thoughts; /* ids, and those of thoughts */
     int stop;            /* index of the stop string that ended it; -1: none did */
     bool ended;
+    int block, n_blocks; /* Anthropic's streams: the kind that is open, and how many have begun */
 };
 
 struct ask {
@@ -47,6 +48,7 @@ struct ask {
     char *stops[MOST_STOPS];
     int n_stops;
     int n, max_tokens;
+    bool is_clipped; /* more were asked for than the context has room for */
     bool stream, wants_usage, logprobs;
     int top_logprobs;
     char *tools;        /* JSON; NULL: there are none that may be called */

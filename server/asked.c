@@ -189,18 +189,27 @@ bool asked_text(struct document *d, struct server *s, const char *param, struct 
            refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, param, "%s", err.message);
 }
 
-/* The library begins its messages with the place where there is one. */
-static bool refuse_render(struct document *d, const carat_error *err)
+/* The library begins its messages with the place. sent: the indices of the messages as the client has them;
+ * below 0: it was none of his messages. */
+static bool refuse_render(struct document *d, const carat_error *err, const int *sent, int n)
 {
-    const char *colon = strstr(err->message, ": ");
-    char place[100] = "messages";
+    const char *rest = err->message;
+    char place[160] = "", param[160];
+    int i = 0, end = 0;
 
     if (err->code == CARAT_E_MEMORY)
         return refuse(d->r, 503, NULL, NULL, "%s", err->message);
-    if (colon && (size_t)(colon - err->message) < sizeof place &&
-        (strncmp(err->message, "messages", 8) == 0 || strncmp(err->message, "tools", 5) == 0))
-        snprintf(place, sizeof place, "%.*s", (int)(colon - err->message), err->message);
-    return refuse(d->r, 400, NULL, place, "%s", err->message);
+    if (sscanf(rest, "messages[%d]%n", &i, &end) == 1 && end > 0 && i >= 0 && i < n) {
+        rest += end;
+        if (sent[i] >= 0)
+            snprintf(place, sizeof place, "messages[%d]", sent[i]);
+        else
+            snprintf(place, sizeof place, "system");
+    }
+    const char *colon = strstr(rest, ": ");
+    snprintf(param, sizeof param, "%s%.*s", place, colon && colon - rest < 120 ? (int)(colon - rest) : 0,
+             rest);
+    return refuse(d->r, 400, NULL, *param ? param : "messages", "%s%s", place, rest);
 }
 
 bool asked_prompt(struct document *d, struct server *s, const struct asked *a, const char *tools, bool thinks,
@@ -208,7 +217,7 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
 {
     const carat_model *model = s->options->model;
     carat_render_options options;
-    struct buffer messages = {0};
+    struct buffer messages = {0}, sent = {0};
     char *text = NULL;
     carat_error err;
     bool good = false;
@@ -218,24 +227,27 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
     if (ct_json_count(a->messages) == 0 || ct_json_count(a->messages) > MOST_MESSAGES)
         return refuse(d->r, 400, NULL, "messages", "messages has %zu elements, expected 1 to %d",
                       ct_json_count(a->messages), MOST_MESSAGES);
-    if (!messages_join(d, a->messages, &messages))
+    if (!messages_join(d, a->messages, &messages, &sent))
         goto done;
+    const int n = (int)(sent.n / sizeof(int));
+    for (int i = 0, *index = (int *)(void *)sent.data; i < n && a->sent; i++)
+        index[i] = a->sent[index[i]];
     carat_render_options_default(&options);
     options.tools = tools;
     options.thinking = thinks;
+    options.continue_last = a->continues;
     if (carat_render_json(model, messages.data, &options, NULL, &text, &err) != CARAT_OK)
-        goto refused;
-    if (is_too_long(d, s, "messages", strlen(text)))
-        goto done;
-    if (carat_render_json(model, messages.data, &options, &ask->prompt, NULL, &err) != CARAT_OK)
-        goto refused;
-    good = true;
-    goto done;
-refused:
-    refuse_render(d, &err);
+        refuse_render(d, &err, (const int *)(const void *)sent.data, n);
+    else if (is_too_long(d, s, "messages", strlen(text)))
+        good = false;
+    else if (carat_render_json(model, messages.data, &options, &ask->prompt, NULL, &err) != CARAT_OK)
+        refuse_render(d, &err, (const int *)(const void *)sent.data, n);
+    else
+        good = true;
 done:
     carat_free(text);
     buffer_free(&messages);
+    buffer_free(&sent);
     return good;
 }
 
@@ -247,6 +259,7 @@ bool asked_room(struct document *d, struct server *s, const struct asked *a, str
     if (ask->prompt.n > s->context)
         return too_long(d, s, a->messages ? "messages" : "prompt", ask->prompt.n);
     ask->max_tokens = most && most < room ? (int)most : room;
+    ask->is_clipped = most > room;
     return true;
 }
 

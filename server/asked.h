@@ -20,6 +20,8 @@ struct asked {
     int64_t max_tokens, max_completion_tokens; /* 0: to the end of the context */
     int64_t n, top_logprobs /* below 0: not given */;
     bool stream, include_usage, logprobs, parallel_tool_calls;
+    bool continues;  /* the last message is an answer that goes on */
+    const int *sent; /* of each message the index of that which was sent; NULL: they are those */
 };
 
 void asked_default(struct asked *a);

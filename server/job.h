@@ -31,6 +31,7 @@ struct job {
     struct buffer fields; /* further lines of the head */
     int status;
     const char *type; /* of the body; static */
+    bool versioned;   /* the request has Anthropic's version */
     bool begun;       /* status, type and fields stand */
     bool streams;     /* the body goes out as it comes */
     bool ended;       /* nobody but the connections' thread has it any more */

@@ -40,21 +40,22 @@ static void add_text(struct buffer *text, const struct ct_json_value *content)
     }
 }
 
-/* The messages from this one on that are one turn. Returns the last of them. */
+/* The messages from this one on that are one turn. *n counts them; returns the last of them. */
 static const struct ct_json_value *put_turn(struct document *d, const struct ct_json_value *message,
-                                            struct buffer *out)
+                                            struct buffer *out, int *n)
 {
     const struct ct_json_value *next = ct_json_after(message);
     const struct ct_str role = ct_json_str(ct_json_get(message, "role"));
     struct buffer text = {0};
 
+    *n = 1;
     if (!next || !goes_on(message, next)) {
         const struct ct_str as_it_is = value_text(d, message);
         buffer_put(out, as_it_is.s, as_it_is.n);
         return message;
     }
     add_text(&text, ct_json_get(message, "content"));
-    for (; next && goes_on(message, next); next = ct_json_after(message)) {
+    for (; next && goes_on(message, next); next = ct_json_after(message), ++*n) {
         message = next;
         buffer_text(&text, "\n\n");
         add_text(&text, ct_json_get(message, "content"));
@@ -65,16 +66,20 @@ static const struct ct_json_value *put_turn(struct document *d, const struct ct_
     return message;
 }
 
-bool messages_join(struct document *d, const struct ct_json_value *messages, struct buffer *out)
+bool messages_join(struct document *d, const struct ct_json_value *messages, struct buffer *out,
+                   struct buffer *sent)
 {
     const struct ct_json_value *message = ct_json_first(messages);
+    int n;
 
     buffer_put(out, "[", 1);
-    for (bool first = true; message; message = ct_json_after(message), first = false) {
-        if (!first)
+    for (int i = 0; message; message = ct_json_after(message), i += n) {
+        if (i)
             buffer_put(out, ",", 1);
-        message = put_turn(d, message, out);
+        buffer_put(sent, &i, sizeof i);
+        message = put_turn(d, message, out, &n);
     }
     buffer_put(out, "]", 1);
-    return buffer_terminate(out) || refuse(d->r, 503, NULL, NULL, "there is no memory for the messages");
+    return (buffer_terminate(out) && !sent->failed) ||
+           refuse(d->r, 503, NULL, NULL, "there is no memory for the messages");
 }

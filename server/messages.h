@@ -6,7 +6,9 @@
 #include "fields.h"
 
 /* Writes a list of messages of OpenAI's form, terminated: those of a user or of an assistant that follow each
- * other are one, an empty line between them. False: *d->r says why not. */
-bool messages_join(struct document *d, const struct ct_json_value *messages, struct buffer *out);
+ * other are one, an empty line between them. *sent gets an int for each that is written, the index of the
+ * first that was sent of it. False: *d->r says why not. */
+bool messages_join(struct document *d, const struct ct_json_value *messages, struct buffer *out,
+                   struct buffer *sent);
 
 #endif

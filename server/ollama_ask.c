@@ -275,8 +275,8 @@ static bool take_show(struct document *d, struct job *job, struct ollama *o)
     return false;
 }
 
-static bool take_body(struct job *job, struct refusal *r, const struct writer *writer,
-                      bool (*take)(struct document *d, struct job *job, struct ollama *o))
+static bool ollama_take(struct job *job, struct refusal *r, const struct writer *writer,
+                        bool (*take)(struct document *d, struct job *job, struct ollama *o))
 {
     struct document d = {.r = r, .strict = job->server->options->strict};
     struct ollama o = {0};
@@ -295,15 +295,15 @@ static bool take_body(struct job *job, struct refusal *r, const struct writer *w
 
 bool ollama_chat(struct job *job, struct refusal *r)
 {
-    return take_body(job, r, &ollama_chat_writer, take_chat);
+    return ollama_take(job, r, &ollama_chat_writer, take_chat);
 }
 
 bool ollama_generate(struct job *job, struct refusal *r)
 {
-    return take_body(job, r, &ollama_generate_writer, take_generate);
+    return ollama_take(job, r, &ollama_generate_writer, take_generate);
 }
 
 bool ollama_show(struct job *job, struct refusal *r)
 {
-    return take_body(job, r, &ollama_chat_writer, take_show);
+    return ollama_take(job, r, &ollama_chat_writer, take_show);
 }

@@ -178,10 +178,10 @@ static void ping_generate(struct job *job)
     buffer_text(&job->out, ",\"done\":false}\n");
 }
 
-const struct surface surface_ollama = {"application/x-ndjson", refuse_ollama, refuse_ollama_stream,
-                                       ping_chat};
+const struct surface surface_ollama = {"application/x-ndjson", refuse_ollama, refuse_ollama_stream, ping_chat,
+                                       503};
 const struct surface surface_ollama_generate = {"application/x-ndjson", refuse_ollama, refuse_ollama_stream,
-                                                ping_generate};
+                                                ping_generate, 503};
 
 /* ---- the model ---- */
 

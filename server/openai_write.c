@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "anthropic.h"
 #include "base/base.h"
 #include "json_write.h"
 #include "openai.h"
@@ -265,6 +266,10 @@ void openai_models(struct job *job, struct text path)
     const struct ct_str base = ct_str_of("/v1/models/");
     struct refusal r = {0};
 
+    if (job->versioned) {
+        anthropic_models(job, path);
+        return;
+    }
     if (path.n <= base.n) {
         json_put(&job->out, "{'object':'list','data':[");
         put_model(&job->out, s);
@@ -292,4 +297,4 @@ static void ping_openai(struct job *job)
 }
 
 const struct surface surface_openai = {"text/event-stream; charset=utf-8", refusal_openai,
-                                       refuse_openai_stream, ping_openai};
+                                       refuse_openai_stream, ping_openai, 429};

@@ -29,6 +29,7 @@ static const struct {
     {501, "Not Implemented", "not_supported_error"},
     {503, "Service Unavailable", "unavailable_error"},
     {505, "HTTP Version Not Supported", "invalid_request_error"},
+    {529, "Overloaded", "server_error"},
 };
 enum { STATUSES = sizeof statuses / sizeof statuses[0] };
 

@@ -268,7 +268,7 @@ void reply_route(struct connection *c, const struct http1_head *head)
         return;
     }
     if (route->prepare && atomic_load(&s->waiting) >= MOST_WAITING) {
-        refuse(&r, 429, "queue_full", NULL, "%d requests wait already", MOST_WAITING);
+        refuse(&r, route->surface->busy, "queue_full", NULL, "%d requests wait already", MOST_WAITING);
         reply_refuse(c, route->surface, &r);
         return;
     }
@@ -276,6 +276,7 @@ void reply_route(struct connection *c, const struct http1_head *head)
     if (!job)
         return;
     buffer_swap(&job->body, &c->body); /* it stays counted */
+    job->versioned = head->field[HTTP1_ANTHROPIC_VERSION].s != NULL;
     if (route->answer) {
         route->answer(job, head->path);
         job->ended = true;

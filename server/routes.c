@@ -2,6 +2,7 @@
 /* routes.c: the table of routes, and those that need nobody but the thread of the connections. */
 #include "routes.h"
 
+#include "anthropic.h"
 #include "json_write.h"
 #include "ollama.h"
 #include "openai.h"
@@ -33,6 +34,8 @@ static const struct route routes[] = {
     {HTTP1_METHOD_GET, "/v1/models", &surface_openai, openai_models, NULL},
     {HTTP1_METHOD_GET, "/v1/models/*", &surface_openai, openai_models, NULL},
     {HTTP1_METHOD_POST, "/v1/chat/completions", &surface_openai, NULL, openai_chat},
+    {HTTP1_METHOD_POST, "/v1/messages", &surface_anthropic, NULL, anthropic_messages},
+    {HTTP1_METHOD_POST, "/v1/messages/count_tokens", &surface_anthropic, NULL, anthropic_count},
     {HTTP1_METHOD_GET, "/", &surface_ollama, ollama_root, NULL},
     {HTTP1_METHOD_POST, "/api/chat", &surface_ollama, NULL, ollama_chat},
     {HTTP1_METHOD_POST, "/api/generate", &surface_ollama_generate, NULL, ollama_generate},
@@ -75,8 +78,15 @@ const struct route *route_find(enum http1_method method, struct text path, unsig
 
 const struct surface *route_surface(struct text path)
 {
-    static const char api[] = "/api/";
-    const size_t n = sizeof api - 1;
+    static const struct {
+        const char *begin;
+        const struct surface *surface;
+    } others[] = {{"/api/", &surface_ollama}, {"/v1/messages", &surface_anthropic}};
 
-    return path.n >= n && memcmp(path.s, api, n) == 0 ? &surface_ollama : &surface_openai;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        const size_t n = strlen(others[i].begin);
+        if (path.n >= n && memcmp(path.s, others[i].begin, n) == 0)
+            return others[i].surface;
+    }
+    return &surface_openai;
 }

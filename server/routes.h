@@ -14,6 +14,7 @@ struct surface {
     void (*refuse)(struct buffer *out, const struct refusal *r);
     void (*refuse_stream)(struct buffer *out, const struct refusal *r);
     void (*ping)(struct job *job); /* while a stream has no token yet */
+    int busy;                      /* the status when too many requests wait already */
 };
 
 /* How an answer is written, by those who draw it. All are called under the job's lock. */

@@ -97,7 +97,7 @@ done <<'END'
 400|"param":"stream"|"stream":"yes"
 400|"param":"stream_options"|"stream_options":{"include_usage":true}
 400|"param":"tool_choice"|"tool_choice":"required"
-400|"param":"tools[0]"|"tools":[{"type":"function","function":{"name":1}}]
+400|"param":"tools[0].function.name"|"tools":[{"type":"function","function":{"name":1}}]
 400|"param":"response_format.type"|"response_format":{"type":"yaml"}
 400|"param":"response_format"|"response_format":{"type":"json_schema","json_schema":{"schema":{"type":"hiccup"}}}
 400|did you mean temperature?|"temprature":1

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* anthropic_ask.c: the fields of Anthropic's requests, and what is asked for by them. */
+#include "anthropic.h"
+#include "asked.h"
+#include "json_write.h"
+#include "state.h"
+
+struct anthropic {
+    struct asked a;
+    const struct ct_json_value *system, *thinking, *output, *format;
+};
+
+#define AT(field) offsetof(struct anthropic, field)
+
+/* clang-format off */
+static const struct field fields[] = {
+    {"model", FIELD_VALUE, AT(a.model), IS_TEXT, 0, NULL, NULL},
+    {"messages", FIELD_VALUE, AT(a.messages), IS_LIST, 0, NULL, NULL},
+    {"system", FIELD_VALUE, AT(system), IS_TEXT | IS_LIST, 0, NULL, NULL},
+    {"max_tokens", FIELD_WHOLE, AT(a.max_tokens), 1, 0x1p53, NULL, NULL},
+    {"stream", FIELD_FLAG, AT(a.stream), 0, 0, NULL, NULL},
+    {"temperature", FIELD_REAL, AT(a.temperature), 0, 1, NULL, NULL},
+    {"top_p", FIELD_REAL, AT(a.top_p), (double)CARAT_TOP_P_MIN, 1, NULL, NULL},
+    {"top_k", FIELD_WHOLE, AT(a.top_k), 0, INT32_MAX, NULL, NULL},
+    {"stop_sequences", FIELD_VALUE, AT(a.stop), IS_LIST, 0, NULL, NULL},
+    {"tools", FIELD_VALUE, AT(a.tools), IS_LIST, 0, NULL, NULL},
+    {"tool_choice", FIELD_VALUE, AT(a.tool_choice), IS_OBJECT, 0, NULL, NULL},
+    {"thinking", FIELD_VALUE, AT(thinking), IS_OBJECT, 0, NULL, NULL},
+    {"seed", FIELD_VALUE, AT(a.seed), IS_NUMBER, 0, NULL, NULL}, /* not Anthropic's: other servers have it */
+    {"metadata", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"service_tier", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"cache_control", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"inference_geo", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"container", FIELD_REFUSED, 0, 0, 0, "nothing is run here", NULL},
+    {"mcp_servers", FIELD_REFUSED, 0, 0, 0, "nothing is fetched", " [] "},
+    {"context_management", FIELD_REFUSED, 0, 0, 0, "the conversation is taken as it is sent", NULL},
+    {"output_config", FIELD_VALUE, AT(output), IS_OBJECT, 0, NULL, NULL},
+    {"speed", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"diagnostics", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"user_profile_id", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"workspace_id", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+};
+static const struct field output_fields[] = {
+    {"format", FIELD_VALUE, AT(format), IS_OBJECT, 0, NULL, NULL},
+    {"effort", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+};
+/* clang-format on */
+
+/* Names of OpenAI's form in what is wrong with its translation. */
+static void respell(char *text, size_t capacity)
+{
+    static const char *const names[][2] = {{".function.parameters", ".input_schema"},
+                                           {".function.name", ".name"},
+                                           {".function.description", ".description"}};
+
+    for (size_t i = 0; i < CT_COUNT(names); i++) {
+        char *at = strstr(text, names[i][0]);
+        char rest[1200];
+        if (!at)
+            continue;
+        snprintf(rest, sizeof rest, "%s", at + strlen(names[i][0]));
+        snprintf(at, capacity - (size_t)(at - text), "%s%s", names[i][1], rest);
+    }
+}
+
+static bool take_thinking(struct document *d, const struct server *s, const struct anthropic *o,
+                          struct ask *ask, bool *thinks)
+{
+    const struct ct_json_value *type = ct_json_get(o->thinking, "type"),
+                               *budget = ct_json_get(o->thinking, "budget_tokens");
+    const bool enabled = ct_json_is_text(type, "enabled");
+    int64_t most;
+
+    *thinks = false;
+    if (!o->thinking || ct_json_is_text(type, "disabled"))
+        return true;
+    if (!enabled && !ct_json_is_text(type, "adaptive"))
+        return field_refuse(d, "thinking.type", type, "expected enabled, adaptive or disabled");
+    if (enabled && (!ct_json_integer(budget, &most) || most < 1 || most > INT32_MAX))
+        return field_refuse(d, "thinking.budget_tokens", budget, "expected a whole number from 1");
+    if (!s->info.can_think) {
+        buffer_text(&d->idle, d->idle.n ? ", thinking" : "thinking");
+        return true;
+    }
+    *thinks = true;
+    if (enabled) {
+        ask->limits_thought = 1;
+        ask->thought_budget = (int)most;
+    }
+    return true;
+}
+
+static bool take_output(struct document *d, struct server *s, struct anthropic *o, struct ask *ask)
+{
+    const struct ct_json_value *schema;
+    carat_constraint_options form;
+
+    if (!fields_take(d, o->output, "output_config.", output_fields, CT_COUNT(output_fields), o))
+        return false;
+    if (!o->format)
+        return true;
+    schema = ct_json_get(o->format, "schema");
+    if (!ct_json_is_text(ct_json_get(o->format, "type"), "json_schema") ||
+        !ct_json_is(schema, CT_JSON_OBJECT))
+        return field_refuse(d, "output_config.format", o->format,
+                            "expected the type json_schema and a schema");
+    if (ask->constraint)
+        return refuse(d->r, 400, NULL, "output_config.format",
+                      "output_config.format: the tools are the form of this answer already");
+    const struct ct_str text = value_text(d, schema);
+    carat_constraint_options_default(&form);
+    form.form = CARAT_FORM_SCHEMA;
+    form.text = text.s;
+    form.n_text = text.n;
+    return asked_form(d, s, ask, "output_config.format.schema", &form);
+}
+
+/* The translation as a document of its own, whose prompt and tools are taken. */
+static bool take_translated(struct document *d, struct job *job, struct anthropic *o,
+                            const struct translation *t, bool thinks)
+{
+    struct document inner = {.r = d->r};
+    struct server *s = job->server;
+    struct asked a = o->a;
+    bool good = document_read(&inner, (struct ct_bytes){(const uint8_t *)t->text.data, t->text.n});
+
+    if (good) {
+        const struct ct_json_value *root = &inner.tree.value[0];
+        a.messages = ct_json_get(root, "messages");
+        a.tools = ct_json_get(root, "tools");
+        a.tool_choice = ct_json_get(root, "tool_choice");
+        a.continues = t->continues;
+        a.sent = (const int *)(const void *)t->sent.data;
+        good = asked_tools(&inner, s, &a, job->ask) &&
+               asked_prompt(&inner, s, &a, job->ask->tools, thinks, job->ask);
+    }
+    document_free(&inner);
+    return good;
+}
+
+static bool take_conversation(struct document *d, struct job *job, struct anthropic *o, bool thinks)
+{
+    struct translation t = {.d = d};
+    bool good = false;
+
+    o->a.parallel_tool_calls =
+        !ct_json_is(ct_json_get(o->a.tool_choice, "disable_parallel_tool_use"), CT_JSON_TRUE);
+    if (ct_json_count(o->a.messages) == 0 || ct_json_count(o->a.messages) > MOST_MESSAGES)
+        refuse(d->r, 400, NULL, "messages", "messages has %zu elements, expected 1 to %d",
+               ct_json_count(o->a.messages), MOST_MESSAGES);
+    else if (anthropic_translate(&t, o->system, o->a.messages, o->a.tools, o->a.tool_choice))
+        good = take_translated(d, job, o, &t, thinks);
+    if (t.cached)
+        buffer_text(&d->idle, d->idle.n ? ", cache_control" : "cache_control");
+    buffer_free(&t.text);
+    buffer_free(&t.sent);
+    return good;
+}
+
+static bool take_all(struct document *d, struct job *job, struct anthropic *o, bool counts)
+{
+    struct server *s = job->server;
+    bool thinks;
+
+    if (!fields_take(d, &d->tree.value[0], "", fields, CT_COUNT(fields), o))
+        return false;
+    if (!counts && o->a.max_tokens == 0)
+        return refuse(d->r, 400, NULL, "max_tokens", "max_tokens is missing");
+    return asked_drawing(d, s, &o->a, job->ask) && take_thinking(d, s, o, job->ask, &thinks) &&
+           take_conversation(d, job, o, thinks) && take_output(d, s, o, job->ask) &&
+           (counts || asked_room(d, s, &o->a, job->ask));
+}
+
+static bool anthropic_take(struct job *job, struct refusal *r, bool counts)
+{
+    struct document d = {.r = r, .strict = job->server->options->strict};
+    struct anthropic o = {0};
+    bool good = false;
+
+    asked_default(&o.a);
+    job->ask->writer = &anthropic_writer;
+    if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
+        good = take_all(&d, job, &o, counts);
+    if (good)
+        asked_tell(&d, job, job->ask);
+    respell(r->message, sizeof r->message);
+    job_field(job, "request-id", job->id);
+    document_free(&d);
+    return good;
+}
+
+bool anthropic_messages(struct job *job, struct refusal *r)
+{
+    return anthropic_take(job, r, false);
+}
+
+bool anthropic_count(struct job *job, struct refusal *r)
+{
+    if (anthropic_take(job, r, true)) {
+        json_put(&job->out, "{'input_tokens':%d}", job->ask->prompt.n);
+        job_begin(job, 200, "application/json", false);
+    }
+    return false;
+}
