@@ -26,7 +26,7 @@ check-deep:
 	tools/setup_arm.sh
 	tools/check.sh deep $(JOBS)
 
-# Against huggingface_hub, transformers and kagglehub, in Python, which pip installs.
+# Against huggingface_hub, transformers, kagglehub and openai, in Python, which pip installs.
 check-clients: build/release/Makefile
 	tools/check_clients.sh
 

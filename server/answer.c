@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer.c: the thread that drives the engine. Each turn is a piece of one prompt and a step of every answer
- * under way; requests join and leave between turns. */
+/* answer.c: the thread that drives the engine. Each turn is one pass: an id of every answer under way, and a
+ * piece of the prompt that came first; requests join and leave between turns. */
 #include <stdlib.h>
 
 #include "ask.h"
@@ -14,9 +14,9 @@ enum { FEWEST_ROWS = 16, MOST_ROWS = 4096, REST_MS = 10 };
 struct drawing {
     struct server *s;
     struct places places;
+    int promised;                        /* free places that further answers of prompts under way will get */
     struct job *waiting, **last_waiting; /* first come, first served */
-    struct job *reading;                 /* has a place, and its prompt is under way; NULL: none */
-    struct job *begun;                   /* linked by next */
+    struct job *begun;                   /* linked by next, in the order in which they got their places */
     carat_generation **running;          /* [parallel] */
     double rate;                         /* tokens of prompts a millisecond, as measured; 0: not yet */
 };
@@ -36,6 +36,8 @@ static void release(struct drawing *d, struct job *job)
         c->generation = NULL;
         if (c->session)
             places_give(&d->places, c->session);
+        else if (i > 0)
+            d->promised--;
         c->session = NULL;
     }
     atomic_fetch_sub(&d->s->running, 1);
@@ -72,16 +74,24 @@ static int take_id(void *user, const carat_given *given)
     return 0;
 }
 
+/* Positions that each answer may need: the last id is given and not held. */
+static int positions_of(const struct ask *ask)
+{
+    return ask->prompt.n + ask->max_tokens - 1;
+}
+
 static carat_status begin_choice(struct drawing *d, struct ask *ask, struct choice *c, carat_error *err)
 {
     carat_generation_options options;
     carat_sampling sampling = ask->sampling;
     carat_matcher *matcher = NULL;
-    const int positions = ask->prompt.n + ask->max_tokens - 1;
     carat_status status = CARAT_OK;
 
-    if (!c->session)
-        status = places_fork(&d->places, ask->choice[0].session, positions, &c->session, err);
+    if (c->number > 0)
+        status = places_fork(&d->places, ask->choice[0].session, ask->prompt.n, positions_of(ask),
+                             &c->session, err);
+    if (status == CARAT_OK && c->number > 0)
+        d->promised--;
     if (status == CARAT_OK && ask->constraint)
         status = carat_matcher_create(&matcher, ask->constraint, err);
     if (status != CARAT_OK)
@@ -104,20 +114,21 @@ static carat_status begin_choice(struct drawing *d, struct ask *ask, struct choi
     return status;
 }
 
-/* The prompt is evaluated: the answers begin. */
-static void begin_answers(struct drawing *d, struct job *job)
+/* The first of the answers gets the prompt; the others begin when it is evaluated. */
+static carat_status begin_prompt(struct drawing *d, struct ask *ask, carat_error *err)
 {
-    struct ask *ask = job->ask;
-    carat_error err;
+    struct choice *first = &ask->choice[0];
+    carat_prompt prompt;
+    carat_status status = begin_choice(d, ask, first, err);
 
-    ask->prompt_ms = now_ms();
-    for (int i = 0; i < ask->n; i++)
-        if (begin_choice(d, ask, &ask->choice[i], &err) != CARAT_OK) {
-            end_failed(d, job, &err);
-            return;
-        }
-    job->next = d->begun;
-    d->begun = job;
+    carat_prompt_default(&prompt);
+    prompt.ids = ask->prompt.ids;
+    prompt.n = ask->prompt.n;
+    if (status == CARAT_OK)
+        status = carat_generation_prompt(first->generation, &prompt, &ask->cached, err);
+    ask->evaluated = first->prompt_left = ask->prompt.n - ask->cached;
+    ask->begin_ms = now_ms();
+    return status;
 }
 
 /* ---- waiting ---- */
@@ -128,11 +139,10 @@ static bool admit(struct drawing *d)
     struct job *job = d->waiting;
     carat_error err;
 
-    if (!job || d->places.free < job->ask->n)
+    if (!job || d->places.free - d->promised < job->ask->n)
         return false;
-    const int positions = job->ask->prompt.n + job->ask->max_tokens - 1;
-    const carat_status status =
-        places_take(&d->places, &job->ask->prompt, positions, &job->ask->choice[0].session, &err);
+    carat_status status = places_take(&d->places, &job->ask->prompt, positions_of(job->ask),
+                                      &job->ask->choice[0].session, &err);
     if (status == CARAT_E_MEMORY && d->places.free < d->places.n)
         return false;
     d->waiting = job->next;
@@ -141,12 +151,17 @@ static bool admit(struct drawing *d)
     atomic_fetch_sub(&d->s->waiting, 1);
     atomic_fetch_add(&d->s->running, 1);
     job->next = NULL;
+    d->promised += job->ask->n - 1;
+    if (status == CARAT_OK)
+        status = begin_prompt(d, job->ask, &err);
     if (status != CARAT_OK) {
         end_failed(d, job, &err);
         return true;
     }
-    job->ask->begin_ms = now_ms();
-    d->reading = job;
+    struct job **last = &d->begun;
+    while (*last)
+        last = &(*last)->next;
+    *last = job;
     return true;
 }
 
@@ -180,44 +195,11 @@ static void drop_waiting(struct drawing *d)
 
 /* Tokens of a prompt in a turn: as many as a quarter of a second has, or a second when nobody else waits for
  * his next token. */
-static int piece_rows(const struct drawing *d)
+static int piece_rows(const struct drawing *d, bool alone)
 {
-    const double rows = d->rate * (d->begun ? 250 : 1000);
+    const double rows = d->rate * (alone ? 1000 : 250);
 
     return rows < FEWEST_ROWS ? FEWEST_ROWS : rows > MOST_ROWS ? MOST_ROWS : (int)rows;
-}
-
-static void read_piece(struct drawing *d)
-{
-    struct job *job = d->reading;
-    struct ask *ask = job->ask;
-    carat_session *session = ask->choice[0].session;
-    const int common = held_in_common(session, &ask->prompt), left = ask->prompt.n - common;
-    const int rows = piece_rows(d), n = left <= rows ? ask->prompt.n : common + rows;
-    const double start = now_ms();
-    int reused = 0;
-    carat_error err;
-
-    if (atomic_load(&job->cancelled)) { /* what was evaluated stays */
-        d->reading = NULL;
-        end_refused(d, job, NULL);
-        return;
-    }
-    const carat_status status = carat_sync(session, ask->prompt.ids, n, &reused, &err);
-    if (status != CARAT_OK) {
-        d->reading = NULL;
-        end_failed(d, job, &err);
-        return;
-    }
-    const double ms = now_ms() - start;
-    ask->evaluated += n - reused;
-    if (n - reused >= FEWEST_ROWS && ms > 0)
-        d->rate = d->rate > 0 ? (d->rate + (n - reused) / ms) / 2 : (n - reused) / ms;
-    if (n < ask->prompt.n)
-        return;
-    ask->cached = ask->prompt.n - ask->evaluated;
-    d->reading = NULL;
-    begin_answers(d, job);
 }
 
 static bool owes_too_much(struct job *job)
@@ -228,7 +210,8 @@ static bool owes_too_much(struct job *job)
     return owes;
 }
 
-static bool has_ended(const struct choice *c, carat_error *err)
+/* What a pass has made of a choice. failed: the error of the pass, whoever it was of. True: it has ended. */
+static bool look_at(struct choice *c, const carat_error *failed, carat_error *err)
 {
     carat_generation_info info;
     carat_generation_info_default(&info);
@@ -236,36 +219,34 @@ static bool has_ended(const struct choice *c, carat_error *err)
     err->code = CARAT_OK;
     if (carat_generation_get_info(c->generation, &info, err) != CARAT_OK)
         return true;
-    return info.reason != CARAT_REASON_NONE;
+    const bool moved = info.given != c->seen_given || info.prompt_left != c->prompt_left;
+    c->seen_given = info.given;
+    c->prompt_left = info.prompt_left;
+    if (info.reason == CARAT_REASON_NUMERIC)
+        *err = (carat_error){CARAT_E_NUMERIC, "the model's logits hold NaN or infinity"};
+    else if (info.reason == CARAT_REASON_NONE && !moved && failed->code != CARAT_OK)
+        *err = *failed;
+    return info.reason != CARAT_REASON_NONE || err->code != CARAT_OK;
 }
 
-/* Ends what has ended of a job. True: all of it has, and it is given back. */
-static bool settle_job(struct drawing *d, struct job *job)
+/* The prompt is evaluated: the other answers begin. False: they cannot, and the job is given back. */
+static bool begin_others(struct drawing *d, struct job *job)
 {
-    struct ask *ask = job->ask;
-    const carat_model *model = d->s->options->model;
-    bool all = true;
     carat_error err;
 
-    for (int i = 0; i < ask->n; i++) {
-        struct choice *c = &ask->choice[i];
-        if (c->ended || !has_ended(c, &err)) {
-            all = all && c->ended;
-            continue;
-        }
-        choice_end(model, ask, c);
-        if (c->reason == CARAT_REASON_NUMERIC) {
-            err = (carat_error){CARAT_E_NUMERIC, "the model's logits hold NaN or infinity"};
+    job->ask->prompt_ms = now_ms();
+    for (int i = 1; i < job->ask->n; i++)
+        if (begin_choice(d, job->ask, &job->ask->choice[i], &err) != CARAT_OK) {
             end_failed(d, job, &err);
-            return true;
+            return false;
         }
-        uv_mutex_lock(&job->lock);
-        if (ask->stream)
-            ask->writer->finish(job, i);
-        uv_mutex_unlock(&job->lock);
-    }
-    if (!all)
-        return false;
+    return true;
+}
+
+static void end_whole(struct drawing *d, struct job *job)
+{
+    struct ask *ask = job->ask;
+
     ask->end_ms = now_ms();
     if (!ask->stream)
         job_begin(job, 200, "application/json", false);
@@ -274,42 +255,108 @@ static bool settle_job(struct drawing *d, struct job *job)
     uv_mutex_unlock(&job->lock);
     release(d, job);
     job_end(job);
-    return true;
 }
 
-static void step_answers(struct drawing *d)
+/* Looks what a pass has made of a job. False: it is given back. */
+static bool settle_job(struct drawing *d, struct job *job, const carat_error *failed)
 {
-    struct job **at = &d->begun, *job, *next;
-    int n = 0;
+    struct ask *ask = job->ask;
+    bool all = true;
     carat_error err;
 
+    for (int i = 0; i < ask->n && ask->choice[i].generation; i++) {
+        struct choice *c = &ask->choice[i];
+        if (c->ended || !look_at(c, failed, &err)) {
+            all = all && c->ended;
+            continue;
+        }
+        if (err.code != CARAT_OK) {
+            end_failed(d, job, &err);
+            return false;
+        }
+        choice_end(d->s->options->model, ask, c);
+        uv_mutex_lock(&job->lock);
+        if (ask->stream)
+            ask->writer->finish(job, i);
+        uv_mutex_unlock(&job->lock);
+    }
+    if (ask->prompt_ms == 0 && ask->choice[0].prompt_left == 0) {
+        if (!begin_others(d, job))
+            return false;
+        all = all && ask->n == 1;
+    }
+    if (all)
+        end_whole(d, job);
+    return !all;
+}
+
+/* Puts those that want a token, or have a prompt to be evaluated, into d->running. Returns their number. */
+static int gather(struct drawing *d, struct choice **reading)
+{
+    struct job **at = &d->begun, *job;
+    int n = 0;
+
+    *reading = NULL;
     while ((job = *at) != NULL) {
-        if (atomic_load(&job->cancelled)) {
+        if (atomic_load(&job->cancelled)) { /* what was evaluated stays */
             *at = job->next;
             end_refused(d, job, NULL);
             continue;
         }
         const bool rests = owes_too_much(job);
-        for (int i = 0; i < job->ask->n && !rests; i++)
-            if (!job->ask->choice[i].ended)
-                d->running[n++] = job->ask->choice[i].generation;
+        for (int i = 0; i < job->ask->n && !rests; i++) {
+            struct choice *c = &job->ask->choice[i];
+            if (c->ended || !c->generation)
+                continue;
+            if (!*reading && job->ask->prompt_ms == 0)
+                *reading = c;
+            d->running[n++] = c->generation;
+        }
         at = &job->next;
     }
+    return n;
+}
+
+/* How fast prompts are evaluated, by the piece of this pass. */
+static void learn_rate(struct drawing *d, int rows, double ms)
+{
+    if (rows < FEWEST_ROWS || ms <= 0)
+        return;
+    d->rate = d->rate > 0 ? (d->rate + rows / ms) / 2 : rows / ms;
+}
+
+static void pass(struct drawing *d)
+{
+    struct job **at, *job, *next;
+    struct choice *reading;
+    carat_error err = {CARAT_OK, ""};
+    const int n = gather(d, &reading);
+
     if (n == 0) {
-        if (d->begun && !d->reading) /* all of them wait for slow readers */
+        if (d->begun) /* all of them wait for slow readers */
             uv_sleep(REST_MS);
         return;
     }
-    (void)carat_generation_step(d->s->options->engine, d->running, n, &err); /* each knows why it ended */
-    struct job *all = d->begun;
-    d->begun = NULL;
-    for (job = all; job; job = next) {
+    const double start = now_ms();
+    const carat_status status =
+        carat_generation_pass(d->s->options->engine, d->running, n, piece_rows(d, n == 1), &err);
+    const double ms = now_ms() - start;
+    const struct job *reader = reading ? reading->job : NULL;
+    const int left = reading ? reading->prompt_left : 0;
+    if (status == CARAT_OK)
+        err.code = CARAT_OK;
+    at = &d->begun;
+    for (job = d->begun; job; job = next) {
         next = job->next;
-        if (!settle_job(d, job)) {
-            job->next = d->begun;
-            d->begun = job;
-        }
+        *at = job;
+        if (settle_job(d, job, &err))
+            at = &job->next;
+        else if (job == reader)
+            reading = NULL; /* it is gone */
     }
+    *at = NULL;
+    if (reading)
+        learn_rate(d, left - reading->prompt_left, ms);
     uv_async_send(&d->s->wake);
 }
 
@@ -325,16 +372,14 @@ void answer_jobs(void *server)
         return;
     }
     for (;;) {
-        const bool idle = !d.waiting && !d.reading && !d.begun;
+        const bool idle = !d.waiting && !d.begun;
         take_new(&d, idle);
         if (idle && !d.waiting)
             break; /* the queue is closed */
         drop_waiting(&d);
-        while (!d.reading && admit(&d))
+        while (admit(&d))
             ;
-        if (d.reading)
-            read_piece(&d);
-        step_answers(&d);
+        pass(&d);
     }
     places_close(&d.places);
     free(d.running);

@@ -32,8 +32,9 @@ struct choice {
     carat_calls calls; /* when it has ended */
     int n_calls;       /* of these, that are sound */
     carat_reason reason;
-    int given, thoughts; /* ids, and those of thoughts */
-    int stop;            /* index of the stop string that ended it; -1: none did */
+    int prompt_left, seen_given; /* as the generation has said last */
+    int given, thoughts;         /* ids, and those of thoughts */
+    int stop;                    /* index of the stop string that ended it; -1: none did */
     bool ended;
     int block, n_blocks; /* Anthropic's streams: the kind that is open, and how many have begun */
 };

@@ -268,6 +268,16 @@ static void on_connection(uv_stream_t *listener, int status)
         connection_close(c);
 }
 
+static bool replies_in_pieces(const struct connection *c)
+{
+    if (!c->job)
+        return false;
+    uv_mutex_lock(&c->job->lock);
+    const bool streams = c->job->streams;
+    uv_mutex_unlock(&c->job->lock);
+    return streams;
+}
+
 /* A request that does not come, a reply that is not taken, a client that has half gone. */
 static void watch_time(struct connection *c, uint64_t now)
 {
@@ -289,9 +299,9 @@ static void watch_time(struct connection *c, uint64_t now)
         reply_refuse(c, route_surface((struct text){0}), &r);
         free(c->reader);
         c->reader = NULL;
-    } else if (c->job && c->half_closed && !c->job->streams && waited > HALF_CLOSED_MS)
+    } else if (c->job && c->half_closed && !replies_in_pieces(c) && waited > HALF_CLOSED_MS)
         connection_close(c);
-    else if (c->job && c->head_sent && c->job->streams && atomic_load(&c->job->silent) &&
+    else if (c->head_sent && replies_in_pieces(c) && atomic_load(&c->job->silent) &&
              now - c->sent > PING_MS) {
         uv_mutex_lock(&c->job->lock);
         c->job->route->surface->ping(c->job);

@@ -18,7 +18,8 @@ void places_close(struct places *p)
     free(p->place);
 }
 
-int held_in_common(const carat_session *session, const carat_tokens *prompt)
+/* How many of the first ids a session holds. */
+static int held_in_common(const carat_session *session, const carat_tokens *prompt)
 {
     const int32_t *held = NULL;
     const int n = carat_tokens_held(session, &held);
@@ -86,7 +87,7 @@ carat_status places_take(struct places *p, const carat_tokens *prompt, int posit
     return CARAT_OK;
 }
 
-carat_status places_fork(struct places *p, carat_session *from, int positions, carat_session **session,
+carat_status places_fork(struct places *p, carat_session *from, int n, int positions, carat_session **session,
                          carat_error *err)
 {
     const carat_tokens nothing = {0};
@@ -94,7 +95,7 @@ carat_status places_fork(struct places *p, carat_session *from, int positions, c
 
     carat_session_close(place->session);
     place->session = NULL;
-    carat_status status = carat_fork(from, carat_tokens_held(from, NULL), &place->session, err);
+    carat_status status = carat_fork(from, n, &place->session, err);
     if (status == CARAT_OK)
         status = reserve_positions(p, place, positions, err);
     if (status != CARAT_OK)

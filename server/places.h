@@ -24,11 +24,9 @@ void places_close(struct places *p);
  * CARAT_E_MEMORY: not so many are free. */
 carat_status places_take(struct places *p, const carat_tokens *prompt, int positions, carat_session **session,
                          carat_error *err);
-/* A further session that holds what `from` holds. */
-carat_status places_fork(struct places *p, carat_session *from, int positions, carat_session **session,
+/* A further session that holds the first n tokens of `from`. */
+carat_status places_fork(struct places *p, carat_session *from, int n, int positions, carat_session **session,
                          carat_error *err);
 void places_give(struct places *p, carat_session *session);
-/* How many of the first ids a session holds. */
-int held_in_common(const carat_session *session, const carat_tokens *prompt);
 
 #endif
