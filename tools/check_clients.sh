@@ -26,6 +26,9 @@ rm -rf "$plain"
 $place/bin/python tools/check_forms.py build/release/carat 100 50 || failed=1
 $place/bin/pip install -q --disable-pip-version-check numpy==2.4.6 xxhash==4.1.0
 $place/bin/python tools/check_receipt.py build/release/carat models/tiny || failed=1
+# carat serve
+$place/bin/pip install -q --disable-pip-version-check anthropic==2.12.0 ollama==0.6.3
+$place/bin/python tools/check_apis.py build/release/carat || failed=1
 $place/bin/pip install -q --disable-pip-version-check httptools==0.9.0
 $place/bin/python tools/check_http1.py build/release/test/events 1000000 || failed=1
 $place/bin/pip install -q --disable-pip-version-check openai==3.57.0
