@@ -215,15 +215,22 @@ static int read_lines_of_trace(struct trace_reader *r, struct traced *t, const c
                                             : code;
 }
 
+int traced_parse(struct traced *t, const char *name, const char *text, size_t n,
+                 const carat_receipt_info *receipt)
+{
+    struct trace_reader r = {name, text, text + n, 0};
+
+    return read_lines_of_trace(&r, t, receipt);
+}
+
 int traced_read(struct traced *t, const char *path, const carat_receipt_info *receipt)
 {
     char *text = NULL;
     size_t n = 0;
     int code = read_limited(path, TRACE_LIMIT, "hashes", &text, &n);
-    struct trace_reader r = {input_name(path), text, text + n, 0};
 
     if (code == DONE)
-        code = read_lines_of_trace(&r, t, receipt);
+        code = traced_parse(t, input_name(path), text, n, receipt);
     free(text);
     return code;
 }
