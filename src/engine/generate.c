@@ -183,6 +183,7 @@ static int all_tokens(const carat_generation *g)
 static carat_status begin_part(carat_generation *g, int i, carat_error *err)
 {
     notice_changes(g);
+    g->row = NULL;
     const carat_reason r = g->info.reason;
     g->steps = r == CARAT_REASON_NONE || r == CARAT_REASON_CANCELLED || r == CARAT_REASON_CALLBACK;
     g->passes = g->steps && g->info.last >= 0;
@@ -516,7 +517,6 @@ static bool joins_pass(carat_generation *g)
         return false;
     g->info.reason = CARAT_REASON_NONE;
     g->n_drawn = 0;
-    g->row = NULL;
     g->ahead = g->told.thought;
     if (g->form.given)
         g->form.given->verb->draws(&g->form);
@@ -530,7 +530,7 @@ static bool joins_pass(carat_generation *g)
 static carat_generation *first_reading(carat_generation *const *g, int n)
 {
     for (int i = 0; i < n; i++)
-        if (g[i]->steps && g[i]->prompt.n)
+        if (g[i]->prompt.n)
             return g[i];
     return NULL;
 }

@@ -16,6 +16,15 @@ static carat_engine_stats counts(const struct rig *r)
     return stats;
 }
 
+static uint64_t head_tokens(const struct rig *r)
+{
+    carat_head_stats stats;
+
+    carat_head_stats_default(&stats);
+    OK(carat_engine_get_head(r->engine, &stats, err));
+    return stats.tokens;
+}
+
 static int prompt_left(const carat_generation *g)
 {
     carat_generation_info info;
@@ -37,7 +46,8 @@ static void test_marks(void **state)
     struct rig r = rig_open(wide.model, &o);
     struct ids text = scattered_ids(WIDE, r.n_vocab, 3);
     carat_generation *g;
-    static const int marks[] = {0, 10, 20, 700, 703, 703, 709, 1100, 1598, 1599};
+    int reused = -1;
+    static const int marks[] = {0, 10, 20, 700, 703, 703, 709, 811, 1100, 1598, 1599};
     carat_generation_options go;
 
     OK(carat_sync(r.session[1], text.id, WIDE, NULL, err));
@@ -51,6 +61,8 @@ static void test_marks(void **state)
     OK(carat_generation_create(&g, r.session[0], &go, err));
     OK(carat_generation_prompt(g, &p, NULL, err));
     OK(carat_generate(g, err));
+    assert_int_equal(stats_of(r.session[0]).snapshots, 4 + 1); /* behind 20, 811, 1100 and all, and 1024 */
+    assert_int_equal(head_tokens(&r), 1 + 1);
     assert_true(counts(&r).passes - passes_alone <= passes_alone + 6);
     for (int i = 0; i < (int)CT_COUNT(marks); i++) {
         carat_session *fork;
@@ -58,6 +70,16 @@ static void test_marks(void **state)
         assert_int_equal(stats_of(fork).restored_from, marks[i]);
         carat_session_close(fork);
     }
+    /* a mark where what is kept ends */
+    p.ids = text.id;
+    static const int at_once[] = {1100};
+    p.marks = at_once;
+    p.n_marks = 1;
+    OK(carat_rewind(r.session[0], 1100, err));
+    OK(carat_generation_prompt(g, &p, &reused, err));
+    assert_int_equal(reused, 1100);
+    OK(carat_generate(g, err));
+    assert_int_equal(carat_tokens_held(r.session[0], NULL), WIDE);
     carat_generation_close(g);
     free(text.id);
     rig_close(&r);
