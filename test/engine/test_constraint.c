@@ -98,6 +98,17 @@ static void answers_are_calls_that_fit(void **state)
     rig_close(&r);
 }
 
+/* So many ids, of these again and again. */
+static int32_t *repeated(const carat_tokens *t, int n)
+{
+    int32_t *ids = malloc((size_t)n * sizeof *ids);
+
+    assert_non_null(ids);
+    for (int i = 0; i < n; i++)
+        ids[i] = t->ids[i % t->n];
+    return ids;
+}
+
 static void no_shorter_answer_is_begun(void **state)
 {
     struct rig r = open_rig(1, NULL);
@@ -117,6 +128,18 @@ static void no_shorter_answer_is_begun(void **state)
     OK(carat_generation_create(&g, r.session[0], &o, err));
     assert_int_equal(carat_generate(g, &why), CARAT_E_ARGUMENT);
     assert_non_null(strstr(why.message, "the shortest answer of this form takes"));
+    carat_generation_close(g);
+    /* a prompt that leaves no room for it is not evaluated */
+    const int room = carat_engine_context(r.engine) - carat_matcher_shortest(m) + 1;
+    const carat_prompt fills = {.size = sizeof fills, .ids = repeated(&prompt, room), .n = room};
+    o.max_tokens = 0;
+    OK(carat_generation_create(&g, r.session[0], &o, err));
+    OK(carat_rewind(r.session[0], 0, err));
+    OK(carat_generation_prompt(g, &fills, NULL, err));
+    assert_int_equal(carat_generate(g, &why), CARAT_E_ARGUMENT);
+    assert_non_null(strstr(why.message, "the shortest answer of this form takes"));
+    assert_int_equal(carat_tokens_held(r.session[0], NULL), 0);
+    free((void *)(uintptr_t)fills.ids);
     carat_generation_close(g);
     carat_matcher_close(m);
     carat_constraint_close(c);

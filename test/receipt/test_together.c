@@ -226,15 +226,22 @@ static void out_of_files(void **state)
     OK(carat_session_create(&saved, engine, NULL, err));
     sync_text(saved, a.s.prompt);
     OK(carat_save(saved, path, NULL, 0, err));
-    OK(carat_session_create(&a.session, engine, NULL, err));
-    OK(carat_load(a.session, path, NULL, NULL, err));
-    begin(&a, NULL);
-    OK(carat_generate(a.generation, err));
-    char *text = end(&a);
-    assert_string_equal(text, alone);
-    carat_free(text);
+    for (int given = 0; given < 2; given++) {
+        OK(carat_session_create(&a.session, engine, NULL, err));
+        if (given)
+            begin(&a, NULL);
+        OK(carat_load(a.session, path, NULL, NULL, err));
+        if (given)
+            give_prompt(&a);
+        else
+            begin(&a, NULL);
+        OK(carat_generate(a.generation, err));
+        char *text = end(&a);
+        assert_string_equal(text, alone);
+        carat_free(text);
+        carat_session_close(a.session);
+    }
     carat_free(alone);
-    carat_session_close(a.session);
     carat_session_close(saved);
     unlink(path);
 }
