@@ -32,6 +32,7 @@ while IFS='|' read -r options fields; do
     post 200 "$fields,\"stream\":true"
     [ "$(heard)" = "$wanted" ] || die "$fields, as events: '$(heard)', expected '$wanted'"
     events message_start content_block_start content_block_delta content_block_stop message_delta message_stop
+    body_has '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta"'
 done <<'END'
 --temp 0 -n 200|"temperature":0,"max_tokens":200
 --seed 7 -n 200|"seed":7,"max_tokens":200
@@ -53,10 +54,12 @@ for content in '"The kitchen"' '[{"type":"text","text":"The kitchen"}]'; do
 done
 # system prompts and contents as blocks are those as texts
 ask 200 POST /v1/chat/completions '{"messages":[{"role":"system","content":"Be brief"},{"role":"user","content":"Hello you"}],"temperature":0,"max_tokens":9}'
-wanted=$(told)
+wanted=$(told) tokens=$(grep -o '"prompt_tokens":[0-9]*' body)
 for system in '"Be brief"' '[{"type":"text","text":"Be brief","cache_control":{"type":"ephemeral"}}]'; do
     ask 200 POST /v1/messages "{\"model\":\"x\",\"system\":$system,\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Hello you\"}]}],\"temperature\":0,\"max_tokens\":9}"
     [ "$(heard)" = "$wanted" ] || die "system $system: '$(heard)', expected '$wanted'"
+    ask 200 POST /v1/messages/count_tokens "{\"model\":\"x\",\"system\":$system,\"messages\":[{\"role\":\"user\",\"content\":\"Hello you\"}]}"
+    body_has "{\"input_tokens\":${tokens#*:}}"
 done
 head_has '^carat-without-effect: cache_control'
 
@@ -71,6 +74,8 @@ for choice in '"type":"any"' '"type":"tool","name":"turn_on_lights"' '"type":"an
     events message_start content_block_start content_block_delta content_block_stop message_delta message_stop
     body_has '"delta":{"type":"input_json_delta","partial_json":"{\"room\":\"'
 done
+ask 200 POST /v1/messages "{\"model\":\"x\",\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}],$cold,\"tools\":[$tool],\"tool_choice\":{\"type\":\"any\"}}"
+body_has '"stop_reason":"tool_use"'
 post 200 "$cold,\"tools\":[$tool],\"tool_choice\":{\"type\":\"none\"}"
 [ "$(heard)" = 'The kitchen lights are now on.' ] || die "tool_choice none: $(cat body)"
 use='{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":""},{"type":"text","text":"Yes"},{"type":"tool_use","id":"a","name":"turn_on_lights","input":{"room":"kitchen"}}]}'
@@ -104,7 +109,7 @@ done <<END
 400|max_tokens at byte|"max_tokens":0
 400|temperature at byte|"max_tokens":1,"temperature":2
 400|did you mean max_tokens?|"max_token":1
-400|tools[0] at byte|$cold,"tools":[{"type":"web_search_20250305","name":"web_search"}]
+400|none are run here|$cold,"tools":[{"type":"web_search_20250305","name":"web_search"}]
 400|tools[0].input_schema.type: |$cold,"tools":[{"name":"a","input_schema":{"type":"hiccup"}}]
 400|tool_choice at byte|$cold,"tools":[$tool],"tool_choice":{"type":"much"}
 400|nope|$cold,"tools":[$tool],"tool_choice":{"type":"tool","name":"nope"}
@@ -127,6 +132,8 @@ messages[1].content[0] at byte|{"role":"user","content":"a"},{"role":"assistant"
 messages[1].content[0] at byte|{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"b"}]}
 messages[3].role: a tool message|{"role":"user","content":"a"},{"role":"user","content":"b"},{"role":"user","content":"c"},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}
 END
+ask 400 POST /v1/messages "{\"model\":\"x\",$cold,\"system\":\"s\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"a\"}]}]}"
+body_has 'messages[1].role: a tool message'
 post 200 "$cold,\"metadata\":{\"user_id\":\"a\"},\"odd\":1,\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":1024}"
 head_has '^carat-ignored: odd'
 head_has '^carat-without-effect: metadata, thinking'
@@ -135,6 +142,9 @@ ask 200 POST /v1/messages/count_tokens "{\"model\":\"x\",\"messages\":[{\"role\"
 body_has '{"input_tokens":60'
 ask 400 POST /v1/messages "{\"model\":\"x\",$cold,\"messages\":[{\"role\":\"user\",\"content\":\"$long\"}]}"
 body_has 'and the context 2048 positions'
+# the context ends before the answer does
+ask 200 POST /v1/messages "{\"model\":\"x\",$cold,\"messages\":[{\"role\":\"user\",\"content\":\"$(printf 'word %.0s' {1..1017})\"}]}"
+body_has '"stop_reason":"model_context_window_exceeded"'
 ask 405 GET /v1/messages
 body_has '{"type":"error","error":{"type":"invalid_request_error"'
 stop_server 0

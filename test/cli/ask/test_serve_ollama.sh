@@ -45,9 +45,10 @@ body_has '"done_reason":"stop"'
 ask 200 POST /api/generate '{"model":"tiny","prompt":"Turn on","raw":true,"stream":false,"options":{"temperature":0,"num_predict":5}}'
 [ "$(heard)" = "$(grep -o '"text": *"[^"]*"' run.json | sed 's/^"text": *"//; s/"$//')" ] || die "raw: $(cat body run.json)"
 ask 200 POST /v1/chat/completions '{"messages":[{"role":"system","content":"Be brief"},{"role":"user","content":"Hello"}],"temperature":0,"max_tokens":9}'
-wanted=$(told)
+wanted=$(told) tokens=$(grep -o '"prompt_tokens":[0-9]*' body)
 ask 200 POST /api/generate '{"model":"tiny","prompt":"Hello","system":"Be brief","stream":false,"options":{"temperature":0,"num_predict":9}}'
 [ "$(heard)" = "$wanted" ] || die "system: '$(heard)', expected '$wanted'"
+body_has "\"prompt_eval_count\":${tokens#*:},"
 for route in chat generate; do # nothing is to be answered
     ask 200 POST /api/$route '{"model":"tiny"}'
     body_has '"done":true,"done_reason":"load"}'
@@ -65,6 +66,9 @@ done
 call='{"role":"assistant","content":"","thinking":"","tool_calls":[{"function":{"name":"turn_on_lights","arguments":{"room":"kitchen"}}}]}'
 ask 200 POST /api/chat "{${messages%]},$call,{\"role\":\"tool\",\"tool_name\":\"turn_on_lights\",\"content\":\"{\\\"ok\\\":true}\"}],$tools,\"stream\":false,\"options\":{\"temperature\":0}}"
 body_has '"message":{"role":"assistant","content":"'
+count=$(grep -o '"prompt_eval_count":[0-9]*' body)
+ask 200 POST /api/chat "{${messages%]},$call,{\"role\":\"tool\",\"tool_name\":\"some_other_tool_of_the_kitchen\",\"content\":\"{\\\"ok\\\":true}\"}],$tools,\"stream\":false,\"options\":{\"temperature\":0}}"
+! grep -qF "$count," body || die "the name of a tool's result is not told: $(cat body)"
 ask 400 POST /api/chat "{${messages%]},{\"role\":\"tool\",\"tool_name\":\"turn_off\",\"content\":\"\"}],$tools}"
 body_has 'messages[1]'
 schema='{"type":"object","properties":{"room":{"enum":["kitchen","office"]}},"required":["room"],"additionalProperties":false}'
@@ -101,6 +105,7 @@ done <<END
 404|model 'other' not found: tiny is served|chat|{"model":"other","messages":[{"role":"user","content":"a"}]}
 404|not found|generate|{"model":"latest","prompt":"a"}
 404|not found|show|{"model":"tin"}
+404|not found|show|{"model":"tinx"}
 400|model is required|show|{}
 400|model is required|chat|{"messages":[{"role":"user","content":"a"}]}
 400|does not support thinking|chat|{$messages,"think":true}
