@@ -342,11 +342,11 @@ typedef struct carat_session_options {
     uint32_t reserved;       /* was the number of draws, which carat_sampling has */
     carat_progress progress; /* of carat_sync: tokens evaluated; may be NULL */
     void *user;              /* passed to both callbacks */
-    /* Asked inside every pass, every few milliseconds, so that a call ends soon; may be NULL. A token counts
-     * in parts, layer by layer. The engine is locked meanwhile: a call on it or its sessions would wait for
-     * ever. */
+    /* Asked inside every pass, every few milliseconds; may be NULL. A token counts in parts, layer by layer.
+     * The engine is locked meanwhile: a call on it or its sessions would wait for ever. */
     carat_progress watch;
     const struct carat_sampling *sampling; /* of what will be drawn: spares other logits; NULL: not known */
+    uint64_t owner; /* whose sessions find what others of them evaluated (carat_generate.h); 0: nobody's */
 } carat_session_options;
 CARAT_DEFAULT(carat_session_options)
 
@@ -378,15 +378,15 @@ CARAT_API carat_status carat_rewind(carat_session *session, int n, carat_error *
  * new text. CARAT_E_ARGUMENT (n tokens are not held), CARAT_E_MEMORY (all sessions exist, or what `from`
  * reserved would not be kept), CARAT_E_BUSY. */
 CARAT_API carat_status carat_fork(carat_session *from, int n, carat_session **session, carat_error *err);
-/* Promises that the session can hold so many positions without CARAT_E_MEMORY; 0 ends a promise, as does a
- * rewind into blocks that others hold when too few are free. CARAT_E_ARGUMENT (beyond the context),
- * CARAT_E_MEMORY (not so many blocks are free), CARAT_E_BUSY. */
+/* Promises that there are blocks for so many positions; 0 ends a promise, as does a rewind into blocks that
+ * others hold when too few are free. CARAT_E_ARGUMENT (beyond the context), CARAT_E_MEMORY, CARAT_E_BUSY. */
 CARAT_API carat_status carat_reserve(carat_session *session, int positions, carat_error *err);
 /* Blocks of K and V of an engine, for 256 positions of its global or of its local layers. */
 typedef struct carat_use {
     size_t size;
     int blocks, held, shared, free; /* in all; held by a session; by several; by none */
     size_t held_bytes;
+    int cached; /* of those held: by no session, but by snapshots and prefixes */
 } carat_use;
 CARAT_DEFAULT(carat_use)
 /* Any thread. CARAT_E_ARGUMENT. */

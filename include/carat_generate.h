@@ -19,7 +19,16 @@ extern "C" {
  * call evaluates, and by carat_mark, as long as there are snapshot_bytes for them; then the one whose loss
  * costs fewest tokens to evaluate makes room. A fork has those of its origin; going back to before one drops
  * it. Where the prompt of carat_sync ends with an empty thought, which a later rendering of the conversation
- * leaves out, the session can go back to before that as well. */
+ * leaves out, the session can go back to before that as well.
+ * Sessions with the same carat_session_options.owner find what others have evaluated: carat_sync keeps
+ * the longest prefix that any of them holds, also while it is in a call, or has left behind when it was
+ * closed, rewound or given another prompt or file. K and V are shared by reference. With local layers that is
+ * a prefix from which one can go on: one that another session has just evaluated, or a snapshot, of which one
+ * more is taken where a session leaves something behind. What was left behind takes blocks that are free,
+ * without snapshot_bytes none of a model with local layers. When a block is missing, for a reservation too,
+ * the piece of up to 256 tokens goes which was not used for the longest time and has nothing behind it;
+ * snapshots of owners go by their last use as well. Where logits were NaN or infinite, nothing is left
+ * behind. Sessions without an owner find nobody's prefix, and nobody finds theirs. */
 
 /* Takes a snapshot where the session stands. Nothing happens without snapshot_bytes. One call a session.
  * CARAT_E_ARGUMENT, CARAT_E_BUSY. */
@@ -440,7 +449,7 @@ typedef struct carat_engine_stats {
     uint64_t prefill, decode; /* of passes that prefill, and that decode */
     uint64_t drafted;         /* guessed, and evaluated beside the one before */
     uint64_t reevaluated;     /* evaluated once more after a rewind, in whatever pass */
-    uint64_t restored;        /* not evaluated: they came from a snapshot or a file */
+    uint64_t restored;        /* not evaluated: they came from a snapshot, a file or another session */
     uint64_t one_by_one;      /* of a prompt, in passes of one row, since these were cheaper */
     carat_dispatch cpu, gpu;
     int blocks, blocks_held; /* of K and V */

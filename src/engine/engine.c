@@ -138,6 +138,8 @@ static void engine_lay_out(struct carat_engine *e)
                      &(struct ct_kv_extent){p->context, p->chunk, p->sessions, e->kv_bytes, e->snapshot_bytes,
                                             e->drafting != NULL, c->embeds});
     ct_snapshots_lay_out(&e->snapshots, &e->cache);
+    if (!c->embeds)
+        ct_prefixes_lay_out(&e->prefixes, &e->snapshots, &e->cache, p->context);
     ct_pass_init(&e->pass, b, c, &e->weights, p->chunk);
     ct_ple_init(&e->pass.ple, b, &e->model->weights.ple, p->chunk,
                 e->on_disk ? ct_ple_slots(&e->model->weights.ple, p->chunk) : 0);
@@ -654,6 +656,6 @@ carat_status ct_engine_use(carat_engine *engine, carat_use *use, carat_error *er
     ct_lock_enter(&engine->lock);
     const struct ct_kv_use u = ct_kv_cache_use(&engine->cache);
     ct_lock_leave(&engine->lock);
-    const carat_use full = {sizeof full, u.blocks, u.held, u.shared, u.free, u.bytes};
+    const carat_use full = {sizeof full, u.blocks, u.held, u.shared, u.free, u.bytes, u.cached};
     return ct_give_struct(use, &full, sizeof full, "carat_use", err);
 }

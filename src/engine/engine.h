@@ -9,7 +9,7 @@
 #include "checkpoint/checkpoint.h"
 #include "engine/constraint.h"
 #include "engine/sample/chain.h"
-#include "engine/snapshot.h"
+#include "engine/prefix.h"
 #include "engine/stats.h"
 #include "model/drafter.h"
 #include "model/head.h"
@@ -36,7 +36,8 @@ struct carat_engine {
     struct ct_expert *expert;           /* of all their layers */
     struct ct_kv_cache cache;
     struct ct_snapshots snapshots;
-    size_t kv_bytes; /* of the pool; 0: full contexts */
+    struct ct_prefixes prefixes; /* of owners, what their sessions hold no more */
+    size_t kv_bytes;             /* of the pool; 0: full contexts */
     size_t snapshot_bytes;
 
     struct ct_lock lock; /* for what is below, but not the slots of sessions */
@@ -99,6 +100,8 @@ struct carat_session {
     atomic_bool busy;   /* a call is inside */
     atomic_bool cancel; /* it should end, or the next one */
     int slot;
+    uint64_t owner; /* whose sessions share what they evaluate; 0: nobody's */
+    bool unsound;   /* logits behind tokens that it holds were not finite */
     carat_progress progress, watch;
     void *user;
     int n;            /* tokens held */
@@ -203,6 +206,8 @@ void ct_session_grows(const carat_session *s, int more);
 void ct_session_kept(carat_session *s);
 /* Makes it hold its first n tokens only. Logits and text stay as they are. */
 void ct_session_cut(carat_session *s, int n);
+/* What it holds stays for others of its owner, who may come, when it is about to forget it. */
+void ct_session_leave(carat_session *s);
 /* Makes it hold nothing; discard: its memory goes back to the system. */
 void ct_session_empty(carat_session *s, bool discard);
 
@@ -265,6 +270,10 @@ carat_status ct_keep_prefix(carat_session *s, const int32_t *tokens, int n, int 
 
 /* step.c: E_ARGUMENT: an id is outside the vocabulary. */
 carat_status ct_check_ids(const carat_session *s, const int32_t *tokens, int n, carat_error *err);
+/* reuse.c: makes a claimed session with an owner, which has the first `common` of tokens[n], hold more of
+ * them where others of its owner have them and one can go on further on; returns how many it has then. */
+int ct_reuse(carat_session *s, const int32_t *tokens, int n, int common);
+
 /* step.c: evaluates rows whose sessions are claimed and sets their statuses; returns that of the first that
  * failed. reports: the progress of the only row's session hears of each pass. */
 carat_status ct_evaluate(carat_engine *engine, carat_row *rows, int n, bool reports, carat_error *err);

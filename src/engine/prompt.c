@@ -19,6 +19,8 @@ carat_status ct_keep_prefix(carat_session *s, const int32_t *tokens, int n, int 
         common++;
     if (common < n || s->n > n || s->outcome < 0) {
         common = CT_MIN(common, n - 1); /* the last token is evaluated for its logits */
+        if (s->owner)
+            common = ct_reuse(s, tokens, n - 1, common);
         CT_TRY(ct_rewind(s, common, err));
     }
     ct_session_kept(s);

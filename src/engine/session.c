@@ -53,11 +53,24 @@ static int nearest_row(const carat_session *s, int n)
     carat_engine *e = s->engine;
     int row = ct_snapshot_nearest(&e->snapshots, s->slot, n);
 
+    ct_snapshot_use(&e->snapshots, row);
     if (row != s->slot) {
         e->stats.snapshots_used++;
         e->stats.restored += (uint64_t)ct_kv_ready_at(&e->cache, row, n);
     }
     return row;
+}
+
+void ct_session_leave(carat_session *s)
+{
+    carat_engine *e = s->engine;
+
+    if (!s->owner || s->unsound)
+        return;
+    ct_snapshot_take(&e->snapshots, s->slot, true);
+    /* where there are local layers, nobody goes on from what lies behind the last snapshot */
+    const int n = e->cache.snapshot ? ct_snapshots_last(&e->snapshots, s->slot) : s->n;
+    ct_prefixes_keep(&e->prefixes, s->owner, s->slot, ct_held_tokens(s), n);
 }
 
 void ct_session_cut(carat_session *s, int n)
@@ -77,13 +90,14 @@ void ct_session_empty(carat_session *s, bool discard)
     ct_outcome_drop(s->engine, &s->next);
     begin_text(s);
     s->n = 0;
+    s->unsound = false;
     s->changes++;
 }
 
 /* ---- its life ---- */
 
 /* A session in a free slot; NULL: there is none, or no memory. The engine's lock is held. */
-static carat_session *new_session(carat_engine *e, carat_error *err)
+static carat_session *new_session(carat_engine *e, uint64_t owner, carat_error *err)
 {
     int slot = 0;
 
@@ -97,7 +111,7 @@ static carat_session *new_session(carat_engine *e, carat_error *err)
         return NULL;
     }
     /* a generation has seen no change yet, not even that a fork holds tokens */
-    *s = (carat_session){.engine = e, .slot = slot, .outcome = -1, .next = -1, .changes = 1};
+    *s = (carat_session){.engine = e, .slot = slot, .owner = owner, .outcome = -1, .next = -1, .changes = 1};
     begin_text(s);
     e->session[slot] = s;
     return s;
@@ -132,7 +146,7 @@ carat_status ct_session_create(carat_session **session, carat_engine *engine,
     if (o.sampling)
         CT_TRY(ct_take_sampling(engine, &sampling, &chain, o.sampling, err));
     ct_lock_enter(&engine->lock);
-    carat_session *s = new_session(engine, err);
+    carat_session *s = new_session(engine, o.owner, err);
     ct_lock_leave(&engine->lock);
     if (!s)
         return CARAT_E_MEMORY;
@@ -155,6 +169,7 @@ void ct_session_close(carat_session *session)
     ct_session_close(session->beside);
     ct_lock_enter(&e->lock);
     ct_kv_reserve(&e->cache, session->slot, 0);
+    ct_session_leave(session);
     ct_session_empty(session, true);
     e->session[session->slot] = NULL;
     ct_lock_leave(&e->lock);
@@ -208,6 +223,7 @@ carat_status ct_rewind(carat_session *s, int n, carat_error *err)
     CT_TRY(check_position(s, n, err));
     if (n < s->n) {
         ct_lock_enter(&s->engine->lock);
+        ct_session_leave(s);
         ct_session_cut(s, n);
         begin_text(s);
         ct_lock_leave(&s->engine->lock);
@@ -220,7 +236,7 @@ carat_status ct_rewind(carat_session *s, int n, carat_error *err)
 static carat_status fork_locked(carat_session *from, int n, carat_session **session, carat_error *err)
 {
     carat_engine *e = from->engine;
-    carat_session *s = new_session(e, err);
+    carat_session *s = new_session(e, from->owner, err);
 
     if (!s)
         return CARAT_E_MEMORY;
@@ -286,7 +302,7 @@ carat_status ct_reserve(carat_session *session, int positions, carat_error *err)
 void ct_mark(carat_session *session)
 {
     ct_lock_enter(&session->engine->lock);
-    ct_snapshot_take(&session->engine->snapshots, session->slot);
+    ct_snapshot_take(&session->engine->snapshots, session->slot, session->owner != 0);
     ct_lock_leave(&session->engine->lock);
 }
 

@@ -29,18 +29,39 @@ static int snapshot_cost(const struct ct_snapshots *s, int snapshot)
     return cost;
 }
 
+/* Whether a sequence or a node has it. */
+static bool is_held(const struct ct_snapshots *s, int snapshot)
+{
+    bool held = s->node[snapshot] > 0;
+
+    for (int q = 0; q < s->cache->sequences && !held; q++)
+        held = of_snapshot(s, snapshot)[q];
+    return held;
+}
+
 static void drop_snapshot(struct ct_snapshots *s, int snapshot, bool discard)
 {
     memset(of_snapshot(s, snapshot), 0, (size_t)s->cache->sequences * sizeof *s->of);
-    s->position[snapshot] = 0;
+    s->position[snapshot] = s->node[snapshot] = 0;
+    s->used[snapshot] = 0;
     s->dropped++;
     ct_kv_drop_snapshot(s->cache, snapshot, discard);
 }
 
-/* Drops the one whose loss costs least, of several the one that is farthest back. */
-static bool drop_cheapest(void *user)
+/* That of an owner which was not used for the longest time; -1: there is none. */
+static int least_used(const struct ct_snapshots *s)
 {
-    struct ct_snapshots *s = user;
+    int least = -1;
+
+    for (int i = 0; i < s->cache->snapshots; i++)
+        if (s->position[i] && s->used[i] && (least < 0 || s->used[i] < s->used[least]))
+            least = i;
+    return least;
+}
+
+/* The one whose loss costs least, of several the one that is farthest back; -1: there is none. */
+static int cheapest(const struct ct_snapshots *s)
+{
     int least = -1, cost = 0;
 
     for (int i = 0; i < s->cache->snapshots; i++) {
@@ -51,6 +72,15 @@ static bool drop_cheapest(void *user)
             cost = of_this;
         }
     }
+    return least;
+}
+
+bool ct_snapshots_release(struct ct_snapshots *s)
+{
+    int least = least_used(s);
+
+    if (least < 0)
+        least = cheapest(s);
     if (least >= 0)
         drop_snapshot(s, least, false);
     return least >= 0;
@@ -63,11 +93,9 @@ void ct_snapshots_lay_out(struct ct_snapshots *s, struct ct_kv_cache *cache)
 
     *s = (struct ct_snapshots){.cache = cache};
     s->position = b->verb.alloc_host(b, n * sizeof *s->position);
+    s->node = b->verb.alloc_host(b, n * sizeof *s->node);
+    s->used = b->verb.alloc_host(b, n * sizeof *s->used);
     s->of = b->verb.alloc_host(b, n * (size_t)cache->sequences * sizeof *s->of);
-    if (n > 0) {
-        cache->release = drop_cheapest;
-        cache->user = s;
-    }
 }
 
 /* Where there is none yet; the number of those that may be when there is no such place. */
@@ -80,7 +108,7 @@ static int free_snapshot(const struct ct_snapshots *s)
     return i;
 }
 
-void ct_snapshot_take(struct ct_snapshots *s, int sequence)
+void ct_snapshot_take(struct ct_snapshots *s, int sequence, bool owned)
 {
     struct ct_kv_cache *cache = s->cache;
     int position = ct_kv_ready(cache, sequence);
@@ -91,16 +119,17 @@ void ct_snapshot_take(struct ct_snapshots *s, int sequence)
     if (cache->snapshots == 0 || position == 0)
         return;
     if (free_snapshot(s) == cache->snapshots)
-        drop_cheapest(s);
+        ct_snapshots_release(s);
     int taken = free_snapshot(s);
     bool kept = ct_kv_take_snapshot(cache, taken, sequence);
     while (kept && cache->n_in_snapshots > cache->most_in_snapshots)
-        kept = drop_cheapest(s);
+        kept = ct_snapshots_release(s);
     if (!kept) {
         ct_kv_drop_snapshot(cache, taken, false);
         return;
     }
     s->position[taken] = position;
+    s->used[taken] = owned ? ++s->clock : 0;
     s->taken++;
     of_snapshot(s, taken)[sequence] = true;
 }
@@ -119,6 +148,19 @@ int ct_snapshot_nearest(const struct ct_snapshots *s, int sequence, int n)
     return row;
 }
 
+void ct_snapshot_use(struct ct_snapshots *s, int row)
+{
+    int i = row - s->cache->sequences;
+
+    if (i >= 0 && s->used[i])
+        s->used[i] = ++s->clock;
+}
+
+void ct_snapshot_give(struct ct_snapshots *s, int snapshot, int sequence)
+{
+    of_snapshot(s, snapshot)[sequence] = true;
+}
+
 void ct_snapshots_share(struct ct_snapshots *s, int to, int from, int n)
 {
     for (int i = 0; i < s->cache->snapshots; i++)
@@ -131,7 +173,7 @@ void ct_snapshots_cut(struct ct_snapshots *s, int sequence, int n, bool discard)
         if (!of_snapshot(s, i)[sequence] || s->position[i] <= n)
             continue;
         of_snapshot(s, i)[sequence] = false;
-        if (snapshot_cost(s, i) == 0) /* it is nobody's */
+        if (!is_held(s, i))
             drop_snapshot(s, i, discard);
     }
 }
@@ -143,4 +185,44 @@ int ct_snapshots_of(const struct ct_snapshots *s, int sequence)
     for (int i = 0; i < s->cache->snapshots; i++)
         n += of_snapshot(s, i)[sequence];
     return n;
+}
+
+int ct_snapshots_last(const struct ct_snapshots *s, int sequence)
+{
+    int last = 0;
+
+    for (int i = 0; i < s->cache->snapshots; i++)
+        if (of_snapshot(s, i)[sequence])
+            last = CT_MAX(last, s->position[i]);
+    return last;
+}
+
+/* One that a node has at a position; -1: none. */
+static int at_node(const struct ct_snapshots *s, int node, int position)
+{
+    for (int i = 0; i < s->cache->snapshots; i++)
+        if (s->node[i] == node && s->position[i] == position)
+            return i;
+    return -1;
+}
+
+void ct_snapshots_keep(struct ct_snapshots *s, int node, int sequence, int from, int to)
+{
+    for (int i = 0; i < s->cache->snapshots; i++) {
+        if (!of_snapshot(s, i)[sequence] || s->position[i] <= from || s->position[i] > to)
+            continue;
+        if (at_node(s, node, s->position[i]) < 0)
+            s->node[i] = node;
+    }
+}
+
+void ct_snapshots_leave(struct ct_snapshots *s, int node)
+{
+    for (int i = 0; i < s->cache->snapshots; i++) {
+        if (s->node[i] != node)
+            continue;
+        s->node[i] = 0;
+        if (!is_held(s, i))
+            drop_snapshot(s, i, false);
+    }
 }

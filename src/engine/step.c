@@ -390,7 +390,7 @@ static void advance(carat_row *row)
     c->done += c->taking;
     c->stats.reevaluated += again;
     if (row->n + c->again > 1 && from / CT_SNAPSHOT_STEP < next_position(c) / CT_SNAPSHOT_STEP)
-        ct_snapshot_take(&c->engine->snapshots, c->slot);
+        ct_snapshot_take(&c->engine->snapshots, c->slot, c->owner != 0);
     ct_outcome_drop(c->engine, &c->outcome);
     c->outcome = c->next;
     c->next = -1;

@@ -263,6 +263,7 @@ static carat_status fill_session(carat_session *s, const char *path, const struc
     carat_engine *e = s->engine;
     const int n = (int)t->facts.n;
 
+    ct_session_leave(s);
     ct_session_empty(s, false);
     ct_session_grows(s, n);
     for (int from = 0, to; from < n; from = to) {
@@ -286,6 +287,8 @@ static carat_status fill_session(carat_session *s, const char *path, const struc
         memcpy(logits, t->part[CT_TIMELINE_LOGITS].data, t->part[CT_TIMELINE_LOGITS].size);
         e->outcome[s->outcome].logits = (struct ct_logits){logits, NULL, e->config.n_vocab};
     }
+    if (s->owner)
+        ct_snapshot_take(&e->snapshots, s->slot, true);
     e->stats.restored += (uint64_t)n;
     ct_session_kept(s);
     return CARAT_OK;

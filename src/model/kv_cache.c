@@ -120,6 +120,7 @@ void ct_kv_cache_init(struct ct_kv_cache *cache, struct ct_backend *b, const str
     cache->ready = host(b, (size_t)(e->sequences + cache->snapshots), sizeof *cache->ready);
     cache->in_snapshots = host(b, cache->snapshots ? (size_t)cache->group[CT_LOCAL].pool.n_blocks : 0,
                                sizeof *cache->in_snapshots);
+    cache->in_prefixes = host(b, (size_t)cache->group[CT_GLOBAL].pool.n_blocks, sizeof *cache->in_prefixes);
     cache->low = host(b, (size_t)(e->sequences + cache->snapshots), sizeof *cache->low);
     cache->kept = host(b, (size_t)e->sequences, sizeof *cache->kept);
     cache->group[CT_GLOBAL].pool.kept = cache->kept;
@@ -141,17 +142,17 @@ static int32_t *entry(const struct ct_kv_blocks *g, int sequence, int number)
     return &g->pool.table[sequence * g->pool.length + number % g->pool.length];
 }
 
-/* Whether a snapshot could be ended, which may have held the last local blocks that are missing. */
-static bool release_snapshot(const struct ct_kv_cache *cache, const struct ct_kv_blocks *g)
+/* Whether a snapshot or a prefix could be ended, which may have held the last blocks that are missing. */
+static bool release(const struct ct_kv_cache *cache, const struct ct_kv_blocks *g)
 {
-    return g->window && cache->release && cache->release(cache->user);
+    return cache->release && cache->release(cache->user, (enum ct_attn_type)(g - cache->group));
 }
 
 /* A free block for a sequence; -1: none, or only those that are promised to others. */
 static int32_t take(struct ct_kv_cache *cache, struct ct_kv_blocks *g, int sequence)
 {
     while (g->promise[sequence] == 0 && g->n_free == g->promised)
-        if (!release_snapshot(cache, g))
+        if (!release(cache, g))
             return -1;
     if (g->promise[sequence] > 0) {
         g->promise[sequence]--;
@@ -255,17 +256,35 @@ static int blocks_to_come(const struct ct_kv_blocks *g, int sequence, int n, int
     return CT_MIN(all, g->pool.length - own);
 }
 
+/* Whether there are so many global blocks for a sequence, should all prefixes go: none is ended in vain. */
+static bool could_reserve(const struct ct_kv_cache *cache, int sequence, int reserved)
+{
+    const struct ct_kv_blocks *g = &cache->group[CT_GLOBAL];
+    int n = cache->held[sequence], last = n / CT_KEY_BLOCK, spare = g->n_free - g->promised;
+    int lacking = blocks_to_come(g, sequence, n, reserved) - g->promise[sequence] - spare;
+
+    for (int i = 0; i < g->pool.n_blocks && lacking > 0; i++)
+        lacking -= cache->in_prefixes[i] && g->holders[i] == 1;
+    if (lacking > 0 && last < g->end[sequence]) { /* the last one need not be copied when no prefix has it */
+        int32_t block = *entry(g, sequence, last);
+        lacking -= cache->in_prefixes[block] && g->holders[block] == 2;
+    }
+    return lacking <= 0;
+}
+
 bool ct_kv_reserve(struct ct_kv_cache *cache, int sequence, int reserved)
 {
     int come[CT_ATTN_TYPES];
 
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
         const struct ct_kv_blocks *g = &cache->group[i];
-        do {
+        bool lacks = true, may_end = i != CT_GLOBAL || could_reserve(cache, sequence, reserved);
+        while (lacks) {
             come[i] = blocks_to_come(g, sequence, positions_in(cache, g, sequence), reserved);
-        } while (come[i] - g->promise[sequence] > g->n_free - g->promised && release_snapshot(cache, g));
-        if (come[i] - g->promise[sequence] > g->n_free - g->promised)
-            return false;
+            lacks = come[i] - g->promise[sequence] > g->n_free - g->promised;
+            if (lacks && !(may_end && release(cache, g)))
+                return false;
+        }
     }
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
         struct ct_kv_blocks *g = &cache->group[i];
@@ -410,6 +429,63 @@ bool ct_kv_share(struct ct_kv_cache *cache, int to, int from, int n, int row)
     return false;
 }
 
+/* ---- prefixes ---- */
+
+int32_t ct_kv_block(const struct ct_kv_cache *cache, int sequence, int number)
+{
+    const struct ct_kv_blocks *g = &cache->group[CT_GLOBAL];
+
+    return g->pool.n_blocks ? *entry(g, sequence, number) : -1;
+}
+
+void ct_kv_hold(struct ct_kv_cache *cache, int32_t block)
+{
+    if (block < 0)
+        return;
+    assert(!cache->in_prefixes[block]);
+    cache->in_prefixes[block] = true;
+    cache->group[CT_GLOBAL].holders[block]++;
+}
+
+void ct_kv_let_go(struct ct_kv_cache *cache, int32_t block)
+{
+    if (block < 0)
+        return;
+    cache->in_prefixes[block] = false;
+    give_back(cache, &cache->group[CT_GLOBAL], block, false);
+}
+
+/* Once more keeps what is reserved, by all. */
+static bool keep_all(struct ct_kv_cache *cache)
+{
+    bool kept = true;
+
+    for (int i = 0; i < cache->sequences; i++)
+        kept &= cache->reserved[i] == 0 || ct_kv_reserve(cache, i, cache->reserved[i]);
+    return kept;
+}
+
+bool ct_kv_adopt(struct ct_kv_cache *cache, int sequence, const int32_t *block, int n, int ready, int row)
+{
+    struct ct_kv_blocks *g = &cache->group[CT_GLOBAL], *local = &cache->group[CT_LOCAL];
+
+    for (int i = 0; g->pool.n_blocks && i < blocks_for(n); i++)
+        g->holders[block[i]]++; /* some may be its own */
+    trim_row(cache, g, sequence, 0, false);
+    trim_row(cache, local, sequence, 0, false);
+    for (int i = 0; g->pool.n_blocks && i < blocks_for(n); i++)
+        *entry(g, sequence, g->end[sequence]++) = block[i];
+    cache->held[sequence] = n;
+    cache->ready[sequence] = ready;
+    cache->low[sequence] = local->pool.n_blocks ? cache->low[row] : 0;
+    if (local->pool.n_blocks)
+        share_blocks(local, sequence, row, first_needed(local, ready), blocks_for(ready));
+    if (keep_all(cache))
+        return true;
+    ct_kv_cut(cache, sequence, 0, 0, false);
+    return false;
+}
+
 /* ---- snapshots ---- */
 
 bool ct_kv_take_snapshot(struct ct_kv_cache *cache, int snapshot, int sequence)
@@ -444,8 +520,11 @@ struct ct_kv_use ct_kv_cache_use(const struct ct_kv_cache *cache)
         use.blocks += g->pool.n_blocks;
         use.free += g->n_free;
         use.bytes += (size_t)(g->pool.n_blocks - g->n_free) * g->pool.block_bytes;
-        for (int k = 0; k < g->pool.n_blocks; k++)
+        for (int k = 0; k < g->pool.n_blocks; k++) {
+            int kept = i == CT_GLOBAL ? cache->in_prefixes[k] : cache->snapshots ? cache->in_snapshots[k] : 0;
             use.shared += g->holders[k] > 1;
+            use.cached += kept > 0 && g->holders[k] == kept;
+        }
     }
     use.held = use.blocks - use.free;
     return use;

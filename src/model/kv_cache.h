@@ -3,9 +3,10 @@
  * have a pool of blocks each, and a sequence a table of those that it holds in each. Blocks count their
  * holders: what sequences have in common is there once, and who wants to write into a block that others hold
  * too gets a copy first. A snapshot is a row of the local table that is no sequence: it holds what a sequence
- * had there, so that this can go back; global layers lose nothing. Which bytes a block is made of is the
- * backend's business; tokens are the session's; which snapshots there are is decided in engine/snapshot.c.
- * Nothing here locks. */
+ * had there, so that this can go back; global layers lose nothing. A prefix that no sequence has any more
+ * holds global blocks. Which bytes a block is made of is the backend's business; tokens are the session's;
+ * which snapshots and prefixes there are is decided in engine/snapshot.c and engine/prefix.c. Nothing here
+ * locks. */
 #ifndef CT_KV_CACHE_H
 #define CT_KV_CACHE_H
 
@@ -43,8 +44,10 @@ struct ct_kv_cache {
     int n_in_snapshots;    /* blocks that snapshots hold */
     int most_in_snapshots; /* and may hold */
     size_t snapshot;       /* bytes that the blocks of one take at most; 0: there are no local layers */
-    /* Ends a snapshot when a local block is missing; false: there is none. NULL as long as there are none. */
-    bool (*release)(void *user);
+    bool *in_prefixes;     /* [n_blocks of the global pool] a prefix holds it */
+    /* Ends a snapshot or a prefix when a block of local or of global layers is missing; false: there is none.
+     * NULL as long as there cannot be any. */
+    bool (*release)(void *user, enum ct_attn_type missing);
     void *user;
 };
 
@@ -98,12 +101,20 @@ static inline int ct_kv_snapshot(const struct ct_kv_cache *cache, int snapshot)
  * reservation of the sequence. */
 bool ct_kv_take_snapshot(struct ct_kv_cache *cache, int snapshot, int sequence);
 void ct_kv_drop_snapshot(struct ct_kv_cache *cache, int snapshot, bool discard);
+/* Blocks of global layers that a prefix holds, each once; -1: there are no such layers. */
+int32_t ct_kv_block(const struct ct_kv_cache *cache, int sequence, int number);
+void ct_kv_hold(struct ct_kv_cache *cache, int32_t block);
+void ct_kv_let_go(struct ct_kv_cache *cache, int32_t block);
+/* A sequence holds n positions in these blocks of global layers, which others hold, in place of what it held,
+ * and is ready at a position up to which a row has local ones for it. False when that would break a
+ * reservation: it then holds nothing. */
+bool ct_kv_adopt(struct ct_kv_cache *cache, int sequence, const int32_t *block, int n, int ready, int row);
 /* Keeps free blocks for a sequence, up to a number of positions. False: there are too few, and what was
  * reserved before is kept. */
 bool ct_kv_reserve(struct ct_kv_cache *cache, int sequence, int reserved);
-/* Blocks in all, held by somebody, by several, and free. */
+/* Blocks in all, held by somebody, by several, by snapshots and prefixes alone, and free. */
 struct ct_kv_use {
-    int blocks, held, shared, free;
+    int blocks, held, shared, cached, free;
     size_t bytes;
 };
 struct ct_kv_use ct_kv_cache_use(const struct ct_kv_cache *cache);

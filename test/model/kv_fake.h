@@ -258,6 +258,11 @@ UNUSED static bool drop_any(void *user)
     return false;
 }
 
+UNUSED static bool make_room(void *user, enum ct_attn_type missing)
+{
+    return missing == CT_LOCAL && drop_any(user);
+}
+
 /* False: there is no room for it. */
 UNUSED static bool take_snapshot(struct fake *f, int sequence)
 {

@@ -67,7 +67,7 @@ static void snapshots_make_room(void **unused)
     for (int promised = 0; promised <= 1; promised++) {
         struct fake *f =
             fake_open(300, (struct ct_kv_extent){2048, 256, 3, bytes_of(4), 3 * LOCAL_BLOCK, false, false});
-        f->cache.release = drop_any;
+        f->cache.release = make_room;
         f->cache.user = f;
         assert_true(grow(f, 0, 512) && take_snapshot(f, 0) && grow(f, 0, 1024));
         check_use(f, 4 + 4, 1);
@@ -156,7 +156,7 @@ static void sequences_feel_nothing_of_each_other(void **unused)
         struct ct_kv_extent e = {
             MOST_CONTEXT, i % 3 ? 256 : 700, 2 + below(3), few, (size_t)kept * LOCAL_BLOCK, false, false};
         struct fake *f = fake_open(windows[i % CT_COUNT(windows)], e);
-        f->cache.release = drop_any;
+        f->cache.release = make_room;
         f->cache.user = f;
         for (int step = 0; step < 300; step++)
             random_step(f);

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_prefix.c: sessions of one owner find what others of them have evaluated: of closed ones, of those that
+ * went on or are in a call, out of files; nobody else does. What is found is exact in number and bits, goes
+ * for want of blocks and comes back to sessions as snapshots. The store as a whole, at random, is
+ * test_prefix_store.c's. */
+#include "timeline_util.h"
+
+#include "engine/engine.h"
+
+enum { TOKENS = 900, ALICE = 1, BOB = 2 };
+
+/* A model whose layers all see everything, and one with local layers. */
+static struct windowed wide;
+static struct kind {
+    carat_model *model;
+    struct baseline right;
+    int n_vocab;
+} kinds[2];
+#define GLOBAL (&kinds[0])
+#define LOCAL  (&kinds[1])
+
+static int open_kinds(void **state)
+{
+    (void)state;
+    wide = windowed_open();
+    kinds[0].model = open_own("models/gemma1-f32");
+    kinds[1].model = wide.model;
+    for (int i = 0; i < 2; i++) {
+        kinds[i].right = baseline_of(kinds[i].model, &modes[FAST], TOKENS, 7);
+        kinds[i].n_vocab = model_info(kinds[i].model).n_vocab;
+    }
+    return 0;
+}
+
+static int close_kinds(void **state)
+{
+    (void)state;
+    carat_model_close(kinds[0].model);
+    windowed_close(&wide);
+    for (int i = 0; i < 2; i++)
+        baseline_free(&kinds[i].right);
+    return 0;
+}
+
+/* An engine without sessions. */
+static carat_engine *engine_of(const struct kind *k, int sessions, size_t kv_blocks, int snapshots)
+{
+    carat_engine_options o = options_of(&modes[FAST], 64, 1);
+    carat_engine *e = NULL;
+    o.sessions = sessions;
+    o.snapshot_bytes = (size_t)snapshots * snapshot_size(k->model, &o);
+    if (kv_blocks) { /* of each group */
+        carat_plan plan = {.size = sizeof plan};
+        carat_error no = {CARAT_OK, ""};
+        o.kv_bytes = 1;
+        assert_int_equal(carat_plan_engine(k->model, &o, &plan, &no), CARAT_E_ARGUMENT);
+        o.kv_bytes = kv_blocks * (size_t)strtoull(strstr(no.message, "at least ") + 9, NULL, 10);
+    }
+    OK(carat_engine_create(&e, k->model, &o, err));
+    return e;
+}
+
+static carat_session *session_of(carat_engine *e, uint64_t owner)
+{
+    carat_session_options o;
+    carat_session *s = NULL;
+    carat_session_options_default(&o);
+    o.owner = owner;
+    OK(carat_session_create(&s, e, &o, err));
+    return s;
+}
+
+/* A session holds the first n tokens, of which so many were not evaluated, with the right logits. */
+static void check_sync(const struct kind *k, carat_session *s, int n, int expected)
+{
+    int reused = -1;
+    OK(carat_sync(s, k->right.ids.id, n, &reused, err));
+    assert_int_equal(reused, expected);
+    assert_int_equal(carat_tokens_held(s, NULL), n);
+    check_logits(s, &k->right, k->n_vocab, "found");
+}
+
+static carat_use use_of(carat_engine *e)
+{
+    carat_use use = {.size = sizeof use};
+    OK(carat_engine_use(e, &use, err));
+    return use;
+}
+
+/* ---- who finds what ---- */
+
+static void a_closed_session_is_found(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const struct kind *k = &kinds[i];
+        carat_engine *e = engine_of(k, 4, 0, 8);
+        carat_session *s = session_of(e, ALICE);
+        check_sync(k, s, 600, 0);
+        carat_session_close(s);
+        assert_int_equal(use_of(e).held, i ? 3 + 2 : 3);
+        assert_int_equal(use_of(e).cached, use_of(e).held);
+        s = session_of(e, BOB);
+        check_sync(k, s, 600, 0); /* not his */
+        carat_session_close(s);
+        s = session_of(e, 0);
+        check_sync(k, s, 700, 0); /* nor anybody's */
+        carat_session_close(s);
+        s = session_of(e, ALICE);
+        check_sync(k, s, 500, i ? 0 : 499); /* of local layers nothing is left there */
+        carat_session_close(s);
+        s = session_of(e, ALICE);
+        check_sync(k, s, 700, 600);
+        carat_session_close(s);
+        s = session_of(e, ALICE);
+        check_sync(k, s, 600, 599);
+        carat_session *fork = NULL;
+        OK(carat_fork(s, 600, &fork, err)); /* of the same owner */
+        check_sync(k, fork, 900, 700);
+        carat_session_close(fork);
+        fork = session_of(e, 0);
+        check_sync(k, fork, 700, 0); /* and what nobody owns was never kept */
+        carat_session_close(fork);
+        carat_session_close(s);
+        carat_engine_close(e);
+    }
+}
+
+/* What a session leaves behind by another prompt, or by going back, is found as well. */
+static void what_is_left_behind_is_found(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const struct kind *k = &kinds[i];
+        carat_engine *e = engine_of(k, 2, 0, 8);
+        carat_session *s = session_of(e, ALICE);
+        struct ids other = scattered_ids(300, k->n_vocab, 8);
+        check_sync(k, s, 600, 0);
+        OK(carat_sync(s, other.id, 300, NULL, err));
+        check_sync(k, s, 800, 600);
+        OK(carat_rewind(s, 0, err));
+        check_sync(k, s, 900, 800);
+        carat_session *t = session_of(e, ALICE);
+        int reused = -1;
+        OK(carat_sync(t, other.id, 300, &reused, err));
+        assert_int_equal(reused, 299);
+        free(other.id);
+        carat_session_close(s);
+        carat_session_close(t);
+        carat_engine_close(e);
+    }
+}
+
+/* Somebody who comes while a call is under way. */
+struct guest {
+    const struct kind *kind;
+    carat_session *session;
+    int calls;
+};
+
+static int comes_in_between(void *user, size_t done, size_t total)
+{
+    struct guest *g = user;
+    if (done < total) {
+        check_sync(g->kind, g->session, (int)done + 1, (int)done);
+        OK(carat_rewind(g->session, 0, err));
+    }
+    g->calls++;
+    return 0;
+}
+
+static void a_session_in_a_call_is_found(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const struct kind *k = &kinds[i];
+        carat_engine *e = engine_of(k, 2, 0, 0); /* no snapshot is needed where the other one stands */
+        struct guest g = {k, session_of(e, ALICE), 0};
+        carat_session_options o;
+        carat_session *s = NULL;
+        carat_session_options_default(&o);
+        o.owner = ALICE;
+        o.progress = comes_in_between;
+        o.user = &g;
+        OK(carat_session_create(&s, e, &o, err));
+        check_sync(k, s, TOKENS, 0);
+        assert_true(g.calls >= TOKENS / 64);
+        carat_session_close(s);
+        carat_session_close(g.session);
+        carat_engine_close(e);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_closed_session_is_found),
+        cmocka_unit_test(what_is_left_behind_is_found),
+        cmocka_unit_test(a_session_in_a_call_is_found),
+    };
+    return cmocka_run_group_tests_name("engine: prefix", tests, open_kinds, close_kinds);
+}
