@@ -148,6 +148,10 @@ static const struct {
      P("{\"type\":\"object\",\"properties\":{\"" LONG "\":{\"type\":\"object\",\"properties\":{\"" LONG
        "\":{\"type\":7}}}}}"),
      A ".properties." LONG ".properties", TOOLS, 0},
+    {USER, W(",\"parameters\":{\"type\":\"object\"},\"response\":{\"type\":\"x\"}"),
+     "tools[1].function.response.type", G4, 0},
+    {USER, P("{\"type\":\"array\",\"items\":{\"items\":{\"type\":\"string\"},\"type\":\"x\"}}"),
+     A ".items.type", FG, 0},
     {USER, W(",\"response\":{\"type\":7}"), "tools[1].function.response.type", G4, 0},
     {USER, W(",\"response\":{\"type\":\"object\",\"description\":7}"),
      "tools[1].function.response.description", G4, 0},

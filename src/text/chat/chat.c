@@ -59,7 +59,6 @@ static carat_status render_list(struct ct_chat_writer *w, const struct ct_chat_o
 {
     enum ct_chat chat = o->chat;
     size_t n_tool = ct_json_count(tools);
-    bool asks = o->generation_prompt && !o->continues;
     if (!ct_json_is(messages, CT_JSON_ARRAY) || ct_json_count(messages) == 0)
         return ct_fail(err, CARAT_E_ARGUMENT, "messages: expected a list of at least one message");
     if (o->continues)
@@ -74,16 +73,16 @@ static carat_status render_list(struct ct_chat_writer *w, const struct ct_chat_o
                        ct_chat_name(chat));
     ct_chat_control(w, CT_CONTROL_BOS);
     if (chat == CT_CHAT_FUNCTIONGEMMA)
-        return ct_chat_render_function(w, messages, tools, asks, err);
+        return ct_chat_render_function(w, messages, tools, o->generation_prompt, err);
     if (ct_chat_can_think(chat))
-        return ct_chat_render_gemma4(w, o, messages, tools, asks, err);
+        return ct_chat_render_gemma4(w, o, messages, tools, err);
     if (n_tool && o->call_tokens)
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "tools: the %s template has calls as JSON, and this vocabulary has tokens for them: "
                        "functiongemma and the templates of Gemma 4 write these",
                        ct_chat_name(chat));
     CT_TRY(ct_chat_render_gemma(w, chat == CT_CHAT_GEMMA3, messages, n_tool ? tools : NULL, err));
-    if (asks)
+    if (o->generation_prompt)
         ct_chat_begin_turn(w, ct_role_name(CT_ROLE_MODEL));
     return CARAT_OK;
 }

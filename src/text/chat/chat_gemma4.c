@@ -312,14 +312,14 @@ static carat_status write_turns(struct turns *c, const struct ct_json_value *mes
 
 carat_status ct_chat_render_gemma4(struct ct_chat_writer *w, const struct ct_chat_options *o,
                                    const struct ct_json_value *messages, const struct ct_json_value *tools,
-                                   bool generation_prompt, carat_error *err)
+                                   carat_error *err)
 {
     struct turns c = {.w = w, .o = o, .state = &ct_gemma4_states[o->state], .err = err};
     w->none = c.state->none;
     w->media_break = c.state->media_break;
     carat_status status = write_turns(&c, messages, tools);
     ct_chat_calls_free(&c.calls);
-    if (!status && generation_prompt)
+    if (!status && o->generation_prompt)
         write_generation_prompt(&c);
     return status;
 }

@@ -36,7 +36,7 @@ struct ct_chat_writer {
 };
 /* The next message begins here. */
 void ct_chat_mark(struct ct_chat_writer *w);
-/* Takes back all but n bytes, of which messages begin within or at the end. */
+/* Takes back all but n bytes, behind which a segment begins, and no message. */
 void ct_prompt_cut(struct ct_prompt *p, size_t n);
 /* Text of the template. */
 void ct_chat_literal(struct ct_chat_writer *w, const char *text);
@@ -128,7 +128,7 @@ carat_status ct_chat_render_gemma(struct ct_chat_writer *w, bool gemma3, const s
                                   const struct ct_json_value *tools, carat_error *err);
 carat_status ct_chat_render_gemma4(struct ct_chat_writer *w, const struct ct_chat_options *o,
                                    const struct ct_json_value *messages, const struct ct_json_value *tools,
-                                   bool generation_prompt, carat_error *err);
+                                   carat_error *err);
 carat_status ct_chat_render_function(struct ct_chat_writer *w, const struct ct_json_value *messages,
                                      const struct ct_json_value *tools, bool generation_prompt,
                                      carat_error *err);

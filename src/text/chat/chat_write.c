@@ -62,8 +62,7 @@ void ct_prompt_cut(struct ct_prompt *p, size_t n)
 {
     while (p->n_segment && p->segment[p->n_segment - 1].begin >= n)
         p->n_segment--;
-    if (p->n_segment)
-        p->segment[p->n_segment - 1].end = n;
+    assert(p->n_segment && p->segment[p->n_segment - 1].end == n);
     p->n = n;
     p->text[n] = 0;
 }
