@@ -257,6 +257,10 @@ typedef struct carat_given {
     /* 1: the id ends a thought that has reached thought_budget, or brings a form to an end for which there
      * would have been no room behind the id that was drawn first, or in an answer that goes round */
     int forced;
+    /* 1: the id is of a call of a function, one of the two tokens around it too (carat_tools.h). Where there
+     * are no such tokens, calls are JSON and this is 0: carat_begins_calls tells from the text */
+    int call;
+    size_t n_call; /* bytes of the call, at the end of text; any others were held back before it began */
 } carat_given;
 /* Nonzero ends the generation after this id. The sessions of the step are in a call meanwhile. */
 typedef int (*carat_on_token)(void *user, const carat_given *given);

@@ -204,6 +204,14 @@ CARAT_API carat_status carat_tokenize_with(const carat_model *model, const char 
 /* A piece as the vocabulary stores it (U+2581 for a space, "<0x0A>" for a byte): *n bytes, not terminated,
  * that live as long as the model. NULL and 0 without such an id or without a tokenizer. */
 CARAT_API const char *carat_piece(const carat_model *model, int32_t id, size_t *n);
+/* The bytes that an id stands for, put into out, and their number: a piece with a space for each U+2581, the
+ * byte of a byte token, a control token as it is spelled. 0 without such an id or without a tokenizer. */
+enum { CARAT_PIECE_BYTES = 256 };
+CARAT_API size_t carat_piece_bytes(const carat_model *model, int32_t id, char out[CARAT_PIECE_BYTES]);
+/* The chat template that the checkpoint brings, as it stands there, terminated, for carat_free; NULL: it
+ * brings none. carat_render has templates of its own and never runs it. CARAT_E_ARGUMENT, CARAT_E_FORMAT (a
+ * side file is not JSON, or says it otherwise), CARAT_E_MEMORY. */
+CARAT_API carat_status carat_model_get_template(const carat_model *model, char **text, carat_error *err);
 
 /* A part of what a model wrote: text, or the call of a function. */
 typedef struct carat_part {

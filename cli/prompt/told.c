@@ -75,34 +75,15 @@ void told_options(const struct told *t, carat_generation_options *g)
 
 /* ---- how likely tokens were ---- */
 
-/* The bytes that a token stands for: a byte, or its piece with spaces. */
-static size_t bytes_of(const carat_model *model, int32_t id, unsigned char out[256])
-{
-    size_t n, used = 0;
-    const char *piece = carat_piece(model, id, &n);
-    unsigned byte;
-
-    if (n == 6 && sscanf(piece, "<0x%2X>", &byte) == 1) {
-        out[0] = (unsigned char)byte;
-        return 1;
-    }
-    for (size_t i = 0; piece && i < n && used < 256;) {
-        bool space = n - i >= 3 && memcmp(piece + i, "\xe2\x96\x81", 3) == 0;
-        out[used++] = space ? ' ' : (unsigned char)piece[i];
-        i += space ? 3 : 1;
-    }
-    return used;
-}
-
 static json_t *token_json(const carat_model *model, int32_t id, float logprob)
 {
-    unsigned char bytes[256];
-    size_t n = bytes_of(model, id, bytes);
+    char bytes[CARAT_PIECE_BYTES];
+    const size_t n = carat_piece_bytes(model, id, bytes);
     json_t *list = json_array();
 
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(list, json_integer(bytes[i]));
-    return json_pack("{s:o, s:o, s:o, s:i}", "token", json_text((const char *)bytes, n), "logprob",
+        json_array_append_new(list, json_integer((unsigned char)bytes[i]));
+    return json_pack("{s:o, s:o, s:o, s:i}", "token", json_text(bytes, n), "logprob",
                      json_real((double)logprob), "bytes", list, "id", (int)id);
 }
 

@@ -7,6 +7,7 @@
 
 #include "text/chat/call.h"
 #include "text/chat/thought.h"
+#include "text/tokenizer/speller.h"
 
 void carat_tokens_free(carat_tokens *t)
 {
@@ -65,6 +66,28 @@ const char *carat_piece(const carat_model *model, int32_t id, size_t *n)
 
     *n = piece.n;
     return piece.s;
+}
+
+size_t carat_piece_bytes(const carat_model *model, int32_t id, char out[CARAT_PIECE_BYTES])
+{
+    static_assert((int)CARAT_PIECE_BYTES >= (int)CT_TOKEN_BYTES, "a piece has room");
+    if (!model || !model->tokenizer || !out)
+        return 0;
+    if (!ct_tokenizer_is_control(model->tokenizer, id))
+        return ct_tokenizer_bytes(model->tokenizer, id, out);
+    const struct ct_str piece = ct_tokenizer_piece(model->tokenizer, id);
+    memcpy(out, piece.s, piece.n);
+    return piece.n;
+}
+
+carat_status carat_model_get_template(const carat_model *model, char **text, carat_error *err)
+{
+    CT_GIVEN(model, err);
+    CT_GIVEN(text, err);
+    char *source;
+    CT_TRY(ct_chat_source(&source, model->file, err));
+    *text = source;
+    return CARAT_OK;
 }
 
 /* Renders a list of messages, and gives the caller what is wanted of the prompt. */

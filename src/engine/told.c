@@ -17,6 +17,9 @@ carat_status ct_told_open(struct ct_told *t, const carat_session *s, const carat
                           .n_top = CT_MIN(o->top_logprobs, m->config.n_text_vocab),
                           .marks = ct_thought_marks(m->tokenizer),
                           .goes_on = o->in_thought != 0};
+    t->call = m->tokenizer ? ct_call_span(m->tokenizer) : (struct ct_call_span){.begin = -1};
+    if (m->tokenizer && t->call.begin == ct_tokenizer_control(m->tokenizer, CT_CONTROL_START_CALL))
+        t->n_call_begin = strlen(CARAT_CALL_START);
     CT_TRY(ct_stops_open(&t->stops, o->stops, o->n_stops, err));
     if (t->stops.n && !m->tokenizer)
         return ct_fail(err, CARAT_E_ARGUMENT, "the model has no tokenizer, and stop strings need text");
@@ -45,6 +48,7 @@ void ct_told_begin(struct ct_told *t, const int32_t *tokens, int n)
     t->goes_on = false; /* what the session is changed to later says so itself */
     ct_thought_text_begin(&t->thought_text, &t->thought);
     t->thought_ids = 0;
+    t->in_call = false;
 }
 
 /* ---- likelihoods ---- */
@@ -174,6 +178,23 @@ size_t ct_told_rest(struct ct_told *t, carat_session *s, bool flushes, char *out
     return n;
 }
 
+/* ---- calls ---- */
+
+/* Says of an id whose text was told whether it is of a call; in a thought none begins. */
+static void tell_call(struct ct_told *t, carat_given *given, bool stops)
+{
+    const bool thinks = t->thought.inside || given->thought,
+               goes_on = t->in_call && !ct_call_stops_before(&t->call, given->id),
+               begins = given->id == t->call.begin && !thinks;
+
+    given->call = goes_on || begins;
+    if (goes_on)
+        given->n_call = given->n_text;
+    else if (begins && !stops) /* before its own text stands what was held back until now */
+        given->n_call = t->n_call_begin;
+    t->in_call = given->call && given->id != t->call.end;
+}
+
 /* ---- giving ---- */
 
 carat_reason ct_told_give(struct ct_told *t, carat_session *s, int i, carat_given *given, int *which)
@@ -183,6 +204,8 @@ carat_reason ct_told_give(struct ct_told *t, carat_session *s, int i, carat_give
     int stop = tell_text(t, s, given->id, &given->n_text);
     int cycle = ct_guard_push(&t->guard, given->id, likely->entropy);
 
+    if (t->call.begin >= 0)
+        tell_call(t, given, stop >= 0);
     t->text[given->n_text] = 0;
     given->text = t->text;
     given->logprob = likely->logprob;

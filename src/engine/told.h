@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "engine/sample/guard.h"
 #include "engine/sample/stop.h"
+#include "text/chat/call.h"
 #include "text/chat/thought.h"
 
 /* How likely an id was. */
@@ -24,11 +25,14 @@ struct ct_told {
     int n_never;
     struct ct_thought_marks marks;
     bool goes_on; /* with a thought that began before what is held */
+    struct ct_call_span call;
+    size_t n_call_begin; /* bytes that the text of a call's first token has */
     struct ct_stops stops;
     struct ct_guard guard;
     struct ct_thought thought; /* where the ids that were given have come to */
     struct ct_thought_text thought_text;
     int thought_ids;
+    bool in_call;                                  /* its first token was given, and not the last */
     bool asks_entropy;                             /* of the ids of the step under way */
     struct ct_likely likely[1 + CARAT_MOST_DRAFT]; /* of the same ids */
     char text[CT_STOP_HELD + 2 * (CT_STREAM_MAX + CT_THOUGHT_HELD)];

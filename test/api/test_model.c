@@ -507,6 +507,48 @@ static void render_places(void **state)
     carat_tokens_free(&turn);
 }
 
+/* The bytes that ids stand for: together those of a text, whatever its pieces. */
+static void bytes_of_ids(void **state)
+{
+    (void)state;
+    static const char text[] = " a  b\tcaf\xc3\xa9 \xf0\x9f\x90\x99 <start_of_turn>";
+    carat_tokens ids = {0};
+    char out[CARAT_PIECE_BYTES], all[256];
+    size_t n = 0;
+    OK(carat_tokenize(tiny, text, strlen(text), CARAT_SPECIAL, &ids, err));
+    for (int i = 0; i < ids.n; i++) {
+        size_t one = carat_piece_bytes(tiny, ids.ids[i], out);
+        assert_true(one > 0 && n + one < sizeof all);
+        memcpy(all + n, out, one);
+        n += one;
+    }
+    assert_int_equal(n, strlen(text));
+    assert_memory_equal(all, text, n);
+    carat_tokens_free(&ids);
+    assert_int_equal(carat_piece_bytes(tiny, -1, out), 0);
+    assert_int_equal(carat_piece_bytes(tiny, model_info(tiny).n_vocab + 1000000, out), 0);
+    assert_int_equal(carat_piece_bytes(NULL, 5, out), 0);
+    assert_int_equal(carat_piece_bytes(tiny, 5, NULL), 0);
+}
+
+/* As it lies in the checkpoint; a model without one has none. */
+static void template_of_the_checkpoint(void **state)
+{
+    (void)state;
+    char *text = NULL, *none = (char *)(uintptr_t)text, path[PATH_SIZE];
+    size_t n;
+    OK(carat_model_get_template(tiny, &text, err));
+    char *file = read_whole(path_join(path, TINY, "chat_template.jinja"), &n);
+    assert_int_equal(strlen(text), n);
+    assert_memory_equal(text, file, n);
+    free(file);
+    carat_free(text);
+    OK(carat_model_get_template(gemma2, &none, err));
+    assert_null(none);
+    FAILS(CARAT_E_ARGUMENT, carat_model_get_template(NULL, &text, err));
+    FAILS(CARAT_E_ARGUMENT, carat_model_get_template(tiny, NULL, err));
+}
+
 static void render_forms_agree(void **state)
 {
     (void)state;
@@ -584,6 +626,8 @@ int main(void)
         cmocka_unit_test(render_refuses),
         cmocka_unit_test(render_by_name),
         cmocka_unit_test(render_places),
+        cmocka_unit_test(bytes_of_ids),
+        cmocka_unit_test(template_of_the_checkpoint),
         cmocka_unit_test(render_forms_agree),
         cmocka_unit_test(tokenizer_only),
     };

@@ -54,6 +54,17 @@ bool ct_call_marks(const struct ct_tokenizer *t, struct ct_call_marks *marks)
     return marks->begin >= 0 && marks->end >= 0 && marks->quote >= 0;
 }
 
+struct ct_call_span ct_call_span(const struct ct_tokenizer *t)
+{
+    const struct ct_chat_syntax *x = call_syntax(t);
+    struct ct_call_marks marks;
+
+    if (!ct_call_marks(t, &marks))
+        return (struct ct_call_span){-1, -1, -1, -1, -1};
+    return (struct ct_call_span){marks.begin, marks.end, ct_tokenizer_control(t, x->response),
+                                 ct_tokenizer_control(t, x->turn), ct_tokenizer_control(t, x->turn_end)};
+}
+
 const struct ct_json_value *ct_call_function(const struct ct_json_value *tool)
 {
     return ct_chat_function(tool);
@@ -298,12 +309,11 @@ static bool read_call(struct call_parser *p, carat_part *part)
 /* One past the last id of the call that begins at ids[i]. */
 static int end_of_call(const struct call_parser *p, const int32_t *ids, int n, int i)
 {
-    const struct ct_chat_syntax *x = p->syntax;
+    const struct ct_call_span span = ct_call_span(p->t);
     while (++i < n)
-        if (ids[i] == p->control[x->call_end])
+        if (ids[i] == span.end)
             return i + 1;
-        else if (ids[i] == p->control[x->call] || ids[i] == p->control[x->response] ||
-                 ids[i] == p->control[x->turn] || ids[i] == p->control[x->turn_end])
+        else if (ct_call_stops_before(&span, ids[i]))
             return i;
     return n;
 }

@@ -14,6 +14,16 @@ struct ct_call_marks {
 };
 /* False: the vocabulary has no tokens for calls, which are JSON then. */
 bool ct_call_marks(const struct ct_tokenizer *t, struct ct_call_marks *marks);
+/* Which ids of an answer are a call: from its first token to its last, or up to an id that no call goes
+ * across; begin -1: there are no such tokens. */
+struct ct_call_span {
+    int32_t begin, end, response, turn, turn_end;
+};
+struct ct_call_span ct_call_span(const struct ct_tokenizer *t);
+static inline bool ct_call_stops_before(const struct ct_call_span *s, int32_t id)
+{
+    return id == s->begin || id == s->response || id == s->turn || id == s->turn_end;
+}
 /* What no name and no key of a call can hold, besides control tokens and NUL. */
 #define CT_CALL_SYNTAX "{}[]:,"
 /* The function of a tool. */
