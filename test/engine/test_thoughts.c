@@ -41,7 +41,7 @@ static void tell(struct texts *x, struct rig *r, const carat_tokens *ids, const 
     o.stops = stop ? &stop : NULL;
     o.n_stops = stop != NULL;
     OK(ct_told_open(&t, r->session[0], &o, err));
-    ct_told_begin(&t, r->session[0]);
+    ct_told_begin(&t, ct_held_tokens(r->session[0]), r->session[0]->n);
     for (int i = 0; i < ids->n && !x->stopped; i++) {
         carat_given given = {.id = ids->ids[i]};
         int which;
