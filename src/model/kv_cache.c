@@ -215,7 +215,8 @@ static bool extend_group(struct ct_kv_cache *cache, struct ct_kv_blocks *g, int 
         int32_t *at = entry(g, sequence, number);
         if (number < *end) {
             int n = CT_MAX(from, number * CT_KEY_BLOCK);
-            if (!may_write(g, *at, n) && !copy_block(cache, g, sequence, n))
+            /* who shares it may be a prefix, which has gone for want of a block */
+            if (!may_write(g, *at, n) && !copy_block(cache, g, sequence, n) && !may_write(g, *at, n))
                 return false;
         } else {
             int32_t block = take(cache, g, sequence);

@@ -191,12 +191,83 @@ static void a_session_in_a_call_is_found(void **state)
     }
 }
 
+/* What a file brings is found, while a session holds it and when it was closed. */
+static void what_is_loaded_is_found(void **state)
+{
+    (void)state;
+    const char *path = "prefix-test.carat-session";
+    for (int i = 0; i < 2; i++) {
+        const struct kind *k = &kinds[i];
+        carat_engine *e = engine_of(k, 3, 0, 8);
+        carat_session *from = session_of(e, 0), *s = session_of(e, ALICE), *t = session_of(e, ALICE);
+        check_sync(k, from, 600, 0);
+        OK(carat_save(from, path, NULL, 0, err));
+        check_sync(k, s, 20, 0);
+        OK(carat_load(s, path, NULL, NULL, err));
+        check_sync(k, t, 700, 600);
+        carat_session_close(s);
+        carat_session_close(t);
+        s = session_of(e, ALICE);
+        check_sync(k, s, 650, 649);
+        carat_session_close(s);
+        carat_session_close(from);
+        carat_engine_close(e);
+    }
+    remove(path);
+}
+
+/* ---- room ---- */
+
+/* A prefix goes for a reservation, but not for one that cannot be kept all the same. */
+static void a_reservation_ends_prefixes(void **state)
+{
+    (void)state;
+    const struct kind *k = GLOBAL;
+    carat_engine *e = engine_of(k, 3, 4, 0);
+    carat_session *s = session_of(e, ALICE), *t;
+    check_sync(k, s, 600, 0);
+    carat_session_close(s);
+    assert_int_equal(use_of(e).cached, 3);
+    s = session_of(e, BOB);
+    t = session_of(e, BOB);
+    OK(carat_reserve(t, 300, err)); /* two, of which one was free */
+    assert_int_equal(use_of(e).cached, 2);
+    FAILS(CARAT_E_MEMORY, carat_reserve(s, 700, err));
+    assert_int_equal(use_of(e).cached, 2);
+    OK(carat_reserve(s, 256, err));
+    assert_int_equal(use_of(e).cached, 1);
+    carat_session *u = session_of(e, ALICE);
+    check_sync(k, u, 256, 255); /* the beginning is left */
+    carat_session_close(u);
+    carat_session_close(s);
+    carat_session_close(t);
+    carat_engine_close(e);
+}
+
+/* Where logits were not finite nothing is left behind. */
+static void what_is_unsound_is_not_kept(void **state)
+{
+    (void)state;
+    carat_engine *e = engine_of(GLOBAL, 2, 0, 0);
+    carat_session *s = session_of(e, ALICE);
+    check_sync(GLOBAL, s, 300, 0);
+    s->unsound = true; /* as ct_session_read says */
+    carat_session *t = session_of(e, ALICE);
+    check_sync(GLOBAL, t, 100, 0);
+    carat_session_close(t);
+    carat_session_close(s);
+    t = session_of(e, ALICE);
+    check_sync(GLOBAL, t, 300, 100); /* what the other one had evaluated itself */
+    carat_session_close(t);
+    carat_engine_close(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_closed_session_is_found),
-        cmocka_unit_test(what_is_left_behind_is_found),
-        cmocka_unit_test(a_session_in_a_call_is_found),
+        cmocka_unit_test(a_closed_session_is_found),    cmocka_unit_test(what_is_left_behind_is_found),
+        cmocka_unit_test(a_session_in_a_call_is_found), cmocka_unit_test(what_is_loaded_is_found),
+        cmocka_unit_test(a_reservation_ends_prefixes),  cmocka_unit_test(what_is_unsound_is_not_kept),
     };
     return cmocka_run_group_tests_name("engine: prefix", tests, open_kinds, close_kinds);
 }
