@@ -124,6 +124,8 @@ static carat_status begin_prompt(struct drawing *d, struct ask *ask, carat_error
     carat_prompt_default(&prompt);
     prompt.ids = ask->prompt.ids;
     prompt.n = ask->prompt.n;
+    prompt.marks = ask->begins.ids;
+    prompt.n_marks = ask->begins.n;
     if (status == CARAT_OK)
         status = carat_generation_prompt(first->generation, &prompt, &ask->cached, err);
     ask->evaluated = first->prompt_left = ask->prompt.n - ask->cached;

@@ -25,6 +25,7 @@ void ask_free(struct ask *ask)
     carat_constraint_close(ask->constraint);
     carat_matcher_close(ask->sampling.matcher);
     carat_tokens_free(&ask->prompt);
+    carat_tokens_free(&ask->begins);
     free(ask->biases);
     free(ask->tools);
     free(ask);

@@ -41,8 +41,8 @@ struct choice {
 
 struct ask {
     const struct writer *writer;
-    carat_tokens prompt;
-    carat_sampling sampling; /* chain points at chain */
+    carat_tokens prompt, begins; /* ids, and where messages begin among them */
+    carat_sampling sampling;     /* chain points at chain */
     carat_chain chain;
     carat_bias *biases;
     carat_constraint *constraint; /* NULL: the answer has no form */

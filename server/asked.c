@@ -240,10 +240,12 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
         refuse_render(d, &err, (const int *)(const void *)sent.data, n);
     else if (is_too_long(d, s, "messages", strlen(text)))
         good = false;
-    else if (carat_render_json(model, messages.data, &options, &ask->prompt, NULL, &err) != CARAT_OK)
-        refuse_render(d, &err, (const int *)(const void *)sent.data, n);
-    else
-        good = true;
+    else {
+        options.begins = &ask->begins;
+        good = carat_render_json(model, messages.data, &options, &ask->prompt, NULL, &err) == CARAT_OK;
+        if (!good)
+            refuse_render(d, &err, (const int *)(const void *)sent.data, n);
+    }
 done:
     carat_free(text);
     buffer_free(&messages);

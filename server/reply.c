@@ -176,6 +176,8 @@ void reply_refuse(struct connection *c, const struct surface *surface, const str
     if (!job)
         return;
     connection_free_body(c);
+    if (r->status == 429 || r->status == 503 || r->status == 529)
+        job_field(job, "Retry-After", "5");
     surface->refuse(&job->out, r);
     job_begin(job, r->status, "application/json", false);
     job->ended = true;

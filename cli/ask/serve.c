@@ -27,7 +27,6 @@ struct serving {
     carat_model *model;
     carat_engine *engine;
     struct phases phases;
-    const char *name;
 };
 
 /* What a person needs to begin with; the line with curl works as it stands. */
@@ -35,7 +34,7 @@ static void tell_address(void *user, const char *url)
 {
     const struct serving *s = user;
 
-    out_print("OpenAI API  %s/v1\n", url);
+    out_print("OpenAI API  %s/v1\nAnthropic   %s\nOllama      %s\n", url, url, url);
     out_print("curl %s/v1/chat/completions -d '{\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}'\n",
               url, strcmp(s->o->model, "tiny") == 0 ? "Turn on the kitchen lights" : "Why is the sky blue?");
     out_flush();

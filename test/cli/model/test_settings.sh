@@ -45,6 +45,15 @@ for verb in $(verbs); do
         continue
     fi
     "$CARAT" help --man "$verb" | grep -q '^.B MODEL/carat.json' || die "the page of $verb does not know the file"
+    if [ "$verb" = serve ]; then # it ends by a mistake, or by a signal
+        echo "{\"prefill\": {\"isa\": \"$foreign\"}}" >"$model/carat.json"
+        refuse 2 serve "$model" --port 0
+        err_has "isa is \"$foreign\""
+        echo '{"prefill": {"threds": 2}}' >"$model/carat.json"
+        refuse 2 serve "$model" --port 0
+        err_has 'carat.json: prefill.threds: no such setting'
+        continue
+    fi
     call "$verb"
     rm -f "$model/carat.json"
     expect 0 "${words[@]}" <lines
@@ -66,7 +75,7 @@ for verb in $(verbs); do
     err_has 'carat.json: prefill.threds: no such setting'
     expect 0 "${words[@]}" --no-profile <lines
 done
-[ "$evaluating" = 12 ] || die "$evaluating verbs evaluate"
+[ "$evaluating" = 13 ] || die "$evaluating verbs evaluate"
 
 # show tells the memory that run reserves
 echo '{"prefill": {"chunk": 7, "threads": 3}}' >"$model/carat.json"
