@@ -352,7 +352,7 @@ CARAT_API carat_status carat_generation_prompt(carat_generation *generation, con
  * CARAT_E_ARGUMENT is also a draw for which every id is banned. One call a session; allocates nothing. */
 CARAT_API carat_status carat_generation_pass(carat_engine *engine, carat_generation *const *generations,
                                              int n, int piece, carat_error *err);
-/* carat_generation_pass with pieces as long as the engine's chunk. Errors as there. */
+/* carat_generation_pass with pieces as long as the engine's chunk. Errors as carat_generation_pass. */
 CARAT_API carat_status carat_generation_step(carat_engine *engine, carat_generation *const *generations,
                                              int n, carat_error *err);
 enum { CARAT_REST_BYTES = CARAT_MOST_STOP_BYTES + 16 };
@@ -364,7 +364,7 @@ enum { CARAT_REST_BYTES = CARAT_MOST_STOP_BYTES + 16 };
  * unfinished character once the session was changed. A generation that goes on all the same searches a new
  * text. One call a session; 0 and "" while another one is under way. */
 CARAT_API size_t carat_generation_rest(carat_generation *generation, char *out, size_t capacity);
-/* Steps until the generation ends. Errors as carat_generation_step. */
+/* Steps until the generation ends. Errors as carat_generation_pass. */
 CARAT_API carat_status carat_generate(carat_generation *generation, carat_error *err);
 
 /* Where drafting was switched on, since it began to pay, or off. */

@@ -29,7 +29,8 @@ EXCUSED = {
     "carat_save": BOUND | {"CARAT_E_CONTEXT"},  # what is evaluated is held already
     "carat_model_content": BOUND,
     "carat_bisect": {"CARAT_E_FORMAT"},  # likewise
-    "carat_generation_step": {"CARAT_E_CONTEXT"},  # no row is longer than the context has room
+    "carat_generation_pass": {"CARAT_E_CONTEXT"},  # no row is longer than the context has room
+    "carat_generation_step": {"CARAT_E_CONTEXT"},
     "carat_generate": {"CARAT_E_CONTEXT"},
     "carat_compare": {"CARAT_E_BUSY"},  # its sessions are its own
     "carat_embed": {"CARAT_E_IO"},  # embedders have no table of layer inputs

@@ -98,7 +98,7 @@ void ct_generation_close(carat_generation *g)
         g->form.given->verb->close(&g->form);
     free(g->rows);
     free(g->all);
-    free(g->prompt.stop);
+    ct_prompt_close(&g->prompt);
     free(g->sampling_memory);
     free(g);
 }
@@ -128,7 +128,8 @@ static carat_status check_generations(const carat_engine *e, carat_generation *c
     return CARAT_OK;
 }
 
-void ct_generation_begin(carat_generation *g, int n)
+/* All begins anew behind n tokens, which the session holds or is given. */
+static void begin_anew(carat_generation *g, int n)
 {
     g->changes = g->session->changes;
     ct_speculate_begin(&g->speculation);
@@ -151,7 +152,7 @@ static void notice_changes(carat_generation *g)
     if (g->changes == g->session->changes)
         return;
     g->prompt.n = 0;
-    ct_generation_begin(g, g->session->n);
+    begin_anew(g, g->session->n);
 }
 
 /* Ids that may come as number i of a step, behind n tokens. */
@@ -483,7 +484,7 @@ static carat_status end_row(carat_generation *g, carat_status status, carat_erro
 /* What became of a piece of its prompt. The first id is drawn as soon as all is there. */
 static carat_status end_piece(carat_generation *g, carat_status status, carat_error *err)
 {
-    ct_prompt_came(g);
+    ct_prompt_came(&g->prompt, g->session);
     if (status == CARAT_E_CANCELLED)
         g->info.reason = CARAT_REASON_CANCELLED;
     if (status == CARAT_E_NUMERIC) {
@@ -560,7 +561,9 @@ static carat_status step(carat_engine *e, carat_generation *const *g, int n, int
     for (int i = 0; i < n; i++)
         joining += joins_pass(g[i]);
     carat_generation *reading = piece > 0 ? first_reading(g, n) : NULL;
-    piece = reading ? CT_MAX(1, CT_MIN(CT_MIN(piece, ct_prompt_left(reading)), e->plan.chunk - joining)) : 0;
+    piece = reading ? CT_MAX(1, CT_MIN(CT_MIN(piece, ct_prompt_left(&reading->prompt, reading->session)),
+                                       e->plan.chunk - joining))
+                    : 0;
     struct ct_draft_pass pass = ct_draft_pass(joining, CT_MIN(e->decode_chunk, e->plan.chunk - piece));
     for (int i = 0; i < n; i++)
         if (g[i]->passes) {
@@ -568,7 +571,9 @@ static carat_status step(carat_engine *e, carat_generation *const *g, int n, int
             g[i]->row = &rows[n_rows++];
         }
     if (reading) {
-        rows[n_rows] = ct_prompt_row(reading, piece);
+        carat_session *s = reading->session;
+        const struct ct_reading *first_draw = read_for(reading, ct_held_tokens(s), reading->prompt.n, 1);
+        rows[n_rows] = ct_prompt_row(&reading->prompt, s, piece, first_draw);
         reading->row = &rows[n_rows++];
     }
     double start = ct_os_seconds();
@@ -587,6 +592,19 @@ static carat_status step(carat_engine *e, carat_generation *const *g, int n, int
         g[i]->changes = g[i]->session->changes;
     }
     return result;
+}
+
+carat_status ct_generation_prompt(carat_generation *g, const carat_prompt *prompt, int *reused,
+                                  carat_error *err)
+{
+    CT_TRY(ct_session_claim(g->session, err));
+    carat_status status = ct_prompt_give(&g->prompt, g->session, prompt, g->witness != NULL, err);
+    if (!status) {
+        begin_anew(g, g->prompt.n ? g->prompt.n : g->session->n);
+        if (reused)
+            *reused = g->session->stats.restored_from;
+    }
+    return ct_session_release(g->session, status);
 }
 
 carat_status ct_generation_pass(carat_engine *engine, carat_generation *const *g, int n, int piece,
@@ -653,7 +671,7 @@ carat_status ct_generation_info(const carat_generation *g, carat_generation_info
     full.switched = a->switched;
     full.thought_ids = g->told.thought_ids;
     full.in_thought = g->told.thought.inside;
-    full.prompt_left = ct_prompt_left(g);
+    full.prompt_left = ct_prompt_left(&g->prompt, g->session);
     full.complete = !g->form.given || g->form.given->verb->complete(g->form.given);
     memcpy(full.switches, a->switches, sizeof full.switches);
     memcpy(full.switched_source, a->switched_source, sizeof full.switched_source);

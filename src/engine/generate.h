@@ -5,6 +5,7 @@
 #define CT_GENERATE_H
 
 #include "engine/engine.h"
+#include "engine/prompt.h"
 #include "engine/speculate.h"
 #include "engine/told.h"
 
@@ -18,14 +19,6 @@ struct ct_witness {
     /* That number is given, or has ended the answer. */
     void (*given)(struct ct_witness *w, int i, int32_t id, bool stop);
     void (*closed)(struct ct_witness *w); /* the generation is gone */
-};
-
-/* A prompt that a generation was given. Its ids lie where those of the session do, behind those that are held
- * by now. */
-struct ct_given_prompt {
-    int n;     /* tokens; 0: there is none, or it is through */
-    int *stop; /* [n_stop] positions to which a session can go back later; the last one comes first */
-    int n_stop;
 };
 
 struct carat_generation {
@@ -91,15 +84,6 @@ carat_status ct_generation_follow(carat_generation *g, carat_error *err);
 const struct ct_reading *ct_generation_reads(carat_generation *g, const int32_t *held, int first, int n);
 int32_t ct_generation_next(carat_generation *g, struct ct_draw_logits *logits, int32_t came,
                            const int32_t *held, int n);
-/* All begins anew behind n tokens, which the session holds or is given; its claim is the caller's. */
-void ct_generation_begin(carat_generation *g, int n);
-
-/* prompt.c: tokens of the prompt that have yet to be evaluated. */
-int ct_prompt_left(const carat_generation *g);
-/* The row for at most `piece` of them, up to the next place where a session can go on later; and what the
- * session is told once that row is through. */
-carat_row ct_prompt_row(carat_generation *g, int piece);
-void ct_prompt_came(carat_generation *g);
 size_t ct_generation_rest(carat_generation *g, char *out, size_t capacity); /* takes NULL */
 const char *ct_reason_name(carat_reason reason);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* prompt.c: prompts: what a session has of one by now, and how the rest is evaluated: at once, or piece by
  * piece in passes that generations share. Passes are step.c's. */
-#include "engine/generate.h"
+#include "engine/prompt.h"
 
 #include <stdlib.h>
 
@@ -108,47 +108,39 @@ static void find_stops(struct ct_given_prompt *to, const carat_session *s, const
     to->n_stop = n;
 }
 
-static carat_status give_prompt(carat_generation *g, const carat_prompt *p, int *reused, carat_error *err)
+carat_status ct_prompt_give(struct ct_given_prompt *p, carat_session *s, const carat_prompt *prompt,
+                            bool state, carat_error *err)
 {
-    carat_session *s = g->session;
+    carat_prompt given = {0};
     int held;
 
-    int *stop = malloc(((size_t)p->n_marks + 1) * sizeof *stop);
-    carat_status status =
-        stop ? ct_keep_prefix(s, p->ids, p->n, &held, err) : ct_no_memory(err, "the places of a prompt");
+    CT_TRY(ct_take_struct(&given, sizeof given, prompt, "carat_prompt", err));
+    CT_TRY(check_prompt(&given, err));
+    int *stop = malloc(((size_t)given.n_marks + 1) * sizeof *stop);
+    carat_status status = stop ? ct_keep_prefix(s, given.ids, given.n, &held, err)
+                               : ct_no_memory(err, "the places of a prompt");
     if (status) {
         free(stop);
         return status;
     }
-    free(g->prompt.stop);
-    g->prompt = (struct ct_given_prompt){.stop = stop};
-    if (held == p->n && g->witness && !ct_outcome_state(s->engine, s->outcome)) /* it came out of a file */
+    ct_prompt_close(p);
+    *p = (struct ct_given_prompt){.stop = stop};
+    if (held == given.n && state && !ct_outcome_state(s->engine, s->outcome)) /* it came out of a file */
         CT_TRY(ct_rewind(s, --held, err));
-    memcpy(ct_held_tokens(s) + held, p->ids + held, (size_t)(p->n - held) * sizeof *p->ids);
-    find_stops(&g->prompt, s, p, held);
-    g->prompt.n = held < p->n ? p->n : 0;
-    ct_generation_begin(g, p->n);
-    if (reused)
-        *reused = s->stats.restored_from;
+    memcpy(ct_held_tokens(s) + held, given.ids + held, (size_t)(given.n - held) * sizeof *given.ids);
+    find_stops(p, s, &given, held);
+    p->n = held < given.n ? given.n : 0;
     return CARAT_OK;
 }
 
-carat_status ct_generation_prompt(carat_generation *g, const carat_prompt *prompt, int *reused,
-                                  carat_error *err)
+void ct_prompt_close(struct ct_given_prompt *p)
 {
-    carat_prompt p = {0};
-
-    CT_TRY(ct_take_struct(&p, sizeof p, prompt, "carat_prompt", err));
-    CT_TRY(check_prompt(&p, err));
-    CT_TRY(ct_session_claim(g->session, err));
-    return ct_session_release(g->session, give_prompt(g, &p, reused, err));
+    free(p->stop);
 }
 
-int ct_prompt_left(const carat_generation *g)
+int ct_prompt_left(const struct ct_given_prompt *p, const carat_session *s)
 {
-    const carat_session *s = g->session;
-
-    return g->prompt.n ? g->prompt.n - ct_kv_ready(&s->engine->cache, s->slot) : 0;
+    return p->n ? p->n - ct_kv_ready(&s->engine->cache, s->slot) : 0;
 }
 
 /* The next position at which a piece has to end. */
@@ -157,26 +149,22 @@ static int next_stop(const struct ct_given_prompt *p)
     return p->n_stop ? p->stop[p->n_stop - 1] : p->n;
 }
 
-carat_row ct_prompt_row(carat_generation *g, int piece)
+carat_row ct_prompt_row(const struct ct_given_prompt *p, carat_session *s, int piece,
+                        const struct ct_reading *reading)
 {
-    carat_session *s = g->session;
-    const int to = next_stop(&g->prompt);
-    const bool last = to == g->prompt.n;
+    const int to = next_stop(p);
+    const bool last = to == p->n;
 
-    s->most = CT_MIN(piece, ct_kv_span(&s->engine->cache, g->prompt.n - ct_prompt_left(g)));
-    if (last)
-        s->reading = ct_generation_reads(g, ct_held_tokens(s), to, 1);
+    s->most = CT_MIN(piece, ct_kv_span(&s->engine->cache, p->n - ct_prompt_left(p, s)));
+    s->reading = reading;
     return (carat_row){.session = s,
                        .tokens = ct_held_tokens(s) + s->n,
                        .n = to - s->n,
                        .wants = last ? CARAT_WANTS_LAST : CARAT_WANTS_NONE};
 }
 
-void ct_prompt_came(carat_generation *g)
+void ct_prompt_came(struct ct_given_prompt *p, carat_session *s)
 {
-    carat_session *s = g->session;
-    struct ct_given_prompt *p = &g->prompt;
-
     s->most = 0;
     s->reading = s->declared.k > 0 ? &s->declared : NULL;
     if (s->n != next_stop(p))
