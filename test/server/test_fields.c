@@ -101,6 +101,7 @@ static void refused(void **state)
         {"{\"temprature\":1}", "temprature", "did you mean temperature?"},
         {"{\"Temperature\":1}", "Temperature", "did you mean temperature?"},
         {"{\"mesages\":[]}", "mesages", "did you mean messages?"},
+        {"{\"temperatrue\":1}", "temperatrue", "did you mean temperature?"},
     };
     struct values v;
     struct refusal r;

@@ -37,7 +37,7 @@ static void floats(void **state)
 
     (void)state;
     for (uint32_t i = 1; i < 200000; i += 37) {
-        const float f = -ct_f32_from_bits(0x3f000000u + i * 97);
+        const float f = -ct_f32_from_bits(0x3a000000u + i * 977);
         b.n = 0;
         json_put(&b, "%f", (double)f);
         assert_true(strtof(buffer_terminate(&b), NULL) == f);
@@ -104,6 +104,10 @@ static void full(void **state)
     buffer_text(&b, "0123456789");
     assert_false(b.failed);
     assert_int_equal(b.n, 10);
+    b.most = 11;
+    assert_non_null(buffer_terminate(&b));
+    assert_int_equal(b.n, 10);
+    b.most = 10;
     buffer_text(&b, "x");
     assert_true(b.failed);
     assert_int_equal(b.n, 10);
