@@ -15,7 +15,7 @@ static const struct option rows[] = {
     {ABOUT_GENERATION + 250, {"--keep"}, INT, AT(keep), "/ run", "N", "0",
      "with --context-shift: how many first tokens of the prompt are kept, besides <bos>; -1 is all "
      "(default {default})", -1, INT_MAX},
-    {ABOUT_INPUT + 205, {"--jsonl"}, READS, AT(jsonl), "/ run", "FILE", NULL,
+    {ABOUT_INPUT + 207, {"--jsonl"}, READS, AT(jsonl), "/ run", "FILE", NULL,
      "answer a prompt a line, {\"prompt\": ...}, {\"messages\": ...} or {\"ids\": ...}, several together; print one "
      "{\"line\", \"ids\", \"text\", \"stop\"} a line", 0, 0},
     {ABOUT_COMPUTING + 262, {"--parallel", "-np"}, INT, AT(parallel), "/ run", "N", "8",

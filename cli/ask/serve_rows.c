@@ -8,12 +8,12 @@
 static const struct option rows[] = {
     {ABOUT_MODEL + 80, {"-a", "--alias"}, TEXT, AT(alias), "serve", "NAME", NULL,
      "what the model is called in replies (default: as it was typed)", 0, 0},
-    {ABOUT_INPUT + 200, {"--host"}, TEXT, AT(host), "serve", "ADDRESS", "127.0.0.1",
+    {ABOUT_INPUT + 300, {"--host"}, TEXT, AT(host), "serve", "ADDRESS", "127.0.0.1",
      "where to listen: 127.0.0.1, localhost or ::1 (default {default}); others have to wait until there are "
      "keys", 0, 0},
-    {ABOUT_INPUT + 210, {"--port"}, INT, AT(port), "serve", "N", "8080",
+    {ABOUT_INPUT + 310, {"--port"}, INT, AT(port), "serve", "N", "8080",
      "the port; 0 is any that is free (default {default})", 0, 65535},
-    {ABOUT_INPUT + 220, {"--strict"}, FLAG, AT(strict), "serve", NULL, NULL,
+    {ABOUT_INPUT + 320, {"--strict"}, FLAG, AT(strict), "serve", NULL, NULL,
      "refuse fields of requests that nobody knows, instead of naming them in the reply", 0, 0},
     {ABOUT_COMPUTING + 15, {"-np", "--parallel"}, INT, AT(parallel), "serve", "N", "8",
      "answers at once (default {default}); further requests wait", 1, 256},
