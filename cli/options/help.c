@@ -101,9 +101,15 @@ static void print_examples(const char *lines)
 static void print_verbs(void)
 {
     enum { MOST_APART = 19 }; /* verbs */
-    static const char *const titles[N_VERB_GROUPS] = {
-        [TO_BEGIN] = "to begin with", [TO_ASK] = "ask, step by step",      [TO_JUDGE] = "judge a model",
-        [FOR_FILES] = "files",        [TO_SERVE] = "serve other programs", [FOR_MORE] = "more"};
+    static const char *const titles[N_VERB_GROUPS] = {[TO_BEGIN] = "to begin with",
+                                                      [TO_ASK] = "ask, step by step",
+                                                      [TO_JUDGE] = "judge a model",
+                                                      [FOR_FILES] = "files",
+                                                      [TO_SERVE] = "serve other programs"};
+    /* the last heading says what else there is, lest all be more than a screen */
+    const char *last = width() < NARROW
+                           ? "more: carat help VERB, or --help-all"
+                           : "more: 'carat help VERB' tells of a verb, 'carat help --help-all' of MODEL";
     int n = 0;
 
     while (verbs[n].name)
@@ -114,7 +120,7 @@ static void print_verbs(void)
             if ((int)v->group != group)
                 continue;
             if (!titled)
-                out_print("%s%s\n", n <= MOST_APART ? "\n" : "", titles[group]);
+                out_print("%s%s\n", n <= MOST_APART ? "\n" : "", group == FOR_MORE ? last : titles[group]);
             titled = true;
             out_print("   %-11s%s\n", v->name, width() < NARROW ? v->brief : v->summary);
         }
@@ -125,10 +131,6 @@ static void print_command(bool all)
 {
     out_print("carat runs Google's Gemma models.\nusage: carat VERB [ARGUMENTS] [OPTIONS]\n");
     print_verbs();
-    if (width() < NARROW) /* a line for it, lest all be more than a screen */
-        out_print("more: carat help VERB, or --help-all\n");
-    else
-        wrap("'carat help VERB' says more of a verb, 'carat help --help-all' of MODEL.\n", 0, 0);
     if (!all)
         return;
     out_print("\n");
