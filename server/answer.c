@@ -13,8 +13,7 @@ enum { FEWEST_ROWS = 16, MOST_ROWS = 4096, REST_MS = 10 };
 /* The jobs that have their places. */
 struct drawing {
     struct server *s;
-    struct places places;
-    int promised;                        /* free places that further answers of prompts under way will get */
+    bool is_full;                        /* somebody got no place or memory, and none was given back since */
     struct job *waiting, **last_waiting; /* first come, first served */
     struct job *begun;                   /* linked by next, in the order in which they got their places */
     carat_generation **running;          /* [parallel] */
@@ -28,24 +27,25 @@ static double now_ms(void)
 
 /* ---- one job ---- */
 
-static void release(struct drawing *d, struct job *job)
+static void give_place(struct drawing *d, struct choice *c)
 {
-    for (int i = 0; i < job->ask->n; i++) {
-        struct choice *c = &job->ask->choice[i];
-        carat_generation_close(c->generation);
-        c->generation = NULL;
-        if (c->session)
-            places_give(&d->places, c->session);
-        else if (i > 0)
-            d->promised--;
-        c->session = NULL;
-    }
-    atomic_fetch_sub(&d->s->running, 1);
+    carat_generation_close(c->generation);
+    c->generation = NULL;
+    if (c->session)
+        d->is_full = false;
+    place_give(&c->session);
+}
+
+static void give_places(struct drawing *d, struct ask *ask)
+{
+    for (int i = 0; i < ask->n; i++)
+        give_place(d, &ask->choice[i]);
 }
 
 static void end_refused(struct drawing *d, struct job *job, const struct refusal *r)
 {
-    release(d, job);
+    give_places(d, job->ask);
+    atomic_fetch_sub(&d->s->running, 1);
     if (r)
         job_refuse(job, r);
     job_end(job);
@@ -80,22 +80,15 @@ static int positions_of(const struct ask *ask)
     return ask->prompt.n + ask->max_tokens - 1;
 }
 
-static carat_status begin_choice(struct drawing *d, struct ask *ask, struct choice *c, carat_error *err)
+/* A generation in the session of a choice. */
+static carat_status begin_drawing(const struct ask *ask, struct choice *c, carat_error *err)
 {
     carat_generation_options options;
     carat_sampling sampling = ask->sampling;
     carat_matcher *matcher = NULL;
-    carat_status status = CARAT_OK;
 
-    if (c->number > 0)
-        status = places_fork(&d->places, ask->choice[0].session, ask->prompt.n, positions_of(ask),
-                             &c->session, err);
-    if (status == CARAT_OK && c->number > 0)
-        d->promised--;
-    if (status == CARAT_OK && ask->constraint)
-        status = carat_matcher_create(&matcher, ask->constraint, err);
-    if (status != CARAT_OK)
-        return status;
+    if (ask->constraint && carat_matcher_create(&matcher, ask->constraint, err) != CARAT_OK)
+        return CARAT_E_MEMORY;
     sampling.number = (uint32_t)c->number;
     sampling.matcher = matcher;
     carat_generation_options_default(&options);
@@ -109,17 +102,16 @@ static carat_status begin_choice(struct drawing *d, struct ask *ask, struct choi
     options.top_logprobs = ask->top_logprobs;
     options.limits_thought = ask->limits_thought;
     options.thought_budget = ask->thought_budget;
-    status = carat_generation_create(&c->generation, c->session, &options, err);
+    const carat_status status = carat_generation_create(&c->generation, c->session, &options, err);
     carat_matcher_close(matcher);
     return status;
 }
 
-/* The first of the answers gets the prompt; the others begin when it is evaluated. */
-static carat_status begin_prompt(struct drawing *d, struct ask *ask, carat_error *err)
+/* A generation with the prompt, of which *cached tokens are there. */
+static carat_status begin_prompt(const struct ask *ask, struct choice *c, int *cached, carat_error *err)
 {
-    struct choice *first = &ask->choice[0];
     carat_prompt prompt;
-    carat_status status = begin_choice(d, ask, first, err);
+    carat_status status = begin_drawing(ask, c, err);
 
     carat_prompt_default(&prompt);
     prompt.ids = ask->prompt.ids;
@@ -127,13 +119,71 @@ static carat_status begin_prompt(struct drawing *d, struct ask *ask, carat_error
     prompt.marks = ask->begins.ids;
     prompt.n_marks = ask->begins.n;
     if (status == CARAT_OK)
-        status = carat_generation_prompt(first->generation, &prompt, &ask->cached, err);
-    ask->evaluated = first->prompt_left = ask->prompt.n - ask->cached;
+        status = carat_generation_prompt(c->generation, &prompt, cached, err);
+    c->prompt_left = ask->prompt.n - *cached;
+    return status;
+}
+
+/* The first of the answers gets the prompt, and then what it lacks of memory; the others, which begin when it
+ * is evaluated, get theirs now. is_short: what was remembered of the prompt may go for it. */
+static carat_status begin_job(struct drawing *d, struct ask *ask, bool is_short, carat_error *err)
+{
+    carat_engine *engine = d->s->options->engine;
+    const int positions = positions_of(ask), behind = place_behind(ask->prompt.n, positions);
+    struct choice *first = &ask->choice[0];
+    carat_status status = place_take(engine, is_short ? positions : 0, &first->session, err);
+
+    ask->cached = 0;
+    if (status == CARAT_OK && !is_short)
+        status = begin_prompt(ask, first, &ask->cached, err);
+    if (status == CARAT_OK && !is_short)
+        status = carat_reserve(first->session, positions, err);
+    for (int i = 1; i < ask->n && status == CARAT_OK; i++)
+        status = place_take(engine, behind, &ask->choice[i].session, err);
+    if (status == CARAT_OK && is_short)
+        status = begin_prompt(ask, first, &ask->cached, err);
+    ask->evaluated = ask->prompt.n - ask->cached;
     ask->begin_ms = now_ms();
     return status;
 }
 
+/* A further answer begins with what the first one holds, which is the prompt and its logits. */
+static carat_status begin_fork(struct drawing *d, struct ask *ask, struct choice *c, carat_error *err)
+{
+    const int positions = positions_of(ask), behind = place_behind(ask->prompt.n, positions);
+
+    if (place_fork(ask->choice[0].session, positions, &c->session, err) == CARAT_OK)
+        return begin_drawing(ask, c, err);
+    /* the copy of a block that both write on has no room now */
+    (void)place_take(d->s->options->engine, behind, &c->session, NULL);
+    return CARAT_E_MEMORY;
+}
+
+/* It begins when others have given memory back, with what there still is of the prompt. */
+static carat_status begin_late(struct drawing *d, const struct ask *ask, struct choice *c, carat_error *err)
+{
+    const int positions = positions_of(ask);
+    int cached = 0;
+    const carat_status status = c->session ? carat_reserve(c->session, positions, err)
+                                           : place_take(d->s->options->engine, positions, &c->session, err);
+
+    return status == CARAT_OK ? begin_prompt(ask, c, &cached, err) : status;
+}
+
 /* ---- waiting ---- */
+
+/* Answers that have a generation, or those that wait for memory since their prompts are evaluated. */
+static int count_answers(const struct drawing *d, bool have_one)
+{
+    int n = 0;
+
+    for (const struct job *job = d->begun; job; job = job->next)
+        for (int i = 0; i < job->ask->n; i++) {
+            const struct choice *c = &job->ask->choice[i];
+            n += have_one ? c->generation != NULL : !c->generation && !c->ended && job->ask->prompt_ms > 0;
+        }
+    return n;
+}
 
 /* Gives the first one that waits its places. False: it goes on waiting, or nobody does. */
 static bool admit(struct drawing *d)
@@ -141,21 +191,23 @@ static bool admit(struct drawing *d)
     struct job *job = d->waiting;
     carat_error err;
 
-    if (!job || d->places.free - d->promised < job->ask->n)
+    if (!job || d->is_full || count_answers(d, false) > 0)
         return false;
-    carat_status status = places_take(&d->places, &job->ask->prompt, positions_of(job->ask),
-                                      &job->ask->choice[0].session, &err);
-    if (status == CARAT_E_MEMORY && d->places.free < d->places.n)
-        return false;
+    carat_status status = begin_job(d, job->ask, false, &err);
+    if (status == CARAT_E_MEMORY) {
+        give_places(d, job->ask);
+        if (d->begun) {
+            d->is_full = true;
+            return false;
+        }
+        status = begin_job(d, job->ask, true, &err);
+    }
     d->waiting = job->next;
     if (!d->waiting)
         d->last_waiting = &d->waiting;
     atomic_fetch_sub(&d->s->waiting, 1);
     atomic_fetch_add(&d->s->running, 1);
     job->next = NULL;
-    d->promised += job->ask->n - 1;
-    if (status == CARAT_OK)
-        status = begin_prompt(d, job->ask, &err);
     if (status != CARAT_OK) {
         end_failed(d, job, &err);
         return true;
@@ -231,17 +283,28 @@ static bool look_at(struct choice *c, const carat_error *failed, carat_error *er
     return info.reason != CARAT_REASON_NONE || err->code != CARAT_OK;
 }
 
-/* The prompt is evaluated: the other answers begin. False: they cannot, and the job is given back. */
+/* The prompt is evaluated: the other answers begin, or wait until others have given memory back. False: the
+ * job has failed, and is given back. */
 static bool begin_others(struct drawing *d, struct job *job)
 {
+    struct ask *ask = job->ask;
+    const bool at_once = ask->prompt_ms == 0;
     carat_error err;
 
-    job->ask->prompt_ms = now_ms();
-    for (int i = 1; i < job->ask->n; i++)
-        if (begin_choice(d, job->ask, &job->ask->choice[i], &err) != CARAT_OK) {
+    if (at_once)
+        ask->prompt_ms = now_ms();
+    for (int i = 1; i < ask->n && !d->is_full; i++) {
+        struct choice *c = &ask->choice[i];
+        if (c->generation || c->ended)
+            continue;
+        const carat_status status = at_once ? begin_fork(d, ask, c, &err) : begin_late(d, ask, c, &err);
+        if (status == CARAT_E_MEMORY && count_answers(d, true) > 0)
+            d->is_full = true;
+        else if (status != CARAT_OK) {
             end_failed(d, job, &err);
             return false;
         }
+    }
     return true;
 }
 
@@ -255,7 +318,7 @@ static void end_whole(struct drawing *d, struct job *job)
     uv_mutex_lock(&job->lock);
     ask->writer->end(job);
     uv_mutex_unlock(&job->lock);
-    release(d, job);
+    atomic_fetch_sub(&d->s->running, 1);
     job_end(job);
 }
 
@@ -266,9 +329,9 @@ static bool settle_job(struct drawing *d, struct job *job, const carat_error *fa
     bool all = true;
     carat_error err;
 
-    for (int i = 0; i < ask->n && ask->choice[i].generation; i++) {
+    for (int i = 0; i < ask->n; i++) {
         struct choice *c = &ask->choice[i];
-        if (c->ended || !look_at(c, failed, &err)) {
+        if (c->ended || !c->generation || !look_at(c, failed, &err)) {
             all = all && c->ended;
             continue;
         }
@@ -282,11 +345,13 @@ static bool settle_job(struct drawing *d, struct job *job, const carat_error *fa
             ask->writer->finish(job, i);
         uv_mutex_unlock(&job->lock);
     }
-    if (ask->prompt_ms == 0 && ask->choice[0].prompt_left == 0) {
-        if (!begin_others(d, job))
-            return false;
-        all = all && ask->n == 1;
-    }
+    if (ask->prompt_ms == 0 && ask->choice[0].prompt_left == 0 && !begin_others(d, job))
+        return false;
+    for (int i = 0; i < ask->n; i++)
+        if (ask->choice[i].ended)
+            give_place(d, &ask->choice[i]);
+    if (ask->prompt_ms > 0 && !begin_others(d, job))
+        return false;
     if (all)
         end_whole(d, job);
     return !all;
@@ -310,7 +375,7 @@ static int gather(struct drawing *d, struct choice **reading)
             struct choice *c = &job->ask->choice[i];
             if (c->ended || !c->generation)
                 continue;
-            if (!*reading && job->ask->prompt_ms == 0)
+            if (!*reading && c->prompt_left > 0)
                 *reading = c;
             d->running[n++] = c->generation;
         }
@@ -334,14 +399,14 @@ static void pass(struct drawing *d)
     carat_error err = {CARAT_OK, ""};
     const int n = gather(d, &reading);
 
-    if (n == 0) {
-        if (d->begun) /* all of them wait for slow readers */
-            uv_sleep(REST_MS);
+    if (!d->begun)
         return;
-    }
     const double start = now_ms();
-    const carat_status status =
-        carat_generation_pass(d->s->options->engine, d->running, n, piece_rows(d, n == 1), &err);
+    carat_status status = CARAT_OK;
+    if (n > 0)
+        status = carat_generation_pass(d->s->options->engine, d->running, n, piece_rows(d, n == 1), &err);
+    else
+        uv_sleep(REST_MS); /* all of them wait for slow readers, or for memory that is free by now */
     const double ms = now_ms() - start;
     const struct job *reader = reading ? reading->job : NULL;
     const int left = reading ? reading->prompt_left : 0;
@@ -369,10 +434,8 @@ void answer_jobs(void *server)
 
     d.last_waiting = &d.waiting;
     d.running = calloc((size_t)s->options->parallel, sizeof(*d.running));
-    if (!d.running || places_open(&d.places, s->options->engine, s->options->parallel) != 0) {
-        free(d.running);
+    if (!d.running)
         return;
-    }
     for (;;) {
         const bool idle = !d.waiting && !d.begun;
         take_new(&d, idle);
@@ -383,6 +446,5 @@ void answer_jobs(void *server)
             ;
         pass(&d);
     }
-    places_close(&d.places);
     free(d.running);
 }

@@ -1,32 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* places.h: the sessions of an engine, of which each answer has one while it is drawn. Used by the drawing
+/* places.h: the sessions of an engine that answers get, with memory for what they may come to hold. What a
+ * session held stays in the engine's tree of prefixes when its place is given back. Used by the drawing
  * thread alone. */
 #ifndef PLACES_H
 #define PLACES_H
 
 #include "carat.h"
 
-struct place {
-    carat_session *session; /* NULL: none was made yet */
-    int taken;
-};
+/* A session for an answer, with memory for so many positions; 0: promised later. CARAT_E_MEMORY: there is no
+ * place, or not so much memory. */
+carat_status place_take(carat_engine *engine, int positions, carat_session **session, carat_error *err);
+/* Instead of one that was taken, *session becomes what `from` holds, with memory for so many positions.
+ * CARAT_E_MEMORY: *session is NULL. */
+carat_status place_fork(carat_session *from, int positions, carat_session **session, carat_error *err);
+void place_give(carat_session **session); /* leaves NULL */
 
-struct places {
-    carat_engine *engine;
-    struct place *place; /* [n] */
-    int n, free;
-};
-
-/* Nonzero: there is no memory. */
-int places_open(struct places *p, carat_engine *engine, int n);
-void places_close(struct places *p);
-/* A session for a prompt, the free one that holds most of its beginning, with room for so many positions.
- * CARAT_E_MEMORY: not so many are free. */
-carat_status places_take(struct places *p, const carat_tokens *prompt, int positions, carat_session **session,
-                         carat_error *err);
-/* A further session that holds the first n tokens of `from`. */
-carat_status places_fork(struct places *p, carat_session *from, int n, int positions, carat_session **session,
-                         carat_error *err);
-void places_give(struct places *p, carat_session *session);
+/* What a further answer has to be promised, of so many positions, as long as the prompt of n tokens is under
+ * way: the blocks that it fills will be shared, one is for what is written behind them. */
+int place_behind(int n, int positions);
 
 #endif

@@ -16,6 +16,7 @@ int verb_serve(const struct options *o)
 
 #else
 
+#include "carat_tools.h"
 #include "model/engine.h"
 #include "model/model.h"
 #include "model/phases.h"
@@ -40,6 +41,27 @@ static void tell_address(void *user, const char *url)
     out_flush();
 }
 
+/* Places to go on from, for several conversations at once: as many as fit, and no fewer than one conversation
+ * has. Where the user says how much memory there is, that is all. */
+static int choose_prefixes(carat_engine_options *e, const struct serving *s)
+{
+    enum { OF_EACH = 4, MOST = 256 << 20 };
+    carat_plan plan;
+    carat_error err;
+
+    TRY(choose_snapshots(e, s->model));
+    carat_plan_default(&plan);
+    if (s->o->engine->memory != NO_SIZE && s->o->engine->memory != 0)
+        return DONE;
+    if (carat_plan_engine(s->model, e, &plan, &err) != CARAT_OK)
+        return fail_status(&err);
+    const size_t wanted = plan.snapshot_least * (size_t)e->sessions * OF_EACH;
+    const size_t bytes = wanted < MOST ? wanted : MOST;
+    if (e->snapshot_bytes < bytes)
+        e->snapshot_bytes = bytes;
+    return DONE;
+}
+
 static int open_engine(struct serving *s)
 {
     const struct options *o = s->o;
@@ -50,7 +72,7 @@ static int open_engine(struct serving *s)
     if (o->serve->kv_memory != NO_SIZE)
         engine.kv_bytes = (size_t)o->serve->kv_memory;
     TRY(fit_engine(&engine, s->model, o));
-    TRY(choose_snapshots(&engine, s->model));
+    TRY(choose_prefixes(&engine, s));
     return create_engine(&s->engine, s->model, &engine);
 }
 

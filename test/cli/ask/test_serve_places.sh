@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test_serve_places.sh: what `carat serve` remembers of prompts, whoever brought them, and that several answers
+# of one request fit into the memory there is, or wait for it, with the texts that they have otherwise.
+. "$CARAT_SOURCE/test/cli/common.bash"
+. "$CARAT_SOURCE/test/cli/ask/serve.bash"
+chat=/v1/chat/completions
+
+# says TEXT FIELDS: the fields of a request with one message.
+says() { printf '{"messages":[{"role":"user","content":"%s"}],%s}' "$1" "$2"; }
+cached() { sed 's/.*"cached_tokens":\([0-9]*\).*/\1/' body; }
+counted() { sed 's/.*"prompt_tokens":\([0-9]*\),.*/\1/' body; }
+
+# ---- one place, and two conversations that take turns ----
+
+start_server tiny -np 1
+lamps="$(printf 'the lamp %d, ' {1..60}) and the lights in the kitchen"
+doors="$(printf 'the door %d, ' {1..60}) and the lights in the kitchen"
+for text in "$lamps" "$doors"; do
+    ask 200 POST $chat "$(says "$text" '"temperature":0,"max_tokens":8')"
+    told >"alone.${text:4:4}"
+    [ "$(cached)" -lt 20 ] || die "cached before it was asked: $(cached)"
+done
+for text in "$lamps" "$doors"; do
+    ask 200 POST $chat "$(says "$text" '"temperature":0,"max_tokens":8')"
+    [ "$(told)" = "$(cat "alone.${text:4:4}")" ] || die "remembered: '$(told)'"
+    [ "$(cached)" -eq $(($(counted) - 1)) ] || die "cached: $(cached) of $(counted)"
+done
+# the next turn of the first one, which its answer is a part of
+ask 200 POST $chat "{\"messages\":[{\"role\":\"user\",\"content\":\"$lamps\"},{\"role\":\"assistant\",\"content\":\"$(cat alone.lamp)\"},{\"role\":\"user\",\"content\":\"$lamps\"}],\"max_tokens\":1}"
+[ "$(cached)" -ge $(($(counted) / 2 - 20)) ] || die "of a turn before: $(cached) of $(counted)"
+
+# ---- a client that leaves: what was evaluated for it stays ----
+
+body=$(says "$(printf 'the window %d, ' {1..60})" '"stream":true,"logit_bias":{"1":-100,"106":-100}')
+exec 9<>"/dev/tcp/127.0.0.1/$port"
+printf 'POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s' $chat ${#body} "$body" >&9
+until IFS= read -r line <&9 && [[ $line == *'"content":"'[!\"]* ]]; do :; done
+exec 9>&- 9<&-
+ask 200 POST $chat "${body/\"stream\":true/\"max_tokens\":2}"
+[ "$(cached)" -eq $(($(counted) - 1)) ] || die "cached of one that left: $(cached) of $(counted)"
+stop_server 0
+
+# ---- fifteen conversations, with four places ----
+
+start_server tiny -np 4
+for round in 1 2; do
+    for i in {10..24}; do
+        ask 200 POST $chat "$(says "$(printf "$i: lamp %d, " {1..40})" '"max_tokens":1')"
+        [ "$round" = 1 ] || [ "$(cached)" -gt $(($(counted) / 2)) ] || die "of fifteen: $(cached) of $(counted)"
+    done
+done
+stop_server 0
+
+# ---- as many answers as there are places, each with the whole context; and with memory for fewer ----
+
+several='"seed":7,"n":4,"temperature":3'
+start_server tiny -np 4
+ask 200 POST $chat "$(says 'Turn on the lights' "$several,\"max_tokens\":40")"
+wanted=$(told)
+for _ in 1 2; do
+    ask 200 POST $chat "$(says 'Turn on the lights' "$several")"
+    [ "$(told)" = "$wanted" ] || die "whole contexts: '$(told)', expected '$wanted'"
+done
+stop_server 0
+# four blocks of the global layer: what one request reserves, and three want
+start_server tiny -np 4 --kv-memory 3200k
+for seed in 1 2 3; do
+    ask 200 POST $chat "$(says 'Turn on' "\"seed\":$seed,\"n\":2,\"temperature\":3,\"max_tokens\":400")"
+    told >"alone.$seed"
+done
+waits=
+for seed in 1 2 3; do
+    (
+        # its own files
+        mkdir "$seed" && cd "$seed"
+        ask 200 POST $chat "$(says 'Turn on' "\"seed\":$seed,\"n\":2,\"temperature\":3,\"max_tokens\":400")"
+        [ "$(told)" = "$(cat "../alone.$seed")" ] || die "among three: '$(told)'"
+    ) &
+    waits="$waits $!"
+done
+for one in $waits; do wait "$one" || die 'one of three'; done
+ask 503 POST $chat "$(says 'Turn on' '"n":4,"max_tokens":400')"
+body_has 'more blocks of K and V'
+ask 200 POST $chat "$(says 'Turn on' "\"seed\":1,\"n\":2,\"temperature\":3,\"max_tokens\":400")"
+[ "$(told)" = "$(cat alone.1)" ] || die "after a refusal: '$(told)'"
+stop_server 0
