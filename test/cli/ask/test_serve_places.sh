@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_serve_places.sh: what `carat serve` remembers of prompts, whoever brought them, and that several answers
-# of one request fit into the memory there is, or wait for it, with the texts that they have otherwise.
+# test_serve_places.sh: what `carat serve` remembers of prompts, whoever brought them; several answers of one
+# request fit into the memory there is, or wait for it, with the texts that they have otherwise.
 . "$CARAT_SOURCE/test/cli/common.bash"
 . "$CARAT_SOURCE/test/cli/ask/serve.bash"
 chat=/v1/chat/completions
