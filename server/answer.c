@@ -46,6 +46,7 @@ static void end_refused(struct drawing *d, struct job *job, const struct refusal
 {
     give_places(d, job->ask);
     atomic_fetch_sub(&d->s->running, 1);
+    atomic_fetch_sub(&d->s->taken, job->ask->n);
     if (r)
         job_refuse(job, r);
     job_end(job);
@@ -207,6 +208,7 @@ static bool admit(struct drawing *d)
         d->last_waiting = &d->waiting;
     atomic_fetch_sub(&d->s->waiting, 1);
     atomic_fetch_add(&d->s->running, 1);
+    atomic_fetch_add(&d->s->taken, job->ask->n);
     job->next = NULL;
     if (status != CARAT_OK) {
         end_failed(d, job, &err);
@@ -319,6 +321,7 @@ static void end_whole(struct drawing *d, struct job *job)
     ask->writer->end(job);
     uv_mutex_unlock(&job->lock);
     atomic_fetch_sub(&d->s->running, 1);
+    atomic_fetch_sub(&d->s->taken, ask->n);
     job_end(job);
 }
 

@@ -28,6 +28,7 @@ void ask_free(struct ask *ask)
     carat_tokens_free(&ask->begins);
     free(ask->biases);
     free(ask->tools);
+    free(ask->text);
     free(ask);
 }
 

@@ -56,6 +56,9 @@ struct ask {
     int32_t call_start; /* the control token before a call; -1: calls are JSON */
     int limits_thought, thought_budget;
     int64_t created; /* seconds since 1970 */
+    bool keeps_text; /* the prompt is wanted as a text, too */
+    bool any_length; /* nothing is drawn, and the prompt need not fit into the context */
+    char *text;      /* of the prompt, as it was rendered; NULL: it is not kept */
 
     /* of those who draw */
     int cached, evaluated; /* tokens of the prompt */

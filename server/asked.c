@@ -178,11 +178,20 @@ static bool is_too_long(struct document *d, struct server *s, const char *param,
            !too_long(d, s, param, (int)CT_MIN(n / s->longest_text, (size_t)INT32_MAX));
 }
 
+/* What the prompt is made of, where somebody wants to see it. */
+static bool keep_text(struct document *d, struct ask *ask, struct ct_str text)
+{
+    return !ask->keeps_text || (ask->text = text_copy(text)) != NULL ||
+           refuse(d->r, 503, NULL, NULL, "there is no memory for the prompt");
+}
+
 bool asked_text(struct document *d, struct server *s, const char *param, struct ct_str text, struct ask *ask)
 {
     carat_error err;
 
     if (is_too_long(d, s, param, text.n))
+        return false;
+    if (!keep_text(d, ask, text))
         return false;
     return carat_tokenize(s->options->model, text.s, text.n, CARAT_BOS | CARAT_SPECIAL, &ask->prompt, &err) ==
                CARAT_OK ||
@@ -236,11 +245,10 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
     options.tools = tools;
     options.thinking = thinks;
     options.continue_last = a->continues;
+    options.no_generation_prompt = ct_json_is(a->begins_turn, CT_JSON_FALSE);
     if (carat_render_json(model, messages.data, &options, NULL, &text, &err) != CARAT_OK)
         refuse_render(d, &err, (const int *)(const void *)sent.data, n);
-    else if (is_too_long(d, s, "messages", strlen(text)))
-        good = false;
-    else {
+    else if (!is_too_long(d, s, "messages", strlen(text)) && keep_text(d, ask, ct_str_of(text))) {
         options.begins = &ask->begins;
         good = carat_render_json(model, messages.data, &options, &ask->prompt, NULL, &err) == CARAT_OK;
         if (!good)
@@ -258,9 +266,9 @@ bool asked_room(struct document *d, struct server *s, const struct asked *a, str
     const int64_t most = a->max_completion_tokens ? a->max_completion_tokens : a->max_tokens;
     const int room = s->context + 1 - ask->prompt.n; /* the last id is given and not held */
 
-    if (ask->prompt.n > s->context)
+    if (ask->prompt.n > s->context && !ask->any_length)
         return too_long(d, s, a->messages ? "messages" : "prompt", ask->prompt.n);
-    ask->max_tokens = most && most < room ? (int)most : room;
+    ask->max_tokens = most && most < room ? (int)most : CT_MAX(room, 0);
     ask->is_clipped = most > room;
     return true;
 }
@@ -283,6 +291,11 @@ void asked_tell(struct document *d, struct job *job, const struct ask *ask)
 
     snprintf(seed, sizeof seed, "%" PRIu64, ask->sampling.seed);
     job_field(job, "carat-seed", seed);
+    asked_tell_fields(d, job);
+}
+
+void asked_tell_fields(struct document *d, struct job *job)
+{
     if (d->ignored.n && buffer_terminate(&d->ignored))
         job_field(job, "carat-ignored", d->ignored.data);
     if (d->idle.n && buffer_terminate(&d->idle))

@@ -12,7 +12,8 @@ enum { MOST_MESSAGES = 4096, MOST_TOOLS = 128 };
 struct asked {
     /* NULL: not given */
     const struct ct_json_value *model, *messages, *tools, *tool_choice, *response_format, *stop, *logit_bias,
-        *seed, *stream_options, *reasoning_effort, *prompt;
+        *seed, *stream_options, *reasoning_effort, *prompt,
+        *begins_turn; /* false: the prompt does not begin a turn of the model */
     /* NAN: the model's, or off */
     double temperature, top_p, min_p, typical_p, repeat_penalty, frequency_penalty, presence_penalty;
     int64_t top_k; /* below 0: the model's */
@@ -43,5 +44,7 @@ bool asked_form(struct document *d, struct server *s, struct ask *ask, const cha
                 const carat_constraint_options *form);
 /* Puts what the head of the reply has to say: the seed, and fields that were passed over. */
 void asked_tell(struct document *d, struct job *job, const struct ask *ask);
+/* The latter alone. */
+void asked_tell_fields(struct document *d, struct job *job);
 
 #endif

@@ -151,6 +151,7 @@ static const char *kinds_text(int kinds)
         [IS_TEXT | IS_OBJECT] = "a string or an object",
         [IS_LIST | IS_OBJECT] = "a list or an object",
         [IS_NUMBER] = "a number",
+        [IS_FLAG] = "true or false",
         [IS_TEXT | IS_NUMBER] = "a string or a number",
         [IS_TEXT | IS_FLAG] = "true, false or a string",
     };

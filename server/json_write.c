@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -116,4 +117,24 @@ void json_put(struct buffer *b, const char *pattern, ...)
         }
     }
     va_end(values);
+}
+
+double json_short(float value)
+{
+    char text[24];
+
+    for (int digits = 6; digits <= 9; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, (double)value);
+        if (strtof(text, NULL) == value)
+            break;
+    }
+    return strtod(text, NULL);
+}
+
+void json_put_ids(struct buffer *b, const int32_t *ids, int n)
+{
+    buffer_text(b, "[");
+    for (int i = 0; i < n; i++)
+        json_put(b, i ? ",%d" : "%d", (int)ids[i]);
+    buffer_text(b, "]");
 }

@@ -17,5 +17,9 @@
 void json_put(struct buffer *b, const char *pattern, ...);
 /* A string with its quotes. Bytes that are no UTF-8 become U+FFFD. */
 void json_put_string(struct buffer *b, const char *s, size_t n);
+/* What %f writes as the shortest decimal number that is this float: 0.95. */
+double json_short(float value);
+/* A list of numbers. */
+void json_put_ids(struct buffer *b, const int32_t *ids, int n);
 
 #endif

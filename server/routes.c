@@ -4,6 +4,7 @@
 
 #include "anthropic.h"
 #include "json_write.h"
+#include "look.h"
 #include "ollama.h"
 #include "openai.h"
 #include "state.h"
@@ -34,6 +35,14 @@ static const struct route routes[] = {
     {HTTP1_METHOD_GET, "/v1/models", &surface_openai, openai_models, NULL},
     {HTTP1_METHOD_GET, "/v1/models/*", &surface_openai, openai_models, NULL},
     {HTTP1_METHOD_POST, "/v1/chat/completions", &surface_openai, NULL, openai_chat},
+    {HTTP1_METHOD_POST, "/v1/chat/completions/render", &surface_openai, NULL, look_render},
+    {HTTP1_METHOD_POST, "/v1/chat/completions/input_tokens", &surface_openai, NULL, look_count},
+    {HTTP1_METHOD_POST, "/apply-template", &surface_openai, NULL, look_template},
+    {HTTP1_METHOD_POST, "/tokenize", &surface_openai, NULL, look_tokenize},
+    {HTTP1_METHOD_POST, "/detokenize", &surface_openai, NULL, look_detokenize},
+    {HTTP1_METHOD_GET, "/tokenizer_info", &surface_openai, NULL, look_tokenizer},
+    {HTTP1_METHOD_GET, "/props", &surface_openai, NULL, look_props},
+    {HTTP1_METHOD_GET, "/slots", &surface_openai, look_slots, NULL},
     {HTTP1_METHOD_POST, "/v1/messages", &surface_anthropic, NULL, anthropic_messages},
     {HTTP1_METHOD_POST, "/v1/messages/count_tokens", &surface_anthropic, NULL, anthropic_count},
     {HTTP1_METHOD_GET, "/", &surface_ollama, ollama_root, NULL},

@@ -21,6 +21,7 @@ struct server {
     atomic_bool ready, draining;
     atomic_size_t bodies;        /* bytes of all bodies that are kept */
     atomic_int running, waiting; /* answers under way, and requests that wait for a place */
+    atomic_int taken;            /* places of answers under way */
 };
 
 #endif

@@ -116,11 +116,37 @@ static void full(void **state)
     assert_null(b.data);
 }
 
+static void numbers(void **state)
+{
+    static const struct {
+        float value;
+        const char *text;
+    } cases[] = {{0.95f, "0.95"},        {1, "1"},
+                 {0.1f + 0.2f, "0.3"},   {1e-6f, "1e-06"},
+                 {16777216, "16777216"}, {1.0f / 3, "0.33333334"},
+                 {-0.0f, "-0"}};
+    const int32_t ids[] = {0, 262143, -1};
+    struct buffer b = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        b.n = 0;
+        json_put(&b, "%f", json_short(cases[i].value));
+        assert_string_equal(buffer_terminate(&b), cases[i].text);
+    }
+    b.n = 0;
+    json_put_ids(&b, ids, 3);
+    json_put_ids(&b, ids, 1);
+    json_put_ids(&b, NULL, 0);
+    assert_string_equal(buffer_terminate(&b), "[0,262143,-1][0][]");
+    buffer_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns),  cmocka_unit_test(floats), cmocka_unit_test(every_character),
-        cmocka_unit_test(bad_bytes), cmocka_unit_test(full),
+        cmocka_unit_test(bad_bytes), cmocka_unit_test(full),   cmocka_unit_test(numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
