@@ -109,7 +109,7 @@ out_is ''
 refuse 2 run tiny hi -cnv
 err_has 'run: -cnv is a conversation, whose messages come from standard input'
 # verbs of other programs
-for words in 'serve no.server' 'download carat.pull' 'models carat.ls' 'remove carat.rm' 'copy carat.cp' 'generate carat.run' \
+for words in 'download carat.pull' 'models carat.ls' 'remove carat.rm' 'copy carat.cp' 'generate carat.run' \
     'quantise carat.quantize' 'create carat.convert' 'tiny carat.run.tiny.PROMPT'; do
     set -- $words
     refuse 2 "$1"
@@ -128,8 +128,8 @@ for color in '-co on' -co=always -co; do
     expect 0 run tiny hi -n 4 --temp 0 --no-perf ${color/=/ }
     same wanted out
 done
-for words in '-hfv a/b=makes no speech' '-dr a/b=carat pull' '--license=LICENSE' '--list-devices=carat doctor' '--host 0.0.0.0=no server' \
-    '--port 80=no server'; do
+for words in '-hfv a/b=makes no speech' '-dr a/b=carat pull' '--license=LICENSE' '--list-devices=carat doctor' '--host 0.0.0.0=carat serve' \
+    '--port 80=carat serve'; do
     refuse 2 run tiny hi ${words%%=*}
     name=${words%%[ =]*}
     err_has "run: $name is not supported: .*${words#*=}"

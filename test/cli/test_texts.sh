@@ -76,7 +76,9 @@ while IFS= read -r line; do
     *'| man '*) command -v man >/dev/null || continue ;;
     'carat pull '* | 'carat search '* | 'carat fetch '* | 'carat r'[mu]*' gemma3:1b '*) [ -n "${hub:-}" ] || continue ;;
     esac
-    [[ $line != 'carat serve '* ]] || line="timeout --preserve-status -s TERM 5 $line --port 0" # until it is told to end
+    if [[ $line == 'carat serve '* ]]; then # until it listens, and is told to end
+        line="$line --port 0 & until grep -q curl out || ! kill -0 \$!; do sleep 0.05; done; kill \$!; wait \$!"
+    fi
     code=0
     timeout 120 bash -o pipefail -c "$line" </dev/null >out 2>err || code=$?
     # two runs on a busy machine may well differ in speed

@@ -18,7 +18,7 @@ planted() { # what, words that must be said
     grep -q "$2" "$tree/said" || { echo "$1: $(cat "$tree/said")"; exit 1; }
 }
 cp -r "$source/src" "$source/include" "$tree"
-sed -i '/^ \* CARAT_E_MEMORY (not so many blocks/s/, CARAT_E_BUSY//' "$tree/include/carat.h"
+sed -i '/^ \* others hold when too few are free/s/, CARAT_E_BUSY//' "$tree/include/carat.h"
 planted 'a status that is missing' 'carat_reserve can return CARAT_E_BUSY'
 cp "$source/include/carat.h" "$tree/include"
 sed -i 's/CARAT_E_CONTEXT/CARAT_E_ARGUMENT/' "$tree"/src/engine/*.c
