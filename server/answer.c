@@ -103,9 +103,9 @@ static carat_status begin_drawing(const struct ask *ask, struct choice *c, carat
     options.top_logprobs = ask->top_logprobs;
     options.limits_thought = ask->limits_thought;
     options.thought_budget = ask->thought_budget;
-    const carat_status status = carat_generation_create(&c->generation, c->session, &options, err);
+    carat_status status = carat_generation_create(&c->generation, c->session, &options, err);
     carat_matcher_close(matcher);
-    return status;
+    return status == CARAT_OK ? receipt_begin(ask, c, err) : status;
 }
 
 /* A generation with the prompt, of which *cached tokens are there. */

@@ -27,6 +27,7 @@ static const struct field fields[] = {
     {"tool_choice", FIELD_VALUE, AT(a.tool_choice), IS_OBJECT, 0, NULL, NULL},
     {"thinking", FIELD_VALUE, AT(thinking), IS_OBJECT, 0, NULL, NULL},
     {"seed", FIELD_VALUE, AT(a.seed), IS_NUMBER, 0, NULL, NULL}, /* not Anthropic's: other servers have it */
+    {"receipt", FIELD_FLAG, AT(a.receipt), 0, 0, NULL, NULL},
     {"metadata", FIELD_IDLE, 0, 0, 0, NULL, NULL},
     {"service_tier", FIELD_IDLE, 0, 0, 0, NULL, NULL},
     {"cache_control", FIELD_IDLE, 0, 0, 0, NULL, NULL},

@@ -164,6 +164,7 @@ static void end_answer(struct job *job)
         put_usage(out, ask, c->given);
         end_event(job);
         begin_event(job, "message_stop");
+        receipt_put(out, ask, c);
         end_event(job);
         return;
     }
@@ -185,6 +186,7 @@ static void end_answer(struct job *job)
     put_reason(out, ask, c);
     json_put(out, ",");
     put_usage(out, ask, c->given);
+    receipt_put(out, ask, c);
     json_put(out, "}");
 }
 

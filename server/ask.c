@@ -20,6 +20,7 @@ void ask_free(struct ask *ask)
         carat_tokens_free(&c->ids);
         carat_calls_free(&c->calls);
     }
+    receipt_free(ask);
     for (int i = 0; i < ask->n_stops; i++)
         free(ask->stops[i]);
     carat_constraint_close(ask->constraint);
@@ -160,6 +161,7 @@ void choice_end(const carat_model *model, struct ask *ask, struct choice *c)
         c->stop = info.stop;
     }
     buffer_put(info.in_thought ? &c->thought : &c->text, rest, n);
+    receipt_end(c);
     if (c->calling != NO_CALLS && c->reason != CARAT_REASON_STOP_STRING)
         divide(model, ask, c);
 }

@@ -5,7 +5,7 @@
 #define ASK_H
 
 #include "buffer.h"
-#include "carat_constrain.h"
+#include "carat_receipt.h"
 #include "carat_tools.h"
 
 struct job;
@@ -36,7 +36,9 @@ struct choice {
     int given, thoughts;         /* ids, and those of thoughts */
     int stop;                    /* index of the stop string that ended it; -1: none did */
     bool ended;
-    int block, n_blocks; /* Anthropic's streams: the kind that is open, and how many have begun */
+    carat_receipt *receipt; /* while it is drawn; NULL: none is wanted */
+    char *receipt_text;     /* when it has ended; for carat_free. NULL: nothing was drawn */
+    int block, n_blocks;    /* Anthropic's streams: the kind that is open, and how many have begun */
 };
 
 struct ask {
@@ -56,9 +58,12 @@ struct ask {
     int32_t call_start; /* the control token before a call; -1: calls are JSON */
     int limits_thought, thought_budget;
     int64_t created; /* seconds since 1970 */
-    bool keeps_text; /* the prompt is wanted as a text, too */
-    bool any_length; /* nothing is drawn, and the prompt need not fit into the context */
-    char *text;      /* of the prompt, as it was rendered; NULL: it is not kept */
+    bool wants_receipt;
+    carat_constraint_options form; /* of constraint, where there is one and a receipt is wanted */
+    char *form_text, *form_choice; /* its strings */
+    bool keeps_text;               /* the prompt is wanted as a text, too */
+    bool any_length;               /* nothing is drawn, and the prompt need not fit into the context */
+    char *text;                    /* of the prompt, as it was rendered; NULL: it is not kept */
 
     /* of those who draw */
     int cached, evaluated; /* tokens of the prompt */
@@ -76,6 +81,15 @@ const char *choice_take(const carat_model *model, const struct ask *ask, struct 
 void choice_end(const carat_model *model, struct ask *ask, struct choice *choice);
 /* The text that was not told so far; it counts as told from here on. */
 const char *choice_rest(struct choice *choice, size_t *n);
+
+/* Keeps a form for receipts, if they are wanted. False: there is no memory. */
+bool receipt_keep_form(struct ask *ask, const carat_constraint_options *form);
+/* Behind the beginning of a generation, before it has its prompt. */
+carat_status receipt_begin(const struct ask *ask, struct choice *choice, carat_error *err);
+void receipt_end(struct choice *choice); /* it has ended, and its session is as it left it */
+/* A member of the object that an answer is, behind others: its receipt, if one is wanted. */
+void receipt_put(struct buffer *out, const struct ask *ask, const struct choice *choice);
+void receipt_free(struct ask *ask);
 
 /* The bytes of an id by itself, as they stand in a text; at most 256, returns their number. */
 size_t id_bytes(const carat_model *model, int32_t id, char out[256]);

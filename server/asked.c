@@ -157,6 +157,7 @@ bool asked_drawing(struct document *d, struct server *s, const struct asked *a, 
     ask->stream = a->stream;
     ask->wants_usage = a->include_usage;
     ask->logprobs = a->logprobs;
+    ask->wants_receipt = a->receipt;
     ask->top_logprobs = a->top_logprobs > 0 ? (int)a->top_logprobs : 0;
     return take_sampling(d, s, a, ask) && take_stops(d, a->stop, ask);
 }
@@ -278,6 +279,8 @@ bool asked_form(struct document *d, struct server *s, struct ask *ask, const cha
 {
     carat_error err;
 
+    if (!receipt_keep_form(ask, form))
+        return refuse(d->r, 503, NULL, NULL, "there is no memory for the receipt");
     if (carat_constraint_create(&ask->constraint, s->options->model, form, &err) == CARAT_OK)
         return true;
     const bool told = strncmp(err.message, param, strlen(param)) == 0;

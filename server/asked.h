@@ -20,7 +20,7 @@ struct asked {
     int64_t repeat_last_n;
     int64_t max_tokens, max_completion_tokens; /* 0: to the end of the context */
     int64_t n, top_logprobs /* below 0: not given */;
-    bool stream, include_usage, logprobs, parallel_tool_calls;
+    bool stream, include_usage, logprobs, parallel_tool_calls, receipt;
     bool continues;  /* the last message is an answer that goes on */
     const int *sent; /* of each message the index of that which was sent; NULL: they are those */
 };

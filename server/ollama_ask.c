@@ -25,6 +25,7 @@ struct ollama {
     {"stream", FIELD_FLAG, AT(a.stream), 0, 0, NULL, NULL},                                                  \
     {"keep_alive", FIELD_VALUE, AT(keep_alive), IS_TEXT | IS_NUMBER, 0, NULL, NULL},                         \
     {"think", FIELD_VALUE, AT(think), IS_TEXT | IS_FLAG, 0, NULL, NULL},                                     \
+    {"receipt", FIELD_FLAG, AT(a.receipt), 0, 0, NULL, NULL},                                                \
     {"logprobs", FIELD_REFUSED, 0, 0, 0, "/v1/chat/completions has them", " false "},                        \
     {"top_logprobs", FIELD_REFUSED, 0, 0, 0, "/v1/chat/completions has them", " 0 "}
 static const struct field chat_fields[] = {

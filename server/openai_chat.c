@@ -37,6 +37,7 @@ static const struct field fields[] = {
     {"parallel_tool_calls", FIELD_FLAG, AT(parallel_tool_calls), 0, 0, NULL, NULL},
     {"response_format", FIELD_VALUE, AT(response_format), IS_OBJECT, 0, NULL, NULL},
     {"reasoning_effort", FIELD_VALUE, AT(reasoning_effort), IS_TEXT, 0, NULL, NULL},
+    {"receipt", FIELD_FLAG, AT(receipt), 0, 0, NULL, NULL},
     {"add_generation_prompt", FIELD_VALUE, AT(begins_turn), IS_FLAG, 0, NULL, NULL},
     {"user", FIELD_IDLE, 0, 0, 0, NULL, NULL},
     {"metadata", FIELD_IDLE, 0, 0, 0, NULL, NULL},

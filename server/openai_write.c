@@ -116,9 +116,13 @@ static void begin_chunk(struct job *job, const struct choice *c)
     json_put(&job->out, ",'choices':[{'index':%d,'delta':", c->number);
 }
 
-static void end_chunk(struct job *job, const char *finish)
+/* ended: the choice that has, and this is the last of it; NULL: none. */
+static void end_chunk(struct job *job, const struct choice *ended)
 {
-    json_put(&job->out, ",'finish_reason':%s}]", finish);
+    json_put(&job->out, ",'finish_reason':%s", ended ? finish_reason(ended) : NULL);
+    if (ended)
+        receipt_put(&job->out, job->ask, ended);
+    buffer_text(&job->out, "}]");
     if (job->ask->wants_usage)
         json_put(&job->out, ",'usage':null");
     buffer_text(&job->out, "}\n\n");
@@ -186,7 +190,7 @@ static void chat_finish(struct job *job, int number)
     }
     begin_chunk(job, c);
     json_put(&job->out, "{},'logprobs':null");
-    end_chunk(job, finish_reason(c));
+    end_chunk(job, c);
 }
 
 static void end_stream(struct job *job)
@@ -228,7 +232,9 @@ static void put_choice(struct job *job, const struct choice *c)
         json_put(out, "],'refusal':null}");
     } else
         json_put(out, "null");
-    json_put(out, ",'finish_reason':%s}", finish_reason(c));
+    json_put(out, ",'finish_reason':%s", finish_reason(c));
+    receipt_put(out, job->ask, c);
+    buffer_text(out, "}");
 }
 
 static void chat_end(struct job *job)

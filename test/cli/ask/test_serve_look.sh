@@ -124,4 +124,9 @@ done <<'END'
 /v1/chat/completions/render|"param":"temperature"|{"messages":[{"role":"user","content":"x"}],"temperature":-1}
 /v1/chat/completions/input_tokens|"param":"messages"|{"messages":1}
 END
+ask 400 POST /detokenize '{"tokens":[99999999]}'
+last=$(sed 's/.*from 0 to \([0-9]*\).*/\1/' body)
+ask 200 POST /detokenize "{\"tokens\":[$last]}"
+ask 400 POST /detokenize "{\"tokens\":[$((last + 1))]}"
+body_has "expected ids from 0 to $last"
 stop_server 0
