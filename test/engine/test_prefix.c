@@ -262,12 +262,67 @@ static void what_is_unsound_is_not_kept(void **state)
     carat_engine_close(e);
 }
 
+/* ---- prompts within passes ---- */
+
+/* Gives a session the first n tokens as the prompt of a generation; returns it, and what was reused. */
+static carat_generation *generation_of(const struct kind *k, carat_session *s, int n, int *reused)
+{
+    carat_generation_options o;
+    carat_generation *g = NULL;
+    const carat_prompt prompt = {.size = sizeof prompt, .ids = k->right.ids.id, .n = n};
+
+    carat_generation_options_default(&o);
+    o.max_tokens = 1;
+    OK(carat_generation_create(&g, s, &o, err));
+    OK(carat_generation_prompt(g, &prompt, reused, err));
+    return g;
+}
+
+/* What a prompt that was given up had evaluated is found by the next one, while its session is there and
+ * when it is closed. */
+static void a_prompt_given_up_is_found(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const struct kind *k = &kinds[i];
+        carat_engine *e = engine_of(k, 3, 0, 8);
+        carat_session *first = session_of(e, ALICE), *s = session_of(e, ALICE);
+        int reused = -1;
+        carat_generation *g = generation_of(k, first, 800, &reused);
+        assert_int_equal(reused, 0);
+        for (int n = 0; n < 350; n += 50)
+            OK(carat_generation_pass(e, &g, 1, 50, err));
+        const int evaluated = carat_tokens_held(first, NULL);
+        assert_in_range(evaluated, 256, 350);
+        carat_generation_close(g);
+        g = generation_of(k, s, 800, &reused);
+        assert_int_equal(reused, evaluated);
+        carat_generation_close(g);
+        carat_session_close(s);
+        carat_session_close(first);
+        s = session_of(e, BOB);
+        g = generation_of(k, s, 800, &reused);
+        assert_int_equal(reused, 0);
+        carat_generation_close(g);
+        carat_session_close(s);
+        s = session_of(e, ALICE);
+        g = generation_of(k, s, 800, &reused);
+        assert_int_equal(reused, evaluated);
+        OK(carat_generate(g, err));
+        check_logits(s, &k->right, k->n_vocab, "behind a prompt that was given up");
+        carat_generation_close(g);
+        carat_session_close(s);
+        carat_engine_close(e);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_closed_session_is_found),    cmocka_unit_test(what_is_left_behind_is_found),
         cmocka_unit_test(a_session_in_a_call_is_found), cmocka_unit_test(what_is_loaded_is_found),
         cmocka_unit_test(a_reservation_ends_prefixes),  cmocka_unit_test(what_is_unsound_is_not_kept),
+        cmocka_unit_test(a_prompt_given_up_is_found),
     };
     return cmocka_run_group_tests_name("engine: prefix", tests, open_kinds, close_kinds);
 }
