@@ -204,7 +204,7 @@ bool asked_text(struct document *d, struct server *s, const char *param, struct 
 static bool refuse_render(struct document *d, const carat_error *err, const int *sent, int n)
 {
     const char *rest = err->message;
-    char place[160] = "", param[160];
+    char place[32] = "", param[sizeof place + sizeof err->message];
     int i = 0, end = 0;
 
     if (err->code == CARAT_E_MEMORY)
