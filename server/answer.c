@@ -4,8 +4,10 @@
 #include <stdlib.h>
 
 #include "ask.h"
+#include "listed.h"
 #include "places.h"
 #include "routes.h"
+#include "scores.h"
 #include "workers.h"
 
 enum { FEWEST_ROWS = 16, MOST_ROWS = 4096, REST_MS = 10 };
@@ -13,6 +15,7 @@ enum { FEWEST_ROWS = 16, MOST_ROWS = 4096, REST_MS = 10 };
 /* The jobs that have their places. */
 struct drawing {
     struct server *s;
+    bool scores;                         /* a prompt was scored in this turn */
     bool is_full;                        /* somebody got no place or memory, and none was given back since */
     struct job *waiting, **last_waiting; /* first come, first served */
     struct job *begun;                   /* linked by next, in the order in which they got their places */
@@ -132,16 +135,18 @@ static carat_status begin_job(struct drawing *d, struct ask *ask, bool is_short,
     carat_engine *engine = d->s->options->engine;
     const int positions = positions_of(ask), behind = place_behind(ask->prompt.n, positions);
     struct choice *first = &ask->choice[0];
-    carat_status status = place_take(engine, is_short ? positions : 0, &first->session, err);
+    const bool scores = ask_waits_for_scores(ask), reserves = is_short || scores;
+    carat_status status = place_take(engine, reserves ? positions : 0, &first->session, err);
 
     ask->cached = 0;
-    if (status == CARAT_OK && !is_short)
+    first->prompt_left = ask->prompt.n;
+    if (status == CARAT_OK && !reserves)
         status = begin_prompt(ask, first, &ask->cached, err);
-    if (status == CARAT_OK && !is_short)
+    if (status == CARAT_OK && !reserves)
         status = carat_reserve(first->session, positions, err);
     for (int i = 1; i < ask->n && status == CARAT_OK; i++)
         status = place_take(engine, behind, &ask->choice[i].session, err);
-    if (status == CARAT_OK && is_short)
+    if (status == CARAT_OK && is_short && !scores)
         status = begin_prompt(ask, first, &ask->cached, err);
     ask->evaluated = ask->prompt.n - ask->cached;
     ask->begin_ms = now_ms();
@@ -221,13 +226,18 @@ static bool admit(struct drawing *d)
     return true;
 }
 
+static void add_waiting(struct drawing *d, struct job *job)
+{
+    *d->last_waiting = job;
+    d->last_waiting = &job->next;
+}
+
 static void take_new(struct drawing *d, bool waits)
 {
     struct job *job;
 
     while ((job = job_queue_take(&d->s->to_answer, waits)) != NULL) {
-        *d->last_waiting = job;
-        d->last_waiting = &job->next;
+        add_waiting(d, job);
         waits = false;
     }
 }
@@ -256,6 +266,14 @@ static int piece_rows(const struct drawing *d, bool alone)
     const double rows = d->rate * (alone ? 1000 : 250);
 
     return rows < FEWEST_ROWS ? FEWEST_ROWS : rows > MOST_ROWS ? MOST_ROWS : (int)rows;
+}
+
+/* How fast prompts are evaluated, by a piece of one. */
+static void learn_rate(struct drawing *d, int rows, double ms)
+{
+    if (rows < FEWEST_ROWS || ms <= 0)
+        return;
+    d->rate = d->rate > 0 ? (d->rate + rows / ms) / 2 : rows / ms;
 }
 
 static bool owes_too_much(struct job *job)
@@ -310,19 +328,67 @@ static bool begin_others(struct drawing *d, struct job *job)
     return true;
 }
 
+/* All answers to a prompt have ended. The next prompt of a list waits for its turn. */
 static void end_whole(struct drawing *d, struct job *job)
 {
     struct ask *ask = job->ask;
 
     ask->end_ms = now_ms();
-    if (!ask->stream)
+    if (!ask->stream && ask_is_last(ask))
         job_begin(job, 200, "application/json", false);
     uv_mutex_lock(&job->lock);
     ask->writer->end(job);
     uv_mutex_unlock(&job->lock);
     atomic_fetch_sub(&d->s->running, 1);
     atomic_fetch_sub(&d->s->taken, ask->n);
-    job_end(job);
+    if (ask_next(ask)) {
+        job->next = NULL;
+        atomic_fetch_add(&d->s->waiting, 1);
+        add_waiting(d, job);
+    } else
+        job_end(job);
+}
+
+/* A piece of a prompt that is scored; behind the last one the prompt goes on as others do. False: the job has
+ * failed, and is given back. */
+static bool settle_scores(struct drawing *d, struct job *job)
+{
+    struct ask *ask = job->ask;
+    carat_status status = CARAT_OK;
+    carat_error err;
+    int cached;
+
+    if (d->scores)
+        return true;
+    d->scores = true;
+    if (!ask_is_scored(ask)) {
+        const double start = now_ms();
+        const int before = ask->scored;
+        status = ask_score(ask, piece_rows(d, false), &err);
+        learn_rate(d, ask->scored - before, now_ms() - start);
+    }
+    if (status == CARAT_OK && ask_is_scored(ask) && ask->max_tokens > 0)
+        status = begin_prompt(ask, &ask->choice[0], &cached, &err);
+    if (status == CARAT_OK)
+        return true;
+    end_failed(d, job, &err);
+    return false;
+}
+
+/* Nothing is drawn behind the prompt: its answers have ended. */
+static void end_undrawn(struct job *job)
+{
+    struct ask *ask = job->ask;
+
+    ask->prompt_ms = now_ms();
+    for (int i = 0; i < ask->n; i++) {
+        ask->choice[i].ended = true;
+        ask->choice[i].reason = CARAT_REASON_LENGTH;
+        uv_mutex_lock(&job->lock);
+        if (ask->stream)
+            ask->writer->finish(job, i);
+        uv_mutex_unlock(&job->lock);
+    }
 }
 
 /* Looks what a pass has made of a job. False: it is given back. */
@@ -332,6 +398,12 @@ static bool settle_job(struct drawing *d, struct job *job, const carat_error *fa
     bool all = true;
     carat_error err;
 
+    if (ask_waits_for_scores(ask) && ask->prompt_ms == 0 && !ask->choice[0].generation) {
+        if (!settle_scores(d, job))
+            return false;
+        if (ask_is_scored(ask) && ask->max_tokens == 0)
+            end_undrawn(job);
+    }
     for (int i = 0; i < ask->n; i++) {
         struct choice *c = &ask->choice[i];
         if (c->ended || !c->generation || !look_at(c, failed, &err)) {
@@ -358,6 +430,15 @@ static bool settle_job(struct drawing *d, struct job *job, const carat_error *fa
     if (all)
         end_whole(d, job);
     return !all;
+}
+
+static bool anyone_is_scored(const struct drawing *d)
+{
+    const struct job *job = d->begun;
+
+    while (job && !(ask_waits_for_scores(job->ask) && job->ask->prompt_ms == 0))
+        job = job->next;
+    return job != NULL;
 }
 
 /* Puts those that want a token, or have a prompt to be evaluated, into d->running. Returns their number. */
@@ -387,14 +468,6 @@ static int gather(struct drawing *d, struct choice **reading)
     return n;
 }
 
-/* How fast prompts are evaluated, by the piece of this pass. */
-static void learn_rate(struct drawing *d, int rows, double ms)
-{
-    if (rows < FEWEST_ROWS || ms <= 0)
-        return;
-    d->rate = d->rate > 0 ? (d->rate + rows / ms) / 2 : rows / ms;
-}
-
 static void pass(struct drawing *d)
 {
     struct job **at, *job, *next;
@@ -406,9 +479,10 @@ static void pass(struct drawing *d)
         return;
     const double start = now_ms();
     carat_status status = CARAT_OK;
+    d->scores = false;
     if (n > 0)
         status = carat_generation_pass(d->s->options->engine, d->running, n, piece_rows(d, n == 1), &err);
-    else
+    else if (!anyone_is_scored(d))
         uv_sleep(REST_MS); /* all of them wait for slow readers, or for memory that is free by now */
     const double ms = now_ms() - start;
     const struct job *reader = reading ? reading->job : NULL;

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ask.c: an answer on its way: which of its text may be told, and which is a call. */
-#include "ask.h"
+#include "listed.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 
-void ask_free(struct ask *ask)
+static void free_choices(struct ask *ask)
 {
-    if (!ask)
-        return;
     for (int i = 0; i < MOST_CHOICES; i++) {
         struct choice *c = &ask->choice[i];
         carat_generation_close(c->generation);
@@ -19,7 +17,22 @@ void ask_free(struct ask *ask)
         buffer_free(&c->logprobs);
         carat_tokens_free(&c->ids);
         carat_calls_free(&c->calls);
+        carat_receipt_close(c->receipt);
+        carat_free(c->receipt_text);
     }
+}
+
+void ask_free(struct ask *ask)
+{
+    if (!ask)
+        return;
+    free_choices(ask);
+    for (int i = 0; i < ask->n_list; i++) {
+        carat_tokens_free(&ask->list[i].ids);
+        free(ask->list[i].text);
+    }
+    free(ask->list);
+    buffer_free(&ask->scores_told);
     receipt_free(ask);
     for (int i = 0; i < ask->n_stops; i++)
         free(ask->stops[i]);
@@ -31,6 +44,37 @@ void ask_free(struct ask *ask)
     free(ask->tools);
     free(ask->text);
     free(ask);
+}
+
+/* ---- several prompts ---- */
+
+bool ask_begin_list(struct ask *ask)
+{
+    if (ask->at >= ask->n_list)
+        return false;
+    carat_tokens_free(&ask->prompt);
+    ask->prompt = ask->list[ask->at].ids;
+    ask->list[ask->at].ids = (carat_tokens){0};
+    ask->max_tokens = ask->list[ask->at].max_tokens;
+    return true;
+}
+
+bool ask_next(struct ask *ask)
+{
+    if (ask_is_last(ask))
+        return false;
+    ask->past.prompt += ask->prompt.n;
+    ask->past.cached += ask->cached;
+    for (int i = 0; i < ask->n; i++)
+        ask->past.given += ask->choice[i].given;
+    free_choices(ask);
+    for (int i = 0; i < ask->n; i++)
+        ask->choice[i] = (struct choice){.job = ask->choice[i].job, .number = i};
+    ask->prompt_ms = 0;
+    ask->scored = 0;
+    ask->scores_told.n = 0;
+    ask->at++;
+    return ask_begin_list(ask);
 }
 
 /* ---- ids ---- */

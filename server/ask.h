@@ -9,6 +9,7 @@
 #include "carat_tools.h"
 
 struct job;
+struct listed;
 struct server;
 struct writer;
 
@@ -38,6 +39,8 @@ struct choice {
     bool ended;
     carat_receipt *receipt; /* while it is drawn; NULL: none is wanted */
     char *receipt_text;     /* when it has ended; for carat_free. NULL: nothing was drawn */
+    bool echoed;            /* the text of the prompt was told */
+    int offset;             /* characters before what is told next */
     int block, n_blocks;    /* Anthropic's streams: the kind that is open, and how many have begun */
 };
 
@@ -65,8 +68,18 @@ struct ask {
     bool any_length;               /* nothing is drawn, and the prompt need not fit into the context */
     char *text;                    /* of the prompt, as it was rendered; NULL: it is not kept */
 
+    /* Prompts that are answered one after another; NULL: there is one. */
+    struct listed *list; /* [n_list] */
+    int n_list, at;      /* the one whose turn it is */
+    bool scores;         /* how likely the ids of the prompt are is told */
+
     /* of those who draw */
-    int cached, evaluated; /* tokens of the prompt */
+    int cached, evaluated;     /* tokens of the prompt */
+    int scored;                /* of these, that were scored */
+    struct buffer scores_told; /* struct told_logprob of each of them */
+    struct {
+        int prompt, cached, given;
+    } past; /* tokens of the prompts before */
     double begin_ms, prompt_ms, end_ms;
     struct choice choice[MOST_CHOICES];
 };
@@ -89,7 +102,7 @@ carat_status receipt_begin(const struct ask *ask, struct choice *choice, carat_e
 void receipt_end(struct choice *choice); /* it has ended, and its session is as it left it */
 /* A member of the object that an answer is, behind others: its receipt, if one is wanted. */
 void receipt_put(struct buffer *out, const struct ask *ask, const struct choice *choice);
-void receipt_free(struct ask *ask);
+void receipt_free(struct ask *ask); /* the form that was kept */
 
 /* The bytes of an id by itself, as they stand in a text; at most 256, returns their number. */
 size_t id_bytes(const carat_model *model, int32_t id, char out[256]);

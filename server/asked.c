@@ -21,6 +21,7 @@ void asked_default(struct asked *a)
                         .presence_penalty = NAN,
                         .top_k = -1,
                         .repeat_last_n = -1,
+                        .text_tokens = -1,
                         .n = 1,
                         .top_logprobs = -1,
                         .parallel_tool_calls = true};

@@ -19,8 +19,9 @@ struct asked {
     int64_t top_k; /* below 0: the model's */
     int64_t repeat_last_n;
     int64_t max_tokens, max_completion_tokens; /* 0: to the end of the context */
+    int64_t text_tokens;                       /* the same of a completion; below 0: not given */
     int64_t n, top_logprobs /* below 0: not given */;
-    bool stream, include_usage, logprobs, parallel_tool_calls, receipt;
+    bool stream, include_usage, logprobs, parallel_tool_calls, receipt, echo;
     bool continues;  /* the last message is an answer that goes on */
     const int *sent; /* of each message the index of that which was sent; NULL: they are those */
 };

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* openai.h: chat completions as OpenAI's clients know them. */
+/* openai.h: chat completions and completions as OpenAI's clients know them. */
 #ifndef OPENAI_H
 #define OPENAI_H
 
 #include "routes.h"
 
-bool openai_chat(struct job *job, struct refusal *r); /* a route's prepare */
-extern const struct writer openai_chat_writer;
+bool openai_chat(struct job *job, struct refusal *r); /* a route's prepare, as the next */
+bool openai_text(struct job *job, struct refusal *r);
+extern const struct writer openai_chat_writer, openai_text_writer;
 void openai_models(struct job *job, struct text path); /* a route's answer */
+
+/* Objects that both have. */
+void openai_put_usage(struct buffer *out, const struct ask *ask);
+void openai_put_timings(struct buffer *out, const struct ask *ask);
 
 #endif

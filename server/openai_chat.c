@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* openai_chat.c: the fields of a chat completion, and what is asked for by them. */
+/* openai_chat.c: the fields of a chat completion, and what is asked for by them; how bodies
+ * of OpenAI become asks. */
 #include <stdlib.h>
 
-#include "asked.h"
 #include "base/utf8.h"
-#include "openai.h"
+#include "openai_fields.h"
 #include "state.h"
-
-#define AT(field) offsetof(struct asked, field)
 
 /* clang-format off */
 static const struct field fields[] = {
@@ -15,23 +13,9 @@ static const struct field fields[] = {
     {"messages", FIELD_VALUE, AT(messages), IS_LIST, 0, NULL, NULL},
     {"max_tokens", FIELD_WHOLE, AT(max_tokens), 1, 0x1p53, NULL, NULL},
     {"max_completion_tokens", FIELD_WHOLE, AT(max_completion_tokens), 1, 0x1p53, NULL, NULL},
-    {"temperature", FIELD_REAL, AT(temperature), 0, (double)CARAT_TEMPERATURE_MAX, NULL, NULL},
-    {"top_p", FIELD_REAL, AT(top_p), (double)CARAT_TOP_P_MIN, 1, NULL, NULL},
-    {"top_k", FIELD_WHOLE, AT(top_k), 0, INT32_MAX, NULL, NULL},
-    {"min_p", FIELD_REAL, AT(min_p), 0, 1, NULL, NULL},
-    {"typical_p", FIELD_REAL, AT(typical_p), (double)CARAT_TOP_P_MIN, 1, NULL, NULL},
-    {"frequency_penalty", FIELD_REAL, AT(frequency_penalty), -2, 2, NULL, NULL},
-    {"presence_penalty", FIELD_REAL, AT(presence_penalty), -2, 2, NULL, NULL},
-    {"repeat_penalty", FIELD_REAL, AT(repeat_penalty), 0.001, 1000, NULL, NULL},
-    {"repeat_last_n", FIELD_WHOLE, AT(repeat_last_n), -1, INT32_MAX, NULL, NULL},
-    {"seed", FIELD_VALUE, AT(seed), IS_NUMBER, 0, NULL, NULL},
-    {"n", FIELD_WHOLE, AT(n), 1, MOST_CHOICES, NULL, NULL},
-    {"stop", FIELD_VALUE, AT(stop), IS_TEXT | IS_LIST, 0, NULL, NULL},
-    {"logit_bias", FIELD_VALUE, AT(logit_bias), IS_OBJECT, 0, NULL, NULL},
+    OPENAI_DRAWING,
     {"logprobs", FIELD_FLAG, AT(logprobs), 0, 0, NULL, NULL},
     {"top_logprobs", FIELD_WHOLE, AT(top_logprobs), 0, MOST_TOP, NULL, NULL},
-    {"stream", FIELD_FLAG, AT(stream), 0, 0, NULL, NULL},
-    {"stream_options", FIELD_VALUE, AT(stream_options), IS_OBJECT, 0, NULL, NULL},
     {"tools", FIELD_VALUE, AT(tools), IS_LIST, 0, NULL, NULL},
     {"tool_choice", FIELD_VALUE, AT(tool_choice), IS_TEXT | IS_OBJECT, 0, NULL, NULL},
     {"parallel_tool_calls", FIELD_FLAG, AT(parallel_tool_calls), 0, 0, NULL, NULL},
@@ -110,33 +94,43 @@ static bool take_effort(struct document *d, const struct server *s, const struct
     return field_refuse(d, "reasoning_effort", v, "expected none, minimal, low, medium, high or xhigh");
 }
 
-static bool take_all(struct document *d, struct job *job, struct asked *a, struct ask *ask)
+static bool take_chat(struct document *d, struct job *job, struct asked *a, struct ask *ask)
 {
     struct server *s = job->server;
     bool thinks;
 
-    if (!fields_take(d, &d->tree.value[0], "", fields, CT_COUNT(fields), a))
-        return false;
-    if (a->stream_options && !a->stream)
-        return refuse(d->r, 400, NULL, "stream_options", "stream_options needs stream to be true");
-    return fields_take(d, a->stream_options, "stream_options.", stream_fields, CT_COUNT(stream_fields), a) &&
-           asked_drawing(d, s, a, ask) && asked_tools(d, s, a, ask) && take_format(d, s, a, ask) &&
+    return asked_drawing(d, s, a, ask) && asked_tools(d, s, a, ask) && take_format(d, s, a, ask) &&
            take_effort(d, s, a, &thinks) && asked_prompt(d, s, a, ask->tools, thinks, ask) &&
            asked_room(d, s, a, ask);
 }
 
 bool openai_chat(struct job *job, struct refusal *r)
 {
+    return openai_read(job, r, &openai_chat_writer, fields, CT_COUNT(fields), take_chat);
+}
+
+/* ---- what the routes have in common ---- */
+
+static bool take_fields(struct document *d, const struct field *table, int n, struct asked *a)
+{
+    if (!fields_take(d, &d->tree.value[0], "", table, n, a))
+        return false;
+    if (a->stream_options && !a->stream)
+        return refuse(d->r, 400, NULL, "stream_options", "stream_options needs stream to be true");
+    return fields_take(d, a->stream_options, "stream_options.", stream_fields, CT_COUNT(stream_fields), a);
+}
+
+bool openai_read(struct job *job, struct refusal *r, const struct writer *writer, const struct field *table,
+                 int n, openai_take take)
+{
     struct document d = {.r = r, .strict = job->server->options->strict};
     struct asked a;
     bool good = false;
 
     asked_default(&a);
-    if (!job->ask)
-        refuse(r, 503, NULL, NULL, "there is no memory for the request");
-    else if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
-        good = take_all(&d, job, &a, job->ask);
-    job->ask->writer = &openai_chat_writer;
+    if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
+        good = take_fields(&d, table, n, &a) && take(&d, job, &a, job->ask);
+    job->ask->writer = writer;
     if (good)
         asked_tell(&d, job, job->ask);
     document_free(&d);

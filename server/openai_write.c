@@ -27,9 +27,10 @@ static const char *finish_reason(const struct choice *c)
     return c->reason == CARAT_REASON_LENGTH ? "length" : "stop";
 }
 
-static void put_usage(struct buffer *out, const struct ask *ask)
+void openai_put_usage(struct buffer *out, const struct ask *ask)
 {
-    int given = 0, thoughts = 0;
+    const int prompt = ask->past.prompt + ask->prompt.n;
+    int given = ask->past.given, thoughts = 0;
 
     for (int i = 0; i < ask->n; i++) {
         given += ask->choice[i].given;
@@ -39,7 +40,7 @@ static void put_usage(struct buffer *out, const struct ask *ask)
         out,
         "{'prompt_tokens':%d,'completion_tokens':%d,'total_tokens':%d,"
         "'prompt_tokens_details':{'cached_tokens':%d},'completion_tokens_details':{'reasoning_tokens':%d}}",
-        ask->prompt.n, given, ask->prompt.n + given, ask->cached, thoughts);
+        prompt, given, prompt + given, ask->past.cached + ask->cached, thoughts);
 }
 
 static double per_second(int n, double ms)
@@ -47,7 +48,7 @@ static double per_second(int n, double ms)
     return ms > 0 ? n * 1e3 / ms : 0;
 }
 
-static void put_timings(struct buffer *out, const struct ask *ask)
+void openai_put_timings(struct buffer *out, const struct ask *ask)
 {
     const double prompt = ask->prompt_ms - ask->begin_ms, answer = ask->end_ms - ask->prompt_ms;
     int given = 0;
@@ -199,9 +200,9 @@ static void end_stream(struct job *job)
         buffer_text(&job->out, "data: ");
         put_head(&job->out, job, "chat.completion.chunk");
         json_put(&job->out, ",'choices':[],'usage':");
-        put_usage(&job->out, job->ask);
+        openai_put_usage(&job->out, job->ask);
         json_put(&job->out, ",'timings':");
-        put_timings(&job->out, job->ask);
+        openai_put_timings(&job->out, job->ask);
         buffer_text(&job->out, "}\n\n");
     }
     buffer_text(&job->out, "data: [DONE]\n\n");
@@ -250,9 +251,9 @@ static void chat_end(struct job *job)
         put_choice(job, &job->ask->choice[i]);
     }
     json_put(&job->out, "],'usage':");
-    put_usage(&job->out, job->ask);
+    openai_put_usage(&job->out, job->ask);
     json_put(&job->out, ",'timings':");
-    put_timings(&job->out, job->ask);
+    openai_put_timings(&job->out, job->ask);
     json_put(&job->out, "}");
 }
 

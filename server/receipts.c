@@ -50,10 +50,6 @@ void receipt_put(struct buffer *out, const struct ask *ask, const struct choice 
 
 void receipt_free(struct ask *ask)
 {
-    for (int i = 0; i < MOST_CHOICES; i++) {
-        carat_receipt_close(ask->choice[i].receipt);
-        carat_free(ask->choice[i].receipt_text);
-    }
     free(ask->form_text);
     free(ask->form_choice);
 }

@@ -43,6 +43,7 @@ static const struct route routes[] = {
     {HTTP1_METHOD_GET, "/tokenizer_info", &surface_openai, NULL, look_tokenizer},
     {HTTP1_METHOD_GET, "/props", &surface_openai, NULL, look_props},
     {HTTP1_METHOD_GET, "/slots", &surface_openai, look_slots, NULL},
+    {HTTP1_METHOD_POST, "/v1/completions", &surface_openai, NULL, openai_text},
     {HTTP1_METHOD_POST, "/v1/messages", &surface_anthropic, NULL, anthropic_messages},
     {HTTP1_METHOD_POST, "/v1/messages/count_tokens", &surface_anthropic, NULL, anthropic_count},
     {HTTP1_METHOD_GET, "/", &surface_ollama, ollama_root, NULL},

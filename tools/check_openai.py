@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """check_openai.py CARAT: the openai package against `carat serve tiny`: models, chat completions whole and
-streamed, sync and async, tools, parse, log-probabilities, several choices, and the exception of each status.
+streamed, sync and async, completions, tools, parse, log-probabilities, several choices, and the exception of each status.
 The texts are those of `carat run`."""
 import asyncio
 import json
@@ -103,6 +103,35 @@ def check():
     assert raw.headers["x-request-id"] and int(raw.headers["carat-seed"]) >= 0
 
 
+def check_text():
+    """Completions, and the likelihoods of prompts as lm-eval asks for them."""
+    create = client.completions.create
+    out = subprocess.run([carat, "run", "tiny", "--raw", "--json", "--seed", "4", "--temp", "2", "The kitchen"],
+                         check=True, stdin=subprocess.DEVNULL, capture_output=True)
+    alone = json.loads(out.stdout)
+    drawn = {"model": "any", "seed": 4, "temperature": 2, "max_tokens": 500}
+    for prompt in ("The kitchen", alone["prompt_ids"], [alone["prompt_ids"]]):
+        assert create(prompt=prompt, **drawn).choices[0].text == alone["text"]
+        pieces = list(create(prompt=prompt, stream=True, echo=True, **drawn))
+        assert "".join(p.choices[0].text for p in pieces) == "The kitchen" + alone["text"]
+    ids = alone["prompt_ids"] + alone["ids"]
+    told = create(prompt=alone["prompt_ids"], logprobs=1, **drawn).choices[0].logprobs
+    scored = create(model="any", prompt=[ids, ids[:4]], logprobs=1, echo=True, max_tokens=1, temperature=0, seed=1)
+    for n, choice in zip((len(ids), 4), scored.choices):
+        likely = choice.logprobs
+        assert len(likely.tokens) == len(likely.top_logprobs) == len(likely.text_offset) >= n
+        known = min(n - 3, len(told.token_logprobs))
+        assert likely.token_logprobs[3:3 + known] == told.token_logprobs[:known]
+        assert likely.token_logprobs[0] is None
+        assert all(a <= max(b.values()) for a, b in zip(likely.token_logprobs[1:], likely.top_logprobs[1:]))
+    for param, fields in (("suffix", {"suffix": "x"}), ("best_of", {"best_of": 2}), ("logprobs", {"logprobs": 21})):
+        try:
+            create(model="any", prompt="x", **fields)
+            raise AssertionError(fields)
+        except openai.BadRequestError as e:
+            assert e.param == param
+
+
 async def check_async():
     """Many at once: each has the text that it has alone."""
     many = openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0)
@@ -113,6 +142,7 @@ async def check_async():
 
 
 check()
+check_text()
 asyncio.run(check_async())
 client.close()
 server.send_signal(signal.SIGTERM)

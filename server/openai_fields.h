@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* openai_fields.h: what the bodies of OpenAI's routes that draw have in common: fields of drawing and of
+ * streams, and how a body becomes an ask. */
+#ifndef OPENAI_FIELDS_H
+#define OPENAI_FIELDS_H
+
+#include "asked.h"
+#include "openai.h"
+
+#define AT(field) offsetof(struct asked, field)
+
+/* clang-format off */
+#define OPENAI_DRAWING                                                                                       \
+    {"temperature", FIELD_REAL, AT(temperature), 0, (double)CARAT_TEMPERATURE_MAX, NULL, NULL},              \
+    {"top_p", FIELD_REAL, AT(top_p), (double)CARAT_TOP_P_MIN, 1, NULL, NULL},                                \
+    {"top_k", FIELD_WHOLE, AT(top_k), 0, INT32_MAX, NULL, NULL},                                             \
+    {"min_p", FIELD_REAL, AT(min_p), 0, 1, NULL, NULL},                                                      \
+    {"typical_p", FIELD_REAL, AT(typical_p), (double)CARAT_TOP_P_MIN, 1, NULL, NULL},                        \
+    {"frequency_penalty", FIELD_REAL, AT(frequency_penalty), -2, 2, NULL, NULL},                             \
+    {"presence_penalty", FIELD_REAL, AT(presence_penalty), -2, 2, NULL, NULL},                               \
+    {"repeat_penalty", FIELD_REAL, AT(repeat_penalty), 0.001, 1000, NULL, NULL},                             \
+    {"repeat_last_n", FIELD_WHOLE, AT(repeat_last_n), -1, INT32_MAX, NULL, NULL},                            \
+    {"seed", FIELD_VALUE, AT(seed), IS_NUMBER, 0, NULL, NULL},                                               \
+    {"n", FIELD_WHOLE, AT(n), 1, MOST_CHOICES, NULL, NULL},                                                  \
+    {"stop", FIELD_VALUE, AT(stop), IS_TEXT | IS_LIST, 0, NULL, NULL},                                       \
+    {"logit_bias", FIELD_VALUE, AT(logit_bias), IS_OBJECT, 0, NULL, NULL},                                   \
+    {"stream", FIELD_FLAG, AT(stream), 0, 0, NULL, NULL},                                                    \
+    {"stream_options", FIELD_VALUE, AT(stream_options), IS_OBJECT, 0, NULL, NULL}
+/* clang-format on */
+
+/* What the fields of a route say becomes an ask. False: *d->r says why not. */
+typedef bool (*openai_take)(struct document *d, struct job *job, struct asked *a, struct ask *ask);
+
+/* Reads a body into the values of a table, and makes an ask of them. False: *r says why not. */
+bool openai_read(struct job *job, struct refusal *r, const struct writer *writer, const struct field *fields,
+                 int n, openai_take take);
+
+#endif

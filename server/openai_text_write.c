@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* openai_text_write.c: completions as OpenAI's clients get them, whole and in pieces: texts, with the prompt
+ * before them where that is asked for, and log-probabilities in four lists. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "json_write.h"
+#include "listed.h"
+#include "openai.h"
+#include "scores.h"
+#include "state.h"
+
+static void put_text_head(struct buffer *out, const struct job *job)
+{
+    json_put(out,
+             "{'id':'cmpl-%r','object':'text_completion','created':%l,'model':%s,'system_fingerprint':null",
+             job->id, job->ask->created, job->server->options->name);
+}
+
+static const char *finish_reason(const struct choice *c)
+{
+    return c->reason == CARAT_REASON_LENGTH ? "length" : "stop";
+}
+
+/* Of all answers of all prompts. */
+static int index_of(const struct ask *ask, const struct choice *c)
+{
+    return ask->at * ask->n + c->number;
+}
+
+static const struct listed *prompt_of(const struct ask *ask)
+{
+    return &ask->list[ask->at];
+}
+
+/* ---- log-probabilities ---- */
+
+/* What is told of the prompt, and then of the answer, both struct told_logprob. */
+struct told {
+    const struct buffer *run[2];
+};
+
+static int count_told(const struct buffer *run)
+{
+    return (int)(run->n / sizeof(struct told_logprob));
+}
+
+static const struct told_logprob *told_at(const struct told *t, int i)
+{
+    const int first = count_told(t->run[0]);
+    const struct buffer *run = t->run[i >= first];
+
+    return (const struct told_logprob *)(const void *)run->data + (i >= first ? i - first : i);
+}
+
+/* As OpenAI spells them: bytes that are no text by themselves too. */
+static void put_token(struct buffer *out, const char *bytes, size_t n)
+{
+    char text[8 + 4 * 256] = "bytes:";
+    size_t length = strlen(text);
+
+    if (ct_utf8_valid(bytes, n)) {
+        json_put(out, "%t", bytes, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        length += (size_t)snprintf(text + length, 5, "\\x%02x", (unsigned char)bytes[i]);
+    json_put(out, "%t", text, length);
+}
+
+static void put_id(struct buffer *out, const carat_model *model, int32_t id)
+{
+    char bytes[256];
+
+    put_token(out, bytes, id_bytes(model, id, bytes));
+}
+
+/* Ids that are spelled alike stand once, with the likeliest of them. */
+static void put_top(struct buffer *out, const carat_model *model, const struct told_logprob *l)
+{
+    char bytes[256], other[256];
+    int put = 0;
+
+    json_put(out, "{");
+    for (int i = 0; i < l->n_top; i++) {
+        const size_t n = id_bytes(model, l->top[i].id, bytes);
+        bool is_new = true;
+        for (int k = 0; k < i && is_new; k++)
+            is_new = id_bytes(model, l->top[k].id, other) != n || memcmp(bytes, other, n) != 0;
+        if (!is_new)
+            continue;
+        json_put(out, put++ ? "," : "");
+        put_token(out, bytes, n);
+        json_put(out, ":%f", (double)l->top[i].logprob);
+    }
+    json_put(out, "}");
+}
+
+/* Characters that begin in the bytes of an id. */
+static int characters_of(const carat_model *model, int32_t id)
+{
+    char bytes[256];
+    const size_t n = id_bytes(model, id, bytes);
+    int begun = 0;
+
+    for (size_t i = 0; i < n; i++)
+        begun += ((unsigned char)bytes[i] & 0xc0) != 0x80;
+    return begun;
+}
+
+/* *offset: characters before the first of them, and then behind the last one. */
+static void put_logprobs(struct buffer *out, const struct server *s, const struct told *t, int *offset)
+{
+    const carat_model *model = s->options->model;
+    const int n = count_told(t->run[0]) + count_told(t->run[1]);
+
+    json_put(out, "{'tokens':[");
+    for (int i = 0; i < n; i++) {
+        json_put(out, i ? "," : "");
+        put_id(out, model, told_at(t, i)->of.id);
+    }
+    json_put(out, "],'token_logprobs':[");
+    for (int i = 0; i < n; i++)
+        json_put(out, i ? ",%f" : "%f", (double)told_at(t, i)->of.logprob);
+    json_put(out, "],'top_logprobs':[");
+    for (int i = 0; i < n; i++) {
+        json_put(out, i ? "," : "");
+        if (isnan(told_at(t, i)->of.logprob))
+            json_put(out, "null");
+        else
+            put_top(out, model, told_at(t, i));
+    }
+    json_put(out, "],'text_offset':[");
+    for (int i = 0; i < n; i++) {
+        const struct told_logprob *l = told_at(t, i);
+        json_put(out, i ? ",%d" : "%d", *offset);
+        if (!isnan(l->of.logprob) || l->of.id != s->info.bos)
+            *offset += characters_of(model, l->of.id);
+    }
+    json_put(out, "]}");
+}
+
+/* ---- in pieces ---- */
+
+static void put_chunk(struct job *job, struct choice *c, const char *text, size_t n, const struct told *t,
+                      const char *finish)
+{
+    struct buffer *out = &job->out;
+
+    buffer_text(out, "data: ");
+    put_text_head(out, job);
+    json_put(out, ",'choices':[{'index':%d,'text':%t,'logprobs':", index_of(job->ask, c), text, n);
+    if (t)
+        put_logprobs(out, job->server, t, &c->offset);
+    else
+        json_put(out, "null");
+    json_put(out, ",'finish_reason':%s", finish);
+    if (finish)
+        receipt_put(out, job->ask, c);
+    buffer_text(out, "}]");
+    if (job->ask->wants_usage)
+        json_put(out, ",'usage':null");
+    buffer_text(out, "}\n\n");
+}
+
+/* The prompt, before the first piece of an answer. */
+static void put_echo(struct job *job, struct choice *c)
+{
+    static const struct buffer nothing;
+    const struct listed *l = prompt_of(job->ask);
+    const struct told t = {{&job->ask->scores_told, &nothing}};
+
+    if (!c->echoed && l->text)
+        put_chunk(job, c, l->text, l->n_text, job->ask->scores ? &t : NULL, NULL);
+    c->echoed = true;
+}
+
+static void text_begin(struct job *job)
+{
+    (void)job;
+}
+
+static void text_given(struct job *job, int number, const carat_given *given)
+{
+    static const struct buffer nothing;
+    struct ask *ask = job->ask;
+    struct choice *c = &ask->choice[number];
+    const struct told t = {{&nothing, &c->logprobs}};
+    size_t n;
+    const char *text;
+
+    if (ask->stream) {
+        put_echo(job, c);
+        c->logprobs.n = 0;
+    }
+    text = choice_take(job->server->options->model, ask, c, given, &n);
+    if (ask->logprobs)
+        keep_logprob(&c->logprobs, given->id, given->logprob, given->top, given->n_top);
+    if (ask->stream && (n > 0 || ask->logprobs))
+        put_chunk(job, c, text, n, ask->logprobs ? &t : NULL, NULL);
+}
+
+static void text_finish(struct job *job, int number)
+{
+    struct choice *c = &job->ask->choice[number];
+    size_t n;
+    const char *text = choice_rest(c, &n);
+
+    put_echo(job, c);
+    put_chunk(job, c, text, n, NULL, finish_reason(c));
+}
+
+static void end_stream(struct job *job)
+{
+    if (!ask_is_last(job->ask))
+        return;
+    if (job->ask->wants_usage) {
+        buffer_text(&job->out, "data: ");
+        put_text_head(&job->out, job);
+        json_put(&job->out, ",'choices':[],'usage':");
+        openai_put_usage(&job->out, job->ask);
+        buffer_text(&job->out, "}\n\n");
+    }
+    buffer_text(&job->out, "data: [DONE]\n\n");
+}
+
+/* ---- whole ---- */
+
+static void put_choice(struct job *job, const struct choice *c)
+{
+    const struct ask *ask = job->ask;
+    const struct listed *l = prompt_of(ask);
+    const struct told t = {{&ask->scores_told, &c->logprobs}};
+    struct buffer *out = &job->out, text = {0};
+    int offset = 0;
+
+    buffer_put(&text, l->text, l->n_text);
+    buffer_put(&text, c->text.data, c->text.n);
+    json_put(out, "{'index':%d,'text':%t,'logprobs':", index_of(ask, c), text.data ? text.data : "", text.n);
+    buffer_free(&text);
+    if (ask->logprobs)
+        put_logprobs(out, job->server, &t, &offset);
+    else
+        json_put(out, "null");
+    json_put(out, ",'finish_reason':%s", finish_reason(c));
+    receipt_put(out, ask, c);
+    buffer_text(out, "}");
+}
+
+static void text_end(struct job *job)
+{
+    const struct ask *ask = job->ask;
+    struct buffer *out = &job->out;
+
+    if (ask->stream) {
+        end_stream(job);
+        return;
+    }
+    if (ask->at == 0) {
+        put_text_head(out, job);
+        json_put(out, ",'choices':[");
+    }
+    for (int i = 0; i < ask->n; i++) {
+        json_put(out, ask->at + i > 0 ? "," : "");
+        put_choice(job, &ask->choice[i]);
+    }
+    if (!ask_is_last(ask))
+        return;
+    json_put(out, "],'usage':");
+    openai_put_usage(out, ask);
+    json_put(out, "}");
+}
+
+const struct writer openai_text_writer = {text_begin, text_given, text_finish, text_end};

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scores.c: prompts that are scored, a piece at a time. */
+#include "scores.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "carat_quality.h"
+
+void keep_logprob(struct buffer *out, int32_t id, float logprob, const carat_logprob *top, int n_top)
+{
+    struct told_logprob told = {.of = {id, logprob}, .n_top = n_top};
+
+    if (n_top > 0)
+        memcpy(told.top, top, (size_t)n_top * sizeof *top);
+    buffer_put(out, &told, sizeof told);
+}
+
+bool ask_waits_for_scores(const struct ask *ask)
+{
+    return ask->scores || ask->max_tokens == 0;
+}
+
+bool ask_is_scored(const struct ask *ask)
+{
+    return !ask->scores || ask->scored == ask->prompt.n;
+}
+
+carat_status ask_score(struct ask *ask, int most, carat_error *err)
+{
+    enum { PIECE = 256 };
+    carat_session *session = ask->choice[0].session;
+    const int32_t *ids = ask->prompt.ids + ask->scored;
+    const int left = ask->prompt.n - ask->scored, piece = most < PIECE ? most : PIECE;
+    const int n = left < piece ? left : piece;
+    float given[PIECE];
+    carat_logprob top[PIECE * MOST_TOP];
+    carat_score_options options;
+
+    if (ask->scored == 0) {
+        keep_logprob(&ask->scores_told, ids[0], NAN, NULL, 0);
+        ask->scored = 1;
+        return carat_sync(session, ids, 1, NULL, err);
+    }
+    carat_score_options_default(&options);
+    options.given = given;
+    options.n_top = ask->top_logprobs;
+    options.top = ask->top_logprobs > 0 ? top : NULL;
+    carat_status status = carat_score_with(session, ids, n, NULL, &options, err);
+    if (status == CARAT_OK && n < left) /* the last one, which nobody needed so far */
+        status = carat_append(session, &ids[n - 1], 1, err);
+    for (int i = 0; i < n && status == CARAT_OK; i++)
+        keep_logprob(&ask->scores_told, ids[i], given[i], top + i * ask->top_logprobs, ask->top_logprobs);
+    ask->scored += n;
+    return status;
+}
