@@ -6,6 +6,7 @@
 #include "ask.h"
 #include "listed.h"
 #include "places.h"
+#include "receipts.h"
 #include "routes.h"
 #include "scores.h"
 #include "workers.h"
@@ -78,12 +79,6 @@ static int take_id(void *user, const carat_given *given)
     return 0;
 }
 
-/* Positions that each answer may need: the last id is given and not held. */
-static int positions_of(const struct ask *ask)
-{
-    return ask->prompt.n + ask->max_tokens - 1;
-}
-
 /* A generation in the session of a choice. */
 static carat_status begin_drawing(const struct ask *ask, struct choice *c, carat_error *err)
 {
@@ -133,7 +128,7 @@ static carat_status begin_prompt(const struct ask *ask, struct choice *c, int *c
 static carat_status begin_job(struct drawing *d, struct ask *ask, bool is_short, carat_error *err)
 {
     carat_engine *engine = d->s->options->engine;
-    const int positions = positions_of(ask), behind = place_behind(ask->prompt.n, positions);
+    const int positions = ask_positions(ask), behind = place_behind(ask->prompt.n, positions);
     struct choice *first = &ask->choice[0];
     const bool scores = ask_waits_for_scores(ask), reserves = is_short || scores;
     carat_status status = place_take(engine, reserves ? positions : 0, &first->session, err);
@@ -156,7 +151,7 @@ static carat_status begin_job(struct drawing *d, struct ask *ask, bool is_short,
 /* A further answer begins with what the first one holds, which is the prompt and its logits. */
 static carat_status begin_fork(struct drawing *d, struct ask *ask, struct choice *c, carat_error *err)
 {
-    const int positions = positions_of(ask), behind = place_behind(ask->prompt.n, positions);
+    const int positions = ask_positions(ask), behind = place_behind(ask->prompt.n, positions);
 
     if (place_fork(ask->choice[0].session, positions, &c->session, err) == CARAT_OK)
         return begin_drawing(ask, c, err);
@@ -168,7 +163,7 @@ static carat_status begin_fork(struct drawing *d, struct ask *ask, struct choice
 /* It begins when others have given memory back, with what there still is of the prompt. */
 static carat_status begin_late(struct drawing *d, const struct ask *ask, struct choice *c, carat_error *err)
 {
-    const int positions = positions_of(ask);
+    const int positions = ask_positions(ask);
     int cached = 0;
     const carat_status status = c->session ? carat_reserve(c->session, positions, err)
                                            : place_take(d->s->options->engine, positions, &c->session, err);
@@ -504,6 +499,20 @@ static void pass(struct drawing *d)
     uv_async_send(&d->s->wake);
 }
 
+/* What others may know of the engine without waiting for its passes. */
+static void tell_engine(const struct drawing *d)
+{
+    carat_use use;
+    carat_use_default(&use);
+
+    if (carat_engine_use(d->s->options->engine, &use, NULL) != CARAT_OK)
+        return;
+    atomic_store(&d->s->blocks, use.blocks);
+    atomic_store(&d->s->blocks_free, use.free);
+    atomic_store(&d->s->blocks_cached, use.cached);
+    atomic_store(&d->s->prompt_rate, (int)(d->rate * 1e3));
+}
+
 void answer_jobs(void *server)
 {
     struct drawing d = {.s = server};
@@ -514,6 +523,7 @@ void answer_jobs(void *server)
     if (!d.running)
         return;
     for (;;) {
+        tell_engine(&d);
         const bool idle = !d.waiting && !d.begun;
         take_new(&d, idle);
         if (idle && !d.waiting)

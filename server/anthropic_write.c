@@ -6,6 +6,7 @@
 #include "anthropic.h"
 #include "ask.h"
 #include "json_write.h"
+#include "receipts.h"
 #include "state.h"
 
 enum { NO_BLOCK, TEXT_BLOCK, THOUGHT_BLOCK };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "receipts.h"
 
 static void free_choices(struct ask *ask)
 {
@@ -43,6 +44,8 @@ void ask_free(struct ask *ask)
     free(ask->biases);
     free(ask->tools);
     free(ask->text);
+    buffer_free(&ask->idle);
+    buffer_free(&ask->ignored);
     free(ask);
 }
 

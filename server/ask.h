@@ -62,11 +62,13 @@ struct ask {
     int limits_thought, thought_budget;
     int64_t created; /* seconds since 1970 */
     bool wants_receipt;
-    carat_constraint_options form; /* of constraint, where there is one and a receipt is wanted */
+    carat_constraint_options form; /* of constraint, for receipts and with keeps_text */
     char *form_text, *form_choice; /* its strings */
-    bool keeps_text;               /* the prompt is wanted as a text, too */
-    bool any_length;               /* nothing is drawn, and the prompt need not fit into the context */
-    char *text;                    /* of the prompt, as it was rendered; NULL: it is not kept */
+    bool keeps_text; /* the text of the prompt, the form and the names below are wanted themselves */
+    struct buffer idle, ignored; /* fields without effect, and those that nobody knows */
+    unsigned asked_for;          /* bits of enum setting */
+    bool any_length;             /* nothing is drawn, and the prompt need not fit into the context */
+    char *text;                  /* of the prompt, as it was rendered; NULL: it is not kept */
 
     /* Prompts that are answered one after another; NULL: there is one. */
     struct listed *list; /* [n_list] */
@@ -86,6 +88,12 @@ struct ask {
 
 void ask_free(struct ask *ask);
 
+/* Positions that each answer may need: the last id is given and not held. */
+static inline int ask_positions(const struct ask *ask)
+{
+    return ask->prompt.n + ask->max_tokens - 1;
+}
+
 /* Takes what an id gives. Returns the text of the answer that can be told now, *n bytes of it: of a thought
  * there is none, and what may be a call is held back. */
 const char *choice_take(const carat_model *model, const struct ask *ask, struct choice *choice,
@@ -94,15 +102,6 @@ const char *choice_take(const carat_model *model, const struct ask *ask, struct 
 void choice_end(const carat_model *model, struct ask *ask, struct choice *choice);
 /* The text that was not told so far; it counts as told from here on. */
 const char *choice_rest(struct choice *choice, size_t *n);
-
-/* Keeps a form for receipts, if they are wanted. False: there is no memory. */
-bool receipt_keep_form(struct ask *ask, const carat_constraint_options *form);
-/* Behind the beginning of a generation, before it has its prompt. */
-carat_status receipt_begin(const struct ask *ask, struct choice *choice, carat_error *err);
-void receipt_end(struct choice *choice); /* it has ended, and its session is as it left it */
-/* A member of the object that an answer is, behind others: its receipt, if one is wanted. */
-void receipt_put(struct buffer *out, const struct ask *ask, const struct choice *choice);
-void receipt_free(struct ask *ask); /* the form that was kept */
 
 /* The bytes of an id by itself, as they stand in a text; at most 256, returns their number. */
 size_t id_bytes(const carat_model *model, int32_t id, char out[256]);

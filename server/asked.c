@@ -8,6 +8,7 @@
 
 #include "base/utf8.h"
 #include "messages.h"
+#include "receipts.h"
 #include "state.h"
 
 void asked_default(struct asked *a)
@@ -111,10 +112,12 @@ static bool take_stops(struct document *d, const struct ct_json_value *v, struct
 
 /* ---- drawing ---- */
 
-static void override(float *to, double value)
+static void override(struct ask *ask, enum setting setting, float *to, double value)
 {
-    if (!isnan(value))
-        *to = (float)value;
+    if (isnan(value))
+        return;
+    *to = (float)value;
+    ask->asked_for |= 1u << setting;
 }
 
 static bool take_sampling(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
@@ -122,21 +125,24 @@ static bool take_sampling(struct document *d, struct server *s, const struct ask
     carat_sampling *to = &ask->sampling;
 
     carat_sampling_default(s->options->model, to);
-    override(&to->temperature, a->temperature);
-    override(&to->top_p, a->top_p);
-    override(&to->min_p, a->min_p);
+    override(ask, SET_TEMPERATURE, &to->temperature, a->temperature);
+    override(ask, SET_TOP_P, &to->top_p, a->top_p);
+    override(ask, SET_MIN_P, &to->min_p, a->min_p);
     if (a->top_k >= 0)
         to->top_k = (int)a->top_k;
+    ask->asked_for |= (unsigned)(a->top_k >= 0) << SET_TOP_K | (unsigned)(a->seed != NULL) << SET_SEED |
+                      (unsigned)(a->logit_bias != NULL) << SET_BIAS |
+                      (unsigned)(a->repeat_last_n >= 0) << SET_REPEAT_LAST_N;
     if (a->temperature > 0 && a->temperature < (double)CARAT_TEMPERATURE_MIN)
         return refuse(d->r, 400, NULL, "temperature", "temperature is %g, expected 0 or %g to %g",
                       a->temperature, (double)CARAT_TEMPERATURE_MIN, (double)CARAT_TEMPERATURE_MAX);
     if (!take_seed(d, a->seed, &to->seed))
         return false;
     carat_chain_default(&ask->chain);
-    override(&ask->chain.typical_p, a->typical_p);
-    override(&ask->chain.repeat_penalty, a->repeat_penalty);
-    override(&ask->chain.frequency_penalty, a->frequency_penalty);
-    override(&ask->chain.presence_penalty, a->presence_penalty);
+    override(ask, SET_TYPICAL_P, &ask->chain.typical_p, a->typical_p);
+    override(ask, SET_REPEAT_PENALTY, &ask->chain.repeat_penalty, a->repeat_penalty);
+    override(ask, SET_FREQUENCY, &ask->chain.frequency_penalty, a->frequency_penalty);
+    override(ask, SET_PRESENCE, &ask->chain.presence_penalty, a->presence_penalty);
     ask->chain.repeat_last_n = (int)a->repeat_last_n;
     if (!take_biases(d, s, a->logit_bias, ask))
         return false;
@@ -180,10 +186,10 @@ static bool is_too_long(struct document *d, struct server *s, const char *param,
            !too_long(d, s, param, (int)CT_MIN(n / s->longest_text, (size_t)INT32_MAX));
 }
 
-/* What the prompt is made of, where somebody wants to see it. */
+/* What the prompt is made of, where somebody wants to see it; of several the first one. */
 static bool keep_text(struct document *d, struct ask *ask, struct ct_str text)
 {
-    return !ask->keeps_text || (ask->text = text_copy(text)) != NULL ||
+    return !ask->keeps_text || ask->n_list > 1 || (ask->text = text_copy(text)) != NULL ||
            refuse(d->r, 503, NULL, NULL, "there is no memory for the prompt");
 }
 
@@ -272,6 +278,7 @@ bool asked_room(struct document *d, struct server *s, const struct asked *a, str
         return too_long(d, s, a->messages ? "messages" : "prompt", ask->prompt.n);
     ask->max_tokens = most && most < room ? (int)most : CT_MAX(room, 0);
     ask->is_clipped = most > room;
+    ask->asked_for |= (unsigned)(most > 0) << SET_MAX_TOKENS;
     return true;
 }
 
@@ -289,13 +296,17 @@ bool asked_form(struct document *d, struct server *s, struct ask *ask, const cha
                   told ? "" : ": ", err.message);
 }
 
-void asked_tell(struct document *d, struct job *job, const struct ask *ask)
+void asked_tell(struct document *d, struct job *job, struct ask *ask)
 {
     char seed[24];
 
     snprintf(seed, sizeof seed, "%" PRIu64, ask->sampling.seed);
     job_field(job, "carat-seed", seed);
     asked_tell_fields(d, job);
+    if (ask->keeps_text) {
+        buffer_swap(&ask->idle, &d->idle);
+        buffer_swap(&ask->ignored, &d->ignored);
+    }
 }
 
 void asked_tell_fields(struct document *d, struct job *job)

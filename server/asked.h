@@ -9,6 +9,23 @@
 
 enum { MOST_MESSAGES = 4096, MOST_TOOLS = 128 };
 
+/* What a request can set of how ids are drawn. */
+enum setting {
+    SET_NONE,
+    SET_TEMPERATURE,
+    SET_TOP_K,
+    SET_TOP_P,
+    SET_MIN_P,
+    SET_TYPICAL_P,
+    SET_REPEAT_PENALTY,
+    SET_REPEAT_LAST_N,
+    SET_FREQUENCY,
+    SET_PRESENCE,
+    SET_BIAS,
+    SET_SEED,
+    SET_MAX_TOKENS,
+};
+
 struct asked {
     /* NULL: not given */
     const struct ct_json_value *model, *messages, *tools, *tool_choice, *response_format, *stop, *logit_bias,
@@ -44,7 +61,7 @@ bool asked_room(struct document *d, struct server *s, const struct asked *a, str
 bool asked_form(struct document *d, struct server *s, struct ask *ask, const char *param,
                 const carat_constraint_options *form);
 /* Puts what the head of the reply has to say: the seed, and fields that were passed over. */
-void asked_tell(struct document *d, struct job *job, const struct ask *ask);
+void asked_tell(struct document *d, struct job *job, struct ask *ask);
 /* The latter alone. */
 void asked_tell_fields(struct document *d, struct job *job);
 

@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "json_write.h"
 #include "ollama.h"
+#include "receipts.h"
 #include "state.h"
 
 /* ---- answers ---- */

@@ -145,7 +145,11 @@ static bool take_text(struct document *d, struct job *job, struct asked *a, stru
         return refuse(d->r, 400, NULL, "max_tokens", "max_tokens is 0, which needs echo to be true");
     a->logprobs = a->top_logprobs >= 0;
     ask->scores = a->logprobs && a->echo;
-    return asked_drawing(d, s, a, ask) && take_prompts(d, s, a, ask) && ask_begin_list(ask);
+    if (!asked_drawing(d, s, a, ask) || !take_prompts(d, s, a, ask))
+        return false;
+    if (a->text_tokens < 0)
+        ask->asked_for &= ~(1u << SET_MAX_TOKENS);
+    return ask_begin_list(ask);
 }
 
 bool openai_text(struct job *job, struct refusal *r)

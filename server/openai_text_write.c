@@ -9,6 +9,7 @@
 #include "json_write.h"
 #include "listed.h"
 #include "openai.h"
+#include "receipts.h"
 #include "scores.h"
 #include "state.h"
 

@@ -9,6 +9,7 @@
 #include "json_write.h"
 #include "openai.h"
 #include "ask.h"
+#include "receipts.h"
 #include "state.h"
 
 /* ---- common to both forms ---- */

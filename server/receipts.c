@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* receipts.c: the receipts of answers whose clients want them. What stands in one, and who checks it, is left
  * to carat_receipt.h. */
+#include "receipts.h"
+
 #include <stdlib.h>
 
-#include "ask.h"
 #include "base/base.h"
 #include "fields.h"
 #include "json_write.h"
@@ -12,7 +13,7 @@ bool receipt_keep_form(struct ask *ask, const carat_constraint_options *form)
 {
     const struct ct_str text = {form->text, form->n_text ? form->n_text : strlen(form->text)};
 
-    if (!ask->wants_receipt)
+    if (!ask->wants_receipt && !ask->keeps_text)
         return true;
     ask->form = *form;
     ask->form.text = ask->form_text = text_copy(text);

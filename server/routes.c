@@ -2,7 +2,10 @@
 /* routes.c: the table of routes, and those that need nobody but the thread of the connections. */
 #include "routes.h"
 
+#include <stdio.h>
+
 #include "anthropic.h"
+#include "explain.h"
 #include "json_write.h"
 #include "look.h"
 #include "ollama.h"
@@ -37,6 +40,8 @@ static const struct route routes[] = {
     {HTTP1_METHOD_POST, "/v1/chat/completions", &surface_openai, NULL, openai_chat},
     {HTTP1_METHOD_POST, "/v1/chat/completions/render", &surface_openai, NULL, look_render},
     {HTTP1_METHOD_POST, "/v1/chat/completions/input_tokens", &surface_openai, NULL, look_count},
+    {HTTP1_METHOD_POST, "/v1/explain", &surface_openai, NULL, explain},
+    {HTTP1_METHOD_POST, "/v1/explain/*", &surface_openai, NULL, explain},
     {HTTP1_METHOD_POST, "/apply-template", &surface_openai, NULL, look_template},
     {HTTP1_METHOD_POST, "/tokenize", &surface_openai, NULL, look_tokenize},
     {HTTP1_METHOD_POST, "/detokenize", &surface_openai, NULL, look_detokenize},
@@ -84,6 +89,15 @@ const struct route *route_find(enum http1_method method, struct text path, unsig
         *allowed |= 1u << routes[i].method;
     }
     return NULL;
+}
+
+void route_rest(const struct route *route, struct text path, char *rest, size_t capacity)
+{
+    const size_t n = strlen(route->path);
+
+    *rest = 0;
+    if (route->path[n - 1] == '*')
+        snprintf(rest, capacity, "%.*s", (int)(path.n - (n - 1)), path.s + n - 1);
 }
 
 const struct surface *route_surface(struct text path)

@@ -22,6 +22,8 @@ struct server {
     atomic_size_t bodies;        /* bytes of all bodies that are kept */
     atomic_int running, waiting; /* answers under way, and requests that wait for a place */
     atomic_int taken;            /* places of answers under way */
+    /* of the engine, behind its last pass: carat_use, and tokens of prompts a second; 0: not measured */
+    atomic_int blocks, blocks_free, blocks_cached, prompt_rate;
 };
 
 #endif

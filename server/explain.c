@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* explain.c: what would become of a request: its prompt, how its ids would be drawn and who said so, its
+ * form, what of it has no effect, and what it costs. It is prepared as if it were to be answered, and what is
+ * wrong with it is refused in the same words. How much of the prompt is kept is known when it gets its place,
+ * and not told here. */
+#include "explain.h"
+
+#include <math.h>
+
+#include "anthropic.h"
+#include "asked.h"
+#include "json_write.h"
+#include "ollama.h"
+#include "openai.h"
+#include "state.h"
+
+/* ---- whose request it is ---- */
+
+enum { CHAT, COMPLETIONS, MESSAGES, OLLAMA_CHAT, OLLAMA_GENERATE };
+
+static const struct kind {
+    const char *path;
+    bool (*prepare)(struct job *job, struct refusal *r);
+} kinds[] = {
+    [CHAT] = {"/v1/chat/completions", openai_chat},         [COMPLETIONS] = {"/v1/completions", openai_text},
+    [MESSAGES] = {"/v1/messages", anthropic_messages},      [OLLAMA_CHAT] = {"/api/chat", ollama_chat},
+    [OLLAMA_GENERATE] = {"/api/generate", ollama_generate},
+};
+
+/* Fields that one family of clients alone has. */
+static const struct {
+    const char *field;
+    int kind, with_prompt; /* which route it is; that where the body has a prompt */
+} marks[] = {
+    {"options", OLLAMA_CHAT, OLLAMA_GENERATE}, {"keep_alive", OLLAMA_CHAT, OLLAMA_GENERATE},
+    {"format", OLLAMA_CHAT, OLLAMA_GENERATE},  {"think", OLLAMA_CHAT, OLLAMA_GENERATE},
+    {"raw", OLLAMA_GENERATE, OLLAMA_GENERATE}, {"system", MESSAGES, OLLAMA_GENERATE},
+    {"prompt", COMPLETIONS, COMPLETIONS},      {"thinking", MESSAGES, MESSAGES},
+    {"stop_sequences", MESSAGES, MESSAGES},    {"output_config", MESSAGES, MESSAGES},
+};
+
+static int kind_of_fields(const struct job *job, const struct ct_json_value *body)
+{
+    for (size_t i = 0; i < CT_COUNT(marks); i++)
+        if (ct_json_given(body, marks[i].field))
+            return ct_json_given(body, "prompt") ? marks[i].with_prompt : marks[i].kind;
+    return job->versioned ? MESSAGES : CHAT;
+}
+
+/* NULL: *r says why there is none. */
+static const struct kind *find_kind(const struct job *job, struct refusal *r)
+{
+    struct document d = {.r = r};
+    const struct kind *kind = NULL;
+
+    for (size_t i = 0; i < CT_COUNT(kinds) && *job->rest; i++)
+        if (strcmp(kinds[i].path + 1, job->rest) == 0)
+            return &kinds[i];
+    if (*job->rest)
+        refuse(r, 404, NULL, NULL, "there is nothing to explain at this path");
+    else if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
+        kind = &kinds[kind_of_fields(job, &d.tree.value[0])];
+    document_free(&d);
+    return kind;
+}
+
+/* ---- how ids would be drawn ---- */
+
+#define OF_MODEL(field) offsetof(struct ask, sampling.field)
+#define OF_CHAIN(field) offsetof(struct ask, chain.field)
+
+/* Settings by their links, as the chain has them. */
+static const struct row {
+    carat_link link;
+    enum setting setting;
+    const char *name;
+    size_t at;
+    bool whole, of_model;
+} rows[] = {
+    {CARAT_LINK_PENALTIES, SET_REPEAT_PENALTY, "repeat_penalty", OF_CHAIN(repeat_penalty), false, false},
+    {CARAT_LINK_PENALTIES, SET_REPEAT_LAST_N, "repeat_last_n", OF_CHAIN(repeat_last_n), true, false},
+    {CARAT_LINK_PENALTIES, SET_FREQUENCY, "frequency_penalty", OF_CHAIN(frequency_penalty), false, false},
+    {CARAT_LINK_PENALTIES, SET_PRESENCE, "presence_penalty", OF_CHAIN(presence_penalty), false, false},
+    {CARAT_LINK_DRY, SET_NONE, "dry_multiplier", OF_CHAIN(dry_multiplier), false, false},
+    {CARAT_LINK_TOP_K, SET_TOP_K, "top_k", OF_MODEL(top_k), true, true},
+    {CARAT_LINK_TEMPERATURE, SET_TEMPERATURE, "temperature", OF_MODEL(temperature), false, true},
+    {CARAT_LINK_TYPICAL, SET_TYPICAL_P, "typical_p", OF_CHAIN(typical_p), false, false},
+    {CARAT_LINK_TOP_P, SET_TOP_P, "top_p", OF_MODEL(top_p), false, true},
+    {CARAT_LINK_MIN_P, SET_MIN_P, "min_p", OF_MODEL(min_p), false, true},
+    {CARAT_LINK_XTC, SET_NONE, "xtc_probability", OF_CHAIN(xtc_probability), false, false},
+};
+
+static const char *origin(const struct ask *ask, enum setting setting, const char *otherwise)
+{
+    return ask->asked_for >> setting & 1 ? "request" : otherwise;
+}
+
+static void put_row(struct buffer *out, const struct ask *ask, const struct row *row)
+{
+    const char *at = (const char *)ask + row->at;
+    int whole;
+    float real;
+
+    json_put(out, "'%r':{'value':", row->name);
+    if (row->whole) {
+        memcpy(&whole, at, sizeof whole);
+        json_put(out, "%d", whole);
+    } else {
+        memcpy(&real, at, sizeof real);
+        json_put(out, "%f", json_short(real));
+    }
+    json_put(out, ",'origin':%s}", origin(ask, row->setting, row->of_model ? "model" : "default"));
+}
+
+static void put_sampling(struct buffer *out, const struct ask *ask)
+{
+    const bool seeded = ask->asked_for >> SET_SEED & 1;
+
+    json_put(out, ",'sampling':{'seed':{'value':");
+    if (seeded)
+        json_put(out, "%u", ask->sampling.seed);
+    else
+        buffer_text(out, "null");
+    json_put(out, ",'origin':%s},'logit_bias':{'ids':%d,'origin':%s},'chain':[", seeded ? "request" : "drawn",
+             ask->chain.n_biases, origin(ask, SET_BIAS, "default"));
+    for (size_t i = 0; i < CT_COUNT(rows); i++) {
+        const bool first = i == 0 || rows[i - 1].link != rows[i].link;
+        if (first)
+            json_put(out, i ? "},{'link':%s," : "{'link':%s,", carat_link_name(rows[i].link));
+        else
+            buffer_text(out, ",");
+        put_row(out, ask, &rows[i]);
+    }
+    buffer_text(out, "}]}");
+}
+
+/* ---- the rest ---- */
+
+/* Names between commas. */
+static void put_names(struct buffer *out, const char *name, const struct buffer *list)
+{
+    struct text rest = {list->data, list->n};
+    int n = 0;
+
+    json_put(out, ",'%r':[", name);
+    while (rest.n) {
+        struct text one = rest;
+        rest = text_split(&one, ',');
+        one = text_trim(one);
+        json_put(out, n++ ? ",%t" : "%t", one.s, one.n);
+    }
+    buffer_text(out, "]");
+}
+
+static void put_prompt(struct buffer *out, const struct ask *ask, const carat_model_info *info)
+{
+    json_put(out, ",'prompts':%d,'prompt':%s,'prompt_tokens':%d,'ids':", ask->n_list ? ask->n_list : 1,
+             ask->text, ask->prompt.n);
+    json_put_ids(out, ask->prompt.ids, ask->prompt.n);
+    json_put(out, ",'messages_begin':");
+    json_put_ids(out, ask->begins.ids, ask->begins.n);
+    if (ask->begins.n > 0)
+        json_put(out, ",'template':{'name':%s,'checkpoint_differs':%b,'checkpoint_origin':%s}",
+                 info->chat_template, info->template_altered, info->template_origin);
+    else
+        json_put(out, ",'template':null");
+}
+
+static void put_form(struct buffer *out, const struct ask *ask)
+{
+    carat_constraint_info info;
+    carat_constraint_info_default(&info);
+
+    if (!ask->constraint || carat_constraint_get_info(ask->constraint, &info, NULL) != CARAT_OK) {
+        json_put(out, ",'constraint':null");
+        return;
+    }
+    json_put(out, ",'constraint':{'form':%s,'text':%t,'tool_choice':%s,'one_call':%b,",
+             ask->form.form == CARAT_FORM_TOOLS ? "tools" : "schema", ask->form.text, ask->form.n_text,
+             ask->form.tool_choice, ask->form.one_call);
+    json_put(out, "'rules':%d,'shortest':%d}", info.rules, info.shortest);
+}
+
+static void put_length(struct buffer *out, const struct ask *ask)
+{
+    json_put(out, ",'n':%d,'stream':%b,'max_tokens':{'value':%d,'origin':%s},'stop':[", ask->n, ask->stream,
+             ask->max_tokens,
+             ask->is_clipped ? "context" : origin(ask, SET_MAX_TOKENS, ask->n_list ? "default" : "context"));
+    for (int i = 0; i < ask->n_stops; i++)
+        json_put(out, i ? ",%s" : "%s", ask->stops[i]);
+    buffer_text(out, "]");
+}
+
+/* Of the engine's thread, as it was behind the last pass. */
+static void put_cost(struct buffer *out, struct server *s, const struct ask *ask)
+{
+    const int rate = atomic_load(&s->prompt_rate);
+
+    json_put(out, ",'memory':{'answers':%d,'positions':%d,'blocks':%d,'blocks_free':%d,'blocks_cached':%d}",
+             ask->n, ask_positions(ask), atomic_load(&s->blocks), atomic_load(&s->blocks_free),
+             atomic_load(&s->blocks_cached));
+    json_put(out, ",'places':{'all':%d,'taken':%d,'waiting':%d}", s->options->parallel,
+             atomic_load(&s->taken), atomic_load(&s->waiting) - 1); /* this request counts among those */
+    json_put(out,
+             ",'first_token':{'tokens_per_second':%f,'ms':%f,"
+             "'assumes':'nothing of the prompt is kept, and nobody else is answered'}",
+             rate ? (double)rate : NAN, rate ? ask->prompt.n * 1e3 / rate : NAN);
+}
+
+bool explain(struct job *job, struct refusal *r)
+{
+    struct server *s = job->server;
+    struct buffer *out = &job->out;
+    struct ask *ask = job->ask;
+    const struct kind *kind = find_kind(job, r);
+
+    ask->keeps_text = true;
+    if (!kind || !kind->prepare(job, r))
+        return false;
+    json_put(out, "{'object':'explanation','surface':%s,'model':%s", kind->path, s->options->name);
+    put_prompt(out, ask, &s->info);
+    put_sampling(out, ask);
+    put_form(out, ask);
+    put_length(out, ask);
+    put_names(out, "without_effect", &ask->idle);
+    put_names(out, "ignored", &ask->ignored);
+    put_cost(out, s, ask);
+    buffer_text(out, "}");
+    job_begin(job, 200, "application/json", false);
+    return false;
+}

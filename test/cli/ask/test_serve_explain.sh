@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test_serve_explain.sh: POST /v1/explain of `carat serve`: whose request it is, its prompt, where each
+# setting comes from, its form and what has no effect, for bodies of every surface; nothing is evaluated.
+. "$CARAT_SOURCE/test/cli/common.bash"
+. "$CARAT_SOURCE/test/cli/ask/serve.bash"
+explain=/v1/explain
+messages='"messages":[{"role":"user","content":"Turn on the kitchen lights"}]'
+schema='{"type":"object","properties":{"room":{"enum":["kitchen","office"]}},"required":["room"]}'
+tools="\"tools\":$(tr -d '\n' <"$tiny/tools.json")"
+
+start_server tiny -np 3
+ask 200 POST $explain "{$messages,\"temperature\":0.7,\"top_k\":5,\"seed\":18446744073709551615,\"max_tokens\":20,\"n\":2,\"stop\":[\"x\",\"y\"],\"stream\":true,\"user\":\"x\",\"metadata\":{},\"bluetooth\":1,\"wifi\":2}"
+cp body first
+body_has '{"object":"explanation","surface":"/v1/chat/completions","model":"tiny","prompts":1,"prompt":"<bos><start_of_turn>user\nTurn on the kitchen lights<end_of_turn>\n<start_of_turn>model\n","prompt_tokens":14,"ids":[2,105,'
+body_has '"messages_begin":[1],"template":{"name":"functiongemma",'
+body_has '"seed":{"value":18446744073709551615,"origin":"request"},"logit_bias":{"ids":0,"origin":"default"}'
+body_has '{"link":"top_k","top_k":{"value":5,"origin":"request"}},{"link":"temperature","temperature":{"value":0.7,"origin":"request"}}'
+body_has '{"link":"top_p","top_p":{"value":0.95,"origin":"model"}},{"link":"min_p","min_p":{"value":0,"origin":"model"}}'
+body_has '"repeat_penalty":{"value":1,"origin":"default"}'
+body_has '"constraint":null,"n":2,"stream":true,"max_tokens":{"value":20,"origin":"request"},"stop":["x","y"]'
+body_has '"without_effect":["user","metadata"],"ignored":["bluetooth","wifi"]'
+body_has '"memory":{"answers":2,"positions":33,"blocks":'
+body_has '"places":{"all":3,"taken":0,"waiting":0}'
+body_has '"first_token":{"tokens_per_second":null,"ms":null,'
+head_has '^Content-Type: application/json'
+ask 200 POST /v1/chat/completions/render "{$messages}"
+ids=$(grep -o '"token_ids":\[[0-9,]*\]' body | sed 's/.*://')
+grep -qF "\"ids\":$ids" first || die "the ids are $(cat first), those of the prompt $ids"
+
+# ---- every setting of the chain can come from the request ----
+
+while IFS='|' read -r field value told; do
+    ask 200 POST $explain "{$messages,\"$field\":$value}"
+    body_has "\"${told:-$field}\":{\"value\":$value,\"origin\":\"request\"}"
+    [ "$(grep -o '"origin":"request"' body | wc -l)" = 1 ] || die "$field: $(cat body)"
+done <<'END'
+temperature|1.25
+top_k|7
+top_p|0.5
+min_p|0.125
+typical_p|0.75
+repeat_penalty|1.5
+repeat_last_n|33
+frequency_penalty|0.5
+presence_penalty|-0.5
+seed|0
+max_tokens|3
+max_completion_tokens|4|max_tokens
+END
+ask 200 POST $explain "{$messages,\"logit_bias\":{\"5\":1,\"6\":-1}}"
+body_has '"logit_bias":{"ids":2,"origin":"request"}'
+body_has '"seed":{"value":null,"origin":"drawn"}'
+body_has '"max_tokens":{"value":2035,"origin":"context"}'
+ask 200 POST $explain "{$messages,\"max_tokens\":5000}"
+body_has '"max_tokens":{"value":2035,"origin":"context"}'
+
+# ---- whose request it is: by its fields, or by the path ----
+
+while IFS='|' read -r surface path fields; do
+    ask 200 POST "$explain$path" "{$fields}" "${anthropic:-}"
+    body_has "\"surface\":\"$surface\","
+done <<END
+/v1/messages||$messages,"max_tokens":5,"system":"Be brief"
+/v1/messages||$messages,"max_tokens":5,"stop_sequences":["a"]
+/v1/messages|/v1/messages|$messages,"max_tokens":5
+/api/chat||"model":"tiny",$messages,"options":{"temperature":1}
+/api/chat||"model":"tiny",$messages,"think":false
+/api/chat|/api/chat|"model":"tiny",$messages
+/api/generate||"model":"tiny","prompt":"Turn on","options":{}
+/api/generate|/api/generate|"model":"tiny","prompt":"Turn on","system":"Be brief"
+/api/generate||"model":"tiny","prompt":"Turn on","system":"Be brief"
+/v1/completions||"prompt":"Turn on"
+/v1/completions|/v1/completions|"prompt":[528,605]
+/v1/chat/completions||$messages,"options":null
+/v1/chat/completions|/v1/chat/completions|$messages
+END
+ask 200 POST $explain "{$messages,\"max_tokens\":5}" 'anthropic-version: 2023-06-01'
+body_has '"surface":"/v1/messages",'
+ask 200 POST $explain "{\"model\":\"tiny\",$messages,\"options\":{\"temperature\":1.5,\"num_predict\":9,\"num_ctx\":512}}"
+body_has '"temperature":{"value":1.5,"origin":"request"}'
+body_has '"max_tokens":{"value":9,"origin":"request"}'
+body_has '"without_effect":["options.num_ctx"]'
+ask 200 POST $explain "{$messages,\"max_tokens\":5,\"system\":\"Be brief\",\"temperature\":1}"
+body_has 'Be brief'
+body_has '"temperature":{"value":1,"origin":"request"}'
+ask 200 POST $explain '{"model":"tiny","prompt":"Turn on","raw":true,"options":{}}'
+body_has '"prompt":"Turn on","prompt_tokens":3,'
+body_has '"template":null'
+
+ask 200 POST $explain '{"prompt":["Turn on","The"],"temperature":1}'
+body_has '"prompts":2,"prompt":"Turn on","prompt_tokens":3,'
+body_has '"max_tokens":{"value":16,"origin":"default"}'
+ask 200 POST $explain '{"prompt":[2,528,605],"max_tokens":5}'
+body_has '"prompts":1,"prompt":null,"prompt_tokens":3,"ids":[2,528,605],'
+body_has '"max_tokens":{"value":5,"origin":"request"}'
+
+# ---- forms ----
+
+ask 200 POST $explain "{$messages,\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"x\",\"schema\":$schema}}}"
+body_has "\"constraint\":{\"form\":\"schema\",\"text\":\"${schema//\"/\\\"}\",\"tool_choice\":null,\"one_call\":false,\"rules\":"
+ask 200 POST $explain "{$messages,$tools,\"tool_choice\":\"required\"}"
+body_has '"constraint":{"form":"tools","text":"['
+body_has '"tool_choice":"required"'
+ask 200 POST $explain "{$messages,$tools}"
+body_has '"constraint":null'
+body_has 'turn_on_lights'
+
+# ---- what would be refused is refused in the same words ----
+
+while IFS='|' read -r status says path fields; do
+    ask "$status" POST "$explain$path" "{$fields}"
+    body_has "$says"
+done <<END
+400|"param":"temperature"||$messages,"temperature":-1
+400|did you mean temperature?||$messages,"temprature":1
+400|"param":"max_tokens"|/v1/messages|$messages
+400|"param":"messages"||"n":1
+404|"code":"model_not_found"|/api/chat|"model":"other",$messages
+404|there is nothing to explain at this path|/v1/models|$messages
+404|there is nothing to explain at this path|/v1/chat/completions/and/more/than/sixty-four/bytes/of/a/path/that/is/none|$messages
+END
+ask 400 POST $explain '{'
+ask 400 POST $explain "{\"messages\":[{\"role\":\"user\",\"content\":\"$(printf 'a %.0s' {1..2048})\"}]}"
+body_has '"code":"context_length_exceeded"'
+ask 405 GET $explain
+
+# ---- nothing was evaluated; the speed is told when it is measured ----
+
+ask 200 POST /v1/chat/completions "{$messages,\"max_tokens\":2}"
+body_has '"cached_tokens":0}'
+ask 200 POST /v1/chat/completions "{\"messages\":[{\"role\":\"user\",\"content\":\"$(printf 'a %.0s' {1..200})\"}],\"max_tokens\":1}"
+for _ in {1..500}; do
+    ask 200 POST $explain "{$messages}"
+    if grep -qE '"first_token":\{"tokens_per_second":[1-9][0-9]*,"ms":[0-9.]+,' body; then break; fi
+    sleep 0.02
+done
+grep -qE '"first_token":\{"tokens_per_second":[1-9][0-9]*,"ms":[0-9.]+,' body || die "no speed is told: $(cat body)"
+stop_server 0
