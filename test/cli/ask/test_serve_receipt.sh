@@ -45,6 +45,7 @@ $chat|2|$messages,"n":2,"temperature":0,"frequency_penalty":0.5,"logit_bias":{"5
 $chat|1|$messages,"temperature":0,$tools
 /v1/completions|4|"prompt":["The kitchen",[2,528,605]],"n":2,"temperature":1.5,"max_tokens":9
 /v1/completions|1|"prompt":"The kitchen","echo":true,"logprobs":1,"max_tokens":9
+/v1/completions|4|"prompt":["Turn on",[2,528]],"n":2,"temperature":1,"max_tokens":9
 /v1/messages|1|$messages,"max_tokens":20,"temperature":1,"top_k":20
 /v1/messages|1|$messages,"max_tokens":2
 /api/chat|1|$ollama,"options":{"temperature":1.5,"seed":8,"num_predict":20}
