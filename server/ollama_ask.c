@@ -26,8 +26,8 @@ struct ollama {
     {"keep_alive", FIELD_VALUE, AT(keep_alive), IS_TEXT | IS_NUMBER, 0, NULL, NULL},                         \
     {"think", FIELD_VALUE, AT(think), IS_TEXT | IS_FLAG, 0, NULL, NULL},                                     \
     {"receipt", FIELD_FLAG, AT(a.receipt), 0, 0, NULL, NULL},                                                \
-    {"logprobs", FIELD_REFUSED, 0, 0, 0, "/v1/chat/completions has them", " false "},                        \
-    {"top_logprobs", FIELD_REFUSED, 0, 0, 0, "/v1/chat/completions has them", " 0 "}
+    {"logprobs", FIELD_FLAG, AT(a.logprobs), 0, 0, NULL, NULL},                                              \
+    {"top_logprobs", FIELD_WHOLE, AT(a.top_logprobs), 0, MOST_TOP, NULL, NULL}
 static const struct field chat_fields[] = {
     COMMON,
     {"messages", FIELD_VALUE, AT(a.messages), IS_LIST, 0, NULL, NULL},

@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "json_write.h"
 #include "ollama.h"
+#include "openai.h"
 #include "receipts.h"
 #include "state.h"
 
@@ -87,10 +88,21 @@ static void put_message(struct job *job, struct ct_str text, struct ct_str thoug
         buffer_text(out, "}");
 }
 
-static void stream_line(struct job *job, struct ct_str text, struct ct_str thought,
+/* Those of the ids that are told with a line. */
+static void put_logprobs(struct buffer *out, const struct choice *c)
+{
+    if (c->logprobs.n == 0)
+        return;
+    json_put(out, ",'logprobs':[");
+    buffer_put(out, c->logprobs.data, c->logprobs.n);
+    buffer_text(out, "]");
+}
+
+static void stream_line(struct job *job, struct ct_str text, struct ct_str thought, const struct choice *c,
                         const struct choice *calls)
 {
     put_message(job, text, thought, calls);
+    put_logprobs(&job->out, c);
     json_put(&job->out, ",'done':false}");
     buffer_text(&job->out, "\n");
 }
@@ -103,12 +115,20 @@ static void begin_stream(struct job *job)
 static void take_given(struct job *job, int number, const carat_given *given)
 {
     struct ask *ask = job->ask;
+    struct choice *c = &ask->choice[number];
+    const carat_model *model = job->server->options->model;
     size_t n;
-    const char *text = choice_take(job->server->options->model, ask, &ask->choice[number], given, &n);
+    const char *text = choice_take(model, ask, c, given, &n);
     const struct ct_str thought = {given->text, given->thought ? given->n_text : 0};
 
-    if (ask->stream && (n > 0 || thought.n))
-        stream_line(job, (struct ct_str){text, n}, thought, NULL);
+    if (ask->logprobs && !given->thought) {
+        buffer_text(&c->logprobs, c->logprobs.n ? "," : "");
+        openai_put_logprobs(&c->logprobs, model, given);
+    }
+    if (!ask->stream || (n == 0 && thought.n == 0))
+        return;
+    stream_line(job, (struct ct_str){text, n}, thought, c, NULL);
+    c->logprobs.n = 0;
 }
 
 static void finish_stream(struct job *job, int number)
@@ -118,7 +138,7 @@ static void finish_stream(struct job *job, int number)
     const char *text = choice_rest(c, &n);
 
     if (n > 0 || c->n_calls > 0)
-        stream_line(job, (struct ct_str){text, n}, (struct ct_str){"", 0}, c);
+        stream_line(job, (struct ct_str){text, n}, (struct ct_str){"", 0}, c, c);
 }
 
 static struct ct_str all_of(const struct buffer *b)
@@ -134,6 +154,7 @@ static void end_answer(struct job *job)
         put_message(job, (struct ct_str){"", 0}, (struct ct_str){"", 0}, NULL);
     else
         put_message(job, all_of(&c->text), all_of(&c->thought), c);
+    put_logprobs(&job->out, c);
     put_figures(&job->out, job->ask);
     if (job->ask->stream)
         buffer_text(&job->out, "\n");

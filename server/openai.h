@@ -10,8 +10,10 @@ bool openai_text(struct job *job, struct refusal *r);
 extern const struct writer openai_chat_writer, openai_text_writer;
 void openai_models(struct job *job, struct text path); /* a route's answer */
 
-/* Objects that both have. */
+/* Objects that several have. */
 void openai_put_usage(struct buffer *out, const struct ask *ask);
+/* {"token":...}, also as Ollama spells it. */
+void openai_put_logprobs(struct buffer *out, const carat_model *model, const carat_given *given);
 void openai_put_timings(struct buffer *out, const struct ask *ask);
 
 #endif

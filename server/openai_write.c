@@ -96,7 +96,7 @@ static void put_logprob(struct buffer *out, const carat_model *model, int32_t id
     json_put(out, "]");
 }
 
-static void put_given_logprobs(struct buffer *out, const carat_model *model, const carat_given *given)
+void openai_put_logprobs(struct buffer *out, const carat_model *model, const carat_given *given)
 {
     put_logprob(out, model, given->id, given->logprob);
     json_put(out, ",'top_logprobs':[");
@@ -150,7 +150,7 @@ static void chat_given(struct job *job, int number, const carat_given *given)
     if (!ask->stream) {
         if (ask->logprobs && !given->thought) {
             json_put(&c->logprobs, c->n_logprobs++ ? "," : "");
-            put_given_logprobs(&c->logprobs, model, given);
+            openai_put_logprobs(&c->logprobs, model, given);
         }
         return;
     }
@@ -165,7 +165,7 @@ static void chat_given(struct job *job, int number, const carat_given *given)
     json_put(&job->out, ",'logprobs':");
     if (logs) {
         json_put(&job->out, "{'content':[");
-        put_given_logprobs(&job->out, model, given);
+        openai_put_logprobs(&job->out, model, given);
         json_put(&job->out, "],'refusal':null}");
     } else
         json_put(&job->out, "null");

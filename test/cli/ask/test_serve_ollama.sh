@@ -49,6 +49,23 @@ wanted=$(told) tokens=$(grep -o '"prompt_tokens":[0-9]*' body)
 ask 200 POST /api/generate '{"model":"tiny","prompt":"Hello","system":"Be brief","stream":false,"options":{"temperature":0,"num_predict":9}}'
 [ "$(heard)" = "$wanted" ] || die "system: '$(heard)', expected '$wanted'"
 body_has "\"prompt_eval_count\":${tokens#*:},"
+# how likely ids are: what OpenAI's clients are told, in the lines with their texts
+likely() { grep -oE '"(token|logprob|bytes)":("[^"]*"|\[[^]]*\]|[-0-9.e]+)' body; }
+ask 200 POST /v1/chat/completions "{$messages,\"seed\":5,\"temperature\":2,\"logprobs\":true,\"top_logprobs\":3}"
+likely >wanted
+for request in "chat {$messages" "generate {$prompt"; do
+    for stream in false true; do
+        ask 200 POST "/api/${request%% *}" "${request#* },\"stream\":$stream,\"logprobs\":true,\"top_logprobs\":3,\"options\":{\"seed\":5,\"temperature\":2}}"
+        cmp <(likely) wanted || die "$request, stream $stream: $(cat body)"
+        grep -qF ',"logprobs":[{"token":"' body || die "$(cat body)"
+        [ $stream = true ] || body_has '"top_logprobs":[{"token":"The","'
+        [ $stream = true ] || body_has '}]},{"token":"'
+    done
+    ask 200 POST "/api/${request%% *}" "${request#* },\"logprobs\":false}"
+    ! grep -qF logprob body || die "nobody asked: $(cat body)"
+    ask 400 POST "/api/${request%% *}" "${request#* },\"top_logprobs\":2}"
+    ask 400 POST "/api/${request%% *}" "${request#* },\"logprobs\":true,\"top_logprobs\":21}"
+done
 for route in chat generate; do # nothing is to be answered
     ask 200 POST /api/$route '{"model":"tiny"}'
     body_has '"done":true,"done_reason":"load"}'
