@@ -211,6 +211,7 @@ static void and_others(void **state)
     assert_int_equal(ct_chat_encode(t, &p, false, NULL, &ids, &err), CARAT_E_ARGUMENT);
     check_place(&err, "messages");
     ct_prompt_free(&p);
+    carat_tokens_free(&ids);
     /* what the calls of an answer are compared with */
     carat_calls calls = {.size = sizeof(carat_part)};
     assert_int_equal(ct_calls_parse(t, NULL, 0, "[{\"name\":}]", &calls, &err), CARAT_E_ARGUMENT);
