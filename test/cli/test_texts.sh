@@ -73,6 +73,7 @@ cat readme help | grep -E 'carat |^ssh-keygen ' | grep -vE '^(cmake|make|build/)
 while IFS= read -r line; do
     case $line in
     ssh-keygen*) command -v ssh-keygen >/dev/null || continue ;;
+    'carat serve '*) ! carat serve no.model 2>&1 | grep -q 'without libuv' || continue ;;
     *'| man '*) command -v man >/dev/null || continue ;;
     'carat pull '* | 'carat search '* | 'carat fetch '* | 'carat r'[mu]*' gemma3:1b '*) [ -n "${hub:-}" ] || continue ;;
     esac

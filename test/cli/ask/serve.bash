@@ -2,6 +2,11 @@
 # shellcheck shell=bash disable=SC2154 # what common.bash sets
 # serve.bash: `carat serve` in the background and requests to it, with nothing but the shell; sourced behind
 # common.bash by the tests of the server.
+if "$CARAT" serve no.model 2>&1 | grep -q 'built without libuv'; then
+    echo 'the command was built without libuv'
+    exit 77
+fi
+
 "$CARAT" help serve >/dev/null
 server=
 
