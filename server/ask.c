@@ -16,7 +16,7 @@ static void free_choices(struct ask *ask)
         buffer_free(&c->text);
         buffer_free(&c->thought);
         buffer_free(&c->logprobs);
-        carat_tokens_free(&c->ids);
+        buffer_free(&c->ids);
         carat_calls_free(&c->calls);
         carat_receipt_close(c->receipt);
         carat_free(c->receipt_text);
@@ -82,26 +82,6 @@ bool ask_next(struct ask *ask)
 
 /* ---- ids ---- */
 
-size_t id_bytes(const carat_model *model, int32_t id, char out[256])
-{
-    static const char space[] = "\xe2\x96\x81";
-    size_t n = 0, length = 0;
-    const char *piece = carat_piece(model, id, &n);
-
-    if (n == 6 && memcmp(piece, "<0x", 3) == 0 && piece[5] == '>') {
-        out[0] = (char)(ct_hex_digit(piece[3]) * 16 + ct_hex_digit(piece[4]));
-        return 1;
-    }
-    for (size_t i = 0; i < n && length < 256; i++) {
-        if (i + 3 <= n && memcmp(piece + i, space, 3) == 0) {
-            out[length++] = ' ';
-            i += 2;
-        } else
-            out[length++] = piece[i];
-    }
-    return length;
-}
-
 int32_t call_start_id(const carat_model *model)
 {
     static const char *const starts[] = {CARAT_CALL_START, CARAT_TOOL_CALL_START};
@@ -118,20 +98,6 @@ int32_t call_start_id(const carat_model *model)
 }
 
 /* ---- text ---- */
-
-static bool push_answer_id(carat_tokens *t, int32_t id)
-{
-    if (t->n == t->capacity) {
-        int capacity = t->capacity ? 2 * t->capacity : 64;
-        int32_t *ids = realloc(t->ids, (size_t)capacity * sizeof *ids);
-        if (!ids)
-            return false;
-        t->ids = ids;
-        t->capacity = capacity;
-    }
-    t->ids[t->n++] = id;
-    return true;
-}
 
 /* Whether an answer becomes calls: by its control token, or, where the vocabulary has none, by its text. */
 static void watch_for_calls(const carat_model *model, const struct ask *ask, struct choice *c, int32_t id)
@@ -153,8 +119,9 @@ const char *choice_take(const carat_model *model, const struct ask *ask, struct 
         buffer_put(&c->thought, given->text, given->n_text);
         return "";
     }
-    if (c->calling != NO_CALLS && !push_answer_id(&c->ids, given->id))
-        c->text.failed = true;
+    if (c->calling != NO_CALLS)
+        buffer_put(&c->ids, &given->id, sizeof given->id);
+    c->text.failed |= c->ids.failed;
     buffer_put(&c->text, given->text, given->n_text);
     watch_for_calls(model, ask, c, given->id);
     return c->calling == NO_CALLS || c->calling == TEXT_ONLY ? choice_rest(c, n) : "";
@@ -173,9 +140,11 @@ const char *choice_rest(struct choice *c, size_t *n)
 static void divide(const carat_model *model, const struct ask *ask, struct choice *c)
 {
     struct buffer text = {0};
+    const int32_t *ids = (const int32_t *)(const void *)c->ids.data;
+    const int n = (int)(c->ids.n / sizeof *ids);
 
     c->calls.size = sizeof *c->calls.part;
-    if (carat_parse_calls(model, c->ids.ids, c->ids.n, ask->tools, &c->calls, NULL) != CARAT_OK)
+    if (carat_parse_calls(model, ids, n, ask->tools, &c->calls, NULL) != CARAT_OK)
         return;
     for (int i = 0; i < c->calls.n; i++)
         c->n_calls += c->calls.part[i].is_call && !c->calls.part[i].error;

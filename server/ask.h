@@ -28,7 +28,7 @@ struct choice {
     size_t told;            /* bytes of text that the client may have by now */
     struct buffer logprobs; /* as the surface writes them */
     int n_logprobs;
-    carat_tokens ids; /* of the answer, where there are tools */
+    struct buffer ids; /* int32_t of the answer, where there are tools */
     enum may_call calling;
     carat_calls calls; /* when it has ended */
     int n_calls;       /* of these, that are sound */
@@ -103,8 +103,6 @@ void choice_end(const carat_model *model, struct ask *ask, struct choice *choice
 /* The text that was not told so far; it counts as told from here on. */
 const char *choice_rest(struct choice *choice, size_t *n);
 
-/* The bytes of an id by itself, as they stand in a text; at most 256, returns their number. */
-size_t id_bytes(const carat_model *model, int32_t id, char out[256]);
 /* The control token before a call; -1: the vocabulary has none. */
 int32_t call_start_id(const carat_model *model);
 

@@ -73,23 +73,23 @@ static void put_token(struct buffer *out, const char *bytes, size_t n)
 
 static void put_id(struct buffer *out, const carat_model *model, int32_t id)
 {
-    char bytes[256];
+    char bytes[CARAT_PIECE_BYTES];
 
-    put_token(out, bytes, id_bytes(model, id, bytes));
+    put_token(out, bytes, carat_piece_bytes(model, id, bytes));
 }
 
 /* Ids that are spelled alike stand once, with the likeliest of them. */
 static void put_top(struct buffer *out, const carat_model *model, const struct told_logprob *l)
 {
-    char bytes[256], other[256];
+    char bytes[CARAT_PIECE_BYTES], other[CARAT_PIECE_BYTES];
     int put = 0;
 
     json_put(out, "{");
     for (int i = 0; i < l->n_top; i++) {
-        const size_t n = id_bytes(model, l->top[i].id, bytes);
+        const size_t n = carat_piece_bytes(model, l->top[i].id, bytes);
         bool is_new = true;
         for (int k = 0; k < i && is_new; k++)
-            is_new = id_bytes(model, l->top[k].id, other) != n || memcmp(bytes, other, n) != 0;
+            is_new = carat_piece_bytes(model, l->top[k].id, other) != n || memcmp(bytes, other, n) != 0;
         if (!is_new)
             continue;
         json_put(out, put++ ? "," : "");
@@ -102,8 +102,8 @@ static void put_top(struct buffer *out, const carat_model *model, const struct t
 /* Characters that begin in the bytes of an id. */
 static int characters_of(const carat_model *model, int32_t id)
 {
-    char bytes[256];
-    const size_t n = id_bytes(model, id, bytes);
+    char bytes[CARAT_PIECE_BYTES];
+    const size_t n = carat_piece_bytes(model, id, bytes);
     int begun = 0;
 
     for (size_t i = 0; i < n; i++)

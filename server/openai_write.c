@@ -87,8 +87,8 @@ static void put_calls(struct buffer *out, const struct job *job, const struct ch
 
 static void put_logprob(struct buffer *out, const carat_model *model, int32_t id, float logprob)
 {
-    char bytes[256];
-    const size_t n = id_bytes(model, id, bytes);
+    char bytes[CARAT_PIECE_BYTES];
+    const size_t n = carat_piece_bytes(model, id, bytes);
 
     json_put(out, "{'token':%t,'logprob':%f,'bytes':[", bytes, n, (double)logprob);
     for (size_t i = 0; i < n; i++)
