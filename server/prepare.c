@@ -14,7 +14,7 @@ static struct ask *new_ask(struct server *s)
 
     if (!ask)
         return NULL;
-    ask->call_start = call_start_id(s->options->model);
+    ask->call_start = s->call_start;
     ask->created = (int64_t)time(NULL);
     return ask;
 }

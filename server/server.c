@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "ask.h"
 #include "carat_tools.h"
 #include "connection.h"
 #include "workers.h"
@@ -55,6 +56,7 @@ static void learn_model(struct server *s)
     carat_model_get_info(model, &s->info, NULL);
     s->context = carat_engine_context(s->options->engine);
     s->created = (int64_t)time(NULL);
+    s->call_start = call_start_id(s->options->model);
     s->longest_text = 1;
     for (int32_t id = 0; id < s->info.n_vocab; id++) {
         size_t n = 0;
