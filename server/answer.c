@@ -61,7 +61,7 @@ static void end_failed(struct drawing *d, struct job *job, const carat_error *er
     struct refusal r = {0};
 
     if (err->code == CARAT_E_NUMERIC)
-        refuse(&r, 500, "model_output_invalid", NULL, "%s", err->message);
+        refuse(&r, 500, "model_output_invalid", NULL, "model_output_invalid: %s", err->message);
     else
         refuse(&r, err->code == CARAT_E_MEMORY ? 503 : 500, NULL, NULL, "%s", err->message);
     end_refused(d, job, &r);

@@ -76,9 +76,10 @@ void job_refuse(struct job *job, const struct refusal *r)
     const struct surface *surface = job->route->surface;
 
     uv_mutex_lock(&job->lock);
-    if (job->begun && job->streams)
+    if (job->begun && job->streams) {
         surface->refuse_stream(&job->out, r);
-    else {
+        job->broken = true;
+    } else {
         job->out.n = 0;
         job->status = r->status;
         job->type = "application/json";

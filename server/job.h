@@ -36,6 +36,7 @@ struct job {
     bool begun;       /* status, type and fields stand */
     bool streams;     /* the body goes out as it comes */
     bool ended;       /* nobody but the connections' thread has it any more */
+    bool broken;      /* a stream whose last event is a refusal: the connection ends behind it */
 
     struct ask *ask;  /* of those who answer; NULL: it is not prepared */
     struct job *next; /* in a queue */

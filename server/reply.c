@@ -97,6 +97,7 @@ static bool take_out(struct connection *c)
         c->sending.n = 0;
         buffer_swap(&c->sending, &job->out);
         c->last_write = job->ended;
+        c->keep_alive = c->keep_alive && !job->broken;
     }
     const bool lost = (job->ended && !job->begun) || c->sending.failed || job->fields.failed;
     uv_mutex_unlock(&job->lock);

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_streams.c: what every surface makes of answers, whole and in pieces, over the fake library: bytes that
+ * are no UTF-8, text that looks like the frame it stands in, calls and thoughts, answers that fail at their
+ * beginning and in the middle, prompts that have no room. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "server/fake_carat.h"
+#include "server/talk.h"
+
+enum { CONTEXT = 3000 };
+
+static struct served served;
+
+static int begin(void **state)
+{
+    (void)state;
+    served = (struct served){.options.model = fake_model(),
+                             .options.engine = fake_engine(4, CONTEXT, 3 * CONTEXT),
+                             .options.parallel = 4};
+    serve_begin(&served);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    if (serve_end(&served) != SERVER_ENDED)
+        return -1;
+    fake_engine_free(served.options.engine);
+    return 0;
+}
+
+#define STREAM(streams) ((streams) ? ",\"stream\":true" : ",\"stream\":false")
+
+/* The text of an answer; NULL: the reply is not sound. */
+static char *answer(int kind, const char *prompt, const char *more, bool streams)
+{
+    struct reply r;
+    struct told t;
+    char fields[200], *text = NULL;
+
+    snprintf(fields, sizeof fields, "%s%s", STREAM(streams), more);
+    ask_kind(&served, kind, prompt, fields, &r);
+    if (r.status == 200 && r.whole && read_told(kind, &r, streams, &t)) {
+        if (!t.error && (t.done || !streams))
+            text = strdup(t.text);
+        told_free(&t);
+    }
+    if (!text)
+        print_error("%s, %s: %s%s\n", kinds[kind].path, prompt, r.head, r.body);
+    reply_free(&r);
+    return text;
+}
+
+/* The text is the same whole and in pieces, and every byte that is no text has become U+FFFD. */
+static void texts(void **state)
+{
+    static const struct {
+        const char *prompt, *text;
+    } rows[] = {
+        {"hello", "Hello, world!"},
+        {"!plain", "Hello, world!"},
+        {"!nothing", ""},
+        {"!bad", "a\ufffd\ufffdb\ufffd\ufffd\ufffd\ufffd\ufffdc\ufffd\ufffd\ufffd\ufffd"},
+        {"!lines", "data: x\n\n\n\r\n\r\nevent: y\n: z\n\n\"\\\x01\x7f\n\n"},
+        {"!thought", "yes"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(rows); i++)
+        for (int kind = 0; kind < KINDS; kind++)
+            for (int streams = 0; streams < 2; streams++) {
+                char *text = answer(kind, rows[i].prompt, "", streams);
+                if (!text || strcmp(text, rows[i].text) != 0)
+                    fail_msg("%s, %s, %d: '%s'", kinds[kind].path, rows[i].prompt, streams, text);
+                free(text);
+            }
+}
+
+/* Whether the reply to a prompt has a word in it. */
+static void assert_says(int kind, const char *prompt, const char *more, int status, const char *word)
+{
+    struct reply r;
+
+    ask_kind(&served, kind, prompt, more, &r);
+    if (r.status != status || !strstr(r.body, word))
+        fail_msg("%s, %.40s: no '%s' in %d %s", kinds[kind].path, prompt, word, r.status, r.body);
+    reply_free(&r);
+}
+
+static void calls_and_thoughts(void **state)
+{
+    static const char openai[] = ",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]";
+    static const char anthropic[] = ",\"tools\":[{\"name\":\"f\",\"input_schema\":{}}]";
+    char more[200];
+
+    (void)state;
+    for (int streams = 0; streams < 2; streams++) {
+        snprintf(more, sizeof more, "%s%s", STREAM(streams), openai);
+        assert_says(CHAT, "!call", more, 200, "\"finish_reason\":\"tool_calls\"");
+        assert_says(CHAT, "!call", more, 200, "{\"name\":\"f\",\"arguments\":\"{\\\"a\\\":\\\"b\\\"}\"}");
+        assert_says(CHAT, "!plain", more, 200, "Hello");
+        assert_says(OLLAMA_CHAT, "!call", more, 200, "{\"name\":\"f\",\"arguments\":{\"a\":\"b\"}}");
+        snprintf(more, sizeof more, "%s%s", STREAM(streams), anthropic);
+        assert_says(MESSAGES, "!call", more, 200, "\"stop_reason\":\"tool_use\"");
+        assert_says(MESSAGES, "!call", more, 200, "\"name\":\"f\",\"input\":{");
+    }
+    assert_says(CHAT, "!thought", STREAM(false), 200, "\"reasoning_content\":\"hm\ufffdm\"");
+    assert_says(CHAT, "!thought", STREAM(true), 200, "{\"reasoning_content\":\"hm\"}");
+    assert_says(MESSAGES, "!thought", STREAM(false), 200,
+                "{\"type\":\"thinking\",\"thinking\":\"hm\ufffdm\"");
+    assert_says(MESSAGES, "!thought", STREAM(true), 200, "{\"type\":\"thinking_delta\",\"thinking\":\"hm\"}");
+    assert_says(OLLAMA_CHAT, "!thought", STREAM(false), 200, "\"thinking\":\"hm\ufffdm\"");
+    assert_says(OLLAMA_GENERATE, "!thought", STREAM(true), 200, "\"thinking\":\"hm\"");
+}
+
+/* Several answers, log-probabilities and receipts beside the text. */
+static void with_more(void **state)
+{
+    static const char more[] = ",\"logprobs\":true,\"top_logprobs\":3,\"receipt\":true";
+    static const int chats[] = {CHAT, OLLAMA_CHAT, OLLAMA_GENERATE};
+    char *text;
+
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(chats); i++)
+        for (int streams = 0; streams < 2; streams++) {
+            text = answer(chats[i], "!bad", more, streams);
+            assert_non_null(text);
+            free(text);
+        }
+    assert_says(CHAT, "!plain", ",\"n\":3,\"receipt\":true", 200, "\"index\":2");
+    const char *usage = ",\"n\":3,\"stream\":true,\"stream_options\":{\"include_usage\":true}";
+    assert_says(CHAT, "!plain", usage, 200, "\"completion_tokens\":12,");
+    assert_says(CHAT, "!plain", ",\"receipt\":true", 200, "\"receipt\":{\"answers\":1}");
+    assert_says(MESSAGES, "!plain", ",\"receipt\":true,\"stream\":true", 200, "\"receipt\":{\"answers\":1}");
+    for (int streams = 0; streams < 2; streams++) {
+        text = answer(TEXT, "!bad", ",\"logprobs\":2,\"echo\":true,\"n\":2", streams);
+        assert_non_null(text);
+        free(text);
+    }
+    assert_says(TEXT, "!plain", ",\"max_tokens\":0,\"echo\":true,\"logprobs\":1", 200,
+                "\"token_logprobs\":[null,-0.5,");
+}
+
+/* An answer that fails says so in the surface's own shape: as a status before its first byte, else as the
+ * last event, behind which the connection ends. The next one is as if nothing had been. */
+static void failing(void **state)
+{
+    static const struct {
+        const char *prompt, *word;
+        int status, pieces;
+    } rows[] = {
+        {"!nan", "model_output_invalid", 500, 2},
+        {"!nan_first", "model_output_invalid", 500, 0},
+        {"!error", "the disk is gone", 500, 2},
+    };
+    struct reply r;
+    struct told t;
+
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(rows); i++)
+        for (int kind = 0; kind < KINDS; kind++) {
+            assert_says(kind, rows[i].prompt, STREAM(false), rows[i].status, rows[i].word);
+            char *body = body_of(kind, rows[i].prompt, STREAM(true));
+            const int fd = dial(&served);
+            send_request(fd, "POST", kinds[kind].path, "", body);
+            take_reply(fd, true, &r);
+            assert_int_equal(r.status, 200);
+            assert_true(r.whole && read_told(kind, &r, true, &t));
+            if (!t.error || !strstr(t.last, rows[i].word) || t.done || t.pieces != rows[i].pieces)
+                fail_msg("%s, %s: %s", kinds[kind].path, rows[i].prompt, r.body);
+            assert_true(is_closed(fd));
+            close(fd);
+            told_free(&t);
+            reply_free(&r);
+            free(body);
+            char *text = answer(kind, "!plain", "", kind % 2);
+            assert_string_equal(text, "Hello, world!");
+            free(text);
+        }
+}
+
+/* A prompt that fills the context, and one with a token more: of the latter both numbers are told. */
+static void bounds_of_context(void **state)
+{
+    char *prompt = malloc(CONTEXT + 8), expected[120];
+
+    (void)state;
+    assert_non_null(prompt);
+    for (int kind = 0; kind < KINDS; kind++) {
+        const int around = kind == TEXT ? 1 : 2; /* <bos>, and the end of a message's line */
+        memset(prompt, 'a', CONTEXT + 1);
+        prompt[CONTEXT - around] = 0;
+        assert_says(kind, prompt, STREAM(false), 200,
+                    kind == MESSAGES ? "model_context_window_exceeded" : "length");
+        prompt[CONTEXT - around] = 'a';
+        prompt[CONTEXT - around + 1] = 0;
+        snprintf(expected, sizeof expected, "the prompt has %d tokens, and the context %d positions",
+                 CONTEXT + 1, CONTEXT);
+        assert_says(kind, prompt, STREAM(true), 400, expected);
+    }
+    snprintf(expected, sizeof expected,
+             "\"code\":\"context_length_exceeded\",\"n_prompt_tokens\":%d,\"n_ctx\":%d", CONTEXT + 1,
+             CONTEXT);
+    memset(prompt, 'a', CONTEXT);
+    prompt[CONTEXT] = 0;
+    assert_says(TEXT, prompt, "", 400, expected);
+    free(prompt);
+}
+
+/* Memory for no answer of that length, however long it waits; and for one at a time. */
+static void short_of_memory(void **state)
+{
+    struct served small = {
+        .options.model = fake_model(), .options.engine = fake_engine(4, CONTEXT, 200), .options.parallel = 4};
+    struct reply r;
+    int fd[3];
+
+    (void)state;
+    serve_begin(&small);
+    ask_kind(&small, CHAT, "!plain", ",\"max_tokens\":1000", &r);
+    assert_int_equal(r.status, 503);
+    assert_non_null(strstr(r.body, "are more than are free"));
+    reply_free(&r);
+    for (int i = 0; i < 3; i++) {
+        char *body = body_of(CHAT, "!slow", ",\"max_tokens\":150");
+        fd[i] = dial(&small);
+        send_request(fd[i], "POST", kinds[CHAT].path, "", body);
+        free(body);
+    }
+    for (int i = 0; i < 3; i++) {
+        take_reply(fd[i], true, &r);
+        assert_int_equal(r.status, 200);
+        assert_non_null(strstr(r.body, "\"content\":\"xyz\""));
+        reply_free(&r);
+        close(fd[i]);
+    }
+    assert_int_equal(serve_end(&small), SERVER_ENDED);
+    fake_engine_free(small.options.engine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(texts, begin, end),
+        cmocka_unit_test_setup_teardown(calls_and_thoughts, begin, end),
+        cmocka_unit_test_setup_teardown(with_more, begin, end),
+        cmocka_unit_test_setup_teardown(failing, begin, end),
+        cmocka_unit_test_setup_teardown(bounds_of_context, begin, end),
+        cmocka_unit_test(short_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* talk.c: see talk.h. */
+#include "talk.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+#include <uv.h>
+
+enum { PATIENCE_MS = 20000 };
+
+static void must(bool condition, const char *what)
+{
+    if (condition)
+        return;
+    fprintf(stderr, "talk.c: %s\n", what);
+    abort();
+}
+
+/* ---- servers ---- */
+
+static atomic_int skipped_ms;
+
+/* The linker puts this before the loop's clock. */
+uint64_t __real_uv_now(const uv_loop_t *loop);
+uint64_t __wrap_uv_now(const uv_loop_t *loop);
+uint64_t __wrap_uv_now(const uv_loop_t *loop)
+{
+    return __real_uv_now(loop) + (uint64_t)atomic_load(&skipped_ms);
+}
+
+void serve_skip(int ms)
+{
+    atomic_fetch_add(&skipped_ms, ms);
+}
+
+void sleep_ms(int ms)
+{
+    const struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
+
+    nanosleep(&t, NULL);
+}
+
+bool soon(bool (*is_so)(const void *what), const void *what)
+{
+    for (int i = 0; i < 1000; i++) {
+        if (is_so(what))
+            return true;
+        sleep_ms(10);
+    }
+    return false;
+}
+
+static void listening(void *user, const char *url)
+{
+    struct served *s = user;
+
+    pthread_mutex_lock(&s->lock);
+    s->port = atoi(strrchr(url, ':') + 1);
+    pthread_cond_signal(&s->told);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void *serve(void *user)
+{
+    struct served *s = user;
+
+    s->result = server_run(&s->options, &s->signal, s->message);
+    return NULL;
+}
+
+void serve_begin(struct served *s)
+{
+    s->options.name = "tiny";
+    s->options.host = "127.0.0.1";
+    s->options.listening = listening;
+    s->options.user = s;
+    s->port = 0;
+    must(pthread_mutex_init(&s->lock, NULL) == 0 && pthread_cond_init(&s->told, NULL) == 0 &&
+             pthread_create(&s->thread, NULL, serve, s) == 0,
+         "no thread for the server");
+    pthread_mutex_lock(&s->lock);
+    while (!s->port)
+        pthread_cond_wait(&s->told, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+}
+
+enum server_result serve_wait(struct served *s)
+{
+    pthread_join(s->thread, NULL);
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->told);
+    return s->result;
+}
+
+enum server_result serve_end(struct served *s)
+{
+    kill(getpid(), SIGTERM);
+    return serve_wait(s);
+}
+
+/* ---- clients ---- */
+
+int dial(const struct served *s)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)s->port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    must(fd >= 0 && connect(fd, (const struct sockaddr *)&to, sizeof to) == 0, "no connection");
+    return fd;
+}
+
+void hang_up(int fd, bool resets)
+{
+    const struct linger at_once = {.l_onoff = 1};
+
+    if (resets)
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    close(fd);
+}
+
+/* The server may have closed already, which reading will show. */
+void send_bytes(int fd, const char *bytes, size_t n)
+{
+    while (n > 0) {
+        struct pollfd p = {.fd = fd, .events = POLLOUT};
+        must(poll(&p, 1, PATIENCE_MS) == 1, "the server reads nothing");
+        const ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL);
+        if (sent < 0)
+            return;
+        bytes += sent;
+        n -= (size_t)sent;
+    }
+}
+
+void send_text(int fd, const char *text)
+{
+    send_bytes(fd, text, strlen(text));
+}
+
+void send_request(int fd, const char *method, const char *path, const char *more, const char *body)
+{
+    const size_t n = strlen(body), capacity = n + strlen(path) + strlen(more) + 120;
+    char *text = malloc(capacity);
+
+    must(text != NULL, "no memory");
+    snprintf(text, capacity, "%s %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %zu\r\n\r\n%s", method,
+             path, more, n, body);
+    send_text(fd, text);
+    free(text);
+}
+
+/* One byte; -1: there is none any more. */
+static int get_byte(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    unsigned char c;
+
+    must(poll(&p, 1, PATIENCE_MS) == 1, "the server says nothing");
+    return recv(fd, &c, 1, 0) == 1 ? c : -1;
+}
+
+static void *grow(void *p, size_t n)
+{
+    p = realloc(p, n);
+    must(p != NULL, "no memory");
+    return p;
+}
+
+/* A line without its end; false: the connection ended in it. */
+static bool get_line(int fd, char *line, size_t capacity)
+{
+    size_t n = 0;
+    int c;
+
+    while ((c = get_byte(fd)) >= 0 && c != '\n')
+        if (c != '\r' && n + 1 < capacity)
+            line[n++] = (char)c;
+    line[n] = 0;
+    return c == '\n';
+}
+
+/* Adds n bytes to the body, or as many as come. */
+static bool get_bytes(int fd, struct reply *r, size_t n)
+{
+    r->body = grow(r->body, r->n + n + 1);
+    while (n > 0) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        must(poll(&p, 1, PATIENCE_MS) == 1, "the server does not go on");
+        const ssize_t got = recv(fd, r->body + r->n, n, 0);
+        if (got <= 0)
+            break;
+        r->n += (size_t)got;
+        n -= (size_t)got;
+    }
+    r->body[r->n] = 0;
+    return n == 0;
+}
+
+static bool get_chunks(int fd, struct reply *r)
+{
+    char line[64];
+
+    for (;;) {
+        if (!get_line(fd, line, sizeof line))
+            return false;
+        const size_t n = strtoul(line, NULL, 16);
+        if ((n > 0 && !get_bytes(fd, r, n)) || !get_line(fd, line, sizeof line))
+            return false;
+        if (n == 0)
+            return true;
+    }
+}
+
+void take_reply(int fd, bool has_body, struct reply *r)
+{
+    char line[1024];
+    size_t n = 0;
+
+    *r = (struct reply){.head = grow(NULL, 1), .body = grow(NULL, 1)};
+    *r->head = *r->body = 0;
+    do {
+        if (!get_line(fd, line, sizeof line))
+            return;
+        r->head = grow(r->head, n + strlen(line) + 2);
+        n += (size_t)sprintf(r->head + n, "%s\n", line);
+    } while (*line);
+    must(sscanf(r->head, "HTTP/1.1 %d ", &r->status) == 1, "no status");
+    const char *length = strstr(r->head, "\nContent-Length: ");
+    if (!has_body || r->status == 204 || r->status == 100)
+        r->whole = true;
+    else if (strstr(r->head, "\nTransfer-Encoding: chunked\n"))
+        r->whole = get_chunks(fd, r);
+    else if (length)
+        r->whole = get_bytes(fd, r, strtoul(length + strlen("\nContent-Length: "), NULL, 10));
+    else
+        r->whole = !get_bytes(fd, r, 64 << 20);
+}
+
+void reply_free(struct reply *r)
+{
+    free(r->head);
+    free(r->body);
+}
+
+bool is_closed(int fd)
+{
+    return get_byte(fd) < 0;
+}
+
+void ask(const struct served *s, const char *method, const char *path, const char *more, const char *body,
+         struct reply *r)
+{
+    const int fd = dial(s);
+
+    send_request(fd, method, path, more, body);
+    take_reply(fd, strcmp(method, "HEAD") != 0, r);
+    close(fd);
+}
+
+/* ---- surfaces ---- */
+
+#define MESSAGE "\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]"
+
+const struct kind kinds[KINDS] = {
+    [CHAT] = {"/v1/chat/completions", "{" MESSAGE "%s}", "choices delta content", "choices message content",
+              true},
+    [TEXT] = {"/v1/completions", "{\"prompt\":\"%s\"%s}", "choices text", "choices text", true},
+    [MESSAGES] = {"/v1/messages", "{\"max_tokens\":2000," MESSAGE "%s}", "delta text", "content text", true},
+    [OLLAMA_CHAT] = {"/api/chat", "{\"model\":\"tiny\"," MESSAGE "%s}", "message content", "message content",
+                     false},
+    [OLLAMA_GENERATE] = {"/api/generate", "{\"model\":\"tiny\",\"prompt\":\"%s\"%s}", "response", "response",
+                         false},
+};
+
+char *body_of(int kind, const char *prompt, const char *more)
+{
+    const size_t capacity = strlen(kinds[kind].body) + strlen(prompt) + strlen(more) + 1;
+    char *body = grow(NULL, capacity);
+
+    snprintf(body, capacity, kinds[kind].body, prompt, more);
+    return body;
+}
+
+void ask_kind(const struct served *s, int kind, const char *prompt, const char *more, struct reply *r)
+{
+    char *body = body_of(kind, prompt, more);
+
+    ask(s, "POST", kinds[kind].path, "", body, r);
+    free(body);
+}
+
+static char *copy_of(const char *s, size_t n)
+{
+    char *copy = grow(NULL, n + 1);
+
+    memcpy(copy, s, n);
+    copy[n] = 0;
+    return copy;
+}
+
+static void add_text(struct told *t, struct ct_str s)
+{
+    const size_t n = strlen(t->text);
+
+    t->text = grow(t->text, n + s.n + 1);
+    memcpy(t->text + n, s.s, s.n);
+    t->text[n + s.n] = 0;
+    t->pieces += s.n > 0;
+}
+
+/* Strings at the end of a path of keys, of every element where there is a list. */
+static void add_at(struct told *t, const struct ct_json_value *v, const char *path)
+{
+    char key[32];
+    int n;
+
+    if (sscanf(path, "%31s%n", key, &n) != 1)
+        add_text(t, ct_json_str(v));
+    else if (!ct_json_is(v, CT_JSON_ARRAY))
+        add_at(t, ct_json_get(v, key), path + n);
+    CT_JSON_EACH(one, ct_json_is(v, CT_JSON_ARRAY) ? v : NULL)
+    add_at(t, one, path);
+}
+
+static bool read_object(const char *s, size_t n, const char *text, struct told *t)
+{
+    struct ct_json_tree tree = {0};
+    carat_error err;
+    const bool good = ct_json_tree_read(&tree, CARAT_E_FORMAT, "reply",
+                                        (struct ct_bytes){(const uint8_t *)s, n}, &err) == CARAT_OK;
+
+    if (!good)
+        fprintf(stderr, "%s: %.*s\n", err.message, (int)n, s);
+    else {
+        const struct ct_json_value *refused = ct_json_get(&tree.value[0], "error");
+        if (ct_json_is(refused, CT_JSON_OBJECT))
+            refused = ct_json_get(refused, "message");
+        free(t->last);
+        t->last = copy_of(s, n);
+        add_at(t, &tree.value[0], text);
+        if (ct_json_is(refused, CT_JSON_STRING) && !t->error)
+            t->error = copy_of(ct_json_str(refused).s, ct_json_str(refused).n);
+    }
+    ct_json_tree_free(&tree);
+    return good;
+}
+
+/* A line of a stream; of events there are those with data, their names, comments, and empty ones. */
+static bool read_line(const struct kind *kind, const char *s, size_t n, struct told *t)
+{
+    static const char data[] = "data: ";
+
+    if (!kind->events)
+        return read_object(s, n, kind->text, t);
+    if (n == 0 || *s == ':' || (n > 7 && memcmp(s, "event: ", 7) == 0))
+        return true;
+    if (n < sizeof data || memcmp(s, data, sizeof data - 1) != 0)
+        return false;
+    s += sizeof data - 1;
+    n -= sizeof data - 1;
+    if (n == 6 && memcmp(s, "[DONE]", 6) == 0)
+        return t->done = true;
+    return read_object(s, n, kind->text, t);
+}
+
+bool read_told(int k, const struct reply *r, bool streams, struct told *t)
+{
+    const struct kind *kind = &kinds[k];
+    bool good = true;
+
+    *t = (struct told){.text = copy_of("", 0)};
+    if (!streams)
+        return read_object(r->body, r->n, kind->whole, t);
+    for (const char *at = r->body, *end; good && at < r->body + r->n; at = end + 1) {
+        end = memchr(at, '\n', (size_t)(r->body + r->n - at));
+        good = end && read_line(kind, at, (size_t)(end - at), t);
+    }
+    if (t->last && (strstr(t->last, "\"done\":true") || strstr(t->last, "message_stop")))
+        t->done = true;
+    return good;
+}
+
+void told_free(struct told *t)
+{
+    free(t->text);
+    free(t->last);
+    free(t->error);
+}
