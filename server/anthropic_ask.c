@@ -48,21 +48,9 @@ static const struct field output_fields[] = {
 /* clang-format on */
 
 /* Names of OpenAI's form in what is wrong with its translation. */
-static void respell(char *text, size_t capacity)
-{
-    static const char *const names[][2] = {{".function.parameters", ".input_schema"},
-                                           {".function.name", ".name"},
-                                           {".function.description", ".description"}};
-
-    for (size_t i = 0; i < CT_COUNT(names); i++) {
-        char *at = strstr(text, names[i][0]);
-        char rest[1200];
-        if (!at)
-            continue;
-        snprintf(rest, sizeof rest, "%s", at + strlen(names[i][0]));
-        snprintf(at, capacity - (size_t)(at - text), "%s%s", names[i][1], rest);
-    }
-}
+static const struct respelling names[] = {{".function.parameters", ".input_schema"},
+                                          {".function.name", ".name"},
+                                          {".function.description", ".description"}};
 
 static bool take_thinking(struct document *d, const struct server *s, const struct anthropic *o,
                           struct ask *ask, bool *thinks)
@@ -80,7 +68,7 @@ static bool take_thinking(struct document *d, const struct server *s, const stru
     if (enabled && (!ct_json_integer(budget, &most) || most < 1 || most > INT32_MAX))
         return field_refuse(d, "thinking.budget_tokens", budget, "expected a whole number from 1");
     if (!s->info.can_think) {
-        buffer_text(&d->idle, d->idle.n ? ", thinking" : "thinking");
+        document_idle(d, "thinking");
         return true;
     }
     *thinks = true;
@@ -152,7 +140,7 @@ static bool take_conversation(struct document *d, struct job *job, struct anthro
     else if (anthropic_translate(&t, o->system, o->a.messages, o->a.tools, o->a.tool_choice))
         good = take_translated(d, job, o, &t, thinks);
     if (t.cached)
-        buffer_text(&d->idle, d->idle.n ? ", cache_control" : "cache_control");
+        document_idle(d, "cache_control");
     buffer_free(&t.text);
     buffer_free(&t.sent);
     return good;
@@ -184,7 +172,7 @@ static bool anthropic_take(struct job *job, struct refusal *r, bool counts)
         good = take_all(&d, job, &o, counts);
     if (good)
         asked_tell(&d, job, job->ask);
-    respell(r->message, sizeof r->message);
+    refusal_respell(r, names, CT_COUNT(names));
     job_field(job, "request-id", job->id);
     document_free(&d);
     return good;

@@ -215,11 +215,11 @@ static void refuse_anthropic(struct buffer *out, const struct refusal *r)
     json_put(out, "{'type':'error','error':{'type':%s,'message':%s}}", error_type(r->status), r->message);
 }
 
-static void refuse_anthropic_stream(struct buffer *out, const struct refusal *r)
+static void refuse_anthropic_stream(struct job *job, const struct refusal *r)
 {
-    buffer_text(out, "event: error\ndata: ");
-    refuse_anthropic(out, r);
-    buffer_text(out, "\n\n");
+    buffer_text(&job->out, "event: error\ndata: ");
+    refuse_anthropic(&job->out, r);
+    buffer_text(&job->out, "\n\n");
 }
 
 static void ping_anthropic(struct job *job)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "openai_responses.h"
 #include "receipts.h"
 
 static void free_choices(struct ask *ask)
@@ -35,6 +36,7 @@ void ask_free(struct ask *ask)
     free(ask->list);
     buffer_free(&ask->scores_told);
     receipt_free(ask);
+    responding_free(ask->responding);
     for (int i = 0; i < ask->n_stops; i++)
         free(ask->stops[i]);
     carat_constraint_close(ask->constraint);

@@ -10,6 +10,7 @@
 
 struct job;
 struct listed;
+struct responding;
 struct server;
 struct writer;
 
@@ -69,6 +70,8 @@ struct ask {
     unsigned asked_for;          /* bits of enum setting */
     bool any_length;             /* nothing is drawn, and the prompt need not fit into the context */
     char *text;                  /* of the prompt, as it was rendered; NULL: it is not kept */
+
+    struct responding *responding; /* of OpenAI's responses; NULL: it is none */
 
     /* Prompts that are answered one after another; NULL: there is one. */
     struct listed *list; /* [n_list] */

@@ -25,7 +25,9 @@ void asked_default(struct asked *a)
                         .text_tokens = -1,
                         .n = 1,
                         .top_logprobs = -1,
-                        .parallel_tool_calls = true};
+                        .parallel_tool_calls = true,
+                        .list = "messages",
+                        .others = {"system"}};
 }
 
 /* ---- seeds, biases, stop strings ---- */
@@ -206,12 +208,13 @@ bool asked_text(struct document *d, struct server *s, const char *param, struct 
            refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, param, "%s", err.message);
 }
 
-/* The library begins its messages with the place. sent: the indices of the messages as the client has them;
- * below 0: it was none of his messages. */
-static bool refuse_render(struct document *d, const carat_error *err, const int *sent, int n)
+/* The library begins its messages with the place. sent: the indices of the messages as the client has
+ * them. */
+static bool refuse_render(struct document *d, const struct asked *a, const carat_error *err, const int *sent,
+                          int n)
 {
     const char *rest = err->message;
-    char place[32] = "", param[sizeof place + sizeof err->message];
+    char place[48] = "", param[sizeof place + sizeof err->message];
     int i = 0, end = 0;
 
     if (err->code == CARAT_E_MEMORY)
@@ -219,14 +222,14 @@ static bool refuse_render(struct document *d, const carat_error *err, const int 
     if (sscanf(rest, "messages[%d]%n", &i, &end) == 1 && end > 0 && i >= 0 && i < n) {
         rest += end;
         if (sent[i] >= 0)
-            snprintf(place, sizeof place, "messages[%d]", sent[i]);
+            snprintf(place, sizeof place, "%s[%d]", a->list, sent[i]);
         else
-            snprintf(place, sizeof place, "system");
+            snprintf(place, sizeof place, "%s", a->others[-1 - sent[i]]);
     }
     const char *colon = strstr(rest, ": ");
     snprintf(param, sizeof param, "%s%.*s", place, colon && colon - rest < 120 ? (int)(colon - rest) : 0,
              rest);
-    return refuse(d->r, 400, NULL, *param ? param : "messages", "%s%s", place, rest);
+    return refuse(d->r, 400, NULL, *param ? param : a->list, "%s%s", place, rest);
 }
 
 bool asked_prompt(struct document *d, struct server *s, const struct asked *a, const char *tools, bool thinks,
@@ -242,7 +245,7 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
     if (!a->messages)
         return refuse(d->r, 400, "missing_required_parameter", "messages", "messages is missing");
     if (ct_json_count(a->messages) == 0 || ct_json_count(a->messages) > MOST_MESSAGES)
-        return refuse(d->r, 400, NULL, "messages", "messages has %zu elements, expected 1 to %d",
+        return refuse(d->r, 400, NULL, a->list, "%s has %zu elements, expected 1 to %d", a->list,
                       ct_json_count(a->messages), MOST_MESSAGES);
     if (!messages_join(d, a->messages, &messages, &sent))
         goto done;
@@ -255,12 +258,12 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
     options.continue_last = a->continues;
     options.no_generation_prompt = ct_json_is(a->begins_turn, CT_JSON_FALSE);
     if (carat_render_json(model, messages.data, &options, NULL, &text, &err) != CARAT_OK)
-        refuse_render(d, &err, (const int *)(const void *)sent.data, n);
-    else if (!is_too_long(d, s, "messages", strlen(text)) && keep_text(d, ask, ct_str_of(text))) {
+        refuse_render(d, a, &err, (const int *)(const void *)sent.data, n);
+    else if (!is_too_long(d, s, a->list, strlen(text)) && keep_text(d, ask, ct_str_of(text))) {
         options.begins = &ask->begins;
         good = carat_render_json(model, messages.data, &options, &ask->prompt, NULL, &err) == CARAT_OK;
         if (!good)
-            refuse_render(d, &err, (const int *)(const void *)sent.data, n);
+            refuse_render(d, a, &err, (const int *)(const void *)sent.data, n);
     }
 done:
     carat_free(text);
@@ -275,7 +278,7 @@ bool asked_room(struct document *d, struct server *s, const struct asked *a, str
     const int room = s->context + 1 - ask->prompt.n; /* the last id is given and not held */
 
     if (ask->prompt.n > s->context && !ask->any_length)
-        return too_long(d, s, a->messages ? "messages" : "prompt", ask->prompt.n);
+        return too_long(d, s, a->messages ? a->list : "prompt", ask->prompt.n);
     ask->max_tokens = most && most < room ? (int)most : CT_MAX(room, 0);
     ask->is_clipped = most > room;
     ask->asked_for |= (unsigned)(most > 0) << SET_MAX_TOKENS;
@@ -292,8 +295,10 @@ bool asked_form(struct document *d, struct server *s, struct ask *ask, const cha
     if (carat_constraint_create(&ask->constraint, s->options->model, form, &err) == CARAT_OK)
         return true;
     const bool told = strncmp(err.message, param, strlen(param)) == 0;
-    return refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, param, "%s%s%s", told ? "" : param,
-                  told ? "" : ": ", err.message);
+    char place[sizeof err.message];
+    snprintf(place, sizeof place, "%.*s", (int)strcspn(err.message, ": "), err.message);
+    return refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, told ? place : param, "%s%s%s",
+                  told ? "" : param, told ? "" : ": ", err.message);
 }
 
 void asked_tell(struct document *d, struct job *job, struct ask *ask)

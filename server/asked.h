@@ -39,8 +39,11 @@ struct asked {
     int64_t text_tokens;                       /* the same of a completion; below 0: not given */
     int64_t n, top_logprobs /* below 0: not given */;
     bool stream, include_usage, logprobs, parallel_tool_calls, receipt, echo;
-    bool continues;  /* the last message is an answer that goes on */
-    const int *sent; /* of each message the index of that which was sent; NULL: they are those */
+    bool continues; /* the last message is an answer that goes on */
+    /* Of each message the index of that which was sent, or -1 - i: it came in others[i]; NULL: they are those
+     * that were sent. */
+    const int *sent;
+    const char *list, *others[2]; /* fields that messages came in */
 };
 
 void asked_default(struct asked *a);

@@ -12,19 +12,20 @@
 #include "json_write.h"
 #include "ollama.h"
 #include "openai.h"
+#include "openai_responses.h"
 #include "state.h"
 
 /* ---- whose request it is ---- */
 
-enum { CHAT, COMPLETIONS, MESSAGES, OLLAMA_CHAT, OLLAMA_GENERATE };
+enum { CHAT, COMPLETIONS, RESPONSES, MESSAGES, OLLAMA_CHAT, OLLAMA_GENERATE };
 
 static const struct kind {
     const char *path;
     bool (*prepare)(struct job *job, struct refusal *r);
 } kinds[] = {
-    [CHAT] = {"/v1/chat/completions", openai_chat},         [COMPLETIONS] = {"/v1/completions", openai_text},
-    [MESSAGES] = {"/v1/messages", anthropic_messages},      [OLLAMA_CHAT] = {"/api/chat", ollama_chat},
-    [OLLAMA_GENERATE] = {"/api/generate", ollama_generate},
+    [CHAT] = {"/v1/chat/completions", openai_chat},    [COMPLETIONS] = {"/v1/completions", openai_text},
+    [RESPONSES] = {"/v1/responses", openai_responses}, [MESSAGES] = {"/v1/messages", anthropic_messages},
+    [OLLAMA_CHAT] = {"/api/chat", ollama_chat},        [OLLAMA_GENERATE] = {"/api/generate", ollama_generate},
 };
 
 /* Fields that one family of clients alone has. */
@@ -37,6 +38,7 @@ static const struct {
     {"raw", OLLAMA_GENERATE, OLLAMA_GENERATE}, {"system", MESSAGES, OLLAMA_GENERATE},
     {"prompt", COMPLETIONS, COMPLETIONS},      {"thinking", MESSAGES, MESSAGES},
     {"stop_sequences", MESSAGES, MESSAGES},    {"output_config", MESSAGES, MESSAGES},
+    {"input", RESPONSES, RESPONSES},           {"previous_response_id", RESPONSES, RESPONSES},
 };
 
 static int kind_of_fields(const struct job *job, const struct ct_json_value *body)

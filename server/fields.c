@@ -132,6 +132,11 @@ static void add_name(struct buffer *list, const char *prefix, struct ct_str name
     }
 }
 
+void document_idle(struct document *d, const char *name)
+{
+    add_name(&d->idle, "", ct_str_of(name));
+}
+
 static bool is_of(const struct ct_json_value *v, int kinds)
 {
     return (ct_json_is(v, CT_JSON_STRING) && (kinds & IS_TEXT)) ||

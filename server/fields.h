@@ -50,6 +50,8 @@ void document_free(struct document *d);
 /* Puts the fields of an object into *values. prefix leads to them in messages: "" or "stream_options.". */
 bool fields_take(struct document *d, const struct ct_json_value *object, const char *prefix,
                  const struct field *fields, int n, void *values);
+/* Names a field among those without effect. */
+void document_idle(struct document *d, const char *name);
 /* Refuses a value of a field: "temperature at byte 12 is "hot", expected a number". v may be NULL. */
 bool field_refuse(struct document *d, const char *name, const struct ct_json_value *v, const char *expected,
                   ...)

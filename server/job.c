@@ -77,7 +77,7 @@ void job_refuse(struct job *job, const struct refusal *r)
 
     uv_mutex_lock(&job->lock);
     if (job->begun && job->streams) {
-        surface->refuse_stream(&job->out, r);
+        surface->refuse_stream(job, r);
         job->broken = true;
     } else {
         job->out.n = 0;

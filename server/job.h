@@ -24,6 +24,7 @@ struct job {
     struct buffer body;
     char id[ID_BYTES];     /* of the request, in hexadecimal digits */
     char rest[64];         /* of the path, where that of the route ends in a * */
+    char query[128];       /* of the path, cut where it is longer */
     atomic_bool cancelled; /* nobody waits for the reply any more */
     atomic_bool silent;    /* no token has come yet: pings tell the client that it is alive */
 

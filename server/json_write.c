@@ -119,6 +119,24 @@ void json_put(struct buffer *b, const char *pattern, ...)
     va_end(values);
 }
 
+void json_put_compact(struct buffer *b, const char *s, size_t n)
+{
+    bool in_string = false;
+    size_t from = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] == '"')
+            in_string = !in_string;
+        else if (s[i] == '\\') /* what follows is no end of a string */
+            i++;
+        else if (!in_string && strchr(" \t\r\n", s[i])) {
+            buffer_put(b, s + from, i - from);
+            from = i + 1;
+        }
+    }
+    buffer_put(b, s + from, n - from);
+}
+
 double json_short(float value)
 {
     char text[24];

@@ -17,6 +17,8 @@
 void json_put(struct buffer *b, const char *pattern, ...);
 /* A string with its quotes. Bytes that are no UTF-8 become U+FFFD. */
 void json_put_string(struct buffer *b, const char *s, size_t n);
+/* JSON that was read, without the space between its tokens. */
+void json_put_compact(struct buffer *b, const char *s, size_t n);
 /* What %f writes as the shortest decimal number that is this float: 0.95. */
 double json_short(float value);
 /* A list of numbers. */

@@ -186,9 +186,10 @@ static bool take_messages(struct document *d, struct server *s, struct buffer *t
                           struct ask *ask)
 {
     struct document inner = {.r = d->r};
-    struct asked a = {0};
+    struct asked a;
     bool good = false;
 
+    asked_default(&a);
     buffer_text(text, "]}");
     if (text->failed)
         refuse(d->r, 503, NULL, NULL, "there is no memory for the messages");

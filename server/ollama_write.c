@@ -183,10 +183,10 @@ static void refuse_ollama(struct buffer *out, const struct refusal *r)
     json_put(out, "{'error':%s}", r->message);
 }
 
-static void refuse_ollama_stream(struct buffer *out, const struct refusal *r)
+static void refuse_ollama_stream(struct job *job, const struct refusal *r)
 {
-    refuse_ollama(out, r);
-    buffer_text(out, "\n");
+    refuse_ollama(&job->out, r);
+    buffer_text(&job->out, "\n");
 }
 
 /* Clients parse every line, so a ping is one without text. */

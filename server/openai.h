@@ -9,6 +9,7 @@ bool openai_chat(struct job *job, struct refusal *r); /* a route's prepare, as t
 bool openai_text(struct job *job, struct refusal *r);
 extern const struct writer openai_chat_writer, openai_text_writer;
 void openai_models(struct job *job, struct text path); /* a route's answer */
+void openai_ping(struct job *job);                     /* a surface's */
 
 /* Objects that several have. */
 void openai_put_usage(struct buffer *out, const struct ask *ask);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* openai_chat.c: the fields of a chat completion, and what is asked for by them; how bodies
  * of OpenAI become asks. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/utf8.h"
@@ -14,6 +15,7 @@ static const struct field fields[] = {
     {"max_tokens", FIELD_WHOLE, AT(max_tokens), 1, 0x1p53, NULL, NULL},
     {"max_completion_tokens", FIELD_WHOLE, AT(max_completion_tokens), 1, 0x1p53, NULL, NULL},
     OPENAI_DRAWING,
+    {"n", FIELD_WHOLE, AT(n), 1, MOST_CHOICES, NULL, NULL},
     {"logprobs", FIELD_FLAG, AT(logprobs), 0, 0, NULL, NULL},
     {"top_logprobs", FIELD_WHOLE, AT(top_logprobs), 0, MOST_TOP, NULL, NULL},
     {"tools", FIELD_VALUE, AT(tools), IS_LIST, 0, NULL, NULL},
@@ -47,51 +49,54 @@ static const struct field stream_fields[] = {
 
 /* ---- forms ---- */
 
-static bool take_format(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
+bool openai_form(struct document *d, struct server *s, struct ask *ask, const char *param,
+                 const struct ct_json_value *format, bool nested)
 {
     static const char any_object[] = "{\"type\":\"object\"}";
-    const struct ct_json_value *type = ct_json_get(a->response_format, "type"), *schema;
+    const struct ct_json_value *type = ct_json_get(format, "type"), *schema;
     carat_constraint_options form;
+    char place[64];
 
-    if (!a->response_format || ct_json_is_text(type, "text"))
+    if (!format || ct_json_is_text(type, "text"))
         return true;
     if (ask->constraint)
-        return refuse(d->r, 400, NULL, "response_format",
-                      "response_format: the tools are the form of this answer already");
+        return refuse(d->r, 400, NULL, param, "%s: the tools are the form of this answer already", param);
     carat_constraint_options_default(&form);
     form.form = CARAT_FORM_SCHEMA;
     form.text = any_object;
     if (ct_json_is_text(type, "json_schema")) {
-        const struct ct_json_value *given = ct_json_given(a->response_format, "json_schema");
-        schema = ct_json_get(given, "schema");
+        schema = ct_json_get(nested ? ct_json_given(format, "json_schema") : format, "schema");
+        snprintf(place, sizeof place, "%s%s.schema", param, nested ? ".json_schema" : "");
         if (!ct_json_is(schema, CT_JSON_OBJECT) && !ct_json_is_bool(schema))
-            return field_refuse(d, "response_format.json_schema.schema", schema, "expected a JSON schema");
+            return field_refuse(d, place, schema, "expected a JSON schema");
         const struct ct_str text = value_text(d, schema);
         form.text = text.s;
         form.n_text = text.n;
-    } else if (!ct_json_is_text(type, "json_object"))
-        return field_refuse(d, "response_format.type", type, "expected text, json_object or json_schema");
-    return asked_form(d, s, ask, "response_format", &form);
+    } else if (!ct_json_is_text(type, "json_object")) {
+        snprintf(place, sizeof place, "%s.type", param);
+        return field_refuse(d, place, type, "expected text, json_object or json_schema");
+    }
+    return asked_form(d, s, ask, param, &form);
 }
 
 /* ---- thinking ---- */
 
-static bool take_effort(struct document *d, const struct server *s, const struct asked *a, bool *thinks)
+bool openai_effort(struct document *d, const struct server *s, const char *param,
+                   const struct ct_json_value *effort, bool *thinks)
 {
-    static const char *const words[] = {"none", "minimal", "low", "medium", "high", "xhigh"};
-    const struct ct_json_value *v = a->reasoning_effort;
+    static const char *const words[] = {"none", "minimal", "low", "medium", "high", "xhigh", "max"};
 
     *thinks = false;
-    if (!v)
+    if (!effort)
         return true;
     for (size_t i = 0; i < CT_COUNT(words); i++)
-        if (ct_json_is_text(v, words[i])) {
+        if (ct_json_is_text(effort, words[i])) {
             *thinks = i > 0 && s->info.can_think;
             if (!s->info.can_think)
-                buffer_text(&d->idle, d->idle.n ? ", reasoning_effort" : "reasoning_effort");
+                document_idle(d, param);
             return true;
         }
-    return field_refuse(d, "reasoning_effort", v, "expected none, minimal, low, medium, high or xhigh");
+    return field_refuse(d, param, effort, "expected none, minimal, low, medium, high, xhigh or max");
 }
 
 static bool take_chat(struct document *d, struct job *job, struct asked *a, struct ask *ask)
@@ -99,14 +104,17 @@ static bool take_chat(struct document *d, struct job *job, struct asked *a, stru
     struct server *s = job->server;
     bool thinks;
 
-    return asked_drawing(d, s, a, ask) && asked_tools(d, s, a, ask) && take_format(d, s, a, ask) &&
-           take_effort(d, s, a, &thinks) && asked_prompt(d, s, a, ask->tools, thinks, ask) &&
-           asked_room(d, s, a, ask);
+    return asked_drawing(d, s, a, ask) && asked_tools(d, s, a, ask) &&
+           openai_form(d, s, ask, "response_format", a->response_format, true) &&
+           openai_effort(d, s, "reasoning_effort", a->reasoning_effort, &thinks) &&
+           asked_prompt(d, s, a, ask->tools, thinks, ask) && asked_room(d, s, a, ask);
 }
 
 bool openai_chat(struct job *job, struct refusal *r)
 {
-    return openai_read(job, r, &openai_chat_writer, fields, CT_COUNT(fields), take_chat);
+    struct asked a;
+
+    return openai_read(job, r, &openai_chat_writer, fields, CT_COUNT(fields), take_chat, &a);
 }
 
 /* ---- what the routes have in common ---- */
@@ -121,15 +129,14 @@ static bool take_fields(struct document *d, const struct field *table, int n, st
 }
 
 bool openai_read(struct job *job, struct refusal *r, const struct writer *writer, const struct field *table,
-                 int n, openai_take take)
+                 int n, openai_take take, struct asked *a)
 {
     struct document d = {.r = r, .strict = job->server->options->strict};
-    struct asked a;
     bool good = false;
 
-    asked_default(&a);
+    asked_default(a);
     if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
-        good = take_fields(&d, table, n, &a) && take(&d, job, &a, job->ask);
+        good = take_fields(&d, table, n, a) && take(&d, job, a, job->ask);
     job->ask->writer = writer;
     if (good)
         asked_tell(&d, job, job->ask);

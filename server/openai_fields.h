@@ -21,7 +21,6 @@
     {"repeat_penalty", FIELD_REAL, AT(repeat_penalty), 0.001, 1000, NULL, NULL},                             \
     {"repeat_last_n", FIELD_WHOLE, AT(repeat_last_n), -1, INT32_MAX, NULL, NULL},                            \
     {"seed", FIELD_VALUE, AT(seed), IS_NUMBER, 0, NULL, NULL},                                               \
-    {"n", FIELD_WHOLE, AT(n), 1, MOST_CHOICES, NULL, NULL},                                                  \
     {"stop", FIELD_VALUE, AT(stop), IS_TEXT | IS_LIST, 0, NULL, NULL},                                       \
     {"logit_bias", FIELD_VALUE, AT(logit_bias), IS_OBJECT, 0, NULL, NULL},                                   \
     {"stream", FIELD_FLAG, AT(stream), 0, 0, NULL, NULL},                                                    \
@@ -31,8 +30,17 @@
 /* What the fields of a route say becomes an ask. False: *d->r says why not. */
 typedef bool (*openai_take)(struct document *d, struct job *job, struct asked *a, struct ask *ask);
 
-/* Reads a body into the values of a table, and makes an ask of them. False: *r says why not. */
+/* A form as response_format has it, or, unless `nested`, as text.format has it. param: the field that it came
+ * from. */
+bool openai_form(struct document *d, struct server *s, struct ask *ask, const char *param,
+                 const struct ct_json_value *format, bool nested);
+/* Whether the model is to think; NULL: nothing was said. */
+bool openai_effort(struct document *d, const struct server *s, const char *param,
+                   const struct ct_json_value *effort, bool *thinks);
+
+/* Reads a body into the values of a table, and makes an ask of them. *a may be the first member of more; the
+ * rest of it is as the caller leaves it. False: *r says why not. */
 bool openai_read(struct job *job, struct refusal *r, const struct writer *writer, const struct field *fields,
-                 int n, openai_take take);
+                 int n, openai_take take, struct asked *a);
 
 #endif

@@ -17,6 +17,7 @@ static const struct field fields[] = {
     {"prompt", FIELD_VALUE, AT(prompt), IS_TEXT | IS_LIST, 0, NULL, NULL},
     {"max_tokens", FIELD_WHOLE, AT(text_tokens), 0, 0x1p53, NULL, NULL},
     OPENAI_DRAWING,
+    {"n", FIELD_WHOLE, AT(n), 1, MOST_CHOICES, NULL, NULL},
     {"logprobs", FIELD_WHOLE, AT(top_logprobs), 0, MOST_TOP, NULL, NULL},
     {"echo", FIELD_FLAG, AT(echo), 0, 0, NULL, NULL},
     {"receipt", FIELD_FLAG, AT(receipt), 0, 0, NULL, NULL},
@@ -154,5 +155,7 @@ static bool take_text(struct document *d, struct job *job, struct asked *a, stru
 
 bool openai_text(struct job *job, struct refusal *r)
 {
-    return openai_read(job, r, &openai_text_writer, fields, CT_COUNT(fields), take_text);
+    struct asked a;
+
+    return openai_read(job, r, &openai_text_writer, fields, CT_COUNT(fields), take_text, &a);
 }

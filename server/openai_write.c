@@ -292,17 +292,17 @@ void openai_models(struct job *job, struct text path)
     job_begin(job, 200, "application/json", false);
 }
 
-static void refuse_openai_stream(struct buffer *out, const struct refusal *r)
+static void refuse_openai_stream(struct job *job, const struct refusal *r)
 {
-    buffer_text(out, "data: ");
-    refusal_openai(out, r);
-    buffer_text(out, "\n\n");
+    buffer_text(&job->out, "data: ");
+    refusal_openai(&job->out, r);
+    buffer_text(&job->out, "\n\n");
 }
 
-static void ping_openai(struct job *job)
+void openai_ping(struct job *job)
 {
     buffer_text(&job->out, ": ping\n\n");
 }
 
 const struct surface surface_openai = {"text/event-stream; charset=utf-8", refusal_openai,
-                                       refuse_openai_stream, ping_openai, 429};
+                                       refuse_openai_stream, openai_ping, 429};

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "json_write.h"
 
@@ -64,11 +65,36 @@ bool refuse(struct refusal *r, int status, const char *code, const char *param, 
     return false;
 }
 
-void refusal_openai(struct buffer *out, const struct refusal *r)
+static void respell(char *text, size_t capacity, const struct respelling *name)
 {
-    json_put(out, "{'error':{'message':%s,'type':%s,'param':%s,'code':%s", r->message, openai_type(r->status),
+    char rest[sizeof((struct refusal *)0)->message], *at = strstr(text, name->from);
+
+    if (!at)
+        return;
+    snprintf(rest, sizeof rest, "%s", at + strlen(name->from));
+    snprintf(at, capacity - (size_t)(at - text), "%s%s", name->to, rest);
+}
+
+void refusal_respell(struct refusal *r, const struct respelling *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        respell(r->message, sizeof r->message, &names[i]);
+        respell(r->param, sizeof r->param, &names[i]);
+    }
+}
+
+void refusal_openai_member(struct buffer *out, const struct refusal *r)
+{
+    json_put(out, "'error':{'message':%s,'type':%s,'param':%s,'code':%s", r->message, openai_type(r->status),
              *r->param ? r->param : NULL, r->code);
     if (r->n_context)
         json_put(out, ",'n_prompt_tokens':%d,'n_ctx':%d", r->n_prompt, r->n_context);
-    json_put(out, "}}");
+    json_put(out, "}");
+}
+
+void refusal_openai(struct buffer *out, const struct refusal *r)
+{
+    buffer_text(out, "{");
+    refusal_openai_member(out, r);
+    buffer_text(out, "}");
 }

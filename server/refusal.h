@@ -4,6 +4,7 @@
 #define REFUSAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct buffer;
 
@@ -23,8 +24,14 @@ struct refusal {
 /* Returns false, so that `return refuse(...)` reads in one line. The first one stays. param may be NULL. */
 bool refuse(struct refusal *r, int status, const char *code, const char *param, const char *format,
             ...) REFUSAL_FORMAT;
+/* A name of the form that a request was translated into, and that which the client knows. */
+struct respelling {
+    const char *from, *to;
+};
+void refusal_respell(struct refusal *r, const struct respelling *names, size_t n);
 /* The shape of OpenAI: {"error": {...}}. */
 void refusal_openai(struct buffer *out, const struct refusal *r);
+void refusal_openai_member(struct buffer *out, const struct refusal *r); /* without the brackets around */
 /* "Not Found" for 404; never NULL. */
 const char *status_phrase(int status);
 

@@ -280,6 +280,7 @@ void reply_route(struct connection *c, const struct http1_head *head)
         return;
     buffer_swap(&job->body, &c->body); /* it stays counted */
     route_rest(route, head->path, job->rest, sizeof job->rest);
+    snprintf(job->query, sizeof job->query, "%.*s", (int)head->query.n, head->query.n ? head->query.s : "");
     job->versioned = head->field[HTTP1_ANTHROPIC_VERSION].s != NULL;
     if (route->answer) {
         route->answer(job, head->path);

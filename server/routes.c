@@ -10,6 +10,7 @@
 #include "look.h"
 #include "ollama.h"
 #include "openai.h"
+#include "openai_responses.h"
 #include "state.h"
 
 /* Nothing but that the process lives. */
@@ -49,6 +50,10 @@ static const struct route routes[] = {
     {HTTP1_METHOD_GET, "/props", &surface_openai, NULL, look_props},
     {HTTP1_METHOD_GET, "/slots", &surface_openai, look_slots, NULL},
     {HTTP1_METHOD_POST, "/v1/completions", &surface_openai, NULL, openai_text},
+    {HTTP1_METHOD_POST, "/v1/responses", &surface_responses, NULL, openai_responses},
+    {HTTP1_METHOD_POST, "/v1/responses/input_tokens", &surface_openai, NULL, openai_responses_count},
+    {HTTP1_METHOD_GET, "/v1/responses/*", &surface_openai, NULL, openai_responses_get},
+    {HTTP1_METHOD_DELETE, "/v1/responses/*", &surface_openai, openai_responses_delete, NULL},
     {HTTP1_METHOD_POST, "/v1/messages", &surface_anthropic, NULL, anthropic_messages},
     {HTTP1_METHOD_POST, "/v1/messages/count_tokens", &surface_anthropic, NULL, anthropic_count},
     {HTTP1_METHOD_GET, "/", &surface_ollama, ollama_root, NULL},

@@ -12,7 +12,7 @@
 struct surface {
     const char *stream_type; /* Content-Type of an answer that comes piece by piece */
     void (*refuse)(struct buffer *out, const struct refusal *r);
-    void (*refuse_stream)(struct buffer *out, const struct refusal *r);
+    void (*refuse_stream)(struct job *job, const struct refusal *r);
     void (*ping)(struct job *job); /* while a stream has no token yet */
     int busy;                      /* the status when too many requests wait already */
 };

@@ -113,7 +113,7 @@ enum server_result server_run(const struct server_options *options, int *signal,
 
     learn_model(&v.s);
     if (uv_loop_init(&v.s.loop) != 0 || job_queue_open(&v.s.to_prepare) != 0 ||
-        job_queue_open(&v.s.to_answer) != 0) {
+        job_queue_open(&v.s.to_answer) != 0 || store_open(&v.s.responses) != 0) {
         snprintf(message, 256, "there is no memory for the server");
         return SERVER_FAILED;
     }
@@ -131,6 +131,7 @@ enum server_result server_run(const struct server_options *options, int *signal,
     uv_loop_close(&v.s.loop);
     job_queue_free(&v.s.to_prepare);
     job_queue_free(&v.s.to_answer);
+    store_close(&v.s.responses);
     *signal = v.cut_by;
     return code != 0 ? SERVER_NO_BIND : !good ? SERVER_FAILED : v.cut_by ? SERVER_CUT : SERVER_ENDED;
 }

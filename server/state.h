@@ -5,6 +5,7 @@
 
 #include "job.h"
 #include "server.h"
+#include "stored.h"
 
 enum { MOST_WAITING = 64 };
 
@@ -19,6 +20,7 @@ struct server {
     uv_loop_t loop; /* of the connections' thread; the rest of it is connection.c's */
     uv_async_t wake;
     struct job_queue to_prepare, to_answer;
+    struct store responses; /* that are remembered; as long as there are no keys, all are everybody's */
     atomic_bool ready, draining;
     atomic_size_t bodies;        /* bytes of all bodies that are kept */
     atomic_int running, waiting; /* answers under way, and requests that wait for a place */

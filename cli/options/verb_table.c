@@ -437,8 +437,8 @@ const struct verb verbs[] = {
      .args = "MODEL", .summary = "answer clients of OpenAI, Anthropic and Ollama over HTTP",
      .min_args = 1, .max_args = 1, .opens = true, .tokenizer = TOKENIZER,
      .details = "Programs written for the APIs of OpenAI, Anthropic or Ollama work with the base URLs "
-                "that are printed: completions, chat completions, /v1/messages, /api/chat, /api/generate and "
-                "what is asked beside them, whole or streamed, with tools, JSON schemas, log-probabilities "
+                "that are printed: completions, chat completions, responses, /v1/messages, /api/chat, "
+                "/api/generate and what is asked beside them, whole or streamed, with tools, JSON schemas, log-probabilities "
                 "and seeds. Each answer is that of carat run with the same prompt, seed and settings, "
                 "whoever else is answered meanwhile.\n"
                 "A field that has no effect is named in the reply's header carat-without-effect, one that "

@@ -116,6 +116,25 @@ static void full(void **state)
     assert_null(b.data);
 }
 
+static void compact(void **state)
+{
+    static const char *const cases[][2] = {
+        {"", ""},
+        {" [ 1 ,\n\t2 ]\r\n", "[1,2]"},
+        {"{\"a b\" : \" c  d \"}", "{\"a b\":\" c  d \"}"},
+        {"[\"\\\" \", \"\\\\\", \" \"]", "[\"\\\" \",\"\\\\\",\" \"]"},
+    };
+    struct buffer b = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        b.n = 0;
+        json_put_compact(&b, cases[i][0], strlen(cases[i][0]));
+        assert_string_equal(buffer_terminate(&b), cases[i][1]);
+    }
+    buffer_free(&b);
+}
+
 static void numbers(void **state)
 {
     static const struct {
@@ -147,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns),  cmocka_unit_test(floats), cmocka_unit_test(every_character),
         cmocka_unit_test(bad_bytes), cmocka_unit_test(full),   cmocka_unit_test(numbers),
+        cmocka_unit_test(compact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
