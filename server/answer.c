@@ -5,6 +5,7 @@
 
 #include "ask.h"
 #include "listed.h"
+#include "pace.h"
 #include "places.h"
 #include "receipts.h"
 #include "routes.h"
@@ -21,7 +22,8 @@ struct drawing {
     struct job *waiting, **last_waiting; /* first come, first served */
     struct job *begun;                   /* linked by next, in the order in which they got their places */
     carat_generation **running;          /* [parallel] */
-    double rate;                         /* tokens of prompts a millisecond, as measured; 0: not yet */
+    struct pace pace;
+    int given; /* ids in this turn */
 };
 
 static double now_ms(void)
@@ -258,17 +260,9 @@ static void drop_waiting(struct drawing *d)
  * his next token. */
 static int piece_rows(const struct drawing *d, bool alone)
 {
-    const double rows = d->rate * (alone ? 1000 : 250);
+    const double rows = d->pace.prompt * (alone ? 1000 : 250);
 
     return rows < FEWEST_ROWS ? FEWEST_ROWS : rows > MOST_ROWS ? MOST_ROWS : (int)rows;
-}
-
-/* How fast prompts are evaluated, by a piece of one. */
-static void learn_rate(struct drawing *d, int rows, double ms)
-{
-    if (rows < FEWEST_ROWS || ms <= 0)
-        return;
-    d->rate = d->rate > 0 ? (d->rate + rows / ms) / 2 : rows / ms;
 }
 
 static bool owes_too_much(struct job *job)
@@ -280,7 +274,7 @@ static bool owes_too_much(struct job *job)
 }
 
 /* What a pass has made of a choice. failed: the error of the pass, whoever it was of. True: it has ended. */
-static bool look_at(struct choice *c, const carat_error *failed, carat_error *err)
+static bool look_at(struct drawing *d, struct choice *c, const carat_error *failed, carat_error *err)
 {
     carat_generation_info info;
     carat_generation_info_default(&info);
@@ -289,6 +283,7 @@ static bool look_at(struct choice *c, const carat_error *failed, carat_error *er
     if (carat_generation_get_info(c->generation, &info, err) != CARAT_OK)
         return true;
     const bool moved = info.given != c->seen_given || info.prompt_left != c->prompt_left;
+    d->given += info.given - c->seen_given;
     c->seen_given = info.given;
     c->prompt_left = info.prompt_left;
     if (info.reason == CARAT_REASON_NUMERIC)
@@ -360,7 +355,7 @@ static bool settle_scores(struct drawing *d, struct job *job)
         const double start = now_ms();
         const int before = ask->scored;
         status = ask_score(ask, piece_rows(d, false), &err);
-        learn_rate(d, ask->scored - before, now_ms() - start);
+        pace_prompt(&d->pace, ask->scored - before, now_ms() - start);
     }
     if (status == CARAT_OK && ask_is_scored(ask) && ask->max_tokens > 0)
         status = begin_prompt(ask, &ask->choice[0], &cached, &err);
@@ -401,7 +396,7 @@ static bool settle_job(struct drawing *d, struct job *job, const carat_error *fa
     }
     for (int i = 0; i < ask->n; i++) {
         struct choice *c = &ask->choice[i];
-        if (c->ended || !c->generation || !look_at(c, failed, &err)) {
+        if (c->ended || !c->generation || !look_at(d, c, failed, &err)) {
             all = all && c->ended;
             continue;
         }
@@ -410,6 +405,7 @@ static bool settle_job(struct drawing *d, struct job *job, const carat_error *fa
             return false;
         }
         choice_end(d->s->options->model, ask, c);
+        pace_length(&d->pace, c->given);
         uv_mutex_lock(&job->lock);
         if (ask->stream)
             ask->writer->finish(job, i);
@@ -475,6 +471,7 @@ static void pass(struct drawing *d)
     const double start = now_ms();
     carat_status status = CARAT_OK;
     d->scores = false;
+    d->given = 0;
     if (n > 0)
         status = carat_generation_pass(d->s->options->engine, d->running, n, piece_rows(d, n == 1), &err);
     else if (!anyone_is_scored(d))
@@ -495,22 +492,39 @@ static void pass(struct drawing *d)
     }
     *at = NULL;
     if (reading)
-        learn_rate(d, left - reading->prompt_left, ms);
+        pace_prompt(&d->pace, left - reading->prompt_left, ms);
+    else if (!reader)
+        pace_drawn(&d->pace, d->given, ms);
     uv_async_send(&d->s->wake);
+}
+
+static void add_load(const struct drawing *d, const struct job *job, bool waits, struct load *load)
+{
+    for (; job; job = job->next)
+        for (int i = 0; i < job->ask->n; i++) {
+            const struct choice *c = &job->ask->choice[i];
+            const int prompt = i > 0 ? 0 : waits ? job->ask->prompt.n : c->prompt_left;
+            if (!c->ended)
+                pace_add(&d->pace, load, prompt, job->ask->max_tokens - c->given, waits);
+        }
 }
 
 /* What others may know of the engine without waiting for its passes. */
 static void tell_engine(const struct drawing *d)
 {
     carat_use use;
+    struct load load = {0};
     carat_use_default(&use);
 
+    add_load(d, d->begun, false, &load);
+    add_load(d, d->waiting, true, &load);
+    atomic_store(&d->s->wait_ms, (int)pace_wait_ms(&d->pace, &load, d->s->options->parallel));
     if (carat_engine_use(d->s->options->engine, &use, NULL) != CARAT_OK)
         return;
     atomic_store(&d->s->blocks, use.blocks);
     atomic_store(&d->s->blocks_free, use.free);
     atomic_store(&d->s->blocks_cached, use.cached);
-    atomic_store(&d->s->prompt_rate, (int)(d->rate * 1e3));
+    atomic_store(&d->s->prompt_rate, (int)(d->pace.prompt * 1e3));
 }
 
 void answer_jobs(void *server)

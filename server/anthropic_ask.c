@@ -134,10 +134,8 @@ static bool take_conversation(struct document *d, struct job *job, struct anthro
 
     o->a.parallel_tool_calls =
         !ct_json_is(ct_json_get(o->a.tool_choice, "disable_parallel_tool_use"), CT_JSON_TRUE);
-    if (ct_json_count(o->a.messages) == 0 || ct_json_count(o->a.messages) > MOST_MESSAGES)
-        refuse(d->r, 400, NULL, "messages", "messages has %zu elements, expected 1 to %d",
-               ct_json_count(o->a.messages), MOST_MESSAGES);
-    else if (anthropic_translate(&t, o->system, o->a.messages, o->a.tools, o->a.tool_choice))
+    if (asked_messages(d, job->server, "messages", o->a.messages) &&
+        anthropic_translate(&t, o->system, o->a.messages, o->a.tools, o->a.tool_choice))
         good = take_translated(d, job, o, &t, thinks);
     if (t.cached)
         document_idle(d, "cache_control");
@@ -155,9 +153,9 @@ static bool take_all(struct document *d, struct job *job, struct anthropic *o, b
         return false;
     if (!counts && o->a.max_tokens == 0)
         return refuse(d->r, 400, NULL, "max_tokens", "max_tokens is missing");
-    return asked_drawing(d, s, &o->a, job->ask) && take_thinking(d, s, o, job->ask, &thinks) &&
-           take_conversation(d, job, o, thinks) && take_output(d, s, o, job->ask) &&
-           (counts || asked_room(d, s, &o->a, job->ask));
+    return asked_model(d, s, o->a.model) && asked_drawing(d, s, &o->a, job->ask) &&
+           take_thinking(d, s, o, job->ask, &thinks) && take_conversation(d, job, o, thinks) &&
+           take_output(d, s, o, job->ask) && (counts || asked_room(d, s, &o->a, job->ask));
 }
 
 static bool anthropic_take(struct job *job, struct refusal *r, bool counts)

@@ -30,6 +30,15 @@ void asked_default(struct asked *a)
                         .others = {"system"}};
 }
 
+/* ---- models ---- */
+
+bool asked_model(struct document *d, const struct server *s, const struct ct_json_value *name)
+{
+    return !name || !s->options->strict_model || ct_str_is(ct_json_str(name), s->options->name) ||
+           refuse(d->r, 404, "model_not_found", "model", "model '%.*s' not found: %s is served",
+                  CT_BRIEF(ct_json_str(name)), s->options->name);
+}
+
 /* ---- seeds, biases, stop strings ---- */
 
 /* Of 64 bits, with or without a sign. */
@@ -156,6 +165,8 @@ static bool take_sampling(struct document *d, struct server *s, const struct ask
 
 bool asked_drawing(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
 {
+    if (a->n > s->options->most.n)
+        return refuse(d->r, 400, NULL, "n", "n is %d, expected at most %d", (int)a->n, s->options->most.n);
     if (a->n > s->options->parallel)
         return refuse(d->r, 400, NULL, "n",
                       "n is %d, expected at most %d, the answers at once of this server", (int)a->n,
@@ -172,6 +183,16 @@ bool asked_drawing(struct document *d, struct server *s, const struct asked *a, 
 }
 
 /* ---- prompts ---- */
+
+bool asked_messages(struct document *d, const struct server *s, const char *name,
+                    const struct ct_json_value *list)
+{
+    const size_t n = ct_json_count(list);
+
+    return (n > 0 && n <= (size_t)s->options->most.messages) ||
+           refuse(d->r, 400, NULL, name, "%s has %zu elements, expected 1 to %d", name, n,
+                  s->options->most.messages);
+}
 
 static bool too_long(struct document *d, struct server *s, const char *param, int n)
 {
@@ -244,9 +265,8 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
 
     if (!a->messages)
         return refuse(d->r, 400, "missing_required_parameter", "messages", "messages is missing");
-    if (ct_json_count(a->messages) == 0 || ct_json_count(a->messages) > MOST_MESSAGES)
-        return refuse(d->r, 400, NULL, a->list, "%s has %zu elements, expected 1 to %d", a->list,
-                      ct_json_count(a->messages), MOST_MESSAGES);
+    if (!asked_messages(d, s, a->list, a->messages))
+        return false;
     if (!messages_join(d, a->messages, &messages, &sent))
         goto done;
     const int n = (int)(sent.n / sizeof(int));
@@ -274,14 +294,15 @@ done:
 
 bool asked_room(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
 {
-    const int64_t most = a->max_completion_tokens ? a->max_completion_tokens : a->max_tokens;
+    const int64_t given = a->max_completion_tokens ? a->max_completion_tokens : a->max_tokens;
+    const int64_t most = given ? given : s->options->default_tokens;
     const int room = s->context + 1 - ask->prompt.n; /* the last id is given and not held */
 
     if (ask->prompt.n > s->context && !ask->any_length)
         return too_long(d, s, a->messages ? a->list : "prompt", ask->prompt.n);
     ask->max_tokens = most && most < room ? (int)most : CT_MAX(room, 0);
     ask->is_clipped = most > room;
-    ask->asked_for |= (unsigned)(most > 0) << SET_MAX_TOKENS;
+    ask->asked_for |= (unsigned)(given > 0) << SET_MAX_TOKENS;
     return true;
 }
 

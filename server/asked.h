@@ -7,8 +7,6 @@
 #include "ask.h"
 #include "fields.h"
 
-enum { MOST_MESSAGES = 4096, MOST_TOOLS = 128 };
-
 /* What a request can set of how ids are drawn. */
 enum setting {
     SET_NONE,
@@ -49,6 +47,11 @@ struct asked {
 void asked_default(struct asked *a);
 
 /* Each returns false when *d->r says why not. */
+/* Whether a model of this name is served: any is, unless the host is strict; NULL: the request names none. */
+bool asked_model(struct document *d, const struct server *s, const struct ct_json_value *name);
+/* Whether a list of messages, a field of this name, has some and not too many. */
+bool asked_messages(struct document *d, const struct server *s, const char *name,
+                    const struct ct_json_value *list);
 /* An ask with what is drawn: sampling, stops, choices, log-probabilities. */
 bool asked_drawing(struct document *d, struct server *s, const struct asked *a, struct ask *ask);
 /* The messages and tools as ids. tools: those that the model is told of, or NULL; thinks: it is to. */

@@ -40,8 +40,9 @@ bool asked_tools(struct document *d, struct server *s, const struct asked *a, st
         return !a->tool_choice || ct_json_is_text(a->tool_choice, "auto") ||
                ct_json_is_text(a->tool_choice, "none") ||
                field_refuse(d, "tool_choice", a->tool_choice, "but there are no tools");
-    if (n > MOST_TOOLS)
-        return refuse(d->r, 400, NULL, "tools", "tools has %zu elements, expected at most %d", n, MOST_TOOLS);
+    if (n > (size_t)s->options->most.tools)
+        return refuse(d->r, 400, NULL, "tools", "tools has %zu elements, expected at most %d", n,
+                      s->options->most.tools);
     char *choice = a->tool_choice ? chosen_tool(d, a->tool_choice) : text_copy(ct_str_of("auto"));
     if (!choice)
         return refuse(d->r, 503, NULL, NULL, "there is no memory for the tools");

@@ -13,6 +13,7 @@ enum {
     STALL_MS = 30000,
     LEAVE_MS = 2000,
     HALF_CLOSED_MS = 250,
+    HELD_MS = 30000,
     PING_MS = 5000,
     BACKLOG = 511,
 };
@@ -88,18 +89,29 @@ static void take_body(struct connection *c)
 {
     struct refusal r = {0};
     const struct text piece = c->reader->piece;
-    atomic_size_t *bodies = &c->hall->server->bodies;
 
-    if (atomic_fetch_add(bodies, piece.n) + piece.n <= MOST_BODIES)
-        buffer_put(&c->body, piece.s, piece.n);
-    else
-        c->body.failed = true;
-    if (!c->body.failed)
+    buffer_put(&c->body, piece.s, piece.n);
+    if (!c->body.failed) {
+        atomic_fetch_add(&c->hall->server->bodies, piece.n);
         return;
-    atomic_fetch_sub(bodies, piece.n);
+    }
     refuse(&r, 503, NULL, NULL, "there is no memory for the body of this request");
     c->keep_alive = false;
     reply_refuse(c, route_surface(c->reader->head.path), &r);
+}
+
+static bool bodies_are_full(const struct server *s)
+{
+    return atomic_load(&s->bodies) >= s->options->most.bodies;
+}
+
+/* No more of a body is read while all of them have too many bytes together. */
+static void hold_body(struct connection *c)
+{
+    if (!c->reader->behind || !bodies_are_full(c->hall->server))
+        return;
+    uv_read_stop((uv_stream_t *)&c->tcp);
+    c->held = uv_now(&c->hall->server->loop);
 }
 
 static void take_head(struct connection *c)
@@ -128,7 +140,7 @@ static bool begin_request(struct connection *c)
         connection_close(c);
         return false;
     }
-    http1_init(c->reader, MOST_BODY);
+    http1_init(c->reader, c->hall->server->options->most.body);
     c->since = uv_now(&c->hall->server->loop);
     c->minor = 1;
     c->keep_alive = c->bare = false;
@@ -144,6 +156,7 @@ static void connection_feed(struct connection *c, struct text bytes)
             return;
         switch (http1_read(c->reader, &bytes)) {
         case HTTP1_MORE:
+            hold_body(c);
             return;
         case HTTP1_HEAD:
             take_head(c);
@@ -175,6 +188,27 @@ static void on_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
     *buf = uv_buf_init(bytes, sizeof bytes);
 }
 
+static bool replies_in_pieces(const struct connection *c)
+{
+    if (!c->job)
+        return false;
+    uv_mutex_lock(&c->job->lock);
+    const bool streams = c->job->streams;
+    uv_mutex_unlock(&c->job->lock);
+    return streams;
+}
+
+/* Tells the client of a stream that has no token yet that it is alive. */
+static void ping(struct connection *c)
+{
+    if (!c->head_sent || c->writing || !replies_in_pieces(c) || !atomic_load(&c->job->silent))
+        return;
+    uv_mutex_lock(&c->job->lock);
+    c->job->route->surface->ping(c->job);
+    uv_mutex_unlock(&c->job->lock);
+    reply_advance(c);
+}
+
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct connection *c = stream->data;
@@ -189,6 +223,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         uv_read_stop(stream);
         c->half_closed = true;
         c->since = uv_now(&c->hall->server->loop);
+        ping(c); /* one that has gone altogether resets the connection */
         return;
     }
     if (c->leaving)
@@ -245,13 +280,14 @@ static void close_oldest_idle(struct hall *h)
 static void on_connection(uv_stream_t *listener, int status)
 {
     struct hall *h = listener->data;
+    const int most = h->server->options->most.connections;
 
     if (status < 0)
         return;
     struct connection *c = calloc(1, sizeof *c);
     if (!c)
         return;
-    if (h->n >= MOST_CONNECTIONS)
+    if (h->n >= most)
         close_oldest_idle(h);
     uv_tcp_init(&h->server->loop, &c->tcp);
     c->tcp.data = c;
@@ -263,25 +299,56 @@ static void on_connection(uv_stream_t *listener, int status)
         c->next->link = &c->next;
     h->first = c;
     h->n++;
-    if (uv_accept(listener, (uv_stream_t *)&c->tcp) != 0 || h->n > MOST_CONNECTIONS ||
-        uv_tcp_nodelay(&c->tcp, 1) != 0 || uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read) != 0)
+    if (uv_accept(listener, (uv_stream_t *)&c->tcp) != 0 || h->n > most || uv_tcp_nodelay(&c->tcp, 1) != 0 ||
+        uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read) != 0)
         connection_close(c);
 }
 
-static bool replies_in_pieces(const struct connection *c)
+/* Whether a client that has closed its side, so that nothing is read, has gone altogether. */
+static bool is_reset(const struct connection *c)
 {
-    if (!c->job)
-        return false;
-    uv_mutex_lock(&c->job->lock);
-    const bool streams = c->job->streams;
-    uv_mutex_unlock(&c->job->lock);
-    return streams;
+    uv_os_fd_t socket;
+    int error = 0;
+    socklen_t n = sizeof error;
+
+    return uv_fileno((const uv_handle_t *)&c->tcp, &socket) == 0 &&
+           getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &n) == 0 && error != 0;
+}
+
+/* One that has not come to its end; the connection ends with it. */
+static void refuse_request(struct connection *c, const struct surface *surface, const struct refusal *r)
+{
+    c->keep_alive = false;
+    reply_refuse(c, surface, r);
+    free(c->reader);
+    c->reader = NULL;
+}
+
+/* A body of which no more is read goes on when others have been looked at, or is refused. */
+static void watch_held(struct connection *c, uint64_t now)
+{
+    const bool full = bodies_are_full(c->hall->server);
+    struct refusal r = {0};
+
+    if (full && now - c->held <= HELD_MS)
+        return;
+    c->since += now - c->held;
+    c->held = 0;
+    if (uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read) != 0) {
+        connection_close(c);
+        return;
+    }
+    if (full) {
+        refuse(&r, 503, NULL, NULL, "there is no memory for the body of this request");
+        refuse_request(c, route_surface(c->reader->head.path), &r);
+    }
 }
 
 /* A request that does not come, a reply that is not taken, a client that has half gone. */
 static void watch_time(struct connection *c, uint64_t now)
 {
     const uint64_t waited = now - c->since;
+    const bool keeps = c->hall->server->options->keeps_half_closed;
     struct refusal r = {0};
 
     if (c->writing) {
@@ -291,23 +358,18 @@ static void watch_time(struct connection *c, uint64_t now)
         c->queued = queued;
         if (now - c->sent > STALL_MS)
             connection_close(c);
-    } else if (c->leaving ? waited > LEAVE_MS : is_idle(c) && waited > IDLE_MS)
+    } else if (c->held)
+        watch_held(c, now);
+    else if (c->leaving ? waited > LEAVE_MS : is_idle(c) && waited > IDLE_MS)
         connection_close(c);
     else if (c->reader && waited > (c->reader->behind ? BODY_MS + c->body.n / BODY_BYTES_MS : HEAD_MS)) {
         refuse(&r, 408, NULL, NULL, "the request did not come to its end in time");
-        c->keep_alive = false;
-        reply_refuse(c, route_surface((struct text){0}), &r);
-        free(c->reader);
-        c->reader = NULL;
-    } else if (c->job && c->half_closed && !replies_in_pieces(c) && waited > HALF_CLOSED_MS)
+        refuse_request(c, route_surface((struct text){0}), &r);
+    } else if (c->half_closed &&
+               (is_reset(c) || (!keeps && c->job && !replies_in_pieces(c) && waited > HALF_CLOSED_MS)))
         connection_close(c);
-    else if (c->head_sent && replies_in_pieces(c) && atomic_load(&c->job->silent) &&
-             now - c->sent > PING_MS) {
-        uv_mutex_lock(&c->job->lock);
-        c->job->route->surface->ping(c->job);
-        uv_mutex_unlock(&c->job->lock);
-        reply_advance(c);
-    }
+    else if (now - c->sent > PING_MS)
+        ping(c);
 }
 
 static void on_sweep(uv_timer_t *timer)

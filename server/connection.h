@@ -8,12 +8,7 @@
 #include "routes.h"
 #include "state.h"
 
-enum {
-    MOST_CONNECTIONS = 1024,
-    MOST_BODY = 8 << 20,
-    MOST_BODIES = 64 << 20, /* bytes of all bodies together */
-    MOST_AHEAD = 64 << 10,  /* bytes of further requests that are kept while one is answered */
-};
+enum { MOST_AHEAD = 64 << 10 }; /* bytes of further requests that are kept while one is answered */
 
 /* All connections of a server. */
 struct hall {
@@ -47,6 +42,7 @@ struct connection {
     bool leaving; /* nothing but the end of what the client sends is waited for */
     bool closing;
     bool half_closed;
+    uint64_t held;  /* since when no more of the body is read; 0: it is */
     uint64_t since; /* when what is waited for began */
     uint64_t sent;  /* when bytes last went out */
     size_t queued;  /* bytes that were not out then */

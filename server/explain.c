@@ -183,11 +183,12 @@ static void put_form(struct buffer *out, const struct ask *ask)
     json_put(out, "'rules':%d,'shortest':%d}", info.rules, info.shortest);
 }
 
-static void put_length(struct buffer *out, const struct ask *ask)
+static void put_length(struct buffer *out, const struct server *s, const struct ask *ask)
 {
+    const char *otherwise = ask->n_list || s->options->default_tokens ? "default" : "context";
+
     json_put(out, ",'n':%d,'stream':%b,'max_tokens':{'value':%d,'origin':%s},'stop':[", ask->n, ask->stream,
-             ask->max_tokens,
-             ask->is_clipped ? "context" : origin(ask, SET_MAX_TOKENS, ask->n_list ? "default" : "context"));
+             ask->max_tokens, ask->is_clipped ? "context" : origin(ask, SET_MAX_TOKENS, otherwise));
     for (int i = 0; i < ask->n_stops; i++)
         json_put(out, i ? ",%s" : "%s", ask->stops[i]);
     buffer_text(out, "]");
@@ -223,7 +224,7 @@ bool explain(struct job *job, struct refusal *r)
     put_prompt(out, ask, &s->info);
     put_sampling(out, ask);
     put_form(out, ask);
-    put_length(out, ask);
+    put_length(out, s, ask);
     put_names(out, "without_effect", &ask->idle);
     put_names(out, "ignored", &ask->ignored);
     put_cost(out, s, ask);

@@ -59,7 +59,8 @@ static bool look(struct job *job, struct refusal *r, const struct field *fields,
 
     asked_default(&o.a);
     if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}) &&
-        fields_take(&d, &d.tree.value[0], "", fields, n, &o) && take(&d, job, &o)) {
+        fields_take(&d, &d.tree.value[0], "", fields, n, &o) && asked_model(&d, job->server, o.a.model) &&
+        take(&d, job, &o)) {
         asked_tell_fields(&d, job);
         answer(job);
     }

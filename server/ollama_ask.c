@@ -209,7 +209,7 @@ static bool take_options(struct document *d, struct server *s, struct ollama *o,
     if (!fields_take(d, o->options, "options.", option_fields, CT_COUNT(option_fields), o))
         return false;
     if (o->a.max_tokens < 0) /* to the end of the context */
-        o->a.max_tokens = 0;
+        o->a.max_tokens = INT64_MAX;
     return is_served(d, s, o->a.model) && take_think(d, s, o->think, thinks) &&
            asked_drawing(d, s, &o->a, ask);
 }

@@ -119,9 +119,10 @@ bool openai_chat(struct job *job, struct refusal *r)
 
 /* ---- what the routes have in common ---- */
 
-static bool take_fields(struct document *d, const struct field *table, int n, struct asked *a)
+static bool take_fields(struct document *d, const struct server *s, const struct field *table, int n,
+                        struct asked *a)
 {
-    if (!fields_take(d, &d->tree.value[0], "", table, n, a))
+    if (!fields_take(d, &d->tree.value[0], "", table, n, a) || !asked_model(d, s, a->model))
         return false;
     if (a->stream_options && !a->stream)
         return refuse(d->r, 400, NULL, "stream_options", "stream_options needs stream to be true");
@@ -136,7 +137,7 @@ bool openai_read(struct job *job, struct refusal *r, const struct writer *writer
 
     asked_default(a);
     if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
-        good = take_fields(&d, table, n, a) && take(&d, job, a, job->ask);
+        good = take_fields(&d, job->server, table, n, a) && take(&d, job, a, job->ask);
     job->ask->writer = writer;
     if (good)
         asked_tell(&d, job, job->ask);

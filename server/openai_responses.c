@@ -339,10 +339,8 @@ static bool take_response(struct document *d, struct job *job, struct asked *a, 
         return false;
     if (!w->input)
         return refuse(d->r, 400, "missing_required_parameter", "input", "input is missing");
-    if (ct_json_is(w->input, CT_JSON_ARRAY) &&
-        (ct_json_count(w->input) == 0 || ct_json_count(w->input) > MOST_MESSAGES))
-        return refuse(d->r, 400, NULL, "input", "input has %zu elements, expected 1 to %d",
-                      ct_json_count(w->input), MOST_MESSAGES);
+    if (ct_json_is(w->input, CT_JSON_ARRAY) && !asked_messages(d, s, "input", w->input))
+        return false;
     if (!take_include(d, w) || !check_metadata(d, w->metadata) || !begin_responding(d, job, w, ask) ||
         !asked_drawing(d, s, a, ask) ||
         !openai_effort(d, s, "reasoning.effort", a->reasoning_effort, &thinks) ||

@@ -2,9 +2,13 @@
 /* places.c: sessions for answers. */
 #include "places.h"
 
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "listed.h"
+
 /* Whose sessions find what others have evaluated: as long as there are no keys, all are one owner's. */
 enum { EVERYBODY = 1 };
-enum { BLOCK = 256 }; /* positions of a block of K and V */
 
 carat_status place_take(carat_engine *engine, int positions, carat_session **session, carat_error *err)
 {
@@ -35,5 +39,46 @@ void place_give(carat_session **session)
 
 int place_behind(int n, int positions)
 {
-    return n < 2 * BLOCK ? positions : positions - (n / BLOCK - 1) * BLOCK;
+    return n < 2 * PLACE_BLOCK ? positions : positions - (n / PLACE_BLOCK - 1) * PLACE_BLOCK;
+}
+
+/* ---- blocks ---- */
+
+static int blocks_for(int positions)
+{
+    return (positions + PLACE_BLOCK - 1) / PLACE_BLOCK;
+}
+
+static int blocks_of(const struct ask *ask, int prompt, int max_tokens)
+{
+    const int positions = prompt + max_tokens - 1;
+
+    return blocks_for(positions) + (ask->n - 1) * blocks_for(place_behind(prompt, positions));
+}
+
+int places_blocks(const struct ask *ask)
+{
+    int most = blocks_of(ask, ask->prompt.n, ask->max_tokens);
+
+    for (int i = ask->at + 1; i < ask->n_list; i++)
+        most = CT_MAX(most, blocks_of(ask, ask->list[i].ids.n, ask->list[i].max_tokens));
+    return most;
+}
+
+int places_count(carat_engine *engine, int sessions)
+{
+    carat_session **held = calloc((size_t)sessions, sizeof(carat_session *));
+    const int context = carat_engine_context(engine);
+    int blocks = 0, n = 0;
+
+    for (int positions = context; held && n < sessions && positions > 0;)
+        if (place_take(engine, positions, &held[n], NULL) == CARAT_OK) {
+            blocks += blocks_for(positions);
+            n++;
+        } else
+            positions = (blocks_for(positions) - 1) * PLACE_BLOCK;
+    while (n > 0)
+        place_give(&held[--n]);
+    free(held);
+    return blocks;
 }

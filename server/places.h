@@ -5,7 +5,7 @@
 #ifndef PLACES_H
 #define PLACES_H
 
-#include "carat.h"
+#include "ask.h"
 
 /* A session for an answer, with memory for so many positions; 0: promised later. CARAT_E_MEMORY: there is no
  * place, or not so much memory. */
@@ -18,5 +18,11 @@ void place_give(carat_session **session); /* leaves NULL */
 /* What a further answer has to be promised, of so many positions, as long as the prompt of n tokens is under
  * way: the blocks that it fills will be shared, one is for what is written behind them. */
 int place_behind(int n, int positions);
+
+/* Blocks of K and V that the answers to a request may need at once, to one prompt after another, and those
+ * that an engine without sessions has for so many of them. */
+enum { PLACE_BLOCK = 256 }; /* positions */
+int places_blocks(const struct ask *ask);
+int places_count(carat_engine *engine, int sessions);
 
 #endif

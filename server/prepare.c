@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "ask.h"
+#include "places.h"
 #include "routes.h"
 #include "workers.h"
 
@@ -19,13 +20,29 @@ static struct ask *new_ask(struct server *s)
     return ask;
 }
 
+/* Whether a prepared request can get what it may need, and in time. */
+static bool has_room(const struct server *s, const struct job *job, struct refusal *r)
+{
+    const int blocks = places_blocks(job->ask), seconds = atomic_load(&s->wait_ms) / 1000;
+
+    if (blocks > s->blocks_in_all)
+        return refuse(r, 400, NULL, "max_tokens",
+                      "%d positions may be needed, and there is memory for %d in all (--kv-memory): give a "
+                      "smaller max_tokens, or fewer answers",
+                      blocks * PLACE_BLOCK, s->blocks_in_all * PLACE_BLOCK);
+    return seconds < s->options->most.wait ||
+           refuse(r, job->route->surface->busy, "queue_full", NULL,
+                  "it would be about %d seconds until this request has a place, expected less than %d",
+                  seconds, s->options->most.wait);
+}
+
 static void prepare_job(struct server *s, struct job *job)
 {
     struct refusal r = {0};
 
     if (!(job->ask = new_ask(s)))
         refuse(&r, 503, NULL, NULL, "there is no memory for the request");
-    if (r.status || !job->route->prepare(job, &r) || atomic_load(&job->cancelled)) {
+    if (r.status || !job->route->prepare(job, &r) || !has_room(s, job, &r) || atomic_load(&job->cancelled)) {
         if (r.status)
             job_refuse(job, &r);
         atomic_fetch_sub(&s->waiting, 1);

@@ -177,8 +177,7 @@ void reply_refuse(struct connection *c, const struct surface *surface, const str
     if (!job)
         return;
     connection_free_body(c);
-    if (r->status == 429 || r->status == 503 || r->status == 529)
-        job_field(job, "Retry-After", "5");
+    job_retry(job, r->status);
     surface->refuse(&job->out, r);
     job_begin(job, r->status, "application/json", false);
     job->ended = true;
@@ -270,8 +269,9 @@ void reply_route(struct connection *c, const struct http1_head *head)
         reply_unrouted(c, head, allowed);
         return;
     }
-    if (route->prepare && atomic_load(&s->waiting) >= MOST_WAITING) {
-        refuse(&r, route->surface->busy, "queue_full", NULL, "%d requests wait already", MOST_WAITING);
+    if (route->prepare && atomic_load(&s->waiting) >= s->options->most.waiting) {
+        refuse(&r, route->surface->busy, "queue_full", NULL, "%d requests wait already",
+               s->options->most.waiting);
         reply_refuse(c, route->surface, &r);
         return;
     }

@@ -24,7 +24,7 @@ static void answer_live(struct job *job, struct text path)
 static void answer_ready(struct job *job, struct text path)
 {
     const struct server *s = job->server;
-    const bool ready = atomic_load(&s->ready) && !atomic_load(&s->draining);
+    const bool ready = atomic_load(&s->ready);
 
     (void)path;
     json_put(&job->out, "{'status':%s,'running':%d,'waiting':%d,'places':%d}", ready ? "ok" : "ending",

@@ -10,6 +10,7 @@
 #include "ask.h"
 #include "carat_tools.h"
 #include "connection.h"
+#include "places.h"
 #include "workers.h"
 
 bool server_takes_host(const char *host)
@@ -22,7 +23,8 @@ struct serving {
     struct server s;
     struct hall hall;
     uv_signal_t signals[2];
-    int first_signal, cut_by;
+    uv_timer_t drain;
+    int cut_by;
 };
 
 static void look(uv_async_t *wake)
@@ -34,18 +36,26 @@ static void look(uv_async_t *wake)
         uv_stop(&v->s.loop);
 }
 
+static void on_drain(uv_timer_t *timer)
+{
+    struct serving *v = timer->data;
+
+    atomic_store(&v->s.draining, true);
+    hall_drain(&v->hall);
+    uv_async_send(&v->s.wake);
+}
+
+/* The first one tells who asks whether the server is ready, and later those who want to come in. */
 static void on_signal(uv_signal_t *handle, int number)
 {
     struct serving *v = handle->data;
 
-    if (v->first_signal)
-        v->cut_by = number;
-    v->first_signal = number;
-    atomic_store(&v->s.draining, true);
-    hall_drain(&v->hall);
-    if (v->cut_by)
-        uv_stop(&v->s.loop);
-    uv_async_send(&v->s.wake);
+    if (atomic_exchange(&v->s.ready, false)) {
+        uv_timer_start(&v->drain, on_drain, (uint64_t)v->s.options->drain_delay * 1000, 0);
+        return;
+    }
+    v->cut_by = number;
+    uv_stop(&v->s.loop);
 }
 
 static void learn_model(struct server *s)
@@ -55,6 +65,7 @@ static void learn_model(struct server *s)
     s->info.size = sizeof s->info;
     carat_model_get_info(model, &s->info, NULL);
     s->context = carat_engine_context(s->options->engine);
+    s->blocks_in_all = places_count(s->options->engine, s->options->parallel);
     s->created = (int64_t)time(NULL);
     s->call_start = call_start_id(s->options->model);
     s->longest_text = 1;
@@ -78,6 +89,8 @@ static void serve(struct serving *v, const char *host, int port)
         v->signals[i].data = v;
         uv_signal_start(&v->signals[i], on_signal, numbers[i]);
     }
+    uv_timer_init(&v->s.loop, &v->drain);
+    v->drain.data = v;
     atomic_store(&v->s.ready, true);
     snprintf(url, sizeof url, strchr(host, ':') ? "http://[%s]:%d" : "http://%s:%d", host, port);
     o->listening(o->user, url);
@@ -85,6 +98,7 @@ static void serve(struct serving *v, const char *host, int port)
     hall_cut(&v->hall); /* whoever is left */
     for (int i = 0; i < 2; i++)
         uv_close((uv_handle_t *)&v->signals[i], NULL);
+    uv_close((uv_handle_t *)&v->drain, NULL);
 }
 
 /* The threads behind the connections, around all that is served. */

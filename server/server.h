@@ -9,14 +9,27 @@
 
 #include "carat.h"
 
+/* What the host allows a request to cost, and all of them together. */
+struct server_limits {
+    uint64_t body, bodies;  /* bytes of a request, and of all that have not been read yet */
+    int messages, tools, n; /* n: answers to a request, at most MOST_CHOICES */
+    int waiting, wait;      /* requests that have no place yet, and seconds until the last one has */
+    int connections;
+};
+
 struct server_options {
     const carat_model *model;
     carat_engine *engine;
-    const char *name; /* of the model, in replies */
-    const char *host; /* "127.0.0.1", "::1" or "localhost" */
-    int port;         /* 0: any that is free */
-    int parallel;     /* answers at once: sessions that the engine has */
-    bool strict;      /* refuses fields that nobody knows */
+    const char *name;       /* of the model, in replies */
+    const char *host;       /* "127.0.0.1", "::1" or "localhost" */
+    int port;               /* 0: any that is free */
+    int parallel;           /* answers at once: sessions that the engine has */
+    bool strict;            /* refuses fields that nobody knows */
+    bool strict_model;      /* and names of models other than this one */
+    bool keeps_half_closed; /* answers in one piece those who have closed their side, too */
+    int default_tokens;     /* of an answer whose request says no number; 0: to the end of the context */
+    int drain_delay;        /* seconds from a signal to the end of listening */
+    struct server_limits most;
     /* Told once it listens: where, without a / at the end. */
     void (*listening)(void *user, const char *url);
     void *user;

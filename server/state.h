@@ -7,8 +7,6 @@
 #include "server.h"
 #include "stored.h"
 
-enum { MOST_WAITING = 64 };
-
 struct server {
     const struct server_options *options;
     carat_model_info info;
@@ -27,6 +25,8 @@ struct server {
     atomic_int taken;            /* places of answers under way */
     /* of the engine, behind its last pass: carat_use, and tokens of prompts a second; 0: not measured */
     atomic_int blocks, blocks_free, blocks_cached, prompt_rate;
+    atomic_int wait_ms; /* until somebody who comes then has a place, as far as that can be told */
+    int blocks_in_all;  /* of K and V, that answers together can have */
 };
 
 #endif

@@ -83,6 +83,11 @@ static int serve_model(struct serving *s)
                                      .port = o->serve->port,
                                      .parallel = o->serve->parallel,
                                      .strict = o->serve->strict,
+                                     .strict_model = o->serve->strict_model,
+                                     .keeps_half_closed = strcmp(o->serve->half_close, "keep") == 0,
+                                     .default_tokens = o->serve->default_tokens,
+                                     .drain_delay = o->serve->drain_delay,
+                                     .most = o->serve->most,
                                      .name = o->serve->alias ? o->serve->alias : model_name(o->model),
                                      .listening = tell_address,
                                      .user = s};

@@ -4,12 +4,14 @@
 #define SERVE_OPTIONS_H
 
 #include "options/options.h"
+#include "server.h"
 
 struct serve_options {
-    const char *host, *alias;
-    int port, parallel;
+    const char *host, *alias, *half_close;
+    int port, parallel, default_tokens, drain_delay;
     uint64_t kv_memory; /* bytes of K and V of all answers; NO_SIZE: full contexts */
-    bool strict;
+    bool strict, strict_model;
+    struct server_limits most;
 };
 
 #endif

@@ -444,6 +444,8 @@ const struct verb verbs[] = {
                 "A field that has no effect is named in the reply's header carat-without-effect, one that "
                 "nobody knows in carat-ignored, the seed in carat-seed. One that cannot be obeyed is "
                 "refused.\n"
+                "A request for which there is no room in time is refused, and told when to come again; what "
+                "one may cost has limits, which --help-all lists.\n"
                 "It listens on this machine alone. SIGTERM or Ctrl-C: no further request is taken, answers "
                 "under way are given, and the exit code is 0; a second one cuts them. Exit code 6: the "
                 "address is taken. /livez, /readyz and /health answer while it works.\n"
