@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "openai_responses.h"
 #include "receipts.h"
+#include "vectors.h"
 
 static void free_choices(struct ask *ask)
 {
@@ -37,6 +38,7 @@ void ask_free(struct ask *ask)
     buffer_free(&ask->scores_told);
     receipt_free(ask);
     responding_free(ask->responding);
+    vectors_free(ask->vectors);
     for (int i = 0; i < ask->n_stops; i++)
         free(ask->stops[i]);
     carat_constraint_close(ask->constraint);

@@ -11,6 +11,7 @@
 struct job;
 struct listed;
 struct responding;
+struct vectors;
 struct server;
 struct writer;
 
@@ -72,6 +73,8 @@ struct ask {
     char *text;                  /* of the prompt, as it was rendered; NULL: it is not kept */
 
     struct responding *responding; /* of OpenAI's responses; NULL: it is none */
+
+    struct vectors *vectors; /* that are wanted, and no answer; NULL: an answer is */
 
     /* Prompts that are answered one after another; NULL: there is one. */
     struct listed *list; /* [n_list] */

@@ -165,6 +165,9 @@ static bool take_sampling(struct document *d, struct server *s, const struct ask
 
 bool asked_drawing(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
 {
+    if (s->info.kind == CARAT_EMBEDDER)
+        return refuse(d->r, 400, "model_not_supported", "model",
+                      "%s is an embedding model, which draws no text: it gives vectors", s->options->name);
     if (a->n > s->options->most.n)
         return refuse(d->r, 400, NULL, "n", "n is %d, expected at most %d", (int)a->n, s->options->most.n);
     if (a->n > s->options->parallel)

@@ -83,7 +83,7 @@ static const struct field option_fields[] = {
 /* ---- what is asked ---- */
 
 /* The model must be the one that is served; ":latest" may stand behind either name. */
-static bool is_served(struct document *d, const struct server *s, const struct ct_json_value *model)
+bool ollama_is_served(struct document *d, const struct server *s, const struct ct_json_value *model)
 {
     static const char latest[] = ":latest";
     const size_t n_latest = sizeof latest - 1;
@@ -210,7 +210,7 @@ static bool take_options(struct document *d, struct server *s, struct ollama *o,
         return false;
     if (o->a.max_tokens < 0) /* to the end of the context */
         o->a.max_tokens = INT64_MAX;
-    return is_served(d, s, o->a.model) && take_think(d, s, o->think, thinks) &&
+    return ollama_is_served(d, s, o->a.model) && take_think(d, s, o->think, thinks) &&
            asked_drawing(d, s, &o->a, ask);
 }
 
@@ -272,7 +272,7 @@ static bool take_generate(struct document *d, struct job *job, struct ollama *o)
 static bool take_show(struct document *d, struct job *job, struct ollama *o)
 {
     if (fields_take(d, &d->tree.value[0], "", show_fields, CT_COUNT(show_fields), o) &&
-        is_served(d, job->server, o->a.model ? o->a.model : o->name))
+        ollama_is_served(d, job->server, o->a.model ? o->a.model : o->name))
         ollama_put_facts(job);
     return false;
 }

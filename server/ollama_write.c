@@ -254,7 +254,8 @@ void ollama_put_facts(struct job *job)
     const carat_model_info *info = &job->server->info;
     struct buffer *out = &job->out;
 
-    json_put(out, "{'parameters':'','template':%s,'capabilities':['completion'%r%r],", info->chat_template,
+    json_put(out, "{'parameters':'','template':%s,'capabilities':[%s%r%r],", info->chat_template,
+             info->kind == CARAT_EMBEDDER ? "embedding" : "completion",
              info->has_chat_template ? ",\"tools\"" : "", info->can_think ? ",\"thinking\"" : "");
     put_details(out, info);
     json_put(out, ",'modified_at':");
@@ -291,15 +292,5 @@ void ollama_store(struct job *job, struct text path)
     (void)path;
     refuse(&r, 501, NULL, NULL,
            "this server changes no store: `carat pull`, `carat cp`, `carat rm` and `carat convert` do");
-    job_refuse(job, &r);
-}
-
-void ollama_vectors(struct job *job, struct text path)
-{
-    struct refusal r = {0};
-
-    (void)path;
-    refuse(&r, 501, NULL, NULL, "%s gives no vectors: `carat embed` does, of an embedding model",
-           job->server->options->name);
     job_refuse(job, &r);
 }

@@ -7,6 +7,7 @@
 
 bool openai_chat(struct job *job, struct refusal *r); /* a route's prepare, as the next */
 bool openai_text(struct job *job, struct refusal *r);
+bool openai_vectors(struct job *job, struct refusal *r); /* embeddings */
 extern const struct writer openai_chat_writer, openai_text_writer;
 void openai_models(struct job *job, struct text path); /* a route's answer */
 void openai_ping(struct job *job);                     /* a surface's */

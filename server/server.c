@@ -64,6 +64,9 @@ static void learn_model(struct server *s)
 
     s->info.size = sizeof s->info;
     carat_model_get_info(model, &s->info, NULL);
+    s->embedder.size = sizeof s->embedder;
+    if (s->info.kind == CARAT_EMBEDDER)
+        carat_get_embedder(model, &s->embedder, NULL);
     s->context = carat_engine_context(s->options->engine);
     s->blocks_in_all = places_count(s->options->engine, s->options->parallel);
     s->created = (int64_t)time(NULL);
@@ -104,9 +107,10 @@ static void serve(struct serving *v, const char *host, int port)
 /* The threads behind the connections, around all that is served. */
 static bool serve_with_threads(struct serving *v, const char *host, int port)
 {
+    void (*const drives)(void *server) = v->s.info.kind == CARAT_EMBEDDER ? embed_jobs : answer_jobs;
     uv_thread_t preparing, answering;
 
-    if (uv_thread_create(&answering, answer_jobs, &v->s) != 0)
+    if (uv_thread_create(&answering, drives, &v->s) != 0)
         return false;
     const bool both = uv_thread_create(&preparing, prepare_jobs, &v->s) == 0;
     if (both)

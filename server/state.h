@@ -3,6 +3,7 @@
 #ifndef STATE_H
 #define STATE_H
 
+#include "carat_embed.h"
 #include "job.h"
 #include "server.h"
 #include "stored.h"
@@ -10,10 +11,11 @@
 struct server {
     const struct server_options *options;
     carat_model_info info;
-    int context;         /* positions of a session */
-    size_t longest_text; /* bytes of the longest piece of the vocabulary */
-    int64_t created;     /* seconds since 1970 */
-    int32_t call_start;  /* the control token before a call; -1: calls are JSON */
+    carat_embedder embedder; /* of an embedding model */
+    int context;             /* positions of a session, or of a text that is embedded */
+    size_t longest_text;     /* bytes of the longest piece of the vocabulary */
+    int64_t created;         /* seconds since 1970 */
+    int32_t call_start;      /* the control token before a call; -1: calls are JSON */
 
     uv_loop_t loop; /* of the connections' thread; the rest of it is connection.c's */
     uv_async_t wake;

@@ -8,5 +8,6 @@
 /* Bodies of threads, which end when their queue is closed and empty. */
 void prepare_jobs(void *server);
 void answer_jobs(void *server);
+void embed_jobs(void *server); /* instead, of an embedding model */
 
 #endif

@@ -96,8 +96,8 @@ def check():
     try:
         client.embeddings.create(model="any", input="a")
         raise AssertionError("embeddings")
-    except openai.NotFoundError:
-        pass
+    except openai.InternalServerError as e:
+        assert e.status_code == 501 and e.param == "model"
     raw = chat.with_raw_response.create(model="any", messages=messages, user="x", extra_body={"bluetooth": 1})
     assert raw.headers["carat-ignored"] == "bluetooth" and raw.headers["carat-without-effect"] == "user"
     assert raw.headers["x-request-id"] and int(raw.headers["carat-seed"]) >= 0

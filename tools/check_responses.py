@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """check_responses.py CARAT: the responses of the openai package against `carat serve tiny`: whole, streamed and
 parsed, sync and async, tools there and back, conversations that the server remembers, what is deleted, and the
-exception of each status; then langchain-openai with a tool, both ways. The texts are those of `carat run`."""
+exception of each status; embeddings of a model of the tests, sync and async; then langchain-openai with a tool,
+both ways. The texts are those of `carat run`, the vectors those of `carat embed`."""
 import asyncio
 import json
 import os
@@ -10,11 +11,12 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 
 import openai
 from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.tools import tool
-from langchain_openai import ChatOpenAI
+from langchain_openai import ChatOpenAI, OpenAIEmbeddings
 from pydantic import BaseModel
 
 carat = os.path.abspath(sys.argv[1])
@@ -22,9 +24,20 @@ root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 question = "Turn on the kitchen lights"
 tools = [{"type": "function", "strict": False, **t["function"]}
          for t in json.load(open(os.path.join(root, "models/tiny/tools.json")))]
-command = [carat, "serve", "tiny", "--port", "0", "-np", "4"]
-server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-url = re.search(r"http://\S+", server.stdout.readline())[0]
+
+
+def serve(model):
+    command = [carat, "serve", model, "--port", "0", "-np", "4"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    return process, re.search(r"http://\S+", process.stdout.readline())[0]
+
+
+def stop(process):
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+
+
+server, url = serve("tiny")
 client = openai.OpenAI(base_url=url, api_key="none", max_retries=0)
 create = client.responses.create
 
@@ -182,13 +195,49 @@ def check_langchain():
             assert model.with_structured_output(Room).invoke(question).on in (True, False)
 
 
+def check_embeddings():
+    with tempfile.TemporaryDirectory() as folder:
+        for place in ("test/data/embed/models/embed1", "models/tiny/tokenizer.json"):
+            place = os.path.abspath(os.path.join(root, place))
+            for name in os.listdir(place) if os.path.isdir(place) else [""]:
+                os.symlink(os.path.join(place, name).rstrip("/"), os.path.join(folder, name or os.path.basename(place)))
+        texts = ["red apples", "green pears, and more of them", "old cars"]
+        out = subprocess.run([carat, "embed", folder, "--no-prompt", "--json", *texts], check=True,
+                             capture_output=True, stdin=subprocess.DEVNULL)
+        wanted = json.loads(out.stdout)["vectors"]
+        process, at = serve(folder)
+        asks = openai.OpenAI(base_url=at, api_key="none", max_retries=0)
+        for form in ({}, {"encoding_format": "float"}):
+            reply = asks.embeddings.create(model="any", input=texts, **form)
+            assert [e.index for e in reply.data] == [0, 1, 2] and reply.usage.total_tokens > 0
+            for told, vector in zip(reply.data, wanted):
+                assert [float("%.9g" % x) for x in told.embedding] == [float("%.9g" % x) for x in vector]
+        assert len(asks.embeddings.create(model="any", input="a", dimensions=12).data[0].embedding) == 12
+        refused(openai.BadRequestError, 400, "dimensions", asks.embeddings.create, model="any", input="a",
+                dimensions=1000)
+        refused(openai.BadRequestError, 400, "model", asks.chat.completions.create, model="any",
+                messages=[{"role": "user", "content": "a"}])
+
+        async def several():
+            many = openai.AsyncOpenAI(base_url=at, api_key="none", max_retries=0)
+            whole = [e.embedding for e in asks.embeddings.create(model="any", input=texts).data]
+            replies = await asyncio.gather(*(many.embeddings.create(model="any", input=texts[i % 3:])
+                                             for i in range(24)))
+            assert all([e.embedding for e in r.data] == whole[i % 3:] for i, r in enumerate(replies))
+        asyncio.run(several())
+        chain = OpenAIEmbeddings(model="any", base_url=at, api_key="none", check_embedding_ctx_length=False)
+        assert len(chain.embed_documents(texts)) == 3 and len(chain.embed_query(texts[0])) == len(wanted[0])
+        asks.close()
+        stop(process)
+
+
 check_answers()
 check_tools()
 check_store()
 check_refusals()
 asyncio.run(check_async())
 check_langchain()
+check_embeddings()
 client.close()
-server.send_signal(signal.SIGTERM)
-assert server.wait(20) == 0
-print(f"responses of openai {openai.__version__}, and langchain-openai: the same as carat run")
+stop(server)
+print(f"responses and embeddings of openai {openai.__version__}, and langchain-openai: the same as carat run")

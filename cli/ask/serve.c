@@ -16,6 +16,7 @@ int verb_serve(const struct options *o)
 
 #else
 
+#include "carat_embed.h"
 #include "carat_tools.h"
 #include "model/engine.h"
 #include "model/model.h"
@@ -28,6 +29,7 @@ struct serving {
     carat_model *model;
     carat_engine *engine;
     struct phases phases;
+    bool embeds; /* the model gives vectors */
 };
 
 /* What a person needs to begin with; the line with curl works as it stands. */
@@ -36,8 +38,12 @@ static void tell_address(void *user, const char *url)
     const struct serving *s = user;
 
     out_print("OpenAI API  %s/v1\nAnthropic   %s\nOllama      %s\n", url, url, url);
-    out_print("curl %s/v1/chat/completions -d '{\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}'\n",
-              url, strcmp(s->o->model, "tiny") == 0 ? "Turn on the kitchen lights" : "Why is the sky blue?");
+    if (s->embeds)
+        out_print("curl %s/v1/embeddings -d '{\"input\":\"red apples\"}'\n", url);
+    else
+        out_print(
+            "curl %s/v1/chat/completions -d '{\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}'\n", url,
+            strcmp(s->o->model, "tiny") == 0 ? "Turn on the kitchen lights" : "Why is the sky blue?");
     out_flush();
 }
 
@@ -62,12 +68,30 @@ static int choose_prefixes(carat_engine_options *e, const struct serving *s)
     return DONE;
 }
 
+/* Of an embedding model: texts as long as it was made for, unless the user says how long. */
+static int open_embedding(struct serving *s, carat_engine_options *engine)
+{
+    carat_embedder about;
+    carat_error err;
+
+    carat_embedder_default(&about);
+    if (carat_get_embedder(s->model, &about, &err) != CARAT_OK)
+        return fail_status(&err);
+    if (s->o->engine->context == 0)
+        engine->context = about.max_tokens;
+    return create_engine(&s->engine, s->model, engine);
+}
+
 static int open_engine(struct serving *s)
 {
     const struct options *o = s->o;
+    carat_model_info info = {.size = sizeof info};
     carat_engine_options engine;
 
     TRY(phases_engine(&s->phases, &engine, o));
+    s->embeds = carat_model_get_info(s->model, &info, NULL) == CARAT_OK && info.kind == CARAT_EMBEDDER;
+    if (s->embeds)
+        return open_embedding(s, &engine);
     engine.sessions = o->serve->parallel;
     if (o->serve->kv_memory != NO_SIZE)
         engine.kv_bytes = (size_t)o->serve->kv_memory;
@@ -94,7 +118,7 @@ static int serve_model(struct serving *s)
     char message[256];
     int signal;
 
-    TRY(open_packed(&s->model, o));
+    TRY(open_either(&s->model, o));
     TRY(open_engine(s));
     options.model = s->model;
     options.engine = s->engine;

@@ -441,6 +441,8 @@ const struct verb verbs[] = {
                 "/api/generate and what is asked beside them, whole or streamed, with tools, JSON schemas, log-probabilities "
                 "and seeds. Each answer is that of carat run with the same prompt, seed and settings, "
                 "whoever else is answered meanwhile.\n"
+                "An embedding model gives vectors at /v1/embeddings, /api/embed and /api/embeddings, those of "
+                "carat embed --no-prompt, or with \"task\" those of its --task.\n"
                 "A field that has no effect is named in the reply's header carat-without-effect, one that "
                 "nobody knows in carat-ignored, the seed in carat-seed. One that cannot be obeyed is "
                 "refused.\n"

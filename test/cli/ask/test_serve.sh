@@ -121,7 +121,7 @@ body_has '"code":"context_length_exceeded","n_prompt_tokens":'
 # ---- paths, methods, hosts ----
 
 ask 404 GET /../etc/passwd
-ask 404 POST /v1/embeddings '{}'
+ask 501 POST /v1/embeddings '{}'
 ask 405 GET $chat
 head_has '^Allow: OPTIONS, POST'
 ask 204 OPTIONS $chat
