@@ -12,6 +12,7 @@
 
 #include "base/json_tree.h"
 #include "carat_constrain.h"
+#include "carat_embed.h"
 #include "carat_generate.h"
 #include "carat_quality.h"
 #include "carat_receipt.h"
@@ -650,4 +651,37 @@ carat_status carat_score_with(carat_session *session, const int32_t *ids, int n,
             options->top[i * options->n_top + k] = (carat_logprob){'a' + k, -0.5f - (float)k};
     }
     return carat_append(session, ids, n - 1, err);
+}
+
+/* ---- vectors, which the model does not give ---- */
+
+carat_status carat_get_embedder(const carat_model *model, carat_embedder *embedder, carat_error *err)
+{
+    (void)model;
+    (void)embedder;
+    return fail(err, CARAT_E_UNSUPPORTED, "no embedder");
+}
+
+const char *carat_task_name(carat_task task)
+{
+    return task == CARAT_TASK_NONE ? "" : NULL;
+}
+
+carat_status carat_embed_tokenize(const carat_model *model, carat_task task, const char *title,
+                                  const char *text, size_t n, carat_tokens *out, carat_error *err)
+{
+    (void)task;
+    (void)title;
+    return carat_tokenize(model, text, n, CARAT_BOS, out, err);
+}
+
+carat_status carat_embed(carat_engine *e, carat_embed_input *inputs, size_t input_size, int n,
+                         const carat_embed_options *options, carat_error *err)
+{
+    (void)e;
+    (void)inputs;
+    (void)input_size;
+    (void)n;
+    (void)options;
+    return fail(err, CARAT_E_UNSUPPORTED, "no embedder");
 }
