@@ -64,6 +64,8 @@ static void end_failed(struct drawing *d, struct job *job, const carat_error *er
 
     if (err->code == CARAT_E_NUMERIC)
         refuse(&r, 500, "model_output_invalid", NULL, "model_output_invalid: %s", err->message);
+    else if (err->code == CARAT_E_ARGUMENT) /* a form that needs more ids, or a draw without one */
+        refuse(&r, 400, NULL, NULL, "%s", err->message);
     else
         refuse(&r, err->code == CARAT_E_MEMORY ? 503 : 500, NULL, NULL, "%s", err->message);
     end_refused(d, job, &r);
@@ -109,7 +111,8 @@ static carat_status begin_drawing(const struct ask *ask, struct choice *c, carat
 }
 
 /* A generation with the prompt, of which *cached tokens are there. */
-static carat_status begin_prompt(const struct ask *ask, struct choice *c, int *cached, carat_error *err)
+static carat_status begin_prompt(carat_engine *engine, const struct ask *ask, struct choice *c, int *cached,
+                                 carat_error *err)
 {
     carat_prompt prompt;
     carat_status status = begin_drawing(ask, c, err);
@@ -121,6 +124,8 @@ static carat_status begin_prompt(const struct ask *ask, struct choice *c, int *c
     prompt.n_marks = ask->begins.n;
     if (status == CARAT_OK)
         status = carat_generation_prompt(c->generation, &prompt, cached, err);
+    if (status == CARAT_OK && ask->constraint) /* a form that is too long for it would end a pass of all */
+        status = carat_generation_pass(engine, &c->generation, 1, 0, err);
     c->prompt_left = ask->prompt.n - *cached;
     return status;
 }
@@ -138,13 +143,13 @@ static carat_status begin_job(struct drawing *d, struct ask *ask, bool is_short,
     ask->cached = 0;
     first->prompt_left = ask->prompt.n;
     if (status == CARAT_OK && !reserves)
-        status = begin_prompt(ask, first, &ask->cached, err);
+        status = begin_prompt(engine, ask, first, &ask->cached, err);
     if (status == CARAT_OK && !reserves)
         status = carat_reserve(first->session, positions, err);
     for (int i = 1; i < ask->n && status == CARAT_OK; i++)
         status = place_take(engine, behind, &ask->choice[i].session, err);
     if (status == CARAT_OK && is_short && !scores)
-        status = begin_prompt(ask, first, &ask->cached, err);
+        status = begin_prompt(engine, ask, first, &ask->cached, err);
     ask->evaluated = ask->prompt.n - ask->cached;
     ask->begin_ms = now_ms();
     return status;
@@ -170,7 +175,7 @@ static carat_status begin_late(struct drawing *d, const struct ask *ask, struct 
     const carat_status status = c->session ? carat_reserve(c->session, positions, err)
                                            : place_take(d->s->options->engine, positions, &c->session, err);
 
-    return status == CARAT_OK ? begin_prompt(ask, c, &cached, err) : status;
+    return status == CARAT_OK ? begin_prompt(d->s->options->engine, ask, c, &cached, err) : status;
 }
 
 /* ---- waiting ---- */
@@ -358,7 +363,7 @@ static bool settle_scores(struct drawing *d, struct job *job)
         pace_prompt(&d->pace, ask->scored - before, now_ms() - start);
     }
     if (status == CARAT_OK && ask_is_scored(ask) && ask->max_tokens > 0)
-        status = begin_prompt(ask, &ask->choice[0], &cached, &err);
+        status = begin_prompt(d->s->options->engine, ask, &ask->choice[0], &cached, &err);
     if (status == CARAT_OK)
         return true;
     end_failed(d, job, &err);

@@ -5,7 +5,8 @@
 # into build/clients; random patterns and grammars with Python's re (check_patterns.py); and random schemas
 # with jsonschema and hypothesis-jsonschema (check_schemas.py), answers of a model too (check_answers.py, and
 # of the command check_forms.py); digests of receipts by numpy and xxhash (check_receipt.py); and requests of
-# HTTP/1.1 with llhttp (check_http1.py); and carat serve with openai (check_openai.py, check_responses.py).
+# HTTP/1.1 with llhttp (check_http1.py); carat serve with openai (check_openai.py, check_responses.py); and
+# its answers to thousands of requests, whoever else is answered (check_identity.py).
 set -euo pipefail
 clients=(huggingface_hub==2.4.0 huggingface_hub==1.18.0 huggingface_hub==0.23.5)
 clients+=(transformers==5.23.0 kagglehub==1.0.2)
@@ -27,6 +28,7 @@ $place/bin/python tools/check_forms.py build/release/carat 100 50 || failed=1
 $place/bin/pip install -q --disable-pip-version-check numpy==2.4.6 xxhash==4.1.0
 $place/bin/python tools/check_receipt.py build/release/carat models/tiny || failed=1
 # carat serve
+python3 tools/check_identity.py build/release/carat 1000 || failed=1
 $place/bin/pip install -q --disable-pip-version-check anthropic==2.12.0 ollama==0.6.3
 $place/bin/python tools/check_apis.py build/release/carat || failed=1
 $place/bin/pip install -q --disable-pip-version-check httptools==0.9.0

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_serve_places.sh: what `carat serve` remembers of prompts, whoever brought them; several answers of one
-# request fit into the memory there is, or wait for it, with the texts that they have otherwise.
+# request fit into the memory there is, or wait for it, with the texts that they have otherwise; a request
+# that cannot be answered ends alone.
 . "$CARAT_SOURCE/test/cli/common.bash"
 . "$CARAT_SOURCE/test/cli/ask/serve.bash"
 chat=/v1/chat/completions
@@ -84,4 +85,28 @@ ask 400 POST $chat "$(says 'Turn on' '"n":4,"max_tokens":400')"
 body_has '2048 positions may be needed, and there is memory for 1024 in all'
 ask 200 POST $chat "$(says 'Turn on' "\"seed\":1,\"n\":2,\"temperature\":3,\"max_tokens\":400")"
 [ "$(told)" = "$(cat alone.1)" ] || die "after a refusal: '$(told)'"
+stop_server 0
+
+# ---- a form without an answer that is short enough, beside somebody else ----
+
+start_server tiny -np 4
+long=$(says 'Turn on' '"seed":5,"temperature":3,"max_tokens":1500,"logit_bias":{"1":-100,"106":-100,"50":-100}')
+short=$(says 'Turn on' '"max_tokens":2,"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{"type":"integer","minimum":100000}}}')
+ask 200 POST $chat "$long"
+told >alone.long
+(
+    mkdir long && cd long
+    ask 200 POST $chat "$long"
+    [ "$(told)" = "$(cat ../alone.long)" ] || die "beside a form that is too long: '$(told)'"
+) &
+other=$!
+ask 200 GET /health
+until grep -q '"running":1' body; do ask 200 GET /health; done
+ask 400 POST $chat "$short"
+body_has '"message":"the shortest answer of this form takes '
+ask 200 POST $chat "${short/\"max_tokens\"/\"stream\":true,\"max_tokens\"}"
+body_has 'data: {"error":{"message":"the shortest answer of this form takes '
+ask 200 GET /health
+body_has '"running":1'
+wait $other || die 'a request beside one that cannot be answered'
 stop_server 0
