@@ -278,7 +278,8 @@ static bool owes_too_much(struct job *job)
     return owes;
 }
 
-/* What a pass has made of a choice. failed: the error of the pass, whoever it was of. True: it has ended. */
+/* What a pass has made of a choice. failed: the error of the pass, which is of one that was due and did not
+ * move. True: it has ended. */
 static bool look_at(struct drawing *d, struct choice *c, const carat_error *failed, carat_error *err)
 {
     carat_generation_info info;
@@ -293,7 +294,7 @@ static bool look_at(struct drawing *d, struct choice *c, const carat_error *fail
     c->prompt_left = info.prompt_left;
     if (info.reason == CARAT_REASON_NUMERIC)
         *err = (carat_error){CARAT_E_NUMERIC, "the model's logits hold NaN or infinity"};
-    else if (info.reason == CARAT_REASON_NONE && !moved && failed->code != CARAT_OK)
+    else if (info.reason == CARAT_REASON_NONE && c->is_due && !moved && failed->code != CARAT_OK)
         *err = *failed;
     return info.reason != CARAT_REASON_NONE || err->code != CARAT_OK;
 }
@@ -451,12 +452,14 @@ static int gather(struct drawing *d, struct choice **reading)
             continue;
         }
         const bool rests = owes_too_much(job);
-        for (int i = 0; i < job->ask->n && !rests; i++) {
+        for (int i = 0; i < job->ask->n; i++) {
             struct choice *c = &job->ask->choice[i];
-            if (c->ended || !c->generation)
+            c->is_due = false;
+            if (rests || c->ended || !c->generation)
                 continue;
             if (!*reading && c->prompt_left > 0)
                 *reading = c;
+            c->is_due = c->prompt_left == 0 || c == *reading;
             d->running[n++] = c->generation;
         }
         at = &job->next;

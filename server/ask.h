@@ -36,6 +36,7 @@ struct choice {
     int n_calls;       /* of these, that are sound */
     carat_reason reason;
     int prompt_left, seen_given; /* as the generation has said last */
+    bool is_due;                 /* the pass under way gives it an id, or reads of its prompt */
     int given, thoughts;         /* ids, and those of thoughts */
     int stop;                    /* index of the stop string that ended it; -1: none did */
     bool ended;

@@ -237,6 +237,13 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         uv_read_stop(stream);
 }
 
+static bool goes_on_reading(struct connection *c)
+{
+    const int code = uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read);
+
+    return code == 0 || code == UV_EALREADY;
+}
+
 static void connection_replied(struct connection *c)
 {
     struct buffer ahead = c->ahead;
@@ -249,8 +256,7 @@ static void connection_replied(struct connection *c)
         return;
     }
     c->ahead = (struct buffer){0};
-    if (ahead.n >= MOST_AHEAD && !c->half_closed &&
-        uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read) != 0)
+    if (ahead.n >= MOST_AHEAD && !c->half_closed && !goes_on_reading(c))
         connection_close(c);
     else if (ahead.n)
         connection_feed(c, (struct text){ahead.data, ahead.n});

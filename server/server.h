@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server.h: a model served over HTTP. Whoever serves opens the model and makes the engine. */
+/* server.h: a model served over HTTP. Whoever serves opens the model, makes the engine, and ignores SIGPIPE,
+ * as programs must that write to sockets. */
 #ifndef SERVER_H
 #define SERVER_H
 

@@ -47,10 +47,10 @@ void sleep_ms(int ms)
     nanosleep(&t, NULL);
 }
 
-bool soon(bool (*is_so)(const void *what), const void *what)
+bool soon(bool (*is_so)(const struct served *s), const struct served *s)
 {
     for (int i = 0; i < 1000; i++) {
-        if (is_so(what))
+        if (is_so(s))
             return true;
         sleep_ms(10);
     }
@@ -82,6 +82,7 @@ void serve_begin(struct served *s)
     s->options.listening = listening;
     s->options.user = s;
     s->port = 0;
+    signal(SIGPIPE, SIG_IGN);
     must(pthread_mutex_init(&s->lock, NULL) == 0 && pthread_cond_init(&s->told, NULL) == 0 &&
              pthread_create(&s->thread, NULL, serve, s) == 0,
          "no thread for the server");
@@ -107,15 +108,27 @@ enum server_result serve_end(struct served *s)
 
 /* ---- clients ---- */
 
-int dial(const struct served *s)
+static int dial_with(const struct served *s, int bytes)
 {
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)s->port),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
 
+    if (bytes)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
     must(fd >= 0 && connect(fd, (const struct sockaddr *)&to, sizeof to) == 0, "no connection");
     return fd;
+}
+
+int dial(const struct served *s)
+{
+    return dial_with(s, 0);
+}
+
+int dial_small(const struct served *s)
+{
+    return dial_with(s, 4096);
 }
 
 void hang_up(int fd, bool resets)
@@ -175,6 +188,16 @@ static void *grow(void *p, size_t n)
     return p;
 }
 
+/* Room for n bytes where there is some for `had`, and for more to come. */
+static void *room_for(void *p, size_t had, size_t n)
+{
+    size_t capacity = 64;
+
+    while (capacity < n)
+        capacity *= 2;
+    return p && had > capacity / 2 ? p : grow(p, capacity);
+}
+
 /* A line without its end; false: the connection ended in it. */
 static bool get_line(int fd, char *line, size_t capacity)
 {
@@ -191,7 +214,7 @@ static bool get_line(int fd, char *line, size_t capacity)
 /* Adds n bytes to the body, or as many as come. */
 static bool get_bytes(int fd, struct reply *r, size_t n)
 {
-    r->body = grow(r->body, r->n + n + 1);
+    r->body = room_for(r->body, r->n + 1, r->n + n + 1);
     while (n > 0) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
         must(poll(&p, 1, PATIENCE_MS) == 1, "the server does not go on");
@@ -225,7 +248,7 @@ void take_reply(int fd, bool has_body, struct reply *r)
     char line[1024];
     size_t n = 0;
 
-    *r = (struct reply){.head = grow(NULL, 1), .body = grow(NULL, 1)};
+    *r = (struct reply){.head = grow(NULL, 1), .body = room_for(NULL, 0, 1)};
     *r->head = *r->body = 0;
     do {
         if (!get_line(fd, line, sizeof line))
@@ -266,27 +289,38 @@ void ask(const struct served *s, const char *method, const char *path, const cha
     close(fd);
 }
 
+bool is_told(const struct served *s, const char *path, const char *text)
+{
+    struct reply r;
+
+    ask(s, "GET", path, "", "", &r);
+    const bool told = strstr(r.body, text) != NULL;
+    reply_free(&r);
+    return told;
+}
+
 /* ---- surfaces ---- */
 
 #define MESSAGE "\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]"
 
 const struct kind kinds[KINDS] = {
-    [CHAT] = {"/v1/chat/completions", "{" MESSAGE "%s}", "choices delta content", "choices message content",
+    [CHAT] = {"/v1/chat/completions", "{" MESSAGE "%s%s}", "choices delta content", "choices message content",
               true},
-    [TEXT] = {"/v1/completions", "{\"prompt\":\"%s\"%s}", "choices text", "choices text", true},
-    [MESSAGES] = {"/v1/messages", "{\"max_tokens\":2000," MESSAGE "%s}", "delta text", "content text", true},
-    [OLLAMA_CHAT] = {"/api/chat", "{\"model\":\"tiny\"," MESSAGE "%s}", "message content", "message content",
-                     false},
-    [OLLAMA_GENERATE] = {"/api/generate", "{\"model\":\"tiny\",\"prompt\":\"%s\"%s}", "response", "response",
-                         false},
+    [TEXT] = {"/v1/completions", "{\"prompt\":\"%s\"%s%s}", "choices text", "choices text", true},
+    [MESSAGES] = {"/v1/messages", "{" MESSAGE "%s%s}", "delta text", "content text", true},
+    [OLLAMA_CHAT] = {"/api/chat", "{\"model\":\"tiny\"," MESSAGE "%s%s}", "message content",
+                     "message content", false},
+    [OLLAMA_GENERATE] = {"/api/generate", "{\"model\":\"tiny\",\"prompt\":\"%s\"%s%s}", "response",
+                         "response", false},
 };
 
 char *body_of(int kind, const char *prompt, const char *more)
 {
-    const size_t capacity = strlen(kinds[kind].body) + strlen(prompt) + strlen(more) + 1;
+    const char *length = kind == MESSAGES && !strstr(more, "max_tokens") ? ",\"max_tokens\":2000" : "";
+    const size_t capacity = strlen(kinds[kind].body) + strlen(prompt) + strlen(more) + strlen(length) + 1;
     char *body = grow(NULL, capacity);
 
-    snprintf(body, capacity, kinds[kind].body, prompt, more);
+    snprintf(body, capacity, kinds[kind].body, prompt, more, length);
     return body;
 }
 
@@ -309,11 +343,10 @@ static char *copy_of(const char *s, size_t n)
 
 static void add_text(struct told *t, struct ct_str s)
 {
-    const size_t n = strlen(t->text);
-
-    t->text = grow(t->text, n + s.n + 1);
-    memcpy(t->text + n, s.s, s.n);
-    t->text[n + s.n] = 0;
+    t->text = room_for(t->text, t->n + 1, t->n + s.n + 1);
+    memcpy(t->text + t->n, s.s, s.n);
+    t->n += s.n;
+    t->text[t->n] = 0;
     t->pieces += s.n > 0;
 }
 
@@ -377,7 +410,8 @@ bool read_told(int k, const struct reply *r, bool streams, struct told *t)
     const struct kind *kind = &kinds[k];
     bool good = true;
 
-    *t = (struct told){.text = copy_of("", 0)};
+    *t = (struct told){.text = room_for(NULL, 0, 1)};
+    *t->text = 0;
     if (!streams)
         return read_object(r->body, r->n, kind->whole, t);
     for (const char *at = r->body, *end; good && at < r->body + r->n; at = end + 1) {

@@ -32,12 +32,15 @@ enum server_result serve_wait(struct served *s); /* without the signal */
 void serve_skip(int ms);
 void sleep_ms(int ms);
 /* Tries for ten seconds until it is true. */
-bool soon(bool (*is_so)(const void *what), const void *what);
+bool soon(bool (*is_so)(const struct served *s), const struct served *s);
+/* The body of a route, as the text "\"running\":0". */
+bool is_told(const struct served *s, const char *path, const char *text);
 
 /* ---- clients ---- */
 
 int dial(const struct served *s);
-void hang_up(int fd, bool resets); /* resets: the server gets an RST */
+int dial_small(const struct served *s); /* what is not read soon fills the connection */
+void hang_up(int fd, bool resets);      /* resets: the server gets an RST */
 void send_bytes(int fd, const char *bytes, size_t n);
 void send_text(int fd, const char *text);
 /* A request with a body; more: further lines of the head, each with its end, or "". */
@@ -82,6 +85,7 @@ struct told {
     char *text;  /* of the answer, all pieces together */
     char *last;  /* the last object */
     char *error; /* message of a refusal; NULL: there is none */
+    size_t n;    /* bytes of text */
     int pieces;  /* with text */
     bool done;   /* said at the end of a stream */
 };

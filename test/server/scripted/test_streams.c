@@ -188,6 +188,44 @@ static void failing(void **state)
         }
 }
 
+static bool in_pass(const struct served *s)
+{
+    return fake_passes(s->options.engine) > 0;
+}
+
+/* One that fails does so alone: a prompt that waits for its turn meanwhile is no other's business. */
+static void failing_alone(void **state)
+{
+    enum { LONG = CONTEXT - 200 };
+    carat_engine *engine = served.options.engine;
+    char *prompt = malloc(LONG + 1), *body;
+    struct reply r;
+    int fd[3];
+
+    (void)state;
+    assert_non_null(prompt);
+    memset(prompt, 'a', LONG);
+    prompt[LONG] = 0;
+    fake_hold(engine, 1);
+    for (int i = 0; i < 3; i++) {
+        fd[i] = dial(&served);
+        body = body_of(CHAT, i == 0 ? "!error" : prompt, ",\"max_tokens\":9");
+        send_request(fd[i], "POST", kinds[CHAT].path, "", body);
+        free(body);
+        assert_true(soon(in_pass, &served));
+    }
+    sleep_ms(200); /* until these are in the queue */
+    fake_hold(engine, 0);
+    for (int i = 0; i < 3; i++) {
+        take_reply(fd[i], true, &r);
+        if (!strstr(r.body, i == 0 ? "the disk is gone" : "Hello, world!"))
+            fail_msg("%d: %s", i, r.body);
+        reply_free(&r);
+        close(fd[i]);
+    }
+    free(prompt);
+}
+
 /* A prompt that fills the context, and one with a token more: of the latter both numbers are told. */
 static void bounds_of_context(void **state)
 {
@@ -254,6 +292,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(calls_and_thoughts, begin, end),
         cmocka_unit_test_setup_teardown(with_more, begin, end),
         cmocka_unit_test_setup_teardown(failing, begin, end),
+        cmocka_unit_test_setup_teardown(failing_alone, begin, end),
         cmocka_unit_test_setup_teardown(bounds_of_context, begin, end),
         cmocka_unit_test(short_of_memory),
     };

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_gone.c: clients that close, reset or half close their connection in every phase of a request, and
+ * those that read too slowly: what was theirs is given back, and the next request is answered as if they had
+ * never been. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "server/fake_carat.h"
+#include "server/talk.h"
+
+enum { PLACES = 2, CONTEXT = 30000 };
+
+static struct served served;
+static carat_engine *engine;
+
+static int begin(void **state)
+{
+    (void)state;
+    engine = fake_engine(PLACES, CONTEXT, PLACES * CONTEXT);
+    served =
+        (struct served){.options.model = fake_model(), .options.engine = engine, .options.parallel = PLACES};
+    serve_begin(&served);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    if (serve_end(&served) != SERVER_ENDED)
+        return -1;
+    fake_engine_free(engine);
+    return 0;
+}
+
+/* ---- what is waited for ---- */
+
+static bool is_idle(const struct served *s)
+{
+    return fake_sessions(engine) == 0 && is_told(s, "/health", "\"running\":0,\"waiting\":0");
+}
+
+static bool one_waits(const struct served *s)
+{
+    return is_told(s, "/health", "\"waiting\":1");
+}
+
+static bool all_taken(const struct served *s)
+{
+    (void)s;
+    return fake_sessions(engine) == PLACES;
+}
+
+static int passes_before;
+
+static bool has_passed(const struct served *s)
+{
+    (void)s;
+    return fake_passes(engine) > passes_before + 3;
+}
+
+static bool in_pass(const struct served *s)
+{
+    (void)s;
+    return fake_passes(engine) > passes_before;
+}
+
+static void begin_request(int fd, int kind, const char *prompt, bool streams, const char *more)
+{
+    char fields[160];
+
+    snprintf(fields, sizeof fields, ",\"stream\":%s%s", streams ? "true" : "false", more);
+    char *body = body_of(kind, prompt, fields);
+    send_request(fd, "POST", kinds[kind].path, "", body);
+    free(body);
+}
+
+static void assert_answered(int kind, bool streams)
+{
+    struct reply r;
+    struct told t;
+
+    ask_kind(&served, kind, "!plain", streams ? ",\"stream\":true" : ",\"stream\":false", &r);
+    assert_int_equal(r.status, 200);
+    assert_true(r.whole && read_told(kind, &r, streams, &t));
+    assert_string_equal(t.text, "Hello, world!");
+    told_free(&t);
+    reply_free(&r);
+}
+
+/* ---- phases ---- */
+
+enum leaving { CLOSES, RESETS, LEAVINGS };
+
+static int holders[PLACES];
+
+static void take_places(void)
+{
+    for (int i = 0; i < PLACES; i++)
+        begin_request(holders[i] = dial(&served), i, "!endless", true, ",\"max_tokens\":20000");
+    assert_true(soon(all_taken, &served));
+}
+
+static void give_places(void)
+{
+    for (int i = 0; i < PLACES; i++)
+        hang_up(holders[i], true);
+}
+
+static int in_head(int kind, bool streams)
+{
+    char text[100];
+    const int fd = dial(&served);
+
+    snprintf(text, sizeof text, "POST %s HTTP/1.1\r\nHo", kinds[kind].path);
+    send_text(fd, text + (streams ? 0 : 1));
+    return fd;
+}
+
+static int in_body(int kind, bool streams)
+{
+    char text[160];
+    const int fd = dial(&served);
+
+    snprintf(text, sizeof text, "POST %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", kinds[kind].path,
+             streams ? "Transfer-Encoding: chunked\r\n\r\n4\r\n{\"a\""
+                     : "Content-Length: 100\r\n\r\n{\"a\":1");
+    send_text(fd, text);
+    return fd;
+}
+
+static int in_queue(int kind, bool streams)
+{
+    const int fd = dial(&served);
+
+    take_places();
+    begin_request(fd, kind, "!plain", streams, "");
+    assert_true(soon(one_waits, &served));
+    return fd;
+}
+
+static int in_prompt(int kind, bool streams)
+{
+    const int fd = dial(&served);
+
+    fake_hold(engine, 1);
+    begin_request(fd, kind, "!endless", streams, ",\"max_tokens\":20000");
+    assert_true(soon(in_pass, &served));
+    return fd;
+}
+
+static int in_stream(int kind, bool streams)
+{
+    const int fd = dial(&served);
+
+    begin_request(fd, kind, "!endless", streams, ",\"max_tokens\":20000");
+    assert_true(soon(has_passed, &served));
+    return fd;
+}
+
+static int in_last_write(int kind, bool streams)
+{
+    const int fd = dial(&served);
+
+    begin_request(fd, kind, "!plain", streams, "");
+    return fd;
+}
+
+static int between_requests(int kind, bool streams)
+{
+    const int fd = in_last_write(kind, streams);
+    struct reply r;
+
+    take_reply(fd, true, &r);
+    assert_true(r.whole);
+    reply_free(&r);
+    return fd;
+}
+
+static void leave_in_phases(void **state)
+{
+    static int (*const phases[])(int kind, bool streams) = {
+        in_head, in_body, in_queue, in_prompt, in_stream, in_last_write, between_requests};
+    int kind = 0;
+
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(phases); i++)
+        for (int leaving = 0; leaving < LEAVINGS; leaving++)
+            for (int streams = 0; streams < 2; streams++, kind = (kind + 1) % KINDS) {
+                passes_before = fake_passes(engine);
+                const int fd = phases[i](kind, streams);
+                hang_up(fd, leaving == RESETS);
+                if (phases[i] == in_queue)
+                    give_places();
+                fake_hold(engine, 0);
+                if (!soon(is_idle, &served))
+                    fail_msg("phase %zu, leaving %d, kind %d, streams %d: nothing is given back", i, leaving,
+                             kind, streams);
+                assert_answered(kind, streams);
+            }
+}
+
+/* A stream goes on to its end for a client that has nothing more to say; whoever waits for the whole of an
+ * answer has left, unless it comes at once. */
+static void half_close(void **state)
+{
+    struct reply r;
+    struct told t;
+
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        int fd = dial(&served);
+        begin_request(fd, kind, "!slow", true, "");
+        shutdown(fd, SHUT_WR);
+        take_reply(fd, true, &r);
+        assert_true(r.whole && read_told(kind, &r, true, &t));
+        assert_string_equal(t.text, "xyz");
+        assert_true(t.done && is_closed(fd));
+        told_free(&t);
+        reply_free(&r);
+        close(fd);
+        fd = dial(&served);
+        begin_request(fd, kind, "!endless", false, ",\"max_tokens\":20000");
+        shutdown(fd, SHUT_WR);
+        assert_true(is_closed(fd) && soon(is_idle, &served));
+        close(fd);
+        assert_answered(kind, false);
+    }
+    const int fd = dial(&served);
+    send_text(fd, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\nGET /li");
+    shutdown(fd, SHUT_WR);
+    take_reply(fd, true, &r);
+    assert_int_equal(r.status, 200);
+    assert_true(is_closed(fd));
+    reply_free(&r);
+    close(fd);
+}
+
+/* ---- slow readers ---- */
+
+enum { LONG = 8000 };
+
+static bool stands(const struct served *s)
+{
+    const int before = fake_passes(engine);
+
+    (void)s;
+    sleep_ms(500);
+    return fake_passes(engine) == before;
+}
+
+/* A client that does not read holds up nobody but itself: no more is drawn for it than it may owe, and after
+ * half a minute it is cut. Others are answered meanwhile. */
+static void stall(void **state)
+{
+    const int fd = dial_small(&served);
+
+    (void)state;
+    begin_request(fd, CHAT, "!flood", true, ",\"max_tokens\":20000");
+    assert_true(soon(stands, &served));
+    for (int kind = 0; kind < KINDS; kind++)
+        assert_answered(kind, kind % 2);
+    assert_int_equal(fake_sessions(engine), 1);
+    sleep_ms(600); /* the server has looked twice */
+    serve_skip(28000);
+    sleep_ms(600);
+    assert_int_equal(fake_sessions(engine), 1);
+    serve_skip(3000);
+    assert_true(soon(is_idle, &served));
+    close(fd);
+}
+
+/* One that reads later gets every byte. */
+static void late_reader(void **state)
+{
+    const int fd = dial_small(&served);
+    struct reply r;
+    struct told t;
+
+    (void)state;
+    begin_request(fd, MESSAGES, "!flood", true, ",\"max_tokens\":8000");
+    assert_true(soon(stands, &served));
+    take_reply(fd, true, &r);
+    assert_true(r.whole && read_told(MESSAGES, &r, true, &t));
+    assert_int_equal(t.n, LONG * FAKE_FLOOD);
+    assert_true(t.done);
+    told_free(&t);
+    reply_free(&r);
+    close(fd);
+    assert_true(soon(is_idle, &served));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(leave_in_phases, begin, end),
+        cmocka_unit_test_setup_teardown(half_close, begin, end),
+        cmocka_unit_test_setup_teardown(stall, begin, end),
+        cmocka_unit_test_setup_teardown(late_reader, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
