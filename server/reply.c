@@ -137,6 +137,8 @@ void reply_advance(struct connection *c)
                                   : uv_buf_init((char *)(uintptr_t)line_end, sizeof line_end - 1);
     else if (chunked && c->last_write)
         bufs[n++] = uv_buf_init((char *)(uintptr_t)end + 2, sizeof end - 3);
+    if (n == 0) /* all is out, and its end is that of the connection */
+        bufs[n++] = uv_buf_init((char *)(uintptr_t)end, 0);
     c->head_sent = c->writing = true;
     c->sent = uv_now(&c->hall->server->loop);
     c->queued = 0;

@@ -269,10 +269,10 @@ static void stall(void **state)
         assert_answered(kind, kind % 2);
     assert_int_equal(fake_sessions(engine), 1);
     sleep_ms(600); /* the server has looked twice */
-    serve_skip(28000);
+    serve_skip(20000);
     sleep_ms(600);
     assert_int_equal(fake_sessions(engine), 1);
-    serve_skip(3000);
+    serve_skip(11000);
     assert_true(soon(is_idle, &served));
     close(fd);
 }

@@ -163,14 +163,17 @@ static void in_single_bytes(void **state)
 static void old_client(void **state)
 {
     char *body = body_of(CHAT, "!plain", ",\"stream\":true"), text[300];
-    int fd = dial(&served);
+    int fd;
 
     (void)state;
     snprintf(text, sizeof text, "POST %s HTTP/1.0\r\nContent-Length: %zu\r\n\r\n%s", kinds[CHAT].path,
              strlen(body), body);
-    send_text(fd, text);
-    assert_reply(fd, 200, "data: [DONE]");
-    close(fd);
+    for (int i = 0; i < 100; i++) { /* the last bytes are out before the end is known, or with it */
+        fd = dial(&served);
+        send_text(fd, text);
+        assert_reply(fd, 200, "data: [DONE]");
+        close(fd);
+    }
     fd = dial(&served);
     send_text(fd, "HEAD /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n");
     struct reply r;
