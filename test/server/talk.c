@@ -77,6 +77,16 @@ static void *serve(void *user)
 
 void serve_begin(struct served *s)
 {
+    const struct server_limits usual = {.body = 8 << 20,
+                                        .bodies = 64 << 20,
+                                        .messages = 4096,
+                                        .tools = 128,
+                                        .n = 8,
+                                        .waiting = 64,
+                                        .wait = 1 << 20, /* as long as it takes */
+                                        .connections = 1024};
+
+    s->options.most = usual;
     s->options.name = "tiny";
     s->options.host = "127.0.0.1";
     s->options.listening = listening;
