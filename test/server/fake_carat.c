@@ -18,7 +18,7 @@
 #include "carat_receipt.h"
 #include "carat_tools.h"
 
-enum { BYTES = 256, BOS = BYTES, EOS, VOCAB, MOST_PIECES = 8 };
+enum { BYTES = 256, BOS = BYTES, EOS, VOCAB, MOST_PIECES = 8, BLOCK = 256 };
 
 /* ---- scripts ---- */
 
@@ -90,7 +90,7 @@ static const char *piece_of(const struct script *s, int i)
 struct carat_engine {
     pthread_mutex_t lock;
     pthread_cond_t may_pass;
-    int most_sessions, context, positions;
+    int most_sessions, context, blocks;
     atomic_int sessions, reserved, passes;
     int holds;
 };
@@ -98,7 +98,7 @@ struct carat_engine {
 struct carat_session {
     carat_engine *engine;
     int32_t *ids;
-    int n, reserved, generations;
+    int n, reserved, generations; /* reserved: blocks */
 };
 
 struct carat_generation {
@@ -143,7 +143,7 @@ carat_engine *fake_engine(int sessions, int context, int positions)
     must(e && pthread_mutex_init(&e->lock, NULL) == 0 && pthread_cond_init(&e->may_pass, NULL) == 0);
     e->most_sessions = sessions;
     e->context = context;
-    e->positions = positions;
+    e->blocks = positions / BLOCK;
     memset(flood, '~', FAKE_FLOOD);
     return e;
 }
@@ -166,11 +166,6 @@ const carat_model *fake_model(void)
 int fake_sessions(const carat_engine *e)
 {
     return e->sessions;
-}
-
-int fake_reserved(const carat_engine *e)
-{
-    return e->reserved;
 }
 
 int fake_passes(const carat_engine *e)
@@ -337,9 +332,9 @@ int carat_engine_context(const carat_engine *e)
 carat_status carat_engine_use(carat_engine *e, carat_use *use, carat_error *err)
 {
     (void)err;
-    use->blocks = e->positions;
+    use->blocks = e->blocks;
     use->held = e->reserved;
-    use->free = e->positions - e->reserved;
+    use->free = e->blocks - e->reserved;
     use->shared = use->cached = 0;
     return CARAT_OK;
 }
@@ -371,15 +366,15 @@ void carat_session_close(carat_session *s)
 carat_status carat_reserve(carat_session *s, int positions, carat_error *err)
 {
     carat_engine *e = s->engine;
-    const int more = positions - s->reserved;
+    const int blocks = (positions + BLOCK - 1) / BLOCK, more = blocks - s->reserved;
 
     if (positions > e->context)
         return fail(err, CARAT_E_ARGUMENT, "%d positions are beyond the context", positions);
-    if (atomic_fetch_add(&e->reserved, more) + more > e->positions) {
+    if (atomic_fetch_add(&e->reserved, more) + more > e->blocks) {
         atomic_fetch_sub(&e->reserved, more);
         return fail(err, CARAT_E_MEMORY, "%d positions are more than are free", positions);
     }
-    s->reserved = positions;
+    s->reserved = blocks;
     return CARAT_OK;
 }
 

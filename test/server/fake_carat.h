@@ -12,14 +12,14 @@
 
 enum { FAKE_FLOOD = 2048 /* bytes of each piece of "!flood" */ };
 
-/* An engine for so many sessions, whose reservations are at most so many positions together. */
+/* An engine for so many sessions, whose reservations are at most so many positions together, in whole blocks
+ * of 256. */
 carat_engine *fake_engine(int sessions, int context, int positions);
 void fake_engine_free(carat_engine *engine); /* every session must be closed */
 const carat_model *fake_model(void);
 
-/* What is held now: places are given back when these are 0. */
+/* Places that are held now. */
 int fake_sessions(const carat_engine *engine);
-int fake_reserved(const carat_engine *engine);
 /* Passes that began so far. */
 int fake_passes(const carat_engine *engine);
 /* Passes wait before they do anything, until they may go on. */

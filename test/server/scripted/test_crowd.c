@@ -171,7 +171,7 @@ static void crowd(void **state)
 
     (void)state;
     print_message("CROWD_SEED=%d\n", seed);
-    engine = fake_engine(PLACES, CONTEXT, PLACES * CONTEXT);
+    engine = fake_engine(PLACES, CONTEXT, PLACES * (CONTEXT + 256));
     served =
         (struct served){.options.model = fake_model(), .options.engine = engine, .options.parallel = PLACES};
     serve_begin(&served);

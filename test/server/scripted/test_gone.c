@@ -24,7 +24,7 @@ static carat_engine *engine;
 static int begin(void **state)
 {
     (void)state;
-    engine = fake_engine(PLACES, CONTEXT, PLACES * CONTEXT);
+    engine = fake_engine(PLACES, CONTEXT, PLACES * (CONTEXT + 256));
     served =
         (struct served){.options.model = fake_model(), .options.engine = engine, .options.parallel = PLACES};
     serve_begin(&served);

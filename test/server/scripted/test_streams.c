@@ -23,7 +23,7 @@ static int begin(void **state)
 {
     (void)state;
     served = (struct served){.options.model = fake_model(),
-                             .options.engine = fake_engine(4, CONTEXT, 3 * CONTEXT),
+                             .options.engine = fake_engine(4, CONTEXT, 4 * (CONTEXT + 256)),
                              .options.parallel = 4};
     serve_begin(&served);
     return 0;
@@ -258,7 +258,7 @@ static void bounds_of_context(void **state)
 static void short_of_memory(void **state)
 {
     struct served small = {
-        .options.model = fake_model(), .options.engine = fake_engine(4, CONTEXT, 200), .options.parallel = 4};
+        .options.model = fake_model(), .options.engine = fake_engine(4, CONTEXT, 300), .options.parallel = 4};
     struct reply r;
     int fd[3];
 
@@ -266,7 +266,7 @@ static void short_of_memory(void **state)
     serve_begin(&small);
     ask_kind(&small, CHAT, "!plain", ",\"max_tokens\":1000", &r);
     assert_int_equal(r.status, 400);
-    assert_non_null(strstr(r.body, "positions may be needed, and there is memory for 200 in all"));
+    assert_non_null(strstr(r.body, "positions may be needed, and there is memory for 256 in all"));
     reply_free(&r);
     for (int i = 0; i < 3; i++) {
         char *body = body_of(CHAT, "!slow", ",\"max_tokens\":150");
