@@ -392,36 +392,43 @@ static void on_sweep(uv_timer_t *timer)
         uv_async_send(&h->server->wake);
 }
 
-int hall_open(struct hall *h, struct server *s, const char *host, int port, int *got)
+void hall_open(struct hall *h, struct server *s)
 {
+    *h = (struct hall){.server = s, .replied = connection_replied, .close = connection_close};
+    uv_timer_init(&s->loop, &h->sweep);
+    h->sweep.data = h;
+    uv_timer_start(&h->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
+}
+
+int hall_listen(struct hall *h, const char *host, int port, int *got)
+{
+    uv_tcp_t *listener = &h->listeners[h->n_listeners++];
     struct sockaddr_storage address;
     int n = sizeof address, code;
 
-    *h = (struct hall){.server = s, .replied = connection_replied, .close = connection_close};
-    uv_tcp_init(&s->loop, &h->listener);
-    uv_timer_init(&s->loop, &h->sweep);
-    h->listener.data = h->sweep.data = h;
+    uv_tcp_init(&h->server->loop, listener);
+    listener->data = h;
     code = strchr(host, ':') ? uv_ip6_addr(host, port, (struct sockaddr_in6 *)&address)
                              : uv_ip4_addr(host, port, (struct sockaddr_in *)&address);
     if (code == 0)
-        code = uv_tcp_bind(&h->listener, (const struct sockaddr *)&address, 0);
+        code = uv_tcp_bind(listener, (const struct sockaddr *)&address, 0);
     if (code == 0)
-        code = uv_listen((uv_stream_t *)&h->listener, BACKLOG, on_connection);
+        code = uv_listen((uv_stream_t *)listener, BACKLOG, on_connection);
     if (code == 0)
-        code = uv_tcp_getsockname(&h->listener, (struct sockaddr *)&address, &n);
-    if (code != 0)
-        return code;
-    *got = ntohs(address.ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)&address)->sin6_port
-                                               : ((const struct sockaddr_in *)&address)->sin_port);
-    return uv_timer_start(&h->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
+        code = uv_tcp_getsockname(listener, (struct sockaddr *)&address, &n);
+    if (code == 0)
+        *got = ntohs(address.ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)&address)->sin6_port
+                                                   : ((const struct sockaddr_in *)&address)->sin_port);
+    return code;
 }
 
 void hall_drain(struct hall *h)
 {
     struct connection *next;
 
-    if (!uv_is_closing((uv_handle_t *)&h->listener))
-        uv_close((uv_handle_t *)&h->listener, NULL);
+    for (int i = 0; i < h->n_listeners; i++)
+        if (!uv_is_closing((uv_handle_t *)&h->listeners[i]))
+            uv_close((uv_handle_t *)&h->listeners[i], NULL);
     for (struct connection *c = h->first; c; c = next) {
         next = c->next;
         if (is_idle(c))

@@ -8,12 +8,16 @@
 #include "routes.h"
 #include "state.h"
 
-enum { MOST_AHEAD = 64 << 10 }; /* bytes of further requests that are kept while one is answered */
+enum {
+    MOST_LISTENERS = 2,
+    MOST_AHEAD = 64 << 10, /* bytes of further requests that are kept while one is answered */
+};
 
 /* All connections of a server. */
 struct hall {
     struct server *server;
-    uv_tcp_t listener;
+    uv_tcp_t listeners[MOST_LISTENERS]; /* [n_listeners] */
+    int n_listeners;
     uv_timer_t sweep;
     struct connection *first; /* linked by next, the oldest last */
     struct job *active;       /* linked by next_active: with their connections, or left by them */
@@ -48,8 +52,9 @@ struct connection {
     size_t queued;  /* bytes that were not out then */
 };
 
-/* Begins to listen; *port is the one it got. A code of libuv. */
-int hall_open(struct hall *h, struct server *s, const char *host, int port, int *got);
+void hall_open(struct hall *h, struct server *s);
+/* Begins to listen, besides where it does already; *got is the port that it got. A code of libuv. */
+int hall_listen(struct hall *h, const char *host, int port, int *got);
 /* No further connection, and those that wait for a request end. */
 void hall_drain(struct hall *h);
 /* Looks what replies have to send. */

@@ -13,6 +13,8 @@
 #include "places.h"
 #include "workers.h"
 
+enum { OLLAMA_PORT = 11434, URL_BYTES = 80 };
+
 bool server_takes_host(const char *host)
 {
     return strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0 || strcmp(host, "localhost") == 0;
@@ -22,6 +24,7 @@ bool server_takes_host(const char *host)
 struct serving {
     struct server s;
     struct hall hall;
+    char url[URL_BYTES], ollama[URL_BYTES];
     uv_signal_t signals[2];
     uv_timer_t drain;
     int cut_by;
@@ -81,11 +84,10 @@ static void learn_model(struct server *s)
 }
 
 /* Until a signal has ended it. */
-static void serve(struct serving *v, const char *host, int port)
+static void serve(struct serving *v)
 {
     const struct server_options *o = v->s.options;
     static const int numbers[] = {SIGTERM, SIGINT};
-    char url[80];
 
     for (int i = 0; i < 2; i++) {
         uv_signal_init(&v->s.loop, &v->signals[i]);
@@ -95,8 +97,7 @@ static void serve(struct serving *v, const char *host, int port)
     uv_timer_init(&v->s.loop, &v->drain);
     v->drain.data = v;
     atomic_store(&v->s.ready, true);
-    snprintf(url, sizeof url, strchr(host, ':') ? "http://[%s]:%d" : "http://%s:%d", host, port);
-    o->listening(o->user, url);
+    o->listening(o->user, v->url, v->ollama);
     uv_run(&v->s.loop, UV_RUN_DEFAULT);
     hall_cut(&v->hall); /* whoever is left */
     for (int i = 0; i < 2; i++)
@@ -105,7 +106,7 @@ static void serve(struct serving *v, const char *host, int port)
 }
 
 /* The threads behind the connections, around all that is served. */
-static bool serve_with_threads(struct serving *v, const char *host, int port)
+static bool serve_with_threads(struct serving *v)
 {
     void (*const drives)(void *server) = v->s.info.kind == CARAT_EMBEDDER ? embed_jobs : answer_jobs;
     uv_thread_t preparing, answering;
@@ -114,7 +115,7 @@ static bool serve_with_threads(struct serving *v, const char *host, int port)
         return false;
     const bool both = uv_thread_create(&preparing, prepare_jobs, &v->s) == 0;
     if (both)
-        serve(v, host, port);
+        serve(v);
     job_queue_close(both ? &v->s.to_prepare : &v->s.to_answer);
     if (both)
         uv_thread_join(&preparing);
@@ -122,12 +123,25 @@ static bool serve_with_threads(struct serving *v, const char *host, int port)
     return both;
 }
 
+/* url gets where clients find it. A code of libuv, about which message has a sentence. */
+static int listen_at(struct serving *v, const char *host, int port, char url[URL_BYTES], char message[256])
+{
+    int got;
+    const int code = hall_listen(&v->hall, host, port, &got);
+
+    if (code != 0)
+        snprintf(message, 256, "cannot listen at %s, port %d: %s", host, port, uv_strerror(code));
+    else
+        snprintf(url, URL_BYTES, strchr(host, ':') ? "http://[%s]:%d" : "http://%s:%d", host, got);
+    return code;
+}
+
 enum server_result server_run(const struct server_options *options, int *signal, char message[256])
 {
     const char *host = strcmp(options->host, "localhost") == 0 ? "127.0.0.1" : options->host;
     struct serving v = {.s.options = options};
-    int port, code;
     bool good = false;
+    int code;
 
     learn_model(&v.s);
     if (uv_loop_init(&v.s.loop) != 0 || job_queue_open(&v.s.to_prepare) != 0 ||
@@ -137,10 +151,12 @@ enum server_result server_run(const struct server_options *options, int *signal,
     }
     uv_async_init(&v.s.loop, &v.s.wake, look);
     v.s.wake.data = &v;
-    code = hall_open(&v.hall, &v.s, host, options->port, &port);
-    if (code != 0)
-        snprintf(message, 256, "cannot listen at %s, port %d: %s", host, options->port, uv_strerror(code));
-    else if (!(good = serve_with_threads(&v, host, port)))
+    hall_open(&v.hall, &v.s);
+    code = listen_at(&v, host, options->port, v.url, message);
+    memcpy(v.ollama, v.url, sizeof v.ollama);
+    if (code == 0 && options->ollama && options->port != OLLAMA_PORT)
+        code = listen_at(&v, host, OLLAMA_PORT, v.ollama, message);
+    if (code == 0 && !(good = serve_with_threads(&v)))
         snprintf(message, 256, "the system starts no further thread");
     hall_cut(&v.hall);
     hall_free_jobs(&v.hall);

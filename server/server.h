@@ -24,6 +24,7 @@ struct server_options {
     const char *name;       /* of the model, in replies */
     const char *host;       /* "127.0.0.1", "::1" or "localhost" */
     int port;               /* 0: any that is free */
+    bool ollama;            /* listens at the port of Ollama too */
     int parallel;           /* answers at once: sessions that the engine has */
     bool strict;            /* refuses fields that nobody knows */
     bool strict_model;      /* and names of models other than this one */
@@ -31,8 +32,9 @@ struct server_options {
     int default_tokens;     /* of an answer whose request says no number; 0: to the end of the context */
     int drain_delay;        /* seconds from a signal to the end of listening */
     struct server_limits most;
-    /* Told once it listens: where, without a / at the end. */
-    void (*listening)(void *user, const char *url);
+    /* Told once it listens: where, without a / at the end; ollama: where Ollama's clients look first, if it
+     * listens there, else the same. */
+    void (*listening)(void *user, const char *url, const char *ollama);
     void *user;
 };
 

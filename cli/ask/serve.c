@@ -33,11 +33,11 @@ struct serving {
 };
 
 /* What a person needs to begin with; the line with curl works as it stands. */
-static void tell_address(void *user, const char *url)
+static void tell_address(void *user, const char *url, const char *ollama)
 {
     const struct serving *s = user;
 
-    out_print("OpenAI API  %s/v1\nAnthropic   %s\nOllama      %s\n", url, url, url);
+    out_print("OpenAI API  %s/v1\nAnthropic   %s\nOllama      %s\n", url, url, ollama);
     if (s->embeds)
         out_print("curl %s/v1/embeddings -d '{\"input\":\"red apples\"}'\n", url);
     else
@@ -107,6 +107,7 @@ static int serve_model(struct serving *s)
                                      .port = o->serve->port,
                                      .parallel = o->serve->parallel,
                                      .strict = o->serve->strict,
+                                     .ollama = o->serve->ollama,
                                      .strict_model = o->serve->strict_model,
                                      .keeps_half_closed = strcmp(o->serve->half_close, "keep") == 0,
                                      .default_tokens = o->serve->default_tokens,

@@ -10,7 +10,7 @@ struct serve_options {
     const char *host, *alias, *half_close;
     int port, parallel, default_tokens, drain_delay;
     uint64_t kv_memory; /* bytes of K and V of all answers; NO_SIZE: full contexts */
-    bool strict, strict_model;
+    bool strict, strict_model, ollama;
     struct server_limits most;
 };
 

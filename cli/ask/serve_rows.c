@@ -13,6 +13,8 @@ static const struct option rows[] = {
      "keys", 0, 0},
     {ABOUT_INPUT + 310, {"--port"}, INT, AT(port), "serve", "N", "8080",
      "the port; 0 is any that is free (default {default})", 0, 65535},
+    {ABOUT_INPUT + 315, {"--ollama"}, FLAG, AT(ollama), "serve", NULL, NULL,
+     "listen at port 11434 too, where Ollama's clients look when they are told nothing", 0, 0},
     {ABOUT_INPUT + 320, {"--strict"}, FLAG, AT(strict), "serve", NULL, NULL,
      "refuse fields of requests that nobody knows, instead of naming them in the reply", 0, 0},
     {ABOUT_INPUT + 322, {"--strict-model"}, FLAG, AT(strict_model), "serve", NULL, NULL,

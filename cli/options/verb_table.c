@@ -450,7 +450,7 @@ const struct verb verbs[] = {
                 "one may cost has limits, which --help-all lists.\n"
                 "It listens on this machine alone. SIGTERM or Ctrl-C: no further request is taken, answers "
                 "under way are given, and the exit code is 0; a second one cuts them. Exit code 6: the "
-                "address is taken. /livez, /readyz and /health answer while it works.\n"
+                "address, or that of --ollama, is taken. /livez, /readyz and /health answer while it works.\n"
                 "A file carat.json beside the weights is read.\n",
      .examples = "carat serve tiny\n"
                  "carat serve MODEL -np 4 --alias gemma\n"},

@@ -159,3 +159,22 @@ long=$(printf 'word %.0s' {1..3000})
 ask 400 POST /api/generate "{\"model\":\"tiny\",\"prompt\":\"$long\"}"
 body_has 'and the context 2048 positions'
 stop_server 0
+
+# ---- the port where clients look that are told nothing; it may be another's ----
+
+"$CARAT" help serve | grep -q -e '--ollama' || die 'the page of serve has no --ollama'
+if (exec 9<>/dev/tcp/127.0.0.1/11434) 2>/dev/null; then
+    refuse 6 serve tiny --ollama --port 0
+    err_has 'cannot listen at 127.0.0.1, port 11434: '
+else
+    start_server tiny --ollama -np 1
+    grep -q '^Ollama      http://127.0.0.1:11434$' serve.out || die "carat serve --ollama says: $(cat serve.out)"
+    first=$port
+    for port in "$first" 11434; do
+        ask 200 GET /api/version
+        ask 200 GET /v1/models
+    done
+    refuse 6 serve tiny --ollama --port 0
+    err_has 'cannot listen at 127.0.0.1, port 11434: '
+    stop_server 0
+fi
