@@ -24,13 +24,6 @@ static void begin_message(struct translation *t, int sent)
     buffer_put(&t->sent, &sent, sizeof sent);
 }
 
-static void put_raw(struct buffer *out, const struct document *d, const struct ct_json_value *v)
-{
-    const struct ct_str text = value_text(d, v);
-
-    buffer_put(out, text.s, text.n);
-}
-
 static void add_part(struct collected *c, const struct ct_json_value *text)
 {
     const struct ct_str s = ct_json_str(text);
@@ -114,7 +107,7 @@ static bool take_use(struct translation *t, struct collected *c, const struct ct
     json_put(&c->calls, c->n_calls++ ? ",{'id':%t,'type':'function'," : "{'id':%t,'type':'function',",
              ct_json_str(id).s, ct_json_str(id).n);
     json_put(&c->calls, "'function':{'name':%t,'arguments':", ct_json_str(name).s, ct_json_str(name).n);
-    put_raw(&c->calls, t->d, input);
+    value_put(&c->calls, t->d, input);
     buffer_text(&c->calls, "}}");
     return true;
 }
@@ -234,12 +227,12 @@ static bool take_tool(struct translation *t, const struct ct_json_value *tool, i
              ct_json_str(name).s, ct_json_str(name).n);
     if (about) {
         buffer_text(&t->text, ",\"description\":");
-        put_raw(&t->text, t->d, about);
+        value_put(&t->text, t->d, about);
     }
     if (ct_json_is(ct_json_get(tool, "strict"), CT_JSON_TRUE))
         buffer_text(&t->text, ",\"strict\":true");
     buffer_text(&t->text, ",\"parameters\":");
-    put_raw(&t->text, t->d, schema);
+    value_put(&t->text, t->d, schema);
     buffer_text(&t->text, "}}");
     return true;
 }

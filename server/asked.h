@@ -22,6 +22,8 @@ enum setting {
     SET_BIAS,
     SET_SEED,
     SET_MAX_TOKENS,
+    SET_DRY,
+    SET_XTC,
 };
 
 struct asked {
@@ -36,7 +38,8 @@ struct asked {
     int64_t max_tokens, max_completion_tokens; /* 0: to the end of the context */
     int64_t text_tokens;                       /* the same of a completion; below 0: not given */
     int64_t n, top_logprobs /* below 0: not given */;
-    bool stream, include_usage, logprobs, parallel_tool_calls, receipt, echo;
+    bool stream, include_usage, logprobs, parallel_tool_calls, receipt, echo, return_progress;
+    bool mixes;     /* a prompt may have texts and ids in one list */
     bool continues; /* the last message is an answer that goes on */
     /* Of each message the index of that which was sent, or -1 - i: it came in others[i]; NULL: they are those
      * that were sent. */
@@ -59,6 +62,11 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
                   struct ask *ask);
 /* A text as ids, in which control tokens are recognised. param: the field that it came from. */
 bool asked_text(struct document *d, struct server *s, const char *param, struct ct_str text, struct ask *ask);
+/* The same behind what the prompt has so far; begins: it is the beginning. */
+bool asked_piece(struct document *d, struct server *s, const char *param, struct ct_str text, bool begins,
+                 struct ask *ask);
+/* The prompts of a request that are texts or ids, as a list. */
+bool asked_list(struct document *d, struct server *s, const struct asked *a, struct ask *ask);
 /* The tools that may be called, and the form that they give the answer. */
 bool asked_tools(struct document *d, struct server *s, const struct asked *a, struct ask *ask);
 /* The number of tokens is known: that there is room, and how many may come. */
@@ -66,6 +74,9 @@ bool asked_room(struct document *d, struct server *s, const struct asked *a, str
 /* A form that the answer must keep. param: the field that it came from. */
 bool asked_form(struct document *d, struct server *s, struct ask *ask, const char *param,
                 const carat_constraint_options *form);
+/* Whether a stream tells how much of the prompt is evaluated, by this. */
+void asked_progress(struct document *d, const struct asked *a, struct ask *ask,
+                    void (*progress)(struct job *job, int evaluated, int64_t ms));
 /* Puts what the head of the reply has to say: the seed, and fields that were passed over. */
 void asked_tell(struct document *d, struct job *job, struct ask *ask);
 /* The latter alone. */

@@ -204,7 +204,7 @@ static void ping(struct connection *c)
     if (!c->head_sent || c->writing || !replies_in_pieces(c) || !atomic_load(&c->job->silent))
         return;
     uv_mutex_lock(&c->job->lock);
-    c->job->route->surface->ping(c->job);
+    c->job->surface->ping(c->job);
     uv_mutex_unlock(&c->job->lock);
     reply_advance(c);
 }

@@ -7,64 +7,10 @@
 
 #include <math.h>
 
-#include "anthropic.h"
 #include "asked.h"
 #include "json_write.h"
-#include "ollama.h"
-#include "openai.h"
-#include "openai_responses.h"
+#include "kinds.h"
 #include "state.h"
-
-/* ---- whose request it is ---- */
-
-enum { CHAT, COMPLETIONS, RESPONSES, MESSAGES, OLLAMA_CHAT, OLLAMA_GENERATE };
-
-static const struct kind {
-    const char *path;
-    bool (*prepare)(struct job *job, struct refusal *r);
-} kinds[] = {
-    [CHAT] = {"/v1/chat/completions", openai_chat},    [COMPLETIONS] = {"/v1/completions", openai_text},
-    [RESPONSES] = {"/v1/responses", openai_responses}, [MESSAGES] = {"/v1/messages", anthropic_messages},
-    [OLLAMA_CHAT] = {"/api/chat", ollama_chat},        [OLLAMA_GENERATE] = {"/api/generate", ollama_generate},
-};
-
-/* Fields that one family of clients alone has. */
-static const struct {
-    const char *field;
-    int kind, with_prompt; /* which route it is; that where the body has a prompt */
-} marks[] = {
-    {"options", OLLAMA_CHAT, OLLAMA_GENERATE}, {"keep_alive", OLLAMA_CHAT, OLLAMA_GENERATE},
-    {"format", OLLAMA_CHAT, OLLAMA_GENERATE},  {"think", OLLAMA_CHAT, OLLAMA_GENERATE},
-    {"raw", OLLAMA_GENERATE, OLLAMA_GENERATE}, {"system", MESSAGES, OLLAMA_GENERATE},
-    {"prompt", COMPLETIONS, COMPLETIONS},      {"thinking", MESSAGES, MESSAGES},
-    {"stop_sequences", MESSAGES, MESSAGES},    {"output_config", MESSAGES, MESSAGES},
-    {"input", RESPONSES, RESPONSES},           {"previous_response_id", RESPONSES, RESPONSES},
-};
-
-static int kind_of_fields(const struct job *job, const struct ct_json_value *body)
-{
-    for (size_t i = 0; i < CT_COUNT(marks); i++)
-        if (ct_json_given(body, marks[i].field))
-            return ct_json_given(body, "prompt") ? marks[i].with_prompt : marks[i].kind;
-    return job->versioned ? MESSAGES : CHAT;
-}
-
-/* NULL: *r says why there is none. */
-static const struct kind *find_kind(const struct job *job, struct refusal *r)
-{
-    struct document d = {.r = r};
-    const struct kind *kind = NULL;
-
-    for (size_t i = 0; i < CT_COUNT(kinds) && *job->rest; i++)
-        if (strcmp(kinds[i].path + 1, job->rest) == 0)
-            return &kinds[i];
-    if (*job->rest)
-        refuse(r, 404, NULL, NULL, "there is nothing to explain at this path");
-    else if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
-        kind = &kinds[kind_of_fields(job, &d.tree.value[0])];
-    document_free(&d);
-    return kind;
-}
 
 /* ---- how ids would be drawn ---- */
 
@@ -83,13 +29,13 @@ static const struct row {
     {CARAT_LINK_PENALTIES, SET_REPEAT_LAST_N, "repeat_last_n", OF_CHAIN(repeat_last_n), true, false},
     {CARAT_LINK_PENALTIES, SET_FREQUENCY, "frequency_penalty", OF_CHAIN(frequency_penalty), false, false},
     {CARAT_LINK_PENALTIES, SET_PRESENCE, "presence_penalty", OF_CHAIN(presence_penalty), false, false},
-    {CARAT_LINK_DRY, SET_NONE, "dry_multiplier", OF_CHAIN(dry_multiplier), false, false},
+    {CARAT_LINK_DRY, SET_DRY, "dry_multiplier", OF_CHAIN(dry_multiplier), false, false},
     {CARAT_LINK_TOP_K, SET_TOP_K, "top_k", OF_MODEL(top_k), true, true},
     {CARAT_LINK_TEMPERATURE, SET_TEMPERATURE, "temperature", OF_MODEL(temperature), false, true},
     {CARAT_LINK_TYPICAL, SET_TYPICAL_P, "typical_p", OF_CHAIN(typical_p), false, false},
     {CARAT_LINK_TOP_P, SET_TOP_P, "top_p", OF_MODEL(top_p), false, true},
     {CARAT_LINK_MIN_P, SET_MIN_P, "min_p", OF_MODEL(min_p), false, true},
-    {CARAT_LINK_XTC, SET_NONE, "xtc_probability", OF_CHAIN(xtc_probability), false, false},
+    {CARAT_LINK_XTC, SET_XTC, "xtc_probability", OF_CHAIN(xtc_probability), false, false},
 };
 
 static const char *origin(const struct ask *ask, enum setting setting, const char *otherwise)
@@ -114,6 +60,17 @@ static void put_row(struct buffer *out, const struct ask *ask, const struct row 
     json_put(out, ",'origin':%s}", origin(ask, row->setting, row->of_model ? "model" : "default"));
 }
 
+static void put_link(struct buffer *out, const struct ask *ask, carat_link link)
+{
+    json_put(out, "{'link':%s", carat_link_name(link));
+    for (size_t i = 0; i < CT_COUNT(rows); i++)
+        if (rows[i].link == link) {
+            buffer_text(out, ",");
+            put_row(out, ask, &rows[i]);
+        }
+    buffer_text(out, "}");
+}
+
 static void put_sampling(struct buffer *out, const struct ask *ask)
 {
     const bool seeded = ask->asked_for >> SET_SEED & 1;
@@ -125,15 +82,11 @@ static void put_sampling(struct buffer *out, const struct ask *ask)
         buffer_text(out, "null");
     json_put(out, ",'origin':%s},'logit_bias':{'ids':%d,'origin':%s},'chain':[", seeded ? "request" : "drawn",
              ask->chain.n_biases, origin(ask, SET_BIAS, "default"));
-    for (size_t i = 0; i < CT_COUNT(rows); i++) {
-        const bool first = i == 0 || rows[i - 1].link != rows[i].link;
-        if (first)
-            json_put(out, i ? "},{'link':%s," : "{'link':%s,", carat_link_name(rows[i].link));
-        else
-            buffer_text(out, ",");
-        put_row(out, ask, &rows[i]);
+    for (int i = 0; i < (ask->chain.links ? ask->chain.n_links : CARAT_LINKS); i++) {
+        buffer_text(out, i ? "," : "");
+        put_link(out, ask, ask->chain.links ? ask->chain.links[i] : (carat_link)i);
     }
-    buffer_text(out, "}]}");
+    buffer_text(out, "]}");
 }
 
 /* ---- the rest ---- */
@@ -215,7 +168,7 @@ bool explain(struct job *job, struct refusal *r)
     struct server *s = job->server;
     struct buffer *out = &job->out;
     struct ask *ask = job->ask;
-    const struct kind *kind = find_kind(job, r);
+    const struct kind *kind = kind_find(job, r);
 
     ask->keeps_text = true;
     if (!kind || !kind->prepare(job, r))

@@ -6,7 +6,7 @@
 #include "routes.h"
 
 /* A route's prepare. The body is one that a route takes which draws: that whose path stands behind the one of
- * this, or without any that whose fields it has. */
+ * this, or without any that whose fields it has (kinds.h). */
 bool explain(struct job *job, struct refusal *r);
 
 #endif

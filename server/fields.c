@@ -64,6 +64,13 @@ struct ct_str value_text(const struct document *d, const struct ct_json_value *v
     return (struct ct_str){place, n};
 }
 
+void value_put(struct buffer *out, const struct document *d, const struct ct_json_value *v)
+{
+    const struct ct_str text = value_text(d, v);
+
+    buffer_put(out, text.s, text.n);
+}
+
 char *text_copy(struct ct_str s)
 {
     char *copy = malloc(s.n + 1);
@@ -149,6 +156,7 @@ static bool is_of(const struct ct_json_value *v, int kinds)
 static const char *kinds_text(int kinds)
 {
     static const char *const names[] = {
+        [IS_TEXT | IS_LIST | IS_OBJECT] = "a string, a list or an object",
         [IS_TEXT] = "a string",
         [IS_LIST] = "a list",
         [IS_TEXT | IS_LIST] = "a string or a list",
@@ -242,6 +250,33 @@ static bool take_unknown(struct document *d, const char *prefix, const struct ct
     return true;
 }
 
+bool field_is(const struct document *d, struct ct_str key, const char *name)
+{
+    size_t i = 0;
+
+    if (!d->either)
+        return ct_str_is(key, name);
+    for (; *name && i < key.n; name++, i++) {
+        const bool capital = *name >= 'A' && *name <= 'Z', low = capital && key.s[i] == '_';
+        i += low;
+        if (i == key.n || key.s[i] != (low ? *name + 'a' - 'A' : *name))
+            return false;
+    }
+    return *name == 0 && i == key.n;
+}
+
+/* Whether a field stands before this key in its other spelling. */
+static bool is_again(const struct document *d, const struct ct_json_value *object,
+                     const struct ct_json_value *key, const char *name)
+{
+    CT_JSON_EACH(other, object)
+    if (other == key)
+        return false;
+    else if (field_is(d, ct_json_str(other), name))
+        return true;
+    return false;
+}
+
 bool fields_take(struct document *d, const struct ct_json_value *object, const char *prefix,
                  const struct field *fields, int n, void *values)
 {
@@ -250,8 +285,10 @@ bool fields_take(struct document *d, const struct ct_json_value *object, const c
         const struct ct_json_value *v = ct_json_of_key(key);
         const struct field *f = fields;
 
-        while (f < fields + n && !ct_str_is(ct_json_str(key), f->name))
+        while (f < fields + n && !field_is(d, ct_json_str(key), f->name))
             f++;
+        if (f < fields + n && d->either && is_again(d, object, key, f->name))
+            return refuse(d->r, 400, NULL, f->name, "%s%s is there twice", prefix, f->name);
         if (f == fields + n ? !take_unknown(d, prefix, key, fields, n)
                             : !ct_json_is(v, CT_JSON_NULL) && !take_field(d, prefix, f, v, values))
             return false;

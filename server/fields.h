@@ -40,6 +40,7 @@ struct document {
     struct ct_bytes text;
     struct refusal *r;
     bool strict;
+    bool either;           /* names may be spelled top_p for topP */
     struct buffer ignored; /* names of fields that nobody knows, between commas */
     struct buffer idle;    /* names of those without effect */
 };
@@ -47,6 +48,8 @@ struct document {
 /* Reads the JSON object that a body must be. False: *d->r says why not. */
 bool document_read(struct document *d, struct ct_bytes text);
 void document_free(struct document *d);
+/* Whether a key is this name, in a spelling that the document may have. */
+bool field_is(const struct document *d, struct ct_str key, const char *name);
 /* Puts the fields of an object into *values. prefix leads to them in messages: "" or "stream_options.". */
 bool fields_take(struct document *d, const struct ct_json_value *object, const char *prefix,
                  const struct field *fields, int n, void *values);
@@ -61,6 +64,7 @@ bool field_refuse(struct document *d, const char *name, const struct ct_json_val
     ;
 /* The text of a value, as it stands in the body. */
 struct ct_str value_text(const struct document *d, const struct ct_json_value *v);
+void value_put(struct buffer *out, const struct document *d, const struct ct_json_value *v);
 /* A copy, terminated, for free; NULL without memory. */
 char *text_copy(struct ct_str s);
 

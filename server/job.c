@@ -23,6 +23,7 @@ struct job *job_create(struct server *server, const struct route *route)
     }
     job->server = server;
     job->route = route;
+    job->surface = route ? route->surface : NULL;
     atomic_init(&job->cancelled, false);
     atomic_init(&job->silent, true);
     if (uv_random(NULL, NULL, random, sizeof random, 0, NULL) != 0)
@@ -82,7 +83,7 @@ void job_retry(struct job *job, int status)
 
 void job_refuse(struct job *job, const struct refusal *r)
 {
-    const struct surface *surface = job->route->surface;
+    const struct surface *surface = job->surface;
 
     uv_mutex_lock(&job->lock);
     if (job->begun && job->streams) {

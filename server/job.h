@@ -15,15 +15,17 @@ struct ask;
 struct connection;
 struct server;
 struct route;
+struct surface;
 
 enum { ID_BYTES = 28, MOST_OWED = 256 << 10 };
 
 struct job {
     struct server *server;
     const struct route *route;
+    const struct surface *surface; /* the route's, until the body or the query says otherwise */
     struct buffer body;
     char id[ID_BYTES];     /* of the request, in hexadecimal digits */
-    char rest[64];         /* of the path, where that of the route ends in a * */
+    char rest[256];        /* of the path, at the * of the route's */
     char query[128];       /* of the path, cut where it is longer */
     atomic_bool cancelled; /* nobody waits for the reply any more */
     atomic_bool silent;    /* no token has come yet: pings tell the client that it is alive */
@@ -34,6 +36,7 @@ struct job {
     int status;
     const char *type; /* of the body; static */
     bool versioned;   /* the request has Anthropic's version */
+    bool google;      /* it has a key of Google's */
     bool begun;       /* status, type and fields stand */
     bool streams;     /* the body goes out as it comes */
     bool ended;       /* nobody but the connections' thread has it any more */

@@ -14,8 +14,12 @@ void openai_ping(struct job *job);                     /* a surface's */
 
 /* Objects that several have. */
 void openai_put_usage(struct buffer *out, const struct ask *ask);
-/* {"token":...}, also as Ollama spells it. */
+/* Its members for one id, and for those that might have come too as an object, also as Ollama spells it. */
+void openai_put_token(struct buffer *out, const carat_model *model, const carat_logprob *l);
 void openai_put_logprobs(struct buffer *out, const carat_model *model, const carat_given *given);
 void openai_put_timings(struct buffer *out, const struct ask *ask);
+/* A member behind others: how much of the prompt is evaluated, as llama.cpp's clients know it. */
+void openai_put_progress(struct buffer *out, const struct ask *ask, int evaluated, int64_t ms);
+void openai_chat_progress(struct job *job, int evaluated, int64_t ms); /* of an ask */
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "anthropic.h"
 #include "base/base.h"
+#include "gemini.h"
 #include "json_write.h"
 #include "openai.h"
 #include "ask.h"
@@ -85,12 +86,12 @@ static void put_calls(struct buffer *out, const struct job *job, const struct ch
 
 /* ---- log-probabilities ---- */
 
-static void put_logprob(struct buffer *out, const carat_model *model, int32_t id, float logprob)
+void openai_put_token(struct buffer *out, const carat_model *model, const carat_logprob *l)
 {
     char bytes[CARAT_PIECE_BYTES];
-    const size_t n = carat_piece_bytes(model, id, bytes);
+    const size_t n = carat_piece_bytes(model, l->id, bytes);
 
-    json_put(out, "{'token':%t,'logprob':%f,'bytes':[", bytes, n, (double)logprob);
+    json_put(out, "'token':%t,'logprob':%f,'bytes':[", bytes, n, (double)l->logprob);
     for (size_t i = 0; i < n; i++)
         json_put(out, i ? ",%d" : "%d", (unsigned char)bytes[i]);
     json_put(out, "]");
@@ -98,12 +99,13 @@ static void put_logprob(struct buffer *out, const carat_model *model, int32_t id
 
 void openai_put_logprobs(struct buffer *out, const carat_model *model, const carat_given *given)
 {
-    put_logprob(out, model, given->id, given->logprob);
+    buffer_text(out, "{");
+    openai_put_token(out, model, &(carat_logprob){given->id, given->logprob});
     json_put(out, ",'top_logprobs':[");
     for (int i = 0; i < given->n_top; i++) {
-        json_put(out, i ? "," : "");
-        put_logprob(out, model, given->top[i].id, given->top[i].logprob);
-        json_put(out, "}");
+        buffer_text(out, i ? ",{" : "{");
+        openai_put_token(out, model, &given->top[i]);
+        buffer_text(out, "}");
     }
     json_put(out, "]}");
 }
@@ -137,6 +139,20 @@ static void chat_begin_stream(struct job *job)
         json_put(&job->out, "{'role':'assistant','content':''},'logprobs':null");
         end_chunk(job, NULL);
     }
+}
+
+void openai_put_progress(struct buffer *out, const struct ask *ask, int evaluated, int64_t ms)
+{
+    json_put(out, ",'prompt_progress':{'total':%d,'cache':%d,'processed':%d,'time_ms':%l}", ask->prompt.n,
+             ask->cached, evaluated, ms);
+}
+
+void openai_chat_progress(struct job *job, int evaluated, int64_t ms)
+{
+    begin_chunk(job, &job->ask->choice[0]);
+    json_put(&job->out, "{},'logprobs':null,'finish_reason':null}]");
+    openai_put_progress(&job->out, job->ask, evaluated, ms);
+    buffer_text(&job->out, "}\n\n");
 }
 
 static void chat_given(struct job *job, int number, const carat_given *given)
@@ -274,8 +290,8 @@ void openai_models(struct job *job, struct text path)
     const struct ct_str base = ct_str_of("/v1/models/");
     struct refusal r = {0};
 
-    if (job->versioned) {
-        anthropic_models(job, path);
+    if (job->versioned || job->google) {
+        (job->google ? gemini_models : anthropic_models)(job, path);
         return;
     }
     if (path.n <= base.n) {

@@ -55,7 +55,7 @@ static void prepare_job(struct server *s, struct job *job)
     }
     job_free_body(job); /* all of it is in the ask */
     if (job->ask->stream) {
-        job_begin(job, 200, job->route->surface->stream_type, true);
+        job_begin(job, 200, job->surface->stream_type, true);
         uv_mutex_lock(&job->lock);
         job->ask->writer->begin(job);
         uv_mutex_unlock(&job->lock);

@@ -83,18 +83,33 @@ void refusal_respell(struct refusal *r, const struct respelling *names, size_t n
     }
 }
 
+/* What both shapes end with. */
+static void put_lengths(struct buffer *out, const struct refusal *r)
+{
+    if (r->n_context)
+        json_put(out, ",'n_prompt_tokens':%d,'n_ctx':%d", r->n_prompt, r->n_context);
+    buffer_text(out, "}");
+}
+
 void refusal_openai_member(struct buffer *out, const struct refusal *r)
 {
     json_put(out, "'error':{'message':%s,'type':%s,'param':%s,'code':%s", r->message, openai_type(r->status),
              *r->param ? r->param : NULL, r->code);
-    if (r->n_context)
-        json_put(out, ",'n_prompt_tokens':%d,'n_ctx':%d", r->n_prompt, r->n_context);
-    json_put(out, "}");
+    put_lengths(out, r);
 }
 
 void refusal_openai(struct buffer *out, const struct refusal *r)
 {
     buffer_text(out, "{");
     refusal_openai_member(out, r);
+    buffer_text(out, "}");
+}
+
+void refusal_llama(struct buffer *out, const struct refusal *r)
+{
+    json_put(out, "{'error':{'code':%d,'message':%s,'type':%s,'param':%s", r->status, r->message,
+             r->n_context ? "exceed_context_size_error" : openai_type(r->status),
+             *r->param ? r->param : NULL);
+    put_lengths(out, r);
     buffer_text(out, "}");
 }

@@ -32,6 +32,8 @@ void refusal_respell(struct refusal *r, const struct respelling *names, size_t n
 /* The shape of OpenAI: {"error": {...}}. */
 void refusal_openai(struct buffer *out, const struct refusal *r);
 void refusal_openai_member(struct buffer *out, const struct refusal *r); /* without the brackets around */
+/* The same as llama.cpp's clients know it, where code is the status. */
+void refusal_llama(struct buffer *out, const struct refusal *r);
 /* "Not Found" for 404; never NULL. */
 const char *status_phrase(int status);
 

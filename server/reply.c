@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "connection.h"
+#include "paths.h"
 
 /* ---- out ---- */
 
@@ -281,9 +282,10 @@ void reply_route(struct connection *c, const struct http1_head *head)
     if (!job)
         return;
     buffer_swap(&job->body, &c->body); /* it stays counted */
-    route_rest(route, head->path, job->rest, sizeof job->rest);
+    path_rest(route->path, head->path, job->rest, sizeof job->rest);
     snprintf(job->query, sizeof job->query, "%.*s", (int)head->query.n, head->query.n ? head->query.s : "");
     job->versioned = head->field[HTTP1_ANTHROPIC_VERSION].s != NULL;
+    job->google = head->field[HTTP1_X_GOOG_API_KEY].s != NULL;
     if (route->answer) {
         route->answer(job, head->path);
         job->ended = true;

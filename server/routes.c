@@ -2,15 +2,15 @@
 /* routes.c: the table of routes, and those that need nobody but the thread of the connections. */
 #include "routes.h"
 
-#include <stdio.h>
-
 #include "anthropic.h"
 #include "explain.h"
+#include "gemini.h"
 #include "json_write.h"
 #include "look.h"
 #include "ollama.h"
 #include "openai.h"
 #include "openai_responses.h"
+#include "paths.h"
 #include "state.h"
 
 /* Nothing but that the process lives. */
@@ -42,7 +42,7 @@ static const struct route routes[] = {
     {HTTP1_METHOD_POST, "/v1/chat/completions/render", &surface_openai, NULL, look_render},
     {HTTP1_METHOD_POST, "/v1/chat/completions/input_tokens", &surface_openai, NULL, look_count},
     {HTTP1_METHOD_POST, "/v1/explain", &surface_openai, NULL, explain},
-    {HTTP1_METHOD_POST, "/v1/explain/*", &surface_openai, NULL, explain},
+    {HTTP1_METHOD_POST, "/v1/explain*", &surface_openai, NULL, explain},
     {HTTP1_METHOD_POST, "/apply-template", &surface_openai, NULL, look_template},
     {HTTP1_METHOD_POST, "/tokenize", &surface_openai, NULL, look_tokenize},
     {HTTP1_METHOD_POST, "/detokenize", &surface_openai, NULL, look_detokenize},
@@ -57,6 +57,14 @@ static const struct route routes[] = {
     {HTTP1_METHOD_DELETE, "/v1/responses/*", &surface_openai, openai_responses_delete, NULL},
     {HTTP1_METHOD_POST, "/v1/messages", &surface_anthropic, NULL, anthropic_messages},
     {HTTP1_METHOD_POST, "/v1/messages/count_tokens", &surface_anthropic, NULL, anthropic_count},
+    {HTTP1_METHOD_POST, "/v1beta/models/*:generateContent", &surface_gemini, NULL, gemini_generate},
+    {HTTP1_METHOD_POST, "/v1beta/models/*:streamGenerateContent", &surface_gemini, NULL, gemini_stream},
+    {HTTP1_METHOD_POST, "/v1beta/models/*:countTokens", &surface_gemini, NULL, gemini_count},
+    {HTTP1_METHOD_GET, "/v1beta/models", &surface_gemini, gemini_models, NULL},
+    {HTTP1_METHOD_GET, "/v1beta/models/*", &surface_gemini, gemini_models, NULL},
+    {HTTP1_METHOD_POST, "/v1/models/*:generateContent", &surface_gemini, NULL, gemini_generate},
+    {HTTP1_METHOD_POST, "/v1/models/*:streamGenerateContent", &surface_gemini, NULL, gemini_stream},
+    {HTTP1_METHOD_POST, "/v1/models/*:countTokens", &surface_gemini, NULL, gemini_count},
     {HTTP1_METHOD_GET, "/", &surface_ollama, ollama_root, NULL},
     {HTTP1_METHOD_POST, "/api/chat", &surface_ollama, NULL, ollama_chat},
     {HTTP1_METHOD_POST, "/api/generate", &surface_ollama_generate, NULL, ollama_generate},
@@ -75,20 +83,11 @@ static const struct route routes[] = {
 };
 enum { ROUTES = sizeof routes / sizeof routes[0] };
 
-static bool is_path(const char *pattern, struct text path)
-{
-    const size_t n = strlen(pattern);
-
-    if (pattern[n - 1] == '*')
-        return path.n > n - 1 && memcmp(path.s, pattern, n - 1) == 0;
-    return path.n == n && memcmp(path.s, pattern, n) == 0;
-}
-
 const struct route *route_find(enum http1_method method, struct text path, unsigned *allowed)
 {
     *allowed = 0;
     for (int i = 0; i < ROUTES; i++) {
-        if (!is_path(routes[i].path, path))
+        if (!path_fits(routes[i].path, path))
             continue;
         if (routes[i].method == method)
             return &routes[i];
@@ -97,26 +96,21 @@ const struct route *route_find(enum http1_method method, struct text path, unsig
     return NULL;
 }
 
-void route_rest(const struct route *route, struct text path, char *rest, size_t capacity)
-{
-    const size_t n = strlen(route->path);
-
-    *rest = 0;
-    if (route->path[n - 1] == '*')
-        snprintf(rest, capacity, "%.*s", (int)(path.n - (n - 1)), path.s + n - 1);
-}
-
 const struct surface *route_surface(struct text path)
 {
     static const struct {
-        const char *begin;
+        const char *pattern;
         const struct surface *surface;
-    } others[] = {{"/api/", &surface_ollama}, {"/v1/messages", &surface_anthropic}};
+    } others[] = {{"/api/*", &surface_ollama},
+                  {"/v1/messages", &surface_anthropic},
+                  {"/v1/messages/*", &surface_anthropic},
+                  {"/v1beta/*", &surface_gemini},
+                  {"/v1/models/*:generateContent", &surface_gemini},
+                  {"/v1/models/*:streamGenerateContent", &surface_gemini},
+                  {"/v1/models/*:countTokens", &surface_gemini}};
 
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        const size_t n = strlen(others[i].begin);
-        if (path.n >= n && memcmp(path.s, others[i].begin, n) == 0)
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (path_fits(others[i].pattern, path))
             return others[i].surface;
-    }
     return &surface_openai;
 }

@@ -27,7 +27,7 @@ struct writer {
 
 struct route {
     enum http1_method method;
-    const char *path; /* ends in a * where more may follow */
+    const char *path; /* a pattern of paths.h */
     const struct surface *surface;
     /* Answers at once, on the connections' thread, by job_begin and job->out; NULL: */
     void (*answer)(struct job *job, struct text path);
@@ -37,8 +37,6 @@ struct route {
 
 /* NULL: there is none. *allowed gets the methods that the path has otherwise, as bits; 0: no such path. */
 const struct route *route_find(enum http1_method method, struct text path, unsigned *allowed);
-/* What a path has behind that of its route, terminated, and cut where it is longer. */
-void route_rest(const struct route *route, struct text path, char *rest, size_t capacity);
 /* The surface that a path without a route would have. */
 const struct surface *route_surface(struct text path);
 

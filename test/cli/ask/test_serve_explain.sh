@@ -70,10 +70,9 @@ done <<END
 /api/generate||"model":"tiny","prompt":"Turn on","options":{}
 /api/generate|/api/generate|"model":"tiny","prompt":"Turn on","system":"Be brief"
 /api/generate||"model":"tiny","prompt":"Turn on","system":"Be brief"
-/v1/completions||"prompt":"Turn on"
-/v1/completions|/v1/completions|"prompt":[528,605]
-/v1/chat/completions||$messages,"options":null
-/v1/chat/completions|/v1/chat/completions|$messages
+/v1beta/models/*:generateContent||"contents":[{"parts":[{"text":"a"}]}]
+/v1beta/models/*:generateContent|/v1beta/models/any:generateContent|"contents":[{"parts":[{"text":"a"}]}]
+/v1/models/*:streamGenerateContent|/v1/models/any:streamGenerateContent|"contents":[{"parts":[{"text":"a"}]}]
 END
 ask 200 POST $explain "{$messages,\"max_tokens\":5}" 'anthropic-version: 2023-06-01'
 body_has '"surface":"/v1/messages",'
@@ -117,8 +116,9 @@ done <<END
 400|"param":"max_tokens"|/v1/messages|$messages
 400|"param":"messages"||"n":1
 404|"code":"model_not_found"|/api/chat|"model":"other",$messages
-404|there is nothing to explain at this path|/v1/models|$messages
-404|there is nothing to explain at this path|/v1/chat/completions/and/more/than/sixty-four/bytes/of/a/path/that/is/none|$messages
+404|no answers are drawn at the path /v1/models|/v1/models|$messages
+404|no answers are drawn at the path /v1/chat/completions/and|/v1/chat/completions/and|$messages
+404|no answers are drawn at the path /|/$(printf 'x%.0s' {1..300})|$messages
 END
 ask 400 POST $explain '{'
 ask 400 POST $explain "{\"messages\":[{\"role\":\"user\",\"content\":\"$(printf 'a %.0s' {1..2048})\"}]}"

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gemini_ask.c: the fields of Google's requests, and what is asked for by them. */
+#include <math.h>
+
+#include "asked.h"
+#include "gemini.h"
+#include "json_write.h"
+#include "state.h"
+
+struct gemini {
+    struct asked a;
+    struct gemini_asked said;
+    const struct ct_json_value *config, *thinking, *level, *mime, *schema, *json_schema, *wrapped;
+    double top_k, budget;
+    bool includes_thoughts;
+};
+
+#define AT(field) offsetof(struct gemini, field)
+
+/* clang-format off */
+#define CONVERSATION                                                                                         \
+    {"model", FIELD_VALUE, AT(a.model), IS_TEXT, 0, NULL, NULL},                                             \
+    {"contents", FIELD_VALUE, AT(said.contents), IS_LIST, 0, NULL, NULL},                                    \
+    {"systemInstruction", FIELD_VALUE, AT(said.system), IS_TEXT | IS_OBJECT, 0, NULL, NULL},                 \
+    {"tools", FIELD_VALUE, AT(said.tools), IS_LIST, 0, NULL, NULL},                                          \
+    {"toolConfig", FIELD_VALUE, AT(said.calling), IS_OBJECT, 0, NULL, NULL},                                 \
+    {"generationConfig", FIELD_VALUE, AT(config), IS_OBJECT, 0, NULL, NULL},                                 \
+    {"cachedContent", FIELD_REFUSED, 0, 0, 0, "no content is kept by a name; what a prompt begins with is "  \
+     "found without one", "  "},                                                                             \
+    {"receipt", FIELD_FLAG, AT(a.receipt), 0, 0, NULL, NULL},                                                \
+    {"safetySettings", FIELD_IDLE, 0, 0, 0, NULL, NULL},                                                     \
+    {"labels", FIELD_IDLE, 0, 0, 0, NULL, NULL},                                                             \
+    {"serviceTier", FIELD_IDLE, 0, 0, 0, NULL, NULL},                                                        \
+    {"store", FIELD_IDLE, 0, 0, 0, NULL, NULL}
+static const struct field fields[] = {
+    CONVERSATION,
+};
+static const struct field count_fields[] = {
+    CONVERSATION,
+    {"generateContentRequest", FIELD_VALUE, AT(wrapped), IS_OBJECT, 0, NULL, NULL},
+};
+static const struct field config_fields[] = {
+    {"maxOutputTokens", FIELD_WHOLE, AT(a.max_tokens), 1, 0x1p53, NULL, NULL},
+    {"temperature", FIELD_REAL, AT(a.temperature), 0, (double)CARAT_TEMPERATURE_MAX, NULL, NULL},
+    {"topP", FIELD_REAL, AT(a.top_p), (double)CARAT_TOP_P_MIN, 1, NULL, NULL},
+    {"topK", FIELD_REAL, AT(top_k), 0, INT32_MAX, NULL, NULL}, /* clients send 40.0 */
+    {"seed", FIELD_VALUE, AT(a.seed), IS_NUMBER, 0, NULL, NULL},
+    {"candidateCount", FIELD_WHOLE, AT(a.n), 1, MOST_CHOICES, NULL, NULL},
+    {"stopSequences", FIELD_VALUE, AT(a.stop), IS_LIST, 0, NULL, NULL},
+    {"presencePenalty", FIELD_REAL, AT(a.presence_penalty), -2, 2, NULL, NULL},
+    {"frequencyPenalty", FIELD_REAL, AT(a.frequency_penalty), -2, 2, NULL, NULL},
+    {"responseLogprobs", FIELD_FLAG, AT(a.logprobs), 0, 0, NULL, NULL},
+    {"logprobs", FIELD_WHOLE, AT(a.top_logprobs), 0, MOST_TOP, NULL, NULL},
+    {"responseMimeType", FIELD_VALUE, AT(mime), IS_TEXT, 0, NULL, NULL},
+    {"responseSchema", FIELD_VALUE, AT(schema), IS_OBJECT, 0, NULL, NULL},
+    {"responseJsonSchema", FIELD_VALUE, AT(json_schema), IS_OBJECT, 0, NULL, NULL},
+    {"thinkingConfig", FIELD_VALUE, AT(thinking), IS_OBJECT, 0, NULL, NULL},
+    {"responseModalities", FIELD_REFUSED, 0, 0, 0, "answers are text", " [] [\"TEXT\"] [\"text\"] "},
+    {"speechConfig", FIELD_REFUSED, 0, 0, 0, "answers are text", NULL},
+    {"imageConfig", FIELD_REFUSED, 0, 0, 0, "answers are text", NULL},
+    {"translationConfig", FIELD_REFUSED, 0, 0, 0, "answers are text", NULL},
+    {"responseFormat", FIELD_REFUSED, 0, 0, 0, "responseMimeType and responseJsonSchema say the form", " [] "},
+    {"mediaResolution", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"audioTimestamp", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"enableEnhancedCivicAnswers", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"routingConfig", FIELD_IDLE, 0, 0, 0, NULL, NULL}, /* one model is served */
+    {"modelSelectionConfig", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+};
+static const struct field thinking_fields[] = {
+    {"includeThoughts", FIELD_FLAG, AT(includes_thoughts), 0, 0, NULL, NULL},
+    {"thinkingBudget", FIELD_REAL, AT(budget), -1, INT32_MAX, NULL, NULL},
+    {"thinkingLevel", FIELD_VALUE, AT(level), IS_TEXT, 0, NULL, NULL},
+};
+/* clang-format on */
+
+/* ---- what is wrong, in this surface's names ---- */
+
+/* Names of OpenAI's form, which what all surfaces have in common speaks of. */
+static void respell(struct refusal *r, const struct gemini_translation *t)
+{
+    static const struct respelling names[] = {
+        {"top_logprobs", "generationConfig.logprobs"},   {"n", "generationConfig.candidateCount"},
+        {"stop", "generationConfig.stopSequences"},      {"seed", "generationConfig.seed"},
+        {"temperature", "generationConfig.temperature"}, {"tool_choice", "toolConfig"}};
+    static const struct respelling content = {"].content", "].parts"};
+    const int *declared = (const int *)(const void *)t->declared.data;
+    char tool[40], place[64];
+
+    for (size_t i = 0; i < CT_COUNT(names); i++)
+        if (strcmp(r->param, names[i].from) == 0)
+            refusal_respell(r, &names[i], 1);
+    refusal_respell(r, &content, 1);
+    for (size_t i = 0; i < t->declared.n / (2 * sizeof *declared); i++) {
+        snprintf(tool, sizeof tool, "tools[%zu].function.", i);
+        snprintf(place, sizeof place, "tools[%d].functionDeclarations[%d].", declared[2 * i],
+                 declared[2 * i + 1]);
+        if (strstr(r->message, tool)) {
+            refusal_respell(r, &(struct respelling){tool, place}, 1);
+            return;
+        }
+    }
+}
+
+/* Whether a stream is wanted as events, and not as a list in pieces. */
+static bool asks_for_events(const struct job *job)
+{
+    struct text query = {job->query, strlen(job->query)};
+
+    while (query.n) {
+        struct text one = query;
+        query = text_split(&one, '&');
+        if (text_is(one, "alt=sse"))
+            return true;
+    }
+    return false;
+}
+
+/* ---- what is asked ---- */
+
+static bool take_thinking(struct document *d, const struct server *s, const struct gemini *g, struct ask *ask,
+                          bool *thinks)
+{
+    static const char *const levels[] = {"MINIMAL", "LOW", "MEDIUM", "HIGH", "THINKING_LEVEL_UNSPECIFIED"};
+    bool is_level = !g->level;
+
+    *thinks = g->thinking && g->budget != 0 && s->info.can_think;
+    for (size_t i = 0; i < CT_COUNT(levels); i++)
+        is_level = is_level || ct_json_is_text(g->level, levels[i]);
+    if (!is_level)
+        return field_refuse(d, "generationConfig.thinkingConfig.thinkingLevel", g->level,
+                            "expected MINIMAL, LOW, MEDIUM or HIGH");
+    ask->hides_thoughts = !g->includes_thoughts;
+    if (g->thinking && !s->info.can_think)
+        buffer_text(&d->idle,
+                    d->idle.n ? ", generationConfig.thinkingConfig" : "generationConfig.thinkingConfig");
+    if (*thinks && g->budget > 0) {
+        ask->limits_thought = 1;
+        ask->thought_budget = (int)g->budget;
+    }
+    return true;
+}
+
+static bool make_form(struct document *d, struct server *s, struct ask *ask, const char *param,
+                      const char *text, size_t n)
+{
+    carat_constraint_options form;
+
+    if (ask->constraint)
+        return refuse(d->r, 400, NULL, param, "%s: the functions are the form of this answer already", param);
+    carat_constraint_options_default(&form);
+    form.form = CARAT_FORM_SCHEMA;
+    form.text = text;
+    form.n_text = n;
+    return asked_form(d, s, ask, param, &form);
+}
+
+static bool take_mime(struct document *d, struct server *s, const struct gemini *g, struct ask *ask)
+{
+    static const char any[] = "{\"type\":[\"object\",\"array\"]}";
+    const bool json = ct_json_is_text(g->mime, "application/json");
+    struct buffer text = {0};
+    struct ct_str raw;
+
+    if (g->mime && !json && !ct_json_is_text(g->mime, "text/plain"))
+        return field_refuse(d, "generationConfig.responseMimeType", g->mime,
+                            "expected text/plain or application/json");
+    if ((g->schema || g->json_schema) && !json)
+        return refuse(d->r, 400, NULL, "generationConfig.responseMimeType",
+                      "generationConfig.responseMimeType: a schema needs application/json");
+    if (g->schema && g->json_schema)
+        return refuse(d->r, 400, NULL, "generationConfig.responseJsonSchema",
+                      "generationConfig has responseSchema and responseJsonSchema, expected one of them");
+    if (!json)
+        return true;
+    if (g->json_schema) {
+        raw = value_text(d, g->json_schema);
+        return make_form(d, s, ask, "generationConfig.responseJsonSchema", raw.s, raw.n);
+    }
+    if (!g->schema)
+        return make_form(d, s, ask, "generationConfig.responseMimeType", any, sizeof any - 1);
+    gemini_put_schema(d, g->schema, &text);
+    const bool good = text.failed
+                          ? refuse(d->r, 503, NULL, NULL, "there is no memory for the schema")
+                          : make_form(d, s, ask, "generationConfig.responseSchema", text.data, text.n);
+    buffer_free(&text);
+    return good;
+}
+
+/* The translation as a document of its own, whose prompt and tools are taken. */
+static bool take_translated(struct document *d, struct job *job, const struct gemini *g,
+                            const struct gemini_translation *t, bool thinks)
+{
+    struct document inner = {.r = d->r};
+    struct server *s = job->server;
+    struct asked a = g->a;
+    bool good = document_read(&inner, (struct ct_bytes){(const uint8_t *)t->text.data, t->text.n});
+
+    if (good) {
+        const struct ct_json_value *root = &inner.tree.value[0];
+        a.messages = ct_json_get(root, "messages");
+        a.tools = ct_json_get(root, "tools");
+        a.tool_choice = ct_json_get(root, "tool_choice");
+        a.continues = t->continues;
+        a.sent = (const int *)(const void *)t->sent.data;
+        good = asked_tools(&inner, s, &a, job->ask) &&
+               asked_prompt(&inner, s, &a, job->ask->tools, thinks, job->ask);
+    }
+    document_free(&inner);
+    return good;
+}
+
+static bool take_conversation(struct document *d, struct job *job, struct gemini *g, bool thinks)
+{
+    struct gemini_translation t = {.d = d};
+    const size_t n = ct_json_count(g->said.contents);
+    bool good = false;
+
+    if (n == 0 || n > MOST_MESSAGES)
+        refuse(d->r, 400, NULL, "contents", "contents has %zu elements, expected 1 to %d", n, MOST_MESSAGES);
+    else
+        good = gemini_translate(&t, &g->said) && take_translated(d, job, g, &t, thinks);
+    respell(d->r, &t);
+    buffer_free(&t.text);
+    buffer_free(&t.sent);
+    buffer_free(&t.declared);
+    return good;
+}
+
+static bool take_all(struct document *d, struct job *job, struct gemini *g, bool counts)
+{
+    struct server *s = job->server;
+    bool thinks;
+
+    g->top_k = g->budget = NAN;
+    if (!fields_take(d, &d->tree.value[0], "", counts ? count_fields : fields,
+                     counts ? CT_COUNT(count_fields) : CT_COUNT(fields), g) ||
+        !fields_take(d, g->wrapped, "generateContentRequest.", fields, CT_COUNT(fields), g) ||
+        !fields_take(d, g->config, "generationConfig.", config_fields, CT_COUNT(config_fields), g) ||
+        !fields_take(d, g->thinking, "generationConfig.thinkingConfig.", thinking_fields,
+                     CT_COUNT(thinking_fields), g))
+        return false;
+    g->a.messages = g->said.contents;
+    if (g->top_k >= 0)
+        g->a.top_k = (int64_t)g->top_k;
+    return asked_drawing(d, s, &g->a, job->ask) && take_thinking(d, s, g, job->ask, &thinks) &&
+           take_conversation(d, job, g, thinks) && take_mime(d, s, g, job->ask) &&
+           (counts || asked_room(d, s, &g->a, job->ask));
+}
+
+static bool gemini_take(struct job *job, struct refusal *r, bool stream, bool counts)
+{
+    struct document d = {.r = r, .strict = job->server->options->strict, .either = true};
+    const struct gemini_translation nothing = {0};
+    struct gemini g = {0};
+    bool good = false;
+
+    asked_default(&g.a);
+    g.a.list = "contents";
+    g.a.others[0] = "systemInstruction";
+    g.a.stream = stream;
+    job->ask->writer = &gemini_writer;
+    if (stream && !asks_for_events(job))
+        job->surface = &surface_gemini_list;
+    if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
+        good = take_all(&d, job, &g, counts);
+    if (good)
+        asked_tell(&d, job, job->ask);
+    respell(r, &nothing);
+    document_free(&d);
+    return good;
+}
+
+bool gemini_generate(struct job *job, struct refusal *r)
+{
+    return gemini_take(job, r, false, false);
+}
+
+bool gemini_stream(struct job *job, struct refusal *r)
+{
+    return gemini_take(job, r, true, false);
+}
+
+bool gemini_count(struct job *job, struct refusal *r)
+{
+    if (gemini_take(job, r, false, true)) {
+        json_put(&job->out, "{'totalTokens':%d,'promptTokensDetails':[{'modality':'TEXT','tokenCount':%d}]}",
+                 job->ask->prompt.n, job->ask->prompt.n);
+        job_begin(job, 200, "application/json", false);
+    }
+    return false;
+}

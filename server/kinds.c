@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kinds.c: the routes that draw, and by what their bodies are known. */
+#include "kinds.h"
+
+#include "anthropic.h"
+#include "fields.h"
+#include "gemini.h"
+#include "ollama.h"
+#include "openai.h"
+#include "openai_responses.h"
+#include "paths.h"
+
+enum { CHAT, COMPLETIONS, RESPONSES, MESSAGES, OLLAMA_CHAT, OLLAMA_GENERATE, GEMINI, BY_PATH };
+
+static const struct kind kinds[] = {
+    [CHAT] = {"/v1/chat/completions", openai_chat},
+    [COMPLETIONS] = {"/v1/completions", openai_text},
+    [RESPONSES] = {"/v1/responses", openai_responses},
+    [MESSAGES] = {"/v1/messages", anthropic_messages},
+    [OLLAMA_CHAT] = {"/api/chat", ollama_chat},
+    [OLLAMA_GENERATE] = {"/api/generate", ollama_generate},
+    [GEMINI] = {"/v1beta/models/*:generateContent", gemini_generate},
+    /* clang-format off */
+    [BY_PATH] = {"/v1beta/models/*:streamGenerateContent", gemini_stream},
+    {"/v1/models/*:generateContent", gemini_generate},
+    {"/v1/models/*:streamGenerateContent", gemini_stream},
+    /* clang-format on */
+};
+
+/* Fields that one family of clients alone has. */
+static const struct {
+    const char *field;
+    int kind, with_prompt; /* which route it is; that where the body has a prompt */
+} marks[] = {
+    {"options", OLLAMA_CHAT, OLLAMA_GENERATE},
+    {"keep_alive", OLLAMA_CHAT, OLLAMA_GENERATE},
+    {"format", OLLAMA_CHAT, OLLAMA_GENERATE},
+    {"think", OLLAMA_CHAT, OLLAMA_GENERATE},
+    {"raw", OLLAMA_GENERATE, OLLAMA_GENERATE},
+    {"system", MESSAGES, OLLAMA_GENERATE},
+    {"contents", GEMINI, GEMINI},
+    {"prompt", COMPLETIONS, COMPLETIONS},
+    {"thinking", MESSAGES, MESSAGES},
+    {"stop_sequences", MESSAGES, MESSAGES},
+    {"output_config", MESSAGES, MESSAGES},
+    {"input", RESPONSES, RESPONSES},
+    {"previous_response_id", RESPONSES, RESPONSES},
+};
+
+static int kind_of_fields(const struct job *job, const struct ct_json_value *body)
+{
+    for (size_t i = 0; i < CT_COUNT(marks); i++)
+        if (ct_json_given(body, marks[i].field))
+            return ct_json_given(body, "prompt") ? marks[i].with_prompt : marks[i].kind;
+    return job->versioned ? MESSAGES : CHAT;
+}
+
+static const struct kind *kind_of_path(struct text path)
+{
+    for (size_t i = 0; i < CT_COUNT(kinds); i++)
+        if (path_fits(kinds[i].path, path))
+            return &kinds[i];
+    return NULL;
+}
+
+const struct kind *kind_find(const struct job *job, struct refusal *r)
+{
+    struct document d = {.r = r};
+    const struct kind *kind = NULL;
+
+    if (*job->rest) {
+        if (!(kind = kind_of_path((struct text){job->rest, strlen(job->rest)})))
+            refuse(r, 404, NULL, NULL, "no answers are drawn at the path %s", job->rest);
+    } else if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
+        kind = &kinds[kind_of_fields(job, &d.tree.value[0])];
+    document_free(&d);
+    return kind;
+}
