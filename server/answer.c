@@ -71,11 +71,25 @@ static void end_failed(struct drawing *d, struct job *job, const carat_error *er
     end_refused(d, job, &r);
 }
 
+/* So much of the prompt is evaluated. */
+static void tell_progress(struct job *job, int evaluated)
+{
+    struct ask *ask = job->ask;
+
+    if (!ask->progress || evaluated <= ask->progressed)
+        return;
+    ask->progressed = evaluated;
+    uv_mutex_lock(&job->lock);
+    ask->progress(job, evaluated, (int64_t)(now_ms() - ask->begin_ms));
+    uv_mutex_unlock(&job->lock);
+}
+
 static int take_id(void *user, const carat_given *given)
 {
     struct choice *c = user;
     struct job *job = c->job;
 
+    tell_progress(job, job->ask->prompt.n);
     uv_mutex_lock(&job->lock);
     job->ask->writer->given(job, c->number, given);
     uv_mutex_unlock(&job->lock);
@@ -90,13 +104,15 @@ static carat_status begin_drawing(const struct ask *ask, struct choice *c, carat
     carat_sampling sampling = ask->sampling;
     carat_matcher *matcher = NULL;
 
+    carat_generation_options_default(&options);
+    options.max_tokens = ask->max_tokens;
+    if (ask->evaluates)
+        return carat_generation_create(&c->generation, c->session, &options, err);
     if (ask->constraint && carat_matcher_create(&matcher, ask->constraint, err) != CARAT_OK)
         return CARAT_E_MEMORY;
     sampling.number = (uint32_t)c->number;
     sampling.matcher = matcher;
-    carat_generation_options_default(&options);
     options.sampling = &sampling;
-    options.max_tokens = ask->max_tokens;
     options.on_token = take_id;
     options.user = c;
     options.stops = (const char *const *)ask->stops;
@@ -417,6 +433,7 @@ static bool settle_job(struct drawing *d, struct job *job, const carat_error *fa
             ask->writer->finish(job, i);
         uv_mutex_unlock(&job->lock);
     }
+    tell_progress(job, ask->prompt.n - ask->choice[0].prompt_left);
     if (ask->prompt_ms == 0 && ask->choice[0].prompt_left == 0 && !begin_others(d, job))
         return false;
     for (int i = 0; i < ask->n; i++)

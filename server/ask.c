@@ -53,6 +53,15 @@ void ask_free(struct ask *ask)
     free(ask);
 }
 
+void ask_evaluate(struct ask *ask)
+{
+    ask->evaluates = true;
+    ask->scores = false;
+    ask->max_tokens = 1; /* the pass with the end of a prompt draws one, which nobody gets */
+    for (int i = 0; i < ask->n_list; i++)
+        ask->list[i].max_tokens = 1;
+}
+
 /* ---- several prompts ---- */
 
 bool ask_begin_list(struct ask *ask)
@@ -78,7 +87,7 @@ bool ask_next(struct ask *ask)
     for (int i = 0; i < ask->n; i++)
         ask->choice[i] = (struct choice){.job = ask->choice[i].job, .number = i};
     ask->prompt_ms = 0;
-    ask->scored = 0;
+    ask->scored = ask->progressed = 0;
     ask->scores_told.n = 0;
     ask->at++;
     return ask_begin_list(ask);
@@ -173,7 +182,8 @@ void choice_end(const carat_model *model, struct ask *ask, struct choice *c)
 
     c->ended = true;
     c->stop = -1;
-    if (!c->generation)
+    c->reason = CARAT_REASON_LENGTH;
+    if (!c->generation || ask->evaluates)
         return;
     size_t n = carat_generation_rest(c->generation, rest, sizeof rest);
     if (carat_generation_get_info(c->generation, &info, NULL) == CARAT_OK) {

@@ -53,16 +53,15 @@ struct ask {
     carat_sampling sampling;     /* chain points at chain */
     carat_chain chain;
     carat_bias *biases;
-    carat_link links[CARAT_LINKS]; /* of chain, as the next, where they are asked for */
-    int32_t breakers[CARAT_MOST_BREAKERS];
-    carat_constraint *constraint; /* NULL: the answer has no form */
+    carat_link links[CARAT_LINKS];         /* of chain, where they are asked for */
+    int32_t breakers[CARAT_MOST_BREAKERS]; /* the same */
+    carat_constraint *constraint;          /* NULL: the answer has no form */
     char *stops[MOST_STOPS];
     int n_stops;
     int n, max_tokens;
     bool is_clipped; /* more were asked for than the context has room for */
     bool stream, wants_usage, logprobs;
-    bool hides_thoughts; /* thoughts are counted and not told; of Gemini's writer */
-    bool tells_ids;      /* those of the answer are told too; of llama.cpp's */
+    bool hides_thoughts, tells_ids; /* thoughts are not told, ids are: of writers that do so */
     int top_logprobs;
     char *tools;        /* JSON; NULL: there are none that may be called */
     int32_t call_start; /* the control token before a call; -1: calls are JSON */
@@ -79,8 +78,7 @@ struct ask {
     char *text;                  /* of the prompt, as it was rendered; NULL: it is not kept */
 
     struct responding *responding; /* of OpenAI's responses; NULL: it is none */
-
-    struct vectors *vectors; /* that are wanted, and no answer; NULL: an answer is */
+    struct vectors *vectors;       /* that are wanted, and no answer; NULL: an answer is */
 
     /* Prompts that are answered one after another; NULL: there is one. */
     struct listed *list; /* [n_list] */
@@ -88,12 +86,9 @@ struct ask {
     bool scores;         /* how likely the ids of the prompt are is told */
 
     /* of those who draw */
-    /* Tells a stream that so many tokens of the prompt are evaluated, after so many milliseconds; NULL:
-     * nobody wants to know. */
-    void (*progress)(struct job *job, int evaluated, int64_t ms);
-    int progressed;            /* tokens that it was told of */
-    int cached, evaluated;     /* tokens of the prompt */
-    int scored;                /* of these, that were scored */
+    void (*progress)(struct job *job, int evaluated, int64_t ms); /* told of tokens of the prompt, or NULL */
+    int cached, evaluated;                                        /* tokens of the prompt */
+    int scored, progressed;    /* of these, that were scored, and that were told of */
     struct buffer scores_told; /* struct told_logprob of each of them */
     struct {
         int prompt, cached, given;
@@ -103,8 +98,6 @@ struct ask {
 };
 
 void ask_free(struct ask *ask);
-/* Its prompts are evaluated, and no answers given. */
-void ask_evaluate(struct ask *ask);
 
 /* Positions that each answer may need: the last id is given and not held. */
 static inline int ask_positions(const struct ask *ask)

@@ -34,9 +34,14 @@ void asked_default(struct asked *a)
 
 bool asked_model(struct document *d, const struct server *s, const struct ct_json_value *name)
 {
-    return !name || !s->options->strict_model || ct_str_is(ct_json_str(name), s->options->name) ||
+    return !name || asked_model_named(d, s, ct_json_str(name));
+}
+
+bool asked_model_named(struct document *d, const struct server *s, struct ct_str name)
+{
+    return !s->options->strict_model || ct_str_is(name, s->options->name) ||
            refuse(d->r, 404, "model_not_found", "model", "model '%.*s' not found: %s is served",
-                  CT_BRIEF(ct_json_str(name)), s->options->name);
+                  CT_BRIEF(name), s->options->name);
 }
 
 /* ---- seeds, biases, stop strings ---- */
@@ -219,17 +224,21 @@ static bool keep_text(struct document *d, struct ask *ask, struct ct_str text)
            refuse(d->r, 503, NULL, NULL, "there is no memory for the prompt");
 }
 
-bool asked_text(struct document *d, struct server *s, const char *param, struct ct_str text, struct ask *ask)
+bool asked_piece(struct document *d, struct server *s, const char *param, struct ct_str text, bool begins,
+                 struct ask *ask)
 {
+    const int flags = begins ? CARAT_BOS | CARAT_SPECIAL : CARAT_SPECIAL;
     carat_error err;
 
     if (is_too_long(d, s, param, text.n))
         return false;
-    if (!keep_text(d, ask, text))
-        return false;
-    return carat_tokenize(s->options->model, text.s, text.n, CARAT_BOS | CARAT_SPECIAL, &ask->prompt, &err) ==
-               CARAT_OK ||
+    return carat_tokenize(s->options->model, text.s, text.n, flags, &ask->prompt, &err) == CARAT_OK ||
            refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, param, "%s", err.message);
+}
+
+bool asked_text(struct document *d, struct server *s, const char *param, struct ct_str text, struct ask *ask)
+{
+    return asked_piece(d, s, param, text, true, ask) && keep_text(d, ask, text);
 }
 
 /* The library begins its messages with the place. sent: the indices of the messages as the client has
@@ -323,6 +332,15 @@ bool asked_form(struct document *d, struct server *s, struct ask *ask, const cha
     snprintf(place, sizeof place, "%.*s", (int)strcspn(err.message, ": "), err.message);
     return refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, told ? place : param, "%s%s%s",
                   told ? "" : param, told ? "" : ": ", err.message);
+}
+
+void asked_progress(struct document *d, const struct asked *a, struct ask *ask,
+                    void (*progress)(struct job *job, int evaluated, int64_t ms))
+{
+    if (a->return_progress && a->stream)
+        ask->progress = progress;
+    else if (a->return_progress)
+        buffer_text(&d->idle, d->idle.n ? ", return_progress" : "return_progress");
 }
 
 void asked_tell(struct document *d, struct job *job, struct ask *ask)

@@ -187,8 +187,8 @@ static bool take_mime(struct document *d, struct server *s, const struct gemini 
 }
 
 /* The translation as a document of its own, whose prompt and tools are taken. */
-static bool take_translated(struct document *d, struct job *job, const struct gemini *g,
-                            const struct gemini_translation *t, bool thinks)
+static bool take_openai(struct document *d, struct job *job, const struct gemini *g,
+                        const struct gemini_translation *t, bool thinks)
 {
     struct document inner = {.r = d->r};
     struct server *s = job->server;
@@ -209,21 +209,30 @@ static bool take_translated(struct document *d, struct job *job, const struct ge
     return good;
 }
 
-static bool take_conversation(struct document *d, struct job *job, struct gemini *g, bool thinks)
+static bool take_contents(struct document *d, struct job *job, struct gemini *g, bool thinks)
 {
     struct gemini_translation t = {.d = d};
-    const size_t n = ct_json_count(g->said.contents);
-    bool good = false;
+    const bool good = asked_messages(d, job->server, "contents", g->said.contents) &&
+                      gemini_translate(&t, &g->said) && take_openai(d, job, g, &t, thinks);
 
-    if (n == 0 || n > MOST_MESSAGES)
-        refuse(d->r, 400, NULL, "contents", "contents has %zu elements, expected 1 to %d", n, MOST_MESSAGES);
-    else
-        good = gemini_translate(&t, &g->said) && take_translated(d, job, g, &t, thinks);
     respell(d->r, &t);
     buffer_free(&t.text);
     buffer_free(&t.sent);
     buffer_free(&t.declared);
     return good;
+}
+
+/* The model stands in the path, also in one that is behind that of this server's own routes. */
+static bool is_served(struct document *d, const struct job *job)
+{
+    struct ct_str name = ct_str_of(job->rest);
+    const char *behind = strstr(name.s, "/models/");
+
+    if (behind) {
+        behind += strlen("/models/");
+        name = (struct ct_str){behind, (size_t)(strrchr(behind, ':') - behind)};
+    }
+    return name.n == 0 || asked_model_named(d, job->server, name);
 }
 
 static bool take_all(struct document *d, struct job *job, struct gemini *g, bool counts)
@@ -232,7 +241,8 @@ static bool take_all(struct document *d, struct job *job, struct gemini *g, bool
     bool thinks;
 
     g->top_k = g->budget = NAN;
-    if (!fields_take(d, &d->tree.value[0], "", counts ? count_fields : fields,
+    if (!is_served(d, job) ||
+        !fields_take(d, &d->tree.value[0], "", counts ? count_fields : fields,
                      counts ? CT_COUNT(count_fields) : CT_COUNT(fields), g) ||
         !fields_take(d, g->wrapped, "generateContentRequest.", fields, CT_COUNT(fields), g) ||
         !fields_take(d, g->config, "generationConfig.", config_fields, CT_COUNT(config_fields), g) ||
@@ -243,7 +253,7 @@ static bool take_all(struct document *d, struct job *job, struct gemini *g, bool
     if (g->top_k >= 0)
         g->a.top_k = (int64_t)g->top_k;
     return asked_drawing(d, s, &g->a, job->ask) && take_thinking(d, s, g, job->ask, &thinks) &&
-           take_conversation(d, job, g, thinks) && take_mime(d, s, g, job->ask) &&
+           take_contents(d, job, g, thinks) && take_mime(d, s, g, job->ask) &&
            (counts || asked_room(d, s, &g->a, job->ask));
 }
 

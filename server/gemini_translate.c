@@ -120,7 +120,7 @@ struct collected {
     int n_parts, n_calls;
 };
 
-static void begin_message(struct gemini_translation *t, int sent)
+static void open_message(struct gemini_translation *t, int sent)
 {
     if (t->sent.n)
         buffer_text(&t->text, ",");
@@ -138,7 +138,7 @@ static void flush_text(struct gemini_translation *t, struct collected *c, const 
 {
     if (c->n_parts == 0)
         return;
-    begin_message(t, sent);
+    open_message(t, sent);
     put_content(t, c, role);
     buffer_text(&t->text, "}");
 }
@@ -155,7 +155,7 @@ static bool take_result(struct gemini_translation *t, struct collected *c, const
     if (!f.name || !f.response)
         return field_refuse(t->d, place, v, "expected a name and a response");
     flush_text(t, c, "user", sent);
-    begin_message(t, sent);
+    open_message(t, sent);
     json_put(&t->text, "{'role':'tool','name':%t", f.name->s, (size_t)f.name->n);
     if (f.id)
         json_put(&t->text, ",'tool_call_id':%t", f.id->s, (size_t)f.id->n);
@@ -226,7 +226,7 @@ static bool take_parts(struct gemini_translation *t, struct collected *c, const 
 
 static void put_reply(struct gemini_translation *t, struct collected *c, int sent)
 {
-    begin_message(t, sent);
+    open_message(t, sent);
     put_content(t, c, "assistant");
     if (c->thought.n)
         json_put(&t->text, ",'reasoning_content':%t", c->thought.data, c->thought.n);

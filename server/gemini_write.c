@@ -95,7 +95,7 @@ static void put_content(struct job *job, const struct choice *c, struct ct_str t
     buffer_text(&job->out, "}");
 }
 
-static void put_usage(struct buffer *out, const struct ask *ask)
+static void put_metadata(struct buffer *out, const struct ask *ask)
 {
     int given = 0, thoughts = 0;
 
@@ -180,7 +180,7 @@ static void gemini_finish(struct job *job, int number)
     begin_piece(job);
     put_content(job, c, (struct ct_str){"", 0}, (struct ct_str){text, n}, true);
     buffer_text(&job->out, "]");
-    put_usage(&job->out, job->ask);
+    put_metadata(&job->out, job->ask);
     end_piece(job);
 }
 
@@ -204,7 +204,7 @@ static void gemini_end(struct job *job)
         put_content(job, c, all_of(&c->thought), all_of(&c->text), true);
     }
     buffer_text(&job->out, "]");
-    put_usage(&job->out, job->ask);
+    put_metadata(&job->out, job->ask);
     put_name(job);
 }
 
@@ -239,18 +239,11 @@ static void refuse_gemini(struct buffer *out, const struct refusal *r)
     buffer_text(out, "}}");
 }
 
-static void refuse_event(struct buffer *out, const struct refusal *r)
+static void refuse_gemini_stream(struct job *job, const struct refusal *r)
 {
-    buffer_text(out, "data: ");
-    refuse_gemini(out, r);
-    buffer_text(out, "\n\n");
-}
-
-static void refuse_element(struct buffer *out, const struct refusal *r)
-{
-    buffer_text(out, ",\n");
-    refuse_gemini(out, r);
-    buffer_text(out, "]");
+    buffer_text(&job->out, is_list(job) ? ",\n" : "data: ");
+    refuse_gemini(&job->out, r);
+    buffer_text(&job->out, is_list(job) ? "]" : "\n\n");
 }
 
 /* Its client takes a comment for JSON, so a ping is a piece without text. */
@@ -261,10 +254,10 @@ static void ping_gemini(struct job *job)
     end_piece(job);
 }
 
-const struct surface surface_gemini = {"text/event-stream; charset=utf-8", refuse_gemini, refuse_event,
-                                       ping_gemini, 429};
-const struct surface surface_gemini_list = {"application/json", refuse_gemini, refuse_element, ping_gemini,
-                                            429};
+const struct surface surface_gemini = {"text/event-stream; charset=utf-8", refuse_gemini,
+                                       refuse_gemini_stream, ping_gemini, 429};
+const struct surface surface_gemini_list = {"application/json", refuse_gemini, refuse_gemini_stream,
+                                            ping_gemini, 429};
 
 /* ---- models ---- */
 

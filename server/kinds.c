@@ -5,12 +5,13 @@
 #include "anthropic.h"
 #include "fields.h"
 #include "gemini.h"
+#include "llama.h"
 #include "ollama.h"
 #include "openai.h"
 #include "openai_responses.h"
 #include "paths.h"
 
-enum { CHAT, COMPLETIONS, RESPONSES, MESSAGES, OLLAMA_CHAT, OLLAMA_GENERATE, GEMINI, BY_PATH };
+enum { CHAT, COMPLETIONS, RESPONSES, MESSAGES, OLLAMA_CHAT, OLLAMA_GENERATE, GEMINI, LLAMA, BY_PATH };
 
 static const struct kind kinds[] = {
     [CHAT] = {"/v1/chat/completions", openai_chat},
@@ -20,10 +21,12 @@ static const struct kind kinds[] = {
     [OLLAMA_CHAT] = {"/api/chat", ollama_chat},
     [OLLAMA_GENERATE] = {"/api/generate", ollama_generate},
     [GEMINI] = {"/v1beta/models/*:generateContent", gemini_generate},
+    [LLAMA] = {"/completion", llama_completion},
     /* clang-format off */
     [BY_PATH] = {"/v1beta/models/*:streamGenerateContent", gemini_stream},
     {"/v1/models/*:generateContent", gemini_generate},
     {"/v1/models/*:streamGenerateContent", gemini_stream},
+    {"/completions", llama_completion},
     /* clang-format on */
 };
 
@@ -38,6 +41,9 @@ static const struct {
     {"think", OLLAMA_CHAT, OLLAMA_GENERATE},
     {"raw", OLLAMA_GENERATE, OLLAMA_GENERATE},
     {"system", MESSAGES, OLLAMA_GENERATE},
+    {"n_predict", LLAMA, LLAMA},
+    {"n_probs", LLAMA, LLAMA},
+    {"samplers", LLAMA, LLAMA},
     {"contents", GEMINI, GEMINI},
     {"prompt", COMPLETIONS, COMPLETIONS},
     {"thinking", MESSAGES, MESSAGES},

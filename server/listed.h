@@ -16,6 +16,8 @@ struct listed {
 /* The turn of the first prompt of the list, and of the next one. False: there is none. */
 bool ask_begin_list(struct ask *ask);
 bool ask_next(struct ask *ask);
+/* The prompts are evaluated, and no answers given. */
+void ask_evaluate(struct ask *ask);
 static inline bool ask_is_last(const struct ask *ask)
 {
     return ask->at + 1 >= ask->n_list;

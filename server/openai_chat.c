@@ -24,6 +24,7 @@ static const struct field fields[] = {
     {"response_format", FIELD_VALUE, AT(response_format), IS_OBJECT, 0, NULL, NULL},
     {"reasoning_effort", FIELD_VALUE, AT(reasoning_effort), IS_TEXT, 0, NULL, NULL},
     {"receipt", FIELD_FLAG, AT(receipt), 0, 0, NULL, NULL},
+    {"return_progress", FIELD_FLAG, AT(return_progress), 0, 0, NULL, NULL},
     {"add_generation_prompt", FIELD_VALUE, AT(begins_turn), IS_FLAG, 0, NULL, NULL},
     {"user", FIELD_IDLE, 0, 0, 0, NULL, NULL},
     {"metadata", FIELD_IDLE, 0, 0, 0, NULL, NULL},
@@ -104,6 +105,7 @@ static bool take_chat(struct document *d, struct job *job, struct asked *a, stru
     struct server *s = job->server;
     bool thinks;
 
+    asked_progress(d, a, ask, openai_chat_progress);
     return asked_drawing(d, s, a, ask) && asked_tools(d, s, a, ask) &&
            openai_form(d, s, ask, "response_format", a->response_format, true) &&
            openai_effort(d, s, "reasoning_effort", a->reasoning_effort, &thinks) &&

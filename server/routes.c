@@ -3,9 +3,11 @@
 #include "routes.h"
 
 #include "anthropic.h"
+#include "evaluate.h"
 #include "explain.h"
 #include "gemini.h"
 #include "json_write.h"
+#include "llama.h"
 #include "look.h"
 #include "ollama.h"
 #include "openai.h"
@@ -43,6 +45,10 @@ static const struct route routes[] = {
     {HTTP1_METHOD_POST, "/v1/chat/completions/input_tokens", &surface_openai, NULL, look_count},
     {HTTP1_METHOD_POST, "/v1/explain", &surface_openai, NULL, explain},
     {HTTP1_METHOD_POST, "/v1/explain*", &surface_openai, NULL, explain},
+    {HTTP1_METHOD_POST, "/v1/prepare", &surface_openai, NULL, evaluate},
+    {HTTP1_METHOD_POST, "/v1/prepare*", &surface_openai, NULL, evaluate},
+    {HTTP1_METHOD_POST, "/completion", &surface_llama, NULL, llama_completion},
+    {HTTP1_METHOD_POST, "/completions", &surface_llama, NULL, llama_completion},
     {HTTP1_METHOD_POST, "/apply-template", &surface_openai, NULL, look_template},
     {HTTP1_METHOD_POST, "/tokenize", &surface_openai, NULL, look_tokenize},
     {HTTP1_METHOD_POST, "/detokenize", &surface_openai, NULL, look_detokenize},
@@ -102,6 +108,8 @@ const struct surface *route_surface(struct text path)
         const char *pattern;
         const struct surface *surface;
     } others[] = {{"/api/*", &surface_ollama},
+                  {"/completion", &surface_llama},
+                  {"/completions", &surface_llama},
                   {"/v1/messages", &surface_anthropic},
                   {"/v1/messages/*", &surface_anthropic},
                   {"/v1beta/*", &surface_gemini},

@@ -18,7 +18,7 @@ void keep_logprob(struct buffer *out, int32_t id, float logprob, const carat_log
 
 bool ask_waits_for_scores(const struct ask *ask)
 {
-    return ask->scores || ask->max_tokens == 0;
+    return !ask->evaluates && (ask->scores || ask->max_tokens == 0);
 }
 
 bool ask_is_scored(const struct ask *ask)

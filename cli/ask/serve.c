@@ -37,7 +37,7 @@ static void tell_address(void *user, const char *url, const char *ollama)
 {
     const struct serving *s = user;
 
-    out_print("OpenAI API  %s/v1\nAnthropic   %s\nOllama      %s\n", url, url, ollama);
+    out_print("OpenAI API  %s/v1\nAnthropic   %s\nGoogle      %s\nOllama      %s\n", url, url, url, ollama);
     if (s->embeds)
         out_print("curl %s/v1/embeddings -d '{\"input\":\"red apples\"}'\n", url);
     else

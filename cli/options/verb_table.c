@@ -434,13 +434,13 @@ const struct verb verbs[] = {
                  "carat doctor --measure off --json\n"
                  "carat doctor --soak 2\n"},
     {.name = "serve", .group = TO_BEGIN, .brief = "answer over HTTP",
-     .args = "MODEL", .summary = "answer clients of OpenAI, Anthropic and Ollama over HTTP",
+     .args = "MODEL", .summary = "answer clients of OpenAI, Anthropic, Ollama and Google over HTTP",
      .min_args = 1, .max_args = 1, .opens = true, .tokenizer = TOKENIZER,
-     .details = "Programs written for the APIs of OpenAI, Anthropic or Ollama work with the base URLs "
-                "that are printed: completions, chat completions, responses, /v1/messages, /api/chat, "
-                "/api/generate and what is asked beside them, whole or streamed, with tools, JSON schemas, log-probabilities "
-                "and seeds. Each answer is that of carat run with the same prompt, seed and settings, "
-                "whoever else is answered meanwhile.\n"
+     .details = "Programs written for the APIs of OpenAI, Anthropic, Ollama or Google work with the base "
+                "URLs that are printed: completions, chat completions, responses, /v1/messages, /api/chat, "
+                "/api/generate, generateContent, llama.cpp's /completion and what is asked beside them, whole "
+                "or streamed, with tools, JSON schemas, log-probabilities and seeds. Each answer is that of "
+                "carat run with the same prompt, seed and settings, whoever else is answered meanwhile.\n"
                 "An embedding model gives vectors at /v1/embeddings, /api/embed and /api/embeddings, those of "
                 "carat embed --no-prompt, or with \"task\" those of its --task.\n"
                 "A field that has no effect is named in the reply's header carat-without-effect, one that "

@@ -194,6 +194,15 @@ void carat_tokens_free(carat_tokens *t)
     *t = (carat_tokens){0};
 }
 
+int carat_stop_ids(const carat_model *model, const int32_t **ids)
+{
+    static const int32_t none;
+
+    (void)model;
+    *ids = &none;
+    return 0;
+}
+
 carat_status carat_model_get_info(const carat_model *model, carat_model_info *info, carat_error *err)
 {
     (void)model;

@@ -57,10 +57,11 @@ bool soon(bool (*is_so)(const struct served *s), const struct served *s)
     return false;
 }
 
-static void listening(void *user, const char *url)
+static void listening(void *user, const char *url, const char *ollama)
 {
     struct served *s = user;
 
+    (void)ollama;
     pthread_mutex_lock(&s->lock);
     s->port = atoi(strrchr(url, ':') + 1);
     pthread_cond_signal(&s->told);

@@ -70,9 +70,15 @@ done <<END
 /api/generate||"model":"tiny","prompt":"Turn on","options":{}
 /api/generate|/api/generate|"model":"tiny","prompt":"Turn on","system":"Be brief"
 /api/generate||"model":"tiny","prompt":"Turn on","system":"Be brief"
+/v1/completions||"prompt":"Turn on"
+/v1/completions|/v1/completions|"prompt":[528,605]
 /v1beta/models/*:generateContent||"contents":[{"parts":[{"text":"a"}]}]
 /v1beta/models/*:generateContent|/v1beta/models/any:generateContent|"contents":[{"parts":[{"text":"a"}]}]
 /v1/models/*:streamGenerateContent|/v1/models/any:streamGenerateContent|"contents":[{"parts":[{"text":"a"}]}]
+/completion||"prompt":"Turn on","n_predict":1
+/completions|/completions|"prompt":"Turn on"
+/v1/chat/completions||$messages,"options":null
+/v1/chat/completions|/v1/chat/completions|$messages
 END
 ask 200 POST $explain "{$messages,\"max_tokens\":5}" 'anthropic-version: 2023-06-01'
 body_has '"surface":"/v1/messages",'
@@ -87,6 +93,8 @@ ask 200 POST $explain '{"model":"tiny","prompt":"Turn on","raw":true,"options":{
 body_has '"prompt":"Turn on","prompt_tokens":3,'
 body_has '"template":null'
 
+ask 200 POST $explain '{"prompt":"Turn on","samplers":["top_p","xtc","dry"],"dry_multiplier":0.5,"xtc_probability":0.25}'
+body_has '"chain":[{"link":"top_p","top_p":{"value":0.95,"origin":"model"}},{"link":"xtc","xtc_probability":{"value":0.25,"origin":"request"}},{"link":"dry","dry_multiplier":{"value":0.5,"origin":"request"}}]'
 ask 200 POST $explain '{"prompt":["Turn on","The"],"temperature":1}'
 body_has '"prompts":2,"prompt":"Turn on","prompt_tokens":3,'
 body_has '"max_tokens":{"value":16,"origin":"default"}'

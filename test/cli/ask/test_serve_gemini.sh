@@ -186,7 +186,7 @@ cachedContent|no content is kept by a name|$contents,"cachedContent":"cachedCont
 tools[1].codeExecution|nothing is run here|$contents,"tools":[{$declared},{"codeExecution":{}}]
 tools[0].googleSearch|nothing is fetched|$contents,"tools":[{"googleSearch":{}}]
 tools[0].functionDeclarations[0]|expected a name|$contents,"tools":[{"functionDeclarations":[{"description":"a"}]}]
-tools|tools[1].functionDeclarations[1].parameters.type: expected|$contents,"toolConfig":{"functionCallingConfig":{"mode":"ANY"}},"tools":[{},{"functionDeclarations":[{"name":"a"},{"name":"b","parameters":{"type":"HICCUP"}}]}]
+tools[1].functionDeclarations[1].parameters.type|tools[1].functionDeclarations[1].parameters.type: expected|$contents,"toolConfig":{"functionCallingConfig":{"mode":"ANY"}},"tools":[{},{"functionDeclarations":[{"name":"a"},{"name":"b","parameters":{"type":"HICCUP"}}]}]
 toolConfig.functionCallingConfig.mode|expected AUTO, ANY|$contents,"tools":[{$declared}],"toolConfig":{"functionCallingConfig":{"mode":"SOME"}}
 toolConfig|there are no tools|$contents,"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}
 generationConfig.temperature|expected a number|$contents,"generationConfig":{"temperature":-1}
@@ -218,4 +218,14 @@ ask 405 POST $base:embedContent '{}'
 body_has '"status":"INVALID_ARGUMENT"'
 talk $'GET /v1beta/models HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n'
 grep -q '^{"error":{"code":400,' reply || die "two hosts: $(cat reply)"
+stop_server 0
+start_server tiny -np 1 --strict-model
+for at in v1 v1beta; do
+    ask 200 POST /$at/models/tiny:countTokens "{$contents}"
+    ask 404 POST /$at/models/other:countTokens "{$contents}"
+    body_has '{"error":{"code":404,"message":"model '"'other'"' not found: tiny is served","status":"NOT_FOUND"'
+    ask 200 POST /v1/explain/$at/models/tiny:generateContent "{$contents}"
+    ask 404 POST /v1/explain/$at/models/tin:generateContent "{$contents}"
+done
+ask 200 POST /v1/explain "{$contents}"
 stop_server 0
