@@ -5,8 +5,9 @@
 # into build/clients; random patterns and grammars with Python's re (check_patterns.py); and random schemas
 # with jsonschema and hypothesis-jsonschema (check_schemas.py), answers of a model too (check_answers.py, and
 # of the command check_forms.py); digests of receipts by numpy and xxhash (check_receipt.py); and requests of
-# HTTP/1.1 with llhttp (check_http1.py); carat serve with openai (check_openai.py, check_responses.py); and
-# its answers to thousands of requests, whoever else is answered (check_identity.py).
+# HTTP/1.1 with llhttp (check_http1.py); carat serve with openai (check_openai.py, check_responses.py),
+# google-genai and langchain-ollama (check_gemini.py); and its answers to thousands of requests, whoever else
+# is answered (check_identity.py).
 set -euo pipefail
 clients=(huggingface_hub==2.4.0 huggingface_hub==1.18.0 huggingface_hub==0.23.5)
 clients+=(transformers==5.23.0 kagglehub==1.0.2)
@@ -37,6 +38,8 @@ $place/bin/pip install -q --disable-pip-version-check openai==3.57.0
 $place/bin/python tools/check_openai.py build/release/carat || failed=1
 $place/bin/pip install -q --disable-pip-version-check langchain-openai==1.7.4
 $place/bin/python tools/check_responses.py build/release/carat || failed=1
+$place/bin/pip install -q --disable-pip-version-check google-genai==3.4.0 langchain-ollama==1.1.0
+$place/bin/python tools/check_gemini.py build/release/carat || failed=1
 for client in "${clients[@]}"; do
     place=build/clients/$client
     check=tools/check_clients.py
