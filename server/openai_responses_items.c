@@ -308,7 +308,6 @@ bool items_add(struct items *c, const struct ct_json_value *items)
 {
     int i = 0;
 
-    flush_answer(c);
     if (ct_json_is(items, CT_JSON_STRING)) {
         end_system(c);
         begin_message(c, 0);
@@ -323,12 +322,12 @@ bool items_add(struct items *c, const struct ct_json_value *items)
     CT_JSON_EACH(item, items)
     if (!take_item(c, item, i++))
         return false;
+    flush_answer(c);
     return true;
 }
 
 bool items_end(struct items *c)
 {
-    flush_answer(c);
     end_system(c);
     return !(c->text.failed || c->sent.failed || c->kept.failed || c->system.failed || c->parts.failed ||
              c->thought.failed || c->calls.failed) ||

@@ -44,6 +44,7 @@ body_has '"model":"E","usage":{"prompt_tokens":12,"total_tokens":12}}'
 # more texts than go through the engine together
 post 200 "\"input\":[$(printf '"red apples",%.0s' {1..150})\"green pears, and more of them\"]"
 [ "$(grep -oF "[$apples]" body | wc -l)" = 150 ] || die 'not 150 vectors of one text'
+[ "$(grep -oF ']},{"object":"embedding","index":' body | wc -l)" = 150 ] || die 'a list without its commas'
 body_has "\"index\":150,\"embedding\":[$pears]}"
 body_has '"index":149,'
 # as bytes, and cut

@@ -167,6 +167,10 @@ post 400 "\"input\":\"x\",\"previous_response_id\":\"$first\""
 body_has '"param":"previous_response_id","code":"previous_response_not_found"'
 post 200 "\"input\":\"Thanks\",$cold,\"previous_response_id\":\"$second\""
 [ "$(said)" = "$third" ] || die "behind one that was deleted: '$(said)', expected '$third'"
+# what is wrong with a history is said of the field that brought it
+post 200 "\"input\":[$(turn user a),$call],$cold,\"max_output_tokens\":3"
+post 400 "\"input\":\"b\",\"previous_response_id\":\"$(id)\""
+body_has '"param":"previous_response_id'
 ask 405 POST $route/resp_x '{}'
 ask 405 GET $route
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "openai_responses.h"
 #include "server/fake_carat.h"
 #include "server/talk.h"
 
@@ -198,6 +199,48 @@ static void items_have_their_places(void **state)
     assert_string_equal(h.names, BEGIN TEXT_ITEM " incomplete");
     assert_non_null(strstr(r.body, "\"incomplete_details\":{\"reason\":\"max_output_tokens\"}"));
     reply_free(&r);
+    respond("!endless", ",\"max_output_tokens\":5", &r);
+    assert_non_null(strstr(r.body, "\"status\":\"incomplete\",\"error\":null"));
+    assert_non_null(strstr(r.body, "\"status\":\"incomplete\",\"role\":\"assistant\""));
+    reply_free(&r);
+}
+
+/* What templates may drop, so that prompts do not show it: thoughts are those of the answer behind them. */
+static void thoughts_come_back(void **state)
+{
+#define THOUGHT(more) "{\"type\":\"reasoning\",\"id\":\"r\"" more "}"
+#define CONTENT       ",\"content\":[{\"type\":\"reasoning_text\",\"text\":\"hm\"}]"
+#define SUMMARY       ",\"summary\":[{\"type\":\"summary_text\",\"text\":\"so\"}]"
+#define SAYS          ",{\"role\":\"assistant\",\"content\":\"a\"}"
+#define ANSWER        "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]"
+    static const struct {
+        const char *items, *text;
+    } rows[] = {
+        {THOUGHT(CONTENT SUMMARY) SAYS, ANSWER ",\"reasoning_content\":\"hm\"}"},
+        {THOUGHT(SUMMARY) SAYS, ANSWER ",\"reasoning_content\":\"so\"}"},
+        {THOUGHT(",\"content\":[]" SUMMARY) SAYS, ANSWER ",\"reasoning_content\":\"so\"}"},
+        {THOUGHT(",\"encrypted_content\":\"x\"") SAYS, ANSWER "}"},
+        {THOUGHT(CONTENT) "," THOUGHT(SUMMARY) SAYS, ANSWER ",\"reasoning_content\":\"hmso\"}"},
+        {THOUGHT(CONTENT), ""},
+        {THOUGHT(CONTENT) SAYS "," THOUGHT(SUMMARY) SAYS,
+         ANSWER ",\"reasoning_content\":\"hm\"}," ANSWER ",\"reasoning_content\":\"so\"}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(rows); i++) {
+        struct refusal r = {0};
+        struct document d = {.r = &r};
+        struct items items = {.d = &d, .id = "x"};
+        char body[600];
+        snprintf(body, sizeof body, "{\"input\":[%s]}", rows[i].items);
+        assert_true(document_read(&d, ct_str_bytes(ct_str_of(body))));
+        assert_true(items_add(&items, ct_json_get(&d.tree.value[0], "input")) && items_end(&items));
+        assert_int_equal(items.text.n, strlen(rows[i].text));
+        if (*rows[i].text)
+            assert_memory_equal(items.text.data, rows[i].text, items.text.n);
+        items_free(&items);
+        document_free(&d);
+    }
 }
 
 /* Its last event is the error, whose object lies in it as in other streams of OpenAI; nothing is kept. */
@@ -234,6 +277,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(answers, begin, end),
         cmocka_unit_test_setup_teardown(items_have_their_places, begin, end),
+        cmocka_unit_test(thoughts_come_back),
         cmocka_unit_test_setup_teardown(failures, begin, end),
     };
 
