@@ -57,6 +57,23 @@ CARAT_API carat_status carat_load(carat_session *session, const char *path, char
  * another layout), CARAT_E_MEMORY. */
 CARAT_API carat_status carat_load_note(const char *path, char **note, size_t *n_note, carat_error *err);
 
+/* What sessions of an owner have of a prompt. */
+typedef struct carat_prefix {
+    size_t size;
+    int reused; /* tokens that carat_sync of a new session of this owner would not evaluate now */
+    /* tokens that the nearest of all has in common with the prompt: more than reused where it is the whole
+     * prompt, or local layers cannot go on from there */
+    int common;
+    int n_next; /* ids that the nearest has behind these, as far as they were asked for */
+} carat_prefix;
+CARAT_DEFAULT(carat_prefix)
+/* Tells how much of the prompt ids[n], n >= 1, others of an owner have evaluated, and how the nearest of them
+ * goes on where it and the prompt part: next gets up to `most` ids; it may be NULL with most 0. Of several that
+ * have as much in common it is one. Takes nothing, and is no use of what it finds. Waits for a pass under
+ * way, as carat_engine_use does. Any thread. CARAT_E_ARGUMENT (also owner 0). */
+CARAT_API carat_status carat_find_prefix(carat_engine *engine, uint64_t owner, const int32_t *ids, int n,
+                                         carat_prefix *prefix, int32_t *next, int most, carat_error *err);
+
 /* What the last carat_sync, carat_rewind, carat_fork or carat_load that made or changed the session kept. */
 typedef struct carat_session_stats {
     size_t size;

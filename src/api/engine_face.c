@@ -7,6 +7,7 @@
 #include "machine/machine.h"
 #include "quant/kv_type.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options,
@@ -106,6 +107,23 @@ void carat_cancel(carat_session *session)
 {
     if (session)
         atomic_store(&session->cancel, true);
+}
+
+carat_status carat_find_prefix(carat_engine *engine, uint64_t owner, const int32_t *ids, int n,
+                               carat_prefix *prefix, int32_t *next, int most, carat_error *err)
+{
+    carat_prefix full = {.size = sizeof full};
+
+    CT_GIVEN(engine, err);
+    CT_GIVEN(ids, err);
+    CT_TRY(ct_check_struct(prefix, sizeof full, "carat_prefix", err));
+    if (owner == 0 || n < 1 || most < 0 || (most > 0 && !next))
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "owner is %" PRIu64 ", n %d, most %d, expected an owner, at least one id and room for "
+                       "those that follow",
+                       owner, n, most);
+    ct_find_prefix(engine, owner, ids, n, &full, next, most);
+    return ct_give_struct(prefix, &full, sizeof full, "carat_prefix", err);
 }
 
 carat_status carat_engine_use(carat_engine *engine, carat_use *use, carat_error *err)

@@ -273,6 +273,9 @@ carat_status ct_check_ids(const carat_session *s, const int32_t *tokens, int n, 
 /* reuse.c: makes a claimed session with an owner, which has the first `common` of tokens[n], hold more of
  * them where others of its owner have them and one can go on further on; returns how many it has then. */
 int ct_reuse(carat_session *s, const int32_t *tokens, int n, int common);
+/* reuse.c: carat_find_prefix, whose arguments are sound. */
+void ct_find_prefix(carat_engine *e, uint64_t owner, const int32_t *ids, int n, carat_prefix *prefix,
+                    int32_t *next, int most);
 
 /* step.c: evaluates rows whose sessions are claimed and sets their statuses; returns that of the first that
  * failed. reports: the progress of the only row's session hears of each pass. */

@@ -192,3 +192,26 @@ void ct_prefixes_use(struct ct_prefixes *p, int node)
         p->path[p->node[node].number] = p->node[node].block;
     }
 }
+
+static int last_used_child(const struct ct_prefixes *p, int node)
+{
+    int last = p->node[node].child;
+
+    for (int i = last; i; i = p->node[i].next)
+        if (p->node[i].used > p->node[last].used)
+            last = i;
+    return last;
+}
+
+int ct_prefixes_behind(const struct ct_prefixes *p, int node, int n, int32_t *next, int most)
+{
+    int told = 0;
+
+    for (; node && told < most; node = last_used_child(p, node)) {
+        const int from = CT_MAX(n - p->node[node].number * CT_KEY_BLOCK, 0);
+        const int here = CT_MIN(p->node[node].n - from, most - told);
+        memcpy(next + told, ids_of(p, node) + from, (size_t)here * sizeof *next);
+        told += here;
+    }
+    return told;
+}

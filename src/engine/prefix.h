@@ -41,6 +41,9 @@ void ct_prefixes_keep(struct ct_prefixes *p, uint64_t owner, int sequence, const
 /* Compares all nodes of an owner with ids[n]: sets p->common. Returns the one with most in common; 0: none
  * has anything. */
 int ct_prefixes_match(struct ct_prefixes *p, uint64_t owner, const int32_t *ids, int n);
+/* Puts up to `most` ids into next, which stand behind n that lead to a node or through it; where there are
+ * several ways, those that were used last. Returns their number. */
+int ct_prefixes_behind(const struct ct_prefixes *p, int node, int n, int32_t *next, int most);
 /* Somebody uses a node and those above it, whose blocks are p->path from now on. */
 void ct_prefixes_use(struct ct_prefixes *p, int node);
 

@@ -11,13 +11,13 @@ struct found {
     int node;        /* of the tree, with most in common; 0: none */
 };
 
-/* Ids of a prompt that what led to a snapshot has in common with it. */
-static int common_of_snapshot(const carat_session *s, int snapshot)
+/* Ids of an owner's prompt that what led to a snapshot has in common with it. */
+static int common_of_snapshot(const carat_engine *e, uint64_t owner, int snapshot)
 {
-    const struct ct_snapshots *snapshots = &s->engine->snapshots;
-    const struct ct_prefixes *p = &s->engine->prefixes;
+    const struct ct_snapshots *snapshots = &e->snapshots;
+    const struct ct_prefixes *p = &e->prefixes;
     const int node = snapshots->node[snapshot], sequences = p->cache->sequences;
-    int common = node && p->node[node].owner == s->owner ? p->common[node] : 0;
+    int common = node && p->node[node].owner == owner ? p->common[node] : 0;
 
     for (int i = 0; i < sequences; i++)
         if (snapshots->of[(size_t)snapshot * (size_t)sequences + (size_t)i])
@@ -35,17 +35,16 @@ static void offer(const struct ct_kv_cache *cache, struct found *f, int row, int
     }
 }
 
-static struct found look(const carat_session *s, const int32_t *tokens, int n)
+static struct found look(carat_engine *e, uint64_t owner, const int32_t *tokens, int n)
 {
-    carat_engine *e = s->engine;
     struct ct_prefixes *p = &e->prefixes;
-    struct found f = {.from = -1, .row = -1, .node = ct_prefixes_match(p, s->owner, tokens, n)};
+    struct found f = {.from = -1, .row = -1, .node = ct_prefixes_match(p, owner, tokens, n)};
 
     f.held = p->common[f.node];
     for (int i = 0; i < e->cache.sequences; i++) {
         const carat_session *other = e->session[i];
         p->held[i] = -1;
-        if (!other || other->owner != s->owner || other->unsound)
+        if (!other || other->owner != owner || other->unsound)
             continue;
         const int32_t *held = ct_held_tokens(other);
         for (p->held[i] = 0; p->held[i] < CT_MIN(n, other->n) && held[p->held[i]] == tokens[p->held[i]];)
@@ -58,7 +57,7 @@ static struct found look(const carat_session *s, const int32_t *tokens, int n)
     }
     for (int i = 0; i < e->cache.snapshots; i++)
         if (e->snapshots.position[i])
-            offer(&e->cache, &f, ct_kv_snapshot(&e->cache, i), common_of_snapshot(s, i));
+            offer(&e->cache, &f, ct_kv_snapshot(&e->cache, i), common_of_snapshot(e, owner, i));
     if (!e->cache.snapshot) /* there are no local layers */
         f.ready = f.held;
     return f;
@@ -84,7 +83,7 @@ static void take_over(carat_session *s, const struct found *f, const int32_t *to
         p->path[i] = ct_kv_block(&e->cache, f->from, i);
     for (int i = 0; i < e->cache.snapshots; i++) {
         const int position = e->snapshots.position[i];
-        if (position && position <= f->held && position <= common_of_snapshot(s, i))
+        if (position && position <= f->held && position <= common_of_snapshot(e, s->owner, i))
             ct_snapshot_give(&e->snapshots, i, s->slot);
     }
     ct_snapshot_use(&e->snapshots, f->row);
@@ -103,11 +102,11 @@ int ct_reuse(carat_session *s, const int32_t *tokens, int n, int common)
     carat_engine *e = s->engine;
 
     ct_lock_enter(&e->lock);
-    struct found f = look(s, tokens, n);
+    struct found f = look(e, s->owner, tokens, n);
     bool better = f.ready > own_ready(s, common);
     if (better && common < s->n) {
         ct_session_leave(s); /* for which a snapshot may have to go */
-        f = look(s, tokens, n);
+        f = look(e, s->owner, tokens, n);
         better = f.ready > own_ready(s, common);
     }
     if (better) {
@@ -116,4 +115,26 @@ int ct_reuse(carat_session *s, const int32_t *tokens, int n, int common)
     }
     ct_lock_leave(&e->lock);
     return common;
+}
+
+/* Puts up to `most` ids into next that a session holds behind the first n. Returns their number. */
+static int held_behind(const carat_session *s, int n, int32_t *next, int most)
+{
+    const int behind = CT_MIN(s->n - n, most);
+
+    if (behind > 0)
+        memcpy(next, ct_held_tokens(s) + n, (size_t)behind * sizeof *next);
+    return behind;
+}
+
+void ct_find_prefix(carat_engine *e, uint64_t owner, const int32_t *ids, int n, carat_prefix *prefix,
+                    int32_t *next, int most)
+{
+    ct_lock_enter(&e->lock);
+    const struct found f = look(e, owner, ids, n);
+    prefix->common = f.held;
+    prefix->n_next = f.from >= 0 ? held_behind(e->session[f.from], f.held, next, most)
+                                 : ct_prefixes_behind(&e->prefixes, f.node, f.held, next, most);
+    prefix->reused = look(e, owner, ids, n - 1).ready; /* the last one is evaluated for its logits */
+    ct_lock_leave(&e->lock);
 }

@@ -316,13 +316,134 @@ static void a_prompt_given_up_is_found(void **state)
     }
 }
 
+/* ---- what is told of a prompt ---- */
+
+/* ids[n] as they would be found, and as a new session finds them then; next gets what follows. */
+static carat_prefix find(carat_engine *e, uint64_t owner, const int32_t *ids, int n, int32_t *next, int most)
+{
+    carat_prefix p = {.size = sizeof p};
+    int reused = -1;
+
+    OK(carat_find_prefix(e, owner, ids, n, &p, next, most, err));
+    carat_session *s = session_of(e, owner);
+    OK(carat_sync(s, ids, n, &reused, err));
+    assert_int_equal(p.reused, reused);
+    carat_session_close(s);
+    return p;
+}
+
+/* Of sessions and of what they left behind: how far it goes, and how the nearest goes on. */
+static void a_prefix_is_told(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        for (int closed = 0; closed < 2; closed++) {
+            const struct kind *k = &kinds[i];
+            carat_engine *e = engine_of(k, 3, 0, 8);
+            const int32_t *right = k->right.ids.id;
+            int32_t next[TOKENS], other[TOKENS];
+            carat_prefix p = find(e, BOB, right, 300, next, 10);
+            assert_int_equal(p.common, 0);
+            assert_int_equal(p.n_next, 0);
+            carat_session *s = session_of(e, ALICE);
+            check_sync(k, s, 800, 0);
+            if (closed)
+                carat_session_close(s);
+            memcpy(other, right, sizeof other);
+            other[500] = (other[500] + 1) % k->n_vocab;
+            OK(carat_find_prefix(e, ALICE, other, TOKENS, &p, next, 280, err));
+            assert_int_equal(p.common, 500);
+            assert_int_equal(p.reused, i ? 0 : 500); /* of local layers nothing is left there */
+            assert_int_equal(p.n_next, 280);
+            assert_memory_equal(next, right + 500, 280 * sizeof *next);
+            OK(carat_find_prefix(e, ALICE, other, TOKENS, &p, next, TOKENS, err));
+            assert_int_equal(p.n_next, 300); /* to its end */
+            assert_memory_equal(next, right + 500, 300 * sizeof *next);
+            OK(carat_find_prefix(e, ALICE, right, TOKENS, &p, NULL, 0, err));
+            assert_int_equal(p.common, 800);
+            assert_int_equal(p.n_next, 0);
+            p = find(e, ALICE, right, TOKENS, next, 5);
+            assert_int_equal(p.reused, 800);
+            p = find(e, ALICE, right, 800, next, 5);
+            assert_int_equal(p.common, 800);
+            assert_int_equal(p.reused, 799); /* the last one is evaluated */
+            p = find(e, ALICE, right, 1, next, 5);
+            assert_int_equal(p.common, 1);
+            assert_int_equal(p.reused, 0);
+            p = find(e, BOB, other, 700, next, 5); /* his own are those of before */
+            assert_int_equal(p.common, 300);
+            p = find(e, ALICE, other, 700, next, 5);
+            p = find(e, ALICE, right, 502, next, 5); /* 500 with both: what follows is of one of them */
+            assert_memory_equal(next, (p.common == 500 ? other : right) + p.common, (size_t)p.n_next * 4);
+            if (!closed)
+                carat_session_close(s);
+            carat_engine_close(e);
+        }
+}
+
+/* Telling is no use: what was told of goes as if nobody had asked. */
+static void telling_keeps_nothing(void **state)
+{
+    (void)state;
+    carat_engine *e = engine_of(GLOBAL, 1, 4, 0);
+    struct ids other[2] = {scattered_ids(500, GLOBAL->n_vocab, 21), scattered_ids(500, GLOBAL->n_vocab, 22)};
+    carat_prefix p = {.size = sizeof p};
+    for (int i = 0; i < 2; i++) {
+        carat_session *s = session_of(e, ALICE);
+        OK(carat_sync(s, other[i].id, 500, NULL, err));
+        carat_session_close(s);
+    }
+    OK(carat_find_prefix(e, ALICE, other[0].id, 500, &p, NULL, 0, err));
+    assert_int_equal(p.reused, 499);
+    carat_session *s = session_of(e, ALICE);
+    OK(carat_sync(s, GLOBAL->right.ids.id, 300, NULL, err)); /* two blocks of four */
+    OK(carat_find_prefix(e, ALICE, other[0].id, 500, &p, NULL, 0, err));
+    assert_int_equal(p.common, 1); /* all begin alike */
+    OK(carat_find_prefix(e, ALICE, other[1].id, 500, &p, NULL, 0, err));
+    assert_int_equal(p.common, 500);
+    carat_session_close(s);
+    for (int i = 0; i < 2; i++)
+        free(other[i].id);
+    carat_engine_close(e);
+}
+
+static void what_cannot_be_told_is_refused(void **state)
+{
+    (void)state;
+    carat_engine *e = engine_of(GLOBAL, 1, 0, 0);
+    const int32_t id = 2;
+    int32_t next;
+    carat_prefix p = {.size = sizeof p};
+    carat_error no;
+    const struct {
+        carat_engine *engine;
+        uint64_t owner;
+        const int32_t *ids;
+        int n;
+        carat_prefix *prefix;
+        int32_t *next;
+        int most;
+    } cases[] = {
+        {NULL, ALICE, &id, 1, &p, NULL, 0}, {e, 0, &id, 1, &p, NULL, 0},
+        {e, ALICE, NULL, 1, &p, NULL, 0},   {e, ALICE, &id, 0, &p, NULL, 0},
+        {e, ALICE, &id, 1, NULL, NULL, 0},  {e, ALICE, &id, 1, &p, NULL, 1},
+        {e, ALICE, &id, 1, &p, &next, -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(carat_find_prefix(cases[i].engine, cases[i].owner, cases[i].ids, cases[i].n,
+                                           cases[i].prefix, cases[i].next, cases[i].most, &no),
+                         CARAT_E_ARGUMENT);
+    carat_engine_close(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_closed_session_is_found),    cmocka_unit_test(what_is_left_behind_is_found),
         cmocka_unit_test(a_session_in_a_call_is_found), cmocka_unit_test(what_is_loaded_is_found),
         cmocka_unit_test(a_reservation_ends_prefixes),  cmocka_unit_test(what_is_unsound_is_not_kept),
-        cmocka_unit_test(a_prompt_given_up_is_found),
+        cmocka_unit_test(a_prompt_given_up_is_found),   cmocka_unit_test(a_prefix_is_told),
+        cmocka_unit_test(telling_keeps_nothing),        cmocka_unit_test(what_cannot_be_told_is_refused),
     };
     return cmocka_run_group_tests_name("engine: prefix", tests, open_kinds, close_kinds);
 }
