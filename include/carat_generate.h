@@ -68,9 +68,9 @@ typedef struct carat_prefix {
 } carat_prefix;
 CARAT_DEFAULT(carat_prefix)
 /* Tells how much of the prompt ids[n], n >= 1, others of an owner have evaluated, and how the nearest of them
- * goes on where it and the prompt part: next gets up to `most` ids; it may be NULL with most 0. Of several that
- * have as much in common it is one. Takes nothing, and is no use of what it finds. Waits for a pass under
- * way, as carat_engine_use does. Any thread. CARAT_E_ARGUMENT (also owner 0). */
+ * goes on where it and the prompt part: next gets up to `most` ids; it may be NULL with most 0. Of several
+ * that have as much in common it is one. Takes nothing, and is no use of what it finds. Waits for a pass
+ * under way, as carat_engine_use does. Any thread. CARAT_E_ARGUMENT (also owner 0). */
 CARAT_API carat_status carat_find_prefix(carat_engine *engine, uint64_t owner, const int32_t *ids, int n,
                                          carat_prefix *prefix, int32_t *next, int most, carat_error *err);
 

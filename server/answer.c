@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "ask.h"
+#include "explain.h"
 #include "listed.h"
 #include "pace.h"
 #include "places.h"
@@ -250,14 +251,20 @@ static void add_waiting(struct drawing *d, struct job *job)
     d->last_waiting = &job->next;
 }
 
-static void take_new(struct drawing *d, bool waits)
+/* False: nothing came. */
+static bool take_new(struct drawing *d, bool waits)
 {
+    bool any = false;
     struct job *job;
 
-    while ((job = job_queue_take(&d->s->to_answer, waits)) != NULL) {
-        add_waiting(d, job);
-        waits = false;
+    while ((job = job_queue_take(&d->s->to_answer, waits && !any)) != NULL) {
+        if (job->ask->explained)
+            explain_look_up(job);
+        else
+            add_waiting(d, job);
+        any = true;
     }
+    return any;
 }
 
 /* Those whose clients have gone, before they have places. */
@@ -564,8 +571,7 @@ void answer_jobs(void *server)
     for (;;) {
         tell_engine(&d);
         const bool idle = !d.waiting && !d.begun;
-        take_new(&d, idle);
-        if (idle && !d.waiting)
+        if (!take_new(&d, idle) && idle)
             break; /* the queue is closed */
         drop_waiting(&d);
         while (admit(&d))

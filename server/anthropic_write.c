@@ -8,6 +8,7 @@
 #include "json_write.h"
 #include "receipts.h"
 #include "state.h"
+#include "warnings.h"
 
 enum { NO_BLOCK, TEXT_BLOCK, THOUGHT_BLOCK };
 
@@ -166,6 +167,7 @@ static void end_answer(struct job *job)
         end_event(job);
         begin_event(job, "message_stop");
         receipt_put(out, ask, c);
+        warnings_put(out, ask);
         end_event(job);
         return;
     }
@@ -188,6 +190,7 @@ static void end_answer(struct job *job)
     json_put(out, ",");
     put_usage(out, ask, c->given);
     receipt_put(out, ask, c);
+    warnings_put(out, ask);
     json_put(out, "}");
 }
 

@@ -48,6 +48,8 @@ void ask_free(struct ask *ask)
     free(ask->biases);
     free(ask->tools);
     free(ask->text);
+    free(ask->explained);
+    buffer_free(&ask->sent);
     buffer_free(&ask->idle);
     buffer_free(&ask->ignored);
     free(ask);

@@ -71,14 +71,14 @@ struct ask {
     carat_constraint_options form; /* of constraint, for receipts and with keeps_text */
     char *form_text, *form_choice; /* its strings */
     bool keeps_text; /* the text of the prompt, the form and the names below are wanted themselves */
-    struct buffer idle, ignored; /* fields without effect, and those that nobody knows */
-    unsigned asked_for;          /* bits of enum setting */
-    bool any_length;             /* nothing is drawn, and the prompt need not fit into the context */
-    bool evaluates;              /* the prompt is evaluated, and no answer given */
-    char *text;                  /* of the prompt, as it was rendered; NULL: it is not kept */
-
-    struct responding *responding; /* of OpenAI's responses; NULL: it is none */
-    struct vectors *vectors;       /* that are wanted, and no answer; NULL: an answer is */
+    struct buffer idle, ignored, sent; /* fields without effect, and unknown ones; messages_join */
+    unsigned asked_for;                /* bits of enum setting */
+    bool any_length;                   /* nothing is drawn, and the prompt need not fit into the context */
+    bool evaluates;                    /* the prompt is evaluated, and no answer given */
+    struct explained *explained;       /* what is kept of the prompt; NULL: it is to be answered */
+    char *text;                        /* of the prompt, as it was rendered; NULL: it is not kept */
+    struct responding *responding;     /* of OpenAI's responses; NULL: it is none */
+    struct vectors *vectors;           /* that are wanted, and no answer; NULL: an answer is */
 
     /* Prompts that are answered one after another; NULL: there is one. */
     struct listed *list; /* [n_list] */

@@ -298,6 +298,8 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
             refuse_render(d, a, &err, (const int *)(const void *)sent.data, n);
     }
 done:
+    if (ask->keeps_text)
+        buffer_swap(&ask->sent, &sent);
     carat_free(text);
     buffer_free(&messages);
     buffer_free(&sent);
@@ -350,10 +352,9 @@ void asked_tell(struct document *d, struct job *job, struct ask *ask)
     snprintf(seed, sizeof seed, "%" PRIu64, ask->sampling.seed);
     job_field(job, "carat-seed", seed);
     asked_tell_fields(d, job);
-    if (ask->keeps_text) {
+    buffer_swap(&ask->ignored, &d->ignored);
+    if (ask->keeps_text)
         buffer_swap(&ask->idle, &d->idle);
-        buffer_swap(&ask->ignored, &d->ignored);
-    }
 }
 
 void asked_tell_fields(struct document *d, struct job *job)

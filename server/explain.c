@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain.c: what would become of a request: its prompt, how its ids would be drawn and who said so, its
  * form, what of it has no effect, and what it costs. It is prepared as if it were to be answered, and what is
- * wrong with it is refused in the same words. How much of the prompt is kept is known when it gets its place,
- * and not told here. */
+ * wrong with it is refused in the same words. Between two passes the engine's thread looks up what is kept of
+ * its prompt (explain_cached.c). */
 #include "explain.h"
 
 #include <math.h>
@@ -150,17 +150,16 @@ static void put_length(struct buffer *out, const struct server *s, const struct 
 /* Of the engine's thread, as it was behind the last pass. */
 static void put_cost(struct buffer *out, struct server *s, const struct ask *ask)
 {
-    const int rate = atomic_load(&s->prompt_rate);
+    const int rate = atomic_load(&s->prompt_rate), wait = atomic_load(&s->wait_ms);
+    const int left = ask->prompt.n - explain_reused(ask);
 
     json_put(out, ",'memory':{'answers':%d,'positions':%d,'blocks':%d,'blocks_free':%d,'blocks_cached':%d}",
              ask->n, ask_positions(ask), atomic_load(&s->blocks), atomic_load(&s->blocks_free),
              atomic_load(&s->blocks_cached));
     json_put(out, ",'places':{'all':%d,'taken':%d,'waiting':%d}", s->options->parallel,
              atomic_load(&s->taken), atomic_load(&s->waiting) - 1); /* this request counts among those */
-    json_put(out,
-             ",'first_token':{'tokens_per_second':%f,'ms':%f,"
-             "'assumes':'nothing of the prompt is kept, and nobody else is answered'}",
-             rate ? (double)rate : NAN, rate ? ask->prompt.n * 1e3 / rate : NAN);
+    json_put(out, ",'first_token':{'tokens_per_second':%f,'ms':%f,'to_evaluate':%d,'wait_ms':%d}",
+             rate ? (double)rate : NAN, rate ? wait + left * 1e3 / rate : NAN, left, wait);
 }
 
 bool explain(struct job *job, struct refusal *r)
@@ -180,8 +179,13 @@ bool explain(struct job *job, struct refusal *r)
     put_length(out, s, ask);
     put_names(out, "without_effect", &ask->idle);
     put_names(out, "ignored", &ask->ignored);
-    put_cost(out, s, ask);
-    buffer_text(out, "}");
+    return explained_begin(ask) || refuse(r, 503, NULL, NULL, "there is no memory for the explanation");
+}
+
+void explain_end(struct job *job)
+{
+    explain_put_cached(&job->out, job->server, job->ask);
+    put_cost(&job->out, job->server, job->ask);
+    buffer_text(&job->out, "}");
     job_begin(job, 200, "application/json", false);
-    return false;
 }

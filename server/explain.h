@@ -8,5 +8,16 @@
 /* A route's prepare. The body is one that a route takes which draws: that whose path stands behind the one of
  * this, or without any that whose fields it has (kinds.h). */
 bool explain(struct job *job, struct refusal *r);
+/* On the engine's thread: looks up what is kept of the prompt, and gives the job to those who prepare. */
+void explain_look_up(struct job *job);
+/* What was to be told behind that; the reply is complete. */
+void explain_end(struct job *job);
+
+/* ---- explain_cached.c: what is kept of the prompt ---- */
+
+struct ask;
+bool explained_begin(struct ask *ask); /* false: there is no memory */
+void explain_put_cached(struct buffer *out, struct server *s, const struct ask *ask);
+int explain_reused(const struct ask *ask); /* tokens that would not be evaluated */
 
 #endif

@@ -128,14 +128,18 @@ int job_queue_open(struct job_queue *q)
     return -1;
 }
 
-void job_queue_put(struct job_queue *q, struct job *job)
+bool job_queue_put(struct job_queue *q, struct job *job)
 {
     job->next = NULL;
     uv_mutex_lock(&q->lock);
-    *q->last = job;
-    q->last = &job->next;
-    uv_cond_signal(&q->some);
+    const bool open = !q->closed;
+    if (open) {
+        *q->last = job;
+        q->last = &job->next;
+        uv_cond_signal(&q->some);
+    }
     uv_mutex_unlock(&q->lock);
+    return open;
 }
 
 struct job *job_queue_take(struct job_queue *q, bool waits)

@@ -77,8 +77,8 @@ struct job_queue {
     bool closed;
 };
 
-int job_queue_open(struct job_queue *q); /* nonzero: it could not */
-void job_queue_put(struct job_queue *q, struct job *job);
+int job_queue_open(struct job_queue *q);                  /* nonzero: it could not */
+bool job_queue_put(struct job_queue *q, struct job *job); /* false: it is closed */
 /* Takes the first one; waits for one unless `waits` is false. NULL: there is none, or the queue is closed and
  * empty. */
 struct job *job_queue_take(struct job_queue *q, bool waits);

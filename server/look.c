@@ -293,6 +293,7 @@ bool look_props(struct job *job, struct refusal *r)
              json_short(sampling.top_p), json_short(sampling.min_p), s->options->parallel, s->options->name,
              s->options->name);
     json_put(out, "'modalities':{'vision':false,'audio':false},'build_info':'carat %r',", CARAT_VERSION);
+    json_put(out, "'system_fingerprint':%s,", fingerprint_text(&s->fingerprint));
     if (put_tokenizer(job, r)) {
         buffer_text(out, "}");
         answer(job);

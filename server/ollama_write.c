@@ -12,6 +12,7 @@
 #include "openai.h"
 #include "receipts.h"
 #include "state.h"
+#include "warnings.h"
 
 /* ---- answers ---- */
 
@@ -52,6 +53,7 @@ static void put_figures(struct buffer *out, const struct ask *ask)
              ask->prompt.n, nanoseconds(ask->prompt_ms - ask->begin_ms), c->given,
              nanoseconds(ask->end_ms - ask->prompt_ms));
     receipt_put(out, ask, c);
+    warnings_put(out, ask);
     buffer_text(out, "}");
 }
 

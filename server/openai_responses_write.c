@@ -9,6 +9,7 @@
 #include "receipts.h"
 #include "stored.h"
 #include "state.h"
+#include "warnings.h"
 
 enum { MOST_NAME = 64 };
 
@@ -145,6 +146,7 @@ static void put_response(struct job *job, bool ended)
         json_put(out, ",'timings':");
         openai_put_timings(out, ask);
         receipt_put(out, ask, c);
+        warnings_put(out, ask);
     } else
         buffer_text(out, "null");
     buffer_text(out, "}");

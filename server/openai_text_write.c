@@ -12,12 +12,13 @@
 #include "receipts.h"
 #include "scores.h"
 #include "state.h"
+#include "warnings.h"
 
 static void put_text_head(struct buffer *out, const struct job *job)
 {
-    json_put(out,
-             "{'id':'cmpl-%r','object':'text_completion','created':%l,'model':%s,'system_fingerprint':null",
-             job->id, job->ask->created, job->server->options->name);
+    json_put(
+        out, "{'id':'cmpl-%r','object':'text_completion','created':%l,'model':%s,'system_fingerprint':%s",
+        job->id, job->ask->created, job->server->options->name, fingerprint_text(&job->server->fingerprint));
 }
 
 static const char *finish_reason(const struct choice *c)
@@ -161,6 +162,8 @@ static void put_chunk(struct job *job, struct choice *c, const char *text, size_
     if (finish)
         receipt_put(out, job->ask, c);
     buffer_text(out, "}]");
+    if (finish)
+        warnings_put(out, job->ask);
     if (job->ask->wants_usage)
         json_put(out, ",'usage':null");
     buffer_text(out, "}\n\n");
@@ -271,6 +274,7 @@ static void text_end(struct job *job)
         return;
     json_put(out, "],'usage':");
     openai_put_usage(out, ask);
+    warnings_put(out, ask);
     json_put(out, "}");
 }
 

@@ -12,6 +12,7 @@
 #include "ask.h"
 #include "receipts.h"
 #include "state.h"
+#include "warnings.h"
 
 /* ---- common to both forms ---- */
 
@@ -19,7 +20,7 @@ static void put_head(struct buffer *out, const struct job *job, const char *obje
 {
     json_put(out, "{'id':'chatcmpl-%r','object':%s,'created':%l,'model':%s", job->id, object,
              job->ask->created, job->server->options->name);
-    json_put(out, ",'system_fingerprint':null");
+    json_put(out, ",'system_fingerprint':%s", fingerprint_text(&job->server->fingerprint));
 }
 
 static const char *finish_reason(const struct choice *c)
@@ -127,6 +128,8 @@ static void end_chunk(struct job *job, const struct choice *ended)
     if (ended)
         receipt_put(&job->out, job->ask, ended);
     buffer_text(&job->out, "}]");
+    if (ended)
+        warnings_put(&job->out, job->ask);
     if (job->ask->wants_usage)
         json_put(&job->out, ",'usage':null");
     buffer_text(&job->out, "}\n\n");
@@ -271,6 +274,7 @@ static void chat_end(struct job *job)
     openai_put_usage(&job->out, job->ask);
     json_put(&job->out, ",'timings':");
     openai_put_timings(&job->out, job->ask);
+    warnings_put(&job->out, job->ask);
     json_put(&job->out, "}");
 }
 

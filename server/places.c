@@ -42,6 +42,12 @@ int place_behind(int n, int positions)
     return n < 2 * PLACE_BLOCK ? positions : positions - (n / PLACE_BLOCK - 1) * PLACE_BLOCK;
 }
 
+carat_status place_find(carat_engine *engine, const carat_tokens *prompt, carat_prefix *prefix, int32_t *next,
+                        int most)
+{
+    return carat_find_prefix(engine, EVERYBODY, prompt->ids, prompt->n, prefix, next, most, NULL);
+}
+
 /* ---- blocks ---- */
 
 static int blocks_for(int positions)

@@ -19,6 +19,10 @@ void place_give(carat_session **session); /* leaves NULL */
  * way: the blocks that it fills will be shared, one is for what is written behind them. */
 int place_behind(int n, int positions);
 
+/* What others have of a prompt, as carat_find_prefix. */
+carat_status place_find(carat_engine *engine, const carat_tokens *prompt, carat_prefix *prefix, int32_t *next,
+                        int most);
+
 /* Blocks of K and V that the answers to a request may need at once, to one prompt after another, and those
  * that an engine without sessions has for so many of them. */
 enum { PLACE_BLOCK = 256 }; /* positions */

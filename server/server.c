@@ -98,8 +98,10 @@ static void serve(struct serving *v)
     v->drain.data = v;
     atomic_store(&v->s.ready, true);
     o->listening(o->user, v->url, v->ollama);
+    fingerprint_begin(&v->s.fingerprint, o->model, o->engine);
     uv_run(&v->s.loop, UV_RUN_DEFAULT);
     hall_cut(&v->hall); /* whoever is left */
+    fingerprint_end(&v->s.fingerprint);
     for (int i = 0; i < 2; i++)
         uv_close((uv_handle_t *)&v->signals[i], NULL);
     uv_close((uv_handle_t *)&v->drain, NULL);

@@ -4,6 +4,7 @@
 #define STATE_H
 
 #include "carat_embed.h"
+#include "fingerprint.h"
 #include "job.h"
 #include "server.h"
 #include "stored.h"
@@ -11,6 +12,7 @@
 struct server {
     const struct server_options *options;
     carat_model_info info;
+    struct fingerprint fingerprint;
     carat_embedder embedder; /* of an embedding model */
     int context;             /* positions of a session, or of a text that is embedded */
     size_t longest_text;     /* bytes of the longest piece of the vocabulary */

@@ -36,10 +36,15 @@ struct serving {
 static void tell_address(void *user, const char *url, const char *ollama)
 {
     const struct serving *s = user;
+    carat_model_info info;
 
     out_print("OpenAI API  %s/v1\nAnthropic   %s\nGoogle      %s\nOllama      %s\n", url, url, url, ollama);
+    carat_model_info_default(&info);
+    (void)carat_model_get_info(s->model, &info, NULL);
     if (s->embeds)
         out_print("curl %s/v1/embeddings -d '{\"input\":\"red apples\"}'\n", url);
+    else if (!info.has_chat_template)
+        out_print("curl %s/v1/completions -d '{\"prompt\":\"The sky is\"}'\n", url);
     else
         out_print(
             "curl %s/v1/chat/completions -d '{\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}'\n", url,

@@ -21,6 +21,29 @@ ask 404 GET /v1/models/other
 body_has '"code":"model_not_found"'
 for path in /livez /readyz /health; do ask 200 GET $path; done
 
+# ---- what answers depend on: once a thread has read all weights, or a packed file says it ----
+
+content=$("$CARAT" verify tiny | sed -n 's/^content .*XXH3-128 \([0-9a-f]*\) .*/\1/p')
+version=$("$CARAT" version | sed -n 's/^carat //p')
+fingerprint="\"system_fingerprint\":\"carat-$version-fast-numerics1-drawing"
+known() {
+    local i
+    for ((i = 0; i < 500; i++)); do
+        ask 200 GET /props
+        if ! grep -q '"system_fingerprint":null' body; then break; fi
+        sleep 0.02
+    done
+    while read -r path fields; do
+        ask 200 POST "$path" "{$fields,\"max_tokens\":1}"
+        body_has "$fingerprint"
+        body_has "-bf16-$content\""
+    done <<END
+$chat $messages
+/v1/completions "prompt":"x"
+END
+}
+known
+
 # ---- the text is that of carat run ----
 
 while IFS='|' read -r options fields; do
@@ -111,6 +134,22 @@ END
 ask 200 POST $chat "{$messages,\"user\":\"x\",\"bluetooth\":1}"
 head_has '^carat-ignored: bluetooth'
 head_has '^carat-without-effect: user'
+warnings='"warnings":["bluetooth: no field of this name is known here, and it was ignored","wifi: no field of'
+while read -r path fields; do
+    for stream in false true; do
+        ask 200 POST "$path" "{\"model\":\"tiny\",$fields,\"stream\":$stream,\"bluetooth\":1,\"wifi\":2}"
+        [ "$(grep -oF "$warnings" body | wc -l)" = 1 ] || die "$path, stream $stream: no warning in $(cat body)"
+    done
+    ask 200 POST "$path" "{\"model\":\"tiny\",$fields}"
+    grep -q warnings body && die "$path: a warning of nothing: $(cat body)"
+done <<END
+$chat $messages,"max_tokens":2
+/v1/completions "prompt":"x","max_tokens":2
+/v1/responses "input":"x","max_output_tokens":2
+/v1/messages $messages,"max_tokens":2
+/api/chat $messages,"options":{"num_predict":2}
+/api/generate "prompt":"x","options":{"num_predict":2}
+END
 for body in '' '{}' '[]' null '{"messages":[]}' '{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://x/"}}]}]}'; do
     ask 400 POST $chat "$body"
     body_has '"type":"invalid_request_error"'
@@ -146,7 +185,8 @@ refuse 6 serve tiny --port "$port"
 refuse 2 serve tiny --host 0.0.0.0
 stop_server 0
 [ ! -s serve.err ] || die "the server says $(cat serve.err)"
-start_server tiny --alias model-x --strict -np 1
+start_server tiny --alias model-x --strict -np 1 --no-cache
+known
 ask 200 GET /v1/models/model-x
 ask 400 POST $chat "{$messages,\"bluetooth\":1}"
 body_has '"param":"bluetooth"'

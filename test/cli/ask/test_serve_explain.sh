@@ -21,7 +21,9 @@ body_has '"repeat_penalty":{"value":1,"origin":"default"}'
 body_has '"constraint":null,"n":2,"stream":true,"max_tokens":{"value":20,"origin":"request"},"stop":["x","y"]'
 body_has '"without_effect":["user","metadata"],"ignored":["bluetooth","wifi"]'
 body_has '"memory":{"answers":2,"positions":33,"blocks":'
+body_has '"cached":{"tokens":0,"in_common":0,"cause":"nothing of this prompt is kept","left":null}'
 body_has '"places":{"all":3,"taken":0,"waiting":0}'
+body_has '"to_evaluate":14,"wait_ms":0}'
 body_has '"first_token":{"tokens_per_second":null,"ms":null,'
 head_has '^Content-Type: application/json'
 ask 200 POST /v1/chat/completions/render "{$messages}"
@@ -144,4 +146,62 @@ for _ in {1..500}; do
     sleep 0.02
 done
 grep -qE '"first_token":\{"tokens_per_second":[1-9][0-9]*,"ms":[0-9.]+,' body || die "no speed is told: $(cat body)"
+
+# ---- what is kept of a prompt, and where it leaves the nearest one: as many tokens as an answer says ----
+
+chat=/v1/chat/completions
+# told CAUSE LEFT BODY: what is said of a request, and that its answer finds as much.
+told() {
+    local tokens
+    ask 200 POST $explain "$3"
+    body_has "\"cause\":\"$1"
+    body_has "\"left\":$2"
+    tokens=$(sed 's/.*"cached":{"tokens":\([0-9]*\),.*/\1/' body)
+    body_has "\"to_evaluate\":$(($(sed 's/.*"prompt_tokens":\([0-9]*\),.*/\1/' body) - tokens)),"
+    ask 200 POST $chat "$3"
+    body_has "\"cached_tokens\":$tokens}"
+}
+# turn DAY TEXT MORE: a conversation with a date in its first message.
+turn() { printf '{"messages":[{"role":"system","content":"You are brief.\\nToday is %s.\\nThe house has six rooms."},{"role":"user","content":"%s"}%s],"max_tokens":1}' "$1" "$2" "$3"; }
+friday='Friday, 27 November 2026' lights='Turn on the kitchen lights' doors='{"role":"assistant","content":"Done."},{"role":"user","content":"And the doors?"}'
+told 'the texts differ' '{"token":' "$(turn "$friday" "$lights" '')"
+told 'all of this prompt is kept' null "$(turn "$friday" "$lights" '')"
+told 'a date, a time or a number in this line changes' '{"token":' "$(turn 'Saturday, 28 November 2026' "$lights" '')"
+told 'a date, a time or a number in this line changes' '{"token":' "$(turn 'Friday, 27 November 2027' "$lights" '')"
+told 'the texts differ' '{"token":' "$(turn "$friday" 'Turn off the office lights' '')"
+told 'white space differs' '{"token":' "$(turn "$friday" 'Turn on  the kitchen lights' '')"
+told 'the prompt goes on where what is kept ends' '{"token":' "$(turn "$friday" "$lights" ",$doors")"
+told 'the texts differ' '{"token":' "$(turn 'a day, 27 November 2026' "$lights" '')"
+ask 200 POST $explain "$(turn 'Saturday, 29 November 2026' "$lights" '')"
+body_has '"prompt":"9 November 2026.\nThe house has six rooms'
+body_has '"cached":"8 November 2026.\nThe house has six rooms'
+body_has 'Today is Saturday, 2","prompt":'
+stop_server 0
+start_server tiny -np 1
+# the index is that of the message as it was sent; of what is no message there is none
+many='{"role":"user","content":"Turn on"},{"role":"user","content":"the kitchen lights"},{"role":"assistant","content":"Done."},{"role":"user","content":"%s"}'
+# shellcheck disable=SC2059 # the pattern is a variable
+for text in 'Turn on the doors' 'Open them'; do
+    printf "{\"messages\":[$many],\"max_tokens\":1}" "$text" >"request"
+    ask 200 POST $explain "$(cat request)"
+    cp body last
+    ask 200 POST $chat "$(cat request)"
+done
+cp last body
+grep -qF '"message":3,' last || die "the fourth message is another one: $(cat last)"
+body_has '"cause":"the texts differ"'
+ask 200 POST $explain "$(sed 's/Turn on"/Shut"/' request)"
+body_has '"message":0,'
+ask 200 POST $explain "{\"model\":\"tiny\",\"max_tokens\":1,\"system\":\"Be brief\",$messages}"
+body_has '"message":null,'
+ask 200 POST $explain '{"prompt":"Turn on","max_tokens":1}'
+body_has '"in_common":1,"cause":"the texts differ","left":{"token":1,"message":null,"before":"<bos>","prompt":"Turn on","cached":"<start_of_turn>'
+# while others are answered, and to one that leaves
+exec 8<>"/dev/tcp/127.0.0.1/$port"
+body="{$messages,\"stream\":true,\"logit_bias\":{\"1\":-100,\"106\":-100}}"
+printf 'POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s' $chat ${#body} "$body" >&8
+IFS= read -r _ <&8
+for _ in {1..20}; do ask 200 POST $explain "$(cat request)"; done
+body_has '"cached":{"tokens":'
+exec 8>&- 8<&-
 stop_server 0
