@@ -172,6 +172,9 @@ told 'the texts differ' '{"token":' "$(turn "$friday" 'Turn off the office light
 told 'white space differs' '{"token":' "$(turn "$friday" 'Turn on  the kitchen lights' '')"
 told 'the prompt goes on where what is kept ends' '{"token":' "$(turn "$friday" "$lights" ",$doors")"
 told 'the texts differ' '{"token":' "$(turn 'a day, 27 November 2026' "$lights" '')"
+told 'the texts differ' '{"token":' "$(turn "$friday" 'Shut  the doors' '')"
+told 'white space differs' '{"token":' "$(turn "$friday" 'Shut the doors' '')"
+told 'white space differs' '{"token":' "$(turn "$friday" 'Shut\n\nthe doors' '')"
 ask 200 POST $explain "$(turn 'Saturday, 29 November 2026' "$lights" '')"
 body_has '"prompt":"9 November 2026.\nThe house has six rooms'
 body_has '"cached":"8 November 2026.\nThe house has six rooms'
