@@ -146,12 +146,33 @@ def read_ollama(values):
     return answer
 
 
+def read_completion(values):
+    answers = {}
+    for v in values[0] if isinstance(values[0], list) else values:
+        add(answers.setdefault(v["index"], told()), v["content"], logs=v.get("completion_probabilities"), calls=v["tokens"],
+            reason=v.get("stop_type"), word=v.get("stopping_word"), receipt=v.get("receipt"))
+    return answers
+
+
+def read_gemini(values):
+    answers = {}
+    for c in (c for v in values for c in v["candidates"]):
+        logs, answer = c.get("logprobsResult") or {}, answers.setdefault(c["index"], told())
+        add(answer, logs=list(zip(logs.get("chosenCandidates", []), logs.get("topCandidates", []))),
+            reason=c.get("finishReason"), receipt=c.get("receipt"))
+        for part in c["content"]["parts"]:
+            call = part.get("functionCall")
+            add(answer, "" if part.get("thought") else part.get("text"), part.get("text") if part.get("thought") else "",
+                [[call["name"], call["args"]]] if call else [])
+    return answers
+
+
 def cached_of(path, values):
     """Tokens of the prompt that were there; None: this surface does not say."""
-    for v in [] if path.startswith("/api/") else values:
-        usage = v.get("usage") or (v.get("response") or {}).get("usage") or {}
+    for v in [] if path.startswith("/api/") or path == "/completion" else values:
+        usage = v.get("usage") or v.get("usageMetadata") or (v.get("response") or {}).get("usage") or {}
         for part in usage, usage.get("prompt_tokens_details"), usage.get("input_tokens_details"):
-            for name in "cached_tokens", "cache_read_input_tokens":
+            for name in "cached_tokens", "cache_read_input_tokens", "cachedContentTokenCount":
                 if part and name in part and not (path == "/v1/messages" and v["type"] == "message_start"):
                     return part[name]
     return None
@@ -256,9 +277,33 @@ def ollama_generate(rng):
     return ollama(rng, {"prompt": talk(rng)[0]["content"], **rng.choice(({}, {"raw": True}, {"format": schema}))})
 
 
+def completion(rng):
+    body = {"prompt": rng.choice((talk(rng)[0]["content"], [2, rng.randrange(300, VOCABULARY)])), "return_tokens": True,
+            "n_predict": rng.randint(1, 40), "n_probs": rng.choice((0, 0, 4)), "n_cmpl": rng.choice((1, 1, MOST_CHOICES)),
+            **usual(rng), **{k: v for k, v in edits(rng).items() if k != "stop"}}
+    words = {"grammar": 'root ::= "the " [a-z ]+'}
+    return {**body, **rng.choice(({}, {"repeat_penalty": 1.3}, {"dry_multiplier": 0.8}, words))}
+
+
+def gemini(rng):
+    some, names = drawing(rng), {"top_k": "topK", "top_p": "topP"}
+    config = {"maxOutputTokens": rng.randint(1, 40), **{names.get(k, k): v for k, v in some.items()}}
+    if rng.random() < 0.5:
+        config.update(responseLogprobs=True, logprobs=rng.choice((0, 3)))
+    if rng.random() < 0.2:
+        config["candidateCount"] = rng.randint(2, MOST_CHOICES)
+    body = {"contents": [{"role": {"assistant": "model"}.get(m["role"], "user"), "parts": [{"text": m["content"]}]}
+                         for m in talk(rng)], "generationConfig": config}
+    if rng.random() < 0.1:
+        body["tools"] = [{"functionDeclarations": [t["function"] for t in tools]}]
+    return {**body, **({"receipt": True} if rng.random() < 0.3 else {})}
+
+
+GEMINI = "/v1beta/models/tiny:"
 SURFACES = (("/v1/chat/completions", chat, read_chat), ("/v1/completions", text, read_text),
             ("/v1/responses", responses, read_responses), ("/v1/messages", messages, read_messages),
-            ("/api/chat", ollama_chat, read_ollama), ("/api/generate", ollama_generate, read_ollama))
+            ("/api/chat", ollama_chat, read_ollama), ("/api/generate", ollama_generate, read_ollama),
+            ("/completion", completion, read_completion), (GEMINI + "generateContent", gemini, read_gemini))
 
 
 class Request:
@@ -268,13 +313,16 @@ class Request:
         self.body, self.seed = make(rng), seed
         self.answer = None
 
-    def streamed(self, streams):
+    def form(self, streams):
+        """Path and body."""
+        if self.read == read_gemini:
+            return GEMINI + "streamGenerateContent?alt=sse" if streams else self.path, self.body
         more = {"stream_options": {"include_usage": True}} if streams and self.read in (read_chat, read_text) else {}
-        return {**self.body, "stream": streams, **more}
+        return self.path, {**self.body, "stream": streams, **more}
 
     def ask(self, server, streams):
         """The answer, and how many tokens of the prompt were there."""
-        status, data = server.ask(self.path, self.streamed(streams))
+        status, data = server.ask(*self.form(streams))
         if b"the shortest answer of this form" in data:
             server.here.connection.close()  # so does the server behind a stream
             return "refused", 0
@@ -341,7 +389,7 @@ def among(server, requests, at_once, way, rng):
 
 def cancel(server, r, rng):
     """Leaves a stream at a random moment. Returns whether something of the answer was there by then."""
-    s = server.open(r.path, r.streamed(True))
+    s = server.open(*r.form(True))
     s.settimeout(rng.random() ** 3 * 0.3)
     most, got = rng.choice((1, 1000, 3000)), b""
     try:
