@@ -314,7 +314,7 @@ bool is_told(const struct served *s, const char *path, const char *text)
 
 #define MESSAGE "\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]"
 
-const struct kind kinds[KINDS] = {
+const struct kind kinds[ALL_KINDS] = {
     [CHAT] = {"/v1/chat/completions", "{" MESSAGE "%s%s}", "choices delta content", "choices message content",
               true},
     [TEXT] = {"/v1/completions", "{\"prompt\":\"%s\"%s%s}", "choices text", "choices text", true},
@@ -323,6 +323,7 @@ const struct kind kinds[KINDS] = {
                      "message content", false},
     [OLLAMA_GENERATE] = {"/api/generate", "{\"model\":\"tiny\",\"prompt\":\"%s\"%s%s}", "response",
                          "response", false},
+    [RESPONSES] = {"/v1/responses", "{\"input\":\"%s\"%s%s}", "delta", "output content text", true},
 };
 
 char *body_of(int kind, const char *prompt, const char *more)

@@ -65,7 +65,8 @@ void ask(const struct served *s, const char *method, const char *path, const cha
 
 /* ---- surfaces ---- */
 
-enum { CHAT, TEXT, MESSAGES, OLLAMA_CHAT, OLLAMA_GENERATE, KINDS };
+/* Those behind KINDS have streams of another make. */
+enum { CHAT, TEXT, MESSAGES, OLLAMA_CHAT, OLLAMA_GENERATE, KINDS, RESPONSES = KINDS, ALL_KINDS };
 
 struct kind {
     const char *path;
@@ -74,7 +75,7 @@ struct kind {
     const char *whole; /* and in the whole of it */
     bool events;       /* server-sent; else lines */
 };
-extern const struct kind kinds[KINDS];
+extern const struct kind kinds[ALL_KINDS];
 
 /* The body of a request; free it. more: further members, each behind a comma, or "". */
 char *body_of(int kind, const char *prompt, const char *more);
