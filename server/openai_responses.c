@@ -219,7 +219,7 @@ static bool add_history(struct items *c, struct server *s, const struct wanted *
     bool good = false;
 
     snprintf(id, sizeof id, "%.*s", (int)CT_MIN(w->previous->n, sizeof id - 1), w->previous->s);
-    if (w->previous->n >= sizeof id || !store_read(&s->responses, id, copy_history, items))
+    if (!store_read(&s->responses, id, copy_history, items))
         return refuse(outer->r, 400, "previous_response_not_found", "previous_response_id",
                       "Previous response with id '%.*s' not found.", CT_BRIEF(ct_json_str(w->previous)));
     json_put(&text, "{'items':[");

@@ -105,6 +105,15 @@ body_has '{"object":"explanation","surface":"/v1/responses"'
 
 # ---- tools and forms ----
 
+while IFS='|' read -r strict n; do
+    ask 200 POST /v1/explain$route "{$question,\"tools\":[{\"type\":\"function\",\"name\":\"f\",\"parameters\":null,\"strict\":$strict}]}"
+    [ "$(grep -c '"constraint":{"form":"tools"' body)" = "$n" ] || die "strict $strict: $(cat body)"
+done <<'END'
+true|1
+false|0
+null|0
+END
+
 for more in '' ',"tool_choice":"required"' ',"tool_choice":{"type":"function","name":"turn_on_lights"}' ',"parallel_tool_calls":false'; do
     post 200 "$question,$cold,\"tools\":$flat$more"
     grep -qE '"output":\[\{"id":"fc_[0-9a-f]*_0","type":"function_call","status":"completed","call_id":"call_[0-9a-f]*_0","name":"turn_on_lights","arguments":"\{\\"room\\":\\"kitchen\\"\}"\}\]' body || die "a call: $(cat body)"
