@@ -123,6 +123,16 @@ for id in '"id":"c",' ''; do
     ask 200 POST /v1/explain "{$turns,\"tools\":[{$declared}]}"
     body_has "$ids"
 done
+ask 200 POST /v1/explain "{$contents,\"tools\":[{$declared}]}"
+body_has '"constraint":null'
+ask 200 POST /v1/explain "{$contents,\"tools\":[{$declared}],\"toolConfig\":{\"functionCallingConfig\":{\"mode\":\"VALIDATED\"}}}"
+body_has '"constraint":{"form":"tools",'
+# a text beside a result keeps its place
+call="${contents%]},{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"turn_on_lights\"}}]},{\"parts\":["
+result='{"functionResponse":{"name":"turn_on_lights","response":{}}}'
+ask 200 POST /v1/explain "{$call$result,{\"text\":\"b\"}]}]}"
+ask 400 POST /v1/explain/v1/models/any:generateContent "{$call{\"text\":\"b\"},$result]}]}"
+body_has 'contents[2]'
 json_schema='{"type":"object","properties":{"room":{"type":"string","enum":["kitchen","office"]}},"required":["room"]}'
 ask 200 POST $base:generateContent "{$contents,$greedy,\"tools\":[{\"functionDeclarations\":[{\"name\":\"turn_on_lights\",\"description\":\"Turns on the lights in a room.\",\"parametersJsonSchema\":$json_schema}]}]}"
 body_has '"name":"turn_on_lights","args":{"room":"kitchen"}}}'
@@ -133,8 +143,11 @@ format='"responseMimeType":"application/json","temperature":0,"maxOutputTokens":
 google='{"type":"OBJECT","properties":{"b":{"type":"INTEGER","format":"int32","minimum":3,"maximum":3},"room":{"type":"STRING","format":"enum","enum":["kitchen","office"]},"none":{"type":"STRING","nullable":true,"enum":["a"]}},"required":["b","none","room"],"property_ordering":["room","none"]}'
 ask 200 POST $base:generateContent "{$contents,\"generationConfig\":{$format,\"responseSchema\":$google}}"
 whole | grep -qE '^\{\\"room\\":\\"(kitchen|office)\\",\\"none\\":(null|\\"a\\"),\\"b\\":3\}$' || die "a schema: $(cat body)"
-ask 200 POST $base:generateContent "{$contents,\"generationConfig\":{$format,\"responseSchema\":{\"type\":\"ARRAY\",\"items\":{\"anyOf\":[{\"type\":\"BOOLEAN\"}]},\"minItems\":\"2\",\"max_items\":\"2\"}}}"
+ask 200 POST $base:generateContent "{$contents,\"generationConfig\":{$format,\"responseSchema\":{\"type\":\"ARRAY\",\"items\":{\"type\":\"TYPE_UNSPECIFIED\",\"anyOf\":[{\"type\":\"BOOLEAN\"}]},\"minItems\":\"2\",\"max_items\":\"2\"}}}"
 whole | grep -qE '^\[(true|false),(true|false)\]$' || die "a list: $(cat body)"
+google='{"type":"OBJECT","properties":{"a":{"ref":"#/$defs/One"}},"required":["a"],"additionalProperties":false,"$defs":{"One":{"type":"INTEGER","minimum":3,"maximum":3,"title":"x"}}}'
+ask 200 POST $base:generateContent "{$contents,\"generationConfig\":{$format,\"responseSchema\":$google}}"
+whole | grep -qE '^\{\\"a\\":3\}$' || die "a schema by its name: $(cat body)"
 ask 200 POST $base:generateContent "{$contents,\"generationConfig\":{$format,\"responseJsonSchema\":$json_schema}}"
 whole | grep -qE '^\{\\"room\\":\\"(kitchen|office)\\"\}$' || die "a JSON schema: $(cat body)"
 ask 200 POST $base:generateContent "{$contents,\"generationConfig\":{$format}}"
