@@ -58,7 +58,6 @@ void ask_free(struct ask *ask)
 void ask_evaluate(struct ask *ask)
 {
     ask->evaluates = true;
-    ask->scores = false;
     ask->max_tokens = 1; /* the pass with the end of a prompt draws one, which nobody gets */
     for (int i = 0; i < ask->n_list; i++)
         ask->list[i].max_tokens = 1;

@@ -63,6 +63,11 @@ ids=$(grep -o '"tokens":\[[0-9,]*\]' body | tr -dc '0-9,')
 ask 200 POST $at '{"prompt":"The kitchen","temperature":0,"n_predict":4,"stream":true}'
 [ "$(grep -o '"tokens":\[[0-9,]*\]' body | sed 's/"tokens":\[//; s/\]//' | grep . | paste -sd,)" = "$ids" ] || die "the ids of a stream: $(cat body), expected $ids"
 
+ask 200 POST $at "{\"prompt\":\"The kitchen\",\"temperature\":0,\"logit_bias\":[[${ids%%,*},100],[${ids%%,*},-100]]}"
+[ "$(told)" = "$text" ] || die "a bias and its opposite: $(told)"
+ask 200 POST $at '{"prompt":"The kitchen","n_predict":1,"seed":-1}' # any
+! grep -q '^carat-seed: 18446744073709551615' reply.head || die "$(cat reply.head)"
+
 # ---- several prompts, several answers ----
 
 seeded='"seed":3,"temperature":3,"n_predict":9'
@@ -125,6 +130,8 @@ body_has '"stop_type":"limit"'
 ask 200 POST $at '{"prompt":"The bedroom lights are","n_predict":3,"temperature":0}'
 evaluated=$(grep -o '"tokens_evaluated":[0-9]*' body | tr -dc 0-9)
 body_has "\"tokens_cached\":$((evaluated - 1)),"
+ask 200 POST $at "{\"prompt\":\"The kitchen$text\",\"n_predict\":0}" # which would end at once
+body_has '"stop_type":"limit"'
 
 # ---- what is wrong ----
 
