@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "openai_responses.h"
 #include "receipts.h"
+#include "responding.h"
 #include "vectors.h"
 
 static void free_choices(struct ask *ask)

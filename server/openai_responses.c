@@ -82,16 +82,6 @@ static const struct respelling names[] = {{".function.parameters", ".parameters"
                                           {".function.description", ".description"},
                                           {".tool_call_id", ".call_id"}};
 
-void responding_free(struct responding *responding)
-{
-    if (!responding)
-        return;
-    buffer_free(&responding->repeated);
-    buffer_free(&responding->runs);
-    stored_free(responding->stored);
-    free(responding);
-}
-
 /* ---- small fields ---- */
 
 /* What the reply is to have beside its text. */

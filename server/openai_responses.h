@@ -5,6 +5,7 @@
 
 #include "fields.h"
 #include "openai.h"
+#include "responding.h"
 
 bool openai_responses(struct job *job, struct refusal *r);       /* a route's prepare, as the next */
 bool openai_responses_count(struct job *job, struct refusal *r); /* the number of the prompt's ids */
@@ -13,25 +14,6 @@ void openai_responses_delete(struct job *job, struct text path); /* a route's an
 
 extern const struct writer openai_responses_writer;
 extern const struct surface surface_responses;
-
-/* A run of the answer that is one item. */
-struct run {
-    bool thought;
-    size_t from, until;           /* bytes of the thought, or of the text; the last run has the rest */
-    size_t logs_from, logs_until; /* bytes of its log-probabilities, if it is text */
-};
-
-/* What an ask has of its response. */
-struct responding {
-    struct buffer repeated; /* members of the reply that repeat the request, each behind a comma */
-    struct stored *stored;  /* NULL: nothing is kept of it */
-    struct buffer runs;     /* struct run of each item that has begun */
-    bool is_open;           /* the last of them goes on */
-    size_t logs_told;       /* bytes of log-probabilities that a stream's client may have */
-    int n_events;           /* of a stream, which numbers them */
-};
-
-void responding_free(struct responding *responding); /* may be NULL */
 
 /* ---- openai_responses_items.c: conversations ---- */
 

@@ -12,17 +12,6 @@
 /* Texts of a call, and tokens of all but the last: as many as a pass has. */
 enum { MOST_CALL = 64, MOST_CALL_TOKENS = 1024 };
 
-void vectors_free(struct vectors *v)
-{
-    if (!v)
-        return;
-    carat_tokens_free(&v->ids);
-    buffer_free(&v->inputs);
-    buffer_free(&v->told);
-    free(v->values);
-    free(v);
-}
-
 /* ---- what is asked for ---- */
 
 static bool refuse_texts(struct document *d)
