@@ -82,14 +82,15 @@ static void respell(struct refusal *r, const struct gemini_translation *t)
         {"top_logprobs", "generationConfig.logprobs"},   {"n", "generationConfig.candidateCount"},
         {"stop", "generationConfig.stopSequences"},      {"seed", "generationConfig.seed"},
         {"temperature", "generationConfig.temperature"}, {"tool_choice", "toolConfig"}};
-    static const struct respelling content = {"].content", "].parts"};
+    static const struct respelling others[] = {{"].content", "].parts"},
+                                               {"needs logprobs", "needs responseLogprobs"}};
     const int *declared = (const int *)(const void *)t->declared.data;
     char tool[40], place[64];
 
     for (size_t i = 0; i < CT_COUNT(names); i++)
         if (strcmp(r->param, names[i].from) == 0)
             refusal_respell(r, &names[i], 1);
-    refusal_respell(r, &content, 1);
+    refusal_respell(r, others, CT_COUNT(others));
     for (size_t i = 0; i < t->declared.n / (2 * sizeof *declared); i++) {
         snprintf(tool, sizeof tool, "tools[%zu].function.", i);
         snprintf(place, sizeof place, "tools[%d].functionDeclarations[%d].", declared[2 * i],
@@ -235,6 +236,13 @@ static bool is_served(struct document *d, const struct job *job)
     return name.n == 0 || asked_model_named(d, job->server, name);
 }
 
+/* Of numbers that clients send as 40.0. */
+static bool is_whole(struct document *d, const char *param, double value)
+{
+    return isnan(value) || value == floor(value) ||
+           refuse(d->r, 400, NULL, param, "%s is %g, expected a whole number", param, value);
+}
+
 static bool take_all(struct document *d, struct job *job, struct gemini *g, bool counts)
 {
     struct server *s = job->server;
@@ -247,7 +255,9 @@ static bool take_all(struct document *d, struct job *job, struct gemini *g, bool
         !fields_take(d, g->wrapped, "generateContentRequest.", fields, CT_COUNT(fields), g) ||
         !fields_take(d, g->config, "generationConfig.", config_fields, CT_COUNT(config_fields), g) ||
         !fields_take(d, g->thinking, "generationConfig.thinkingConfig.", thinking_fields,
-                     CT_COUNT(thinking_fields), g))
+                     CT_COUNT(thinking_fields), g) ||
+        !is_whole(d, "generationConfig.topK", g->top_k) ||
+        !is_whole(d, "generationConfig.thinkingConfig.thinkingBudget", g->budget))
         return false;
     g->a.messages = g->said.contents;
     if (g->top_k >= 0)

@@ -6,7 +6,7 @@
 #include "json_write.h"
 
 /* What becomes of a keyword. */
-enum how { LEFT_OUT, AS_IT_IS, A_TYPE, A_FORMAT, A_COUNT, A_SCHEMA, SCHEMAS, NAMED };
+enum how { LEFT_OUT, AS_IT_IS, A_REF, A_TYPE, A_FORMAT, A_COUNT, A_SCHEMA, SCHEMAS, NAMED };
 
 static const struct keyword {
     const char *name, *as; /* as: in JSON schema */
@@ -19,7 +19,7 @@ static const struct keyword {
     {"properties", "properties", NAMED},
     {"defs", "$defs", NAMED},
     {"$defs", "$defs", NAMED},
-    {"ref", "$ref", AS_IT_IS},
+    {"ref", "$ref", A_REF},
     {"items", "items", A_SCHEMA},
     {"prefixItems", "prefixItems", SCHEMAS},
     {"anyOf", "anyOf", SCHEMAS},
@@ -64,6 +64,24 @@ static bool is_told_otherwise(const struct ct_json_value *format)
         if (ct_json_is_text(format, names[i]))
             return true;
     return false;
+}
+
+/* A place in the schema. Those of "#/defs/" have another name in JSON schema. */
+static void put_ref(struct ct_str ref, struct buffer *out)
+{
+    static const char defs[] = "#/defs/";
+    const size_t n = sizeof defs - 1;
+    struct buffer named = {0};
+
+    if (ref.n < n || memcmp(ref.s, defs, n) != 0) {
+        json_put_string(out, ref.s, ref.n);
+        return;
+    }
+    buffer_text(&named, "#/$defs/");
+    buffer_put(&named, ref.s + n, ref.n - n);
+    json_put_string(out, named.data, named.n);
+    out->failed = out->failed || named.failed;
+    buffer_free(&named);
 }
 
 static const struct keyword *find_keyword(const struct document *d, struct ct_str name)
@@ -125,6 +143,8 @@ static void put_value(const struct document *d, const struct ct_json_value *sche
 
     if (how == A_TYPE && ct_json_is(v, CT_JSON_STRING))
         put_type(ct_json_str(v), out);
+    else if (how == A_REF && ct_json_is(v, CT_JSON_STRING))
+        put_ref(ct_json_str(v), out);
     else if (how == A_COUNT && ct_json_is(v, CT_JSON_STRING) && ct_json_whole(ct_json_str(v), &(int64_t){0}))
         buffer_put(out, v->s, v->n);
     else if (how == NAMED && is_object)

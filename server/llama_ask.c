@@ -287,6 +287,7 @@ static bool take_completion(struct document *d, struct job *job, struct llama *o
 
 bool llama_completion(struct job *job, struct refusal *r)
 {
+    static const struct respelling answers = {"n", "n_cmpl"}; /* of what all surfaces have in common */
     struct document d = {.r = r, .strict = job->server->options->strict};
     struct llama o = {.dry_multiplier = NAN,
                       .dry_base = NAN,
@@ -303,6 +304,8 @@ bool llama_completion(struct job *job, struct refusal *r)
         good = take_completion(&d, job, &o);
     if (good)
         asked_tell(&d, job, job->ask);
+    else if (strcmp(r->param, "n") == 0)
+        refusal_respell(r, &answers, 1);
     document_free(&d);
     return good;
 }

@@ -313,6 +313,8 @@ bool is_told(const struct served *s, const char *path, const char *text)
 /* ---- surfaces ---- */
 
 #define MESSAGE "\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]"
+#define CONTENT "{\"contents\":[{\"parts\":[{\"text\":\"%s\"}]}]%s%s}"
+#define PARTS   "candidates content parts text"
 
 const struct kind kinds[ALL_KINDS] = {
     [CHAT] = {"/v1/chat/completions", "{" MESSAGE "%s%s}", "choices delta content", "choices message content",
@@ -324,6 +326,14 @@ const struct kind kinds[ALL_KINDS] = {
     [OLLAMA_GENERATE] = {"/api/generate", "{\"model\":\"tiny\",\"prompt\":\"%s\"%s%s}", "response",
                          "response", false},
     [RESPONSES] = {"/v1/responses", "{\"input\":\"%s\"%s%s}", "delta", "output content text", true},
+    [LLAMA] = {"/completion", "{\"prompt\":\"%s\"%s%s}", "content", "content", true},
+    [GEMINI] = {"/v1beta/models/tiny:generateContent", CONTENT, PARTS, PARTS, true},
+    [GEMINI_EVENTS] = {"/v1beta/models/tiny:streamGenerateContent?alt=sse", CONTENT, PARTS, PARTS, true},
+    [GEMINI_LIST] = {"/v1beta/models/tiny:streamGenerateContent", CONTENT, PARTS, PARTS, false},
+    [PREPARE] = {"/v1/prepare", "{" MESSAGE "%s%s}", "", "", false},
+    [EXPLAIN] = {"/v1/explain", "{" MESSAGE "%s%s}", "", "", false},
+    [VECTORS] = {"/v1/embeddings", "{\"input\":\"%s\"%s%s}", "", "", false},
+    [OLLAMA_VECTORS] = {"/api/embed", "{\"model\":\"tiny\",\"input\":\"%s\"%s%s}", "", "", false},
 };
 
 char *body_of(int kind, const char *prompt, const char *more)

@@ -65,8 +65,25 @@ void ask(const struct served *s, const char *method, const char *path, const cha
 
 /* ---- surfaces ---- */
 
-/* Those behind KINDS have streams of another make. */
-enum { CHAT, TEXT, MESSAGES, OLLAMA_CHAT, OLLAMA_GENERATE, KINDS, RESPONSES = KINDS, ALL_KINDS };
+/* Those behind KINDS have streams of another make, or none. */
+enum {
+    CHAT,
+    TEXT,
+    MESSAGES,
+    OLLAMA_CHAT,
+    OLLAMA_GENERATE,
+    KINDS,
+    RESPONSES = KINDS,
+    LLAMA,
+    GEMINI,
+    GEMINI_EVENTS, /* these two are streams */
+    GEMINI_LIST,
+    PREPARE,
+    EXPLAIN,
+    VECTORS,
+    OLLAMA_VECTORS,
+    ALL_KINDS,
+};
 
 struct kind {
     const char *path;
