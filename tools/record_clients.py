@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""record_clients.py CARAT: what the clients of PyPI send to `carat serve tiny`, and what they get. Each call
+below goes through a port that keeps what passes. Its request becomes test/server/clients/NAME.request, byte for
+byte but for what tells of the machine, and its reply NAME.reply, after the rules of neutral.sed beside it.
+test/cli/ask/test_serve_clients.sh sends the requests again, in the order of their names, which is that of this
+run too: what is said of cached tokens depends on it. Whether the clients like what they get is for check_openai.py
+and the like to find; here a call only must not fail.
+
+Run it by hand when a client of a new version is to be recorded, or a reply is to change, and read the difference:
+
+    cmake --build build/release --target carat
+    python3 -m venv build/clients/record
+    build/clients/record/bin/pip install openai==3.57.0 anthropic==2.12.0 ollama==0.6.3 google-genai==3.4.0
+    build/clients/record/bin/python tools/record_clients.py build/release/carat"""
+import importlib.metadata
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import threading
+
+import anthropic
+import ollama
+import openai
+import pydantic
+from google import genai
+from google.genai import types
+
+PLACE = pathlib.Path(__file__).resolve().parent.parent / "test/server/clients"
+PROMPT = "Turn on the kitchen lights"
+ASK = [{"role": "user", "content": PROMPT}]
+SCHEMA = {"type": "object", "properties": {"room": {"type": "string", "enum": ["kitchen", "office"]}},
+          "required": ["room"], "additionalProperties": False}
+TOOL = {"name": "turn_on_lights", "description": "Turns on the lights in a room."}
+PARAMETERS = {"type": "object", "properties": {"room": {"type": "string"}}, "required": ["room"]}
+FUNCTION = {"type": "function", "function": {**TOOL, "parameters": PARAMETERS}}
+# What a request says of the machine and of Python.
+NEUTRAL = [(rb"(?im)^(host:) [^\r]*", rb"\1 localhost"),
+           (rb"(?im)^(x-stainless-(?:arch|os|runtime|runtime-version):) [^\r]*", rb"\1 unknown"),
+           (rb"(?im)^(user-agent: [^\r]*) \([^)\r]*\)", rb"\1 (unknown)"),
+           (rb"(?i)( (?:gl-)?python)/[0-9.]+", rb"\1/3")]
+
+
+class Lights(pydantic.BaseModel):
+    on: bool
+
+
+def read_message(stream):
+    """The bytes of the next message and those of its head, and its body in one piece; None at the end."""
+    head = body = b""
+    while not head.endswith(b"\r\n\r\n"):
+        line = stream.readline()
+        if not line:
+            return None
+        head += line
+    raw = head
+    if re.search(rb"(?im)^transfer-encoding: chunked\r", head):
+        size = 1
+        while size:
+            line = stream.readline()
+            size = int(line, 16)
+            piece = stream.read(size + 2)
+            raw += line + piece
+            body += piece[:-2]
+    elif length := re.search(rb"(?im)^content-length: ([0-9]+)\r", head):
+        body = stream.read(int(length[1]))
+        raw += body
+    return raw, head, body
+
+
+class Port:
+    """Carries messages between clients, which may keep a connection, and the server, and keeps them."""
+
+    def __init__(self, server):
+        self.server = server
+        self.heard = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = "http://127.0.0.1:%d" % self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            threading.Thread(target=self.carry, args=[self.listener.accept()[0]], daemon=True).start()
+
+    def carry(self, client):
+        with client, socket.create_connection(("127.0.0.1", self.server)) as server:
+            requests, replies = client.makefile("rb"), server.makefile("rb")
+            while request := read_message(requests):
+                server.sendall(request[0])
+                reply = read_message(replies)
+                self.heard.append((request[0], reply[1] + reply[2]))
+                client.sendall(reply[0])
+
+    def keep(self, name):
+        (request, reply), = self.heard  # a call is one request
+        self.heard = []
+        head, body = request.split(b"\r\n\r\n", 1)
+        for pattern, neutral in NEUTRAL:
+            head = re.sub(pattern, neutral, head + b"\r\n").removesuffix(b"\r\n")
+        (PLACE / (name + ".request")).write_bytes(head + b"\r\n\r\n" + body)
+        rules = ["sed", "-E", "-f", str(PLACE / "neutral.sed")]
+        (PLACE / (name + ".reply")).write_bytes(
+            subprocess.run(rules, input=reply, check=True, capture_output=True).stdout)
+
+
+def anthropic_calls(url):
+    messages = anthropic.Anthropic(base_url=url, api_key="none", max_retries=0).messages
+    ask = {"model": "tiny", "max_tokens": 40, "messages": ASK, "extra_body": {"temperature": 0}}
+
+    def stream():
+        with messages.stream(system="Be brief", **ask) as events:
+            return list(events)
+
+    return {
+        "begun": lambda: messages.create(
+            **{**ask, "messages": [*ASK, {"role": "assistant", "content": "The kitchen"}]}),
+        "count": lambda: messages.count_tokens(model="tiny", messages=ASK),
+        "message": lambda: messages.create(stop_sequences=["now"], **ask),
+        "stream": stream,
+        "tools": lambda: messages.create(tools=[{**TOOL, "input_schema": PARAMETERS}], **ask),
+    }
+
+
+def gemini_calls(url):
+    client = genai.Client(api_key="none", http_options=types.HttpOptions(base_url=url))
+    ask = {"model": "tiny", "contents": PROMPT}
+
+    def config(**fields):
+        return types.GenerateContentConfig(temperature=0, max_output_tokens=40, **fields)
+
+    tool = types.Tool(function_declarations=[{**TOOL, "parameters_json_schema": PARAMETERS}])
+    return {
+        "count": lambda: client.models.count_tokens(**ask),
+        "form": lambda: client.models.generate_content(
+            config=config(response_mime_type="application/json", response_schema=Lights), **ask),
+        "generate": lambda: client.models.generate_content(config=config(system_instruction="Be brief"), **ask),
+        "stream": lambda: list(client.models.generate_content_stream(config=config(), **ask)),
+        "tools": lambda: client.models.generate_content(config=config(tools=[tool]), **ask),
+    }
+
+
+def ollama_calls(url):
+    client = ollama.Client(host=url)
+    ask = {"model": "tiny", "options": {"temperature": 0, "num_predict": 40}}
+    return {
+        "chat": lambda: client.chat(messages=ASK, **ask),
+        "chat_stream": lambda: list(client.chat(messages=ASK, stream=True, **ask)),
+        "form": lambda: client.chat(messages=ASK, format=SCHEMA, **ask),
+        "generate": lambda: client.generate(prompt=PROMPT, system="Be brief", **ask),
+        "ps": client.ps,
+        "show": lambda: client.show("tiny"),
+        "tags": client.list,
+        "tools": lambda: client.chat(messages=ASK, tools=[FUNCTION], **ask),
+    }
+
+
+def openai_calls(url):
+    client = openai.OpenAI(base_url=url + "/v1", api_key="none", max_retries=0)
+    chat, completions, responses = client.chat.completions, client.completions, client.responses
+    cool = {"model": "tiny", "temperature": 0}
+    ask = {"messages": ASK, "max_tokens": 40, **cool}
+    called = {"id": "call_1", "type": "function",
+              "function": {"name": "turn_on_lights", "arguments": '{"room":"kitchen"}'}}
+    result = [{"role": "assistant", "content": None, "tool_calls": [called]},
+              {"role": "tool", "tool_call_id": "call_1", "content": "done"}]
+    usage = {"stream": True, "stream_options": {"include_usage": True}}
+    form = {"type": "json_schema", "json_schema": {"name": "room", "schema": SCHEMA, "strict": True}}
+    return {
+        "chat": lambda: chat.create(**ask),
+        "chat_form": lambda: chat.create(response_format=form, **ask),
+        "chat_logprobs": lambda: chat.create(logprobs=True, top_logprobs=2, **{**ask, "max_tokens": 3}),
+        "chat_other_script": lambda: chat.create(
+            **{**ask, "messages": [{"role": "user", "content": "Küche 💡"}], "max_tokens": 8}),
+        "chat_parse": lambda: chat.parse(response_format=Lights, **{**ask, "max_tokens": 100}),
+        "chat_seeds": lambda: chat.create(**{**ask, "temperature": 2, "max_tokens": 8}, seed=7, n=2),
+        "chat_stream": lambda: list(chat.create(**ask, **usage)),
+        "chat_tool_result": lambda: chat.create(**{**ask, "messages": ASK + result}, tools=[FUNCTION]),
+        "chat_tools": lambda: chat.create(tools=[FUNCTION], **ask),
+        "completion": lambda: completions.create(prompt="The kitchen", echo=True, logprobs=1, max_tokens=4, **cool),
+        "completion_stream": lambda: list(
+            completions.create(prompt="The kitchen", max_tokens=4, stream=True, **cool)),
+        "models": client.models.list,
+        "response": lambda: responses.create(input=PROMPT, max_output_tokens=40, **cool),
+        "response_stream": lambda: list(
+            responses.create(input=ASK, instructions="Be brief", max_output_tokens=3, stream=True, **cool)),
+    }
+
+
+def main():
+    for package, version in re.findall(r"([a-z-]+)==([0-9.]+)", __doc__):
+        found = importlib.metadata.version(package)
+        if found != version:
+            sys.exit(f"{package} {found} is installed, {version} is to be recorded")
+    for old in PLACE.glob("*.re*"):
+        old.unlink()
+    server = subprocess.Popen([sys.argv[1], "serve", "tiny", "--port", "0"], stdout=subprocess.PIPE, text=True)
+    port = Port(int(re.search(r":(\d+)/", server.stdout.readline())[1]))
+    calls = {}
+    for make in (anthropic_calls, gemini_calls, ollama_calls, openai_calls):
+        prefix = make.__name__.removesuffix("calls")
+        calls |= {prefix + name: call for name, call in make(port.url).items()}
+    try:
+        for name in sorted(calls):
+            calls[name]()
+            port.keep(name)
+    finally:
+        server.terminate()
+    sys.exit(server.wait())
+
+
+main()
