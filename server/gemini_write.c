@@ -10,6 +10,7 @@
 #include "receipts.h"
 #include "scores.h"
 #include "state.h"
+#include "warnings.h"
 
 /* ---- log-probabilities ---- */
 
@@ -110,6 +111,7 @@ static void put_metadata(struct buffer *out, const struct ask *ask)
         json_put(out, "'thoughtsTokenCount':%d,", thoughts);
     json_put(out, "'totalTokenCount':%d,", ask->prompt.n + given + thoughts);
     json_put(out, "'promptTokensDetails':[{'modality':'TEXT','tokenCount':%d}]}", ask->prompt.n);
+    warnings_put(out, ask);
 }
 
 static void put_name(struct job *job)

@@ -11,6 +11,7 @@
 #include "receipts.h"
 #include "scores.h"
 #include "state.h"
+#include "warnings.h"
 
 /* ---- what is told with text ---- */
 
@@ -113,6 +114,7 @@ static void put_end(struct job *job, const struct choice *c)
              word ? ask->stops[c->stop] : "");
     openai_put_timings(out, ask);
     receipt_put(out, ask, c);
+    warnings_put(out, ask);
     buffer_text(out, "}");
 }
 

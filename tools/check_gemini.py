@@ -68,6 +68,11 @@ def check_answers(client):
     assert reply.candidates[0].finish_reason == types.FinishReason.STOP and reply.model_version == "tiny"
     use = reply.usage_metadata
     assert (use.prompt_token_count, use.cached_content_token_count, use.candidates_token_count) == (14, 13, 7), use
+    odd = config(temperature=0, http_options=types.HttpOptions(extra_body={"odd": 1}))
+    warned = models.generate_content(model="any", contents=prompt, config=odd)
+    assert warned.text == reply.text and warned.sdk_http_response.headers["carat-ignored"] == "odd"
+    pieces = models.generate_content_stream(model="any", contents=prompt, config=odd)
+    assert "".join(p.text for p in pieces) == reply.text
     cut = models.generate_content(model="any", contents=prompt, config=config(temperature=0, max_output_tokens=3))
     assert cut.candidates[0].finish_reason == types.FinishReason.MAX_TOKENS
     several = models.generate_content(model="any", contents=prompt,

@@ -145,6 +145,7 @@ while read -r path fields; do
 done <<END
 $chat $messages,"max_tokens":2
 /v1/completions "prompt":"x","max_tokens":2
+/completion "prompt":"x","n_predict":2
 /v1/responses "input":"x","max_output_tokens":2
 /v1/messages $messages,"max_tokens":2
 /api/chat $messages,"options":{"num_predict":2}

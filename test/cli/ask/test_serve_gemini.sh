@@ -73,6 +73,13 @@ ask 200 POST $base:generateContent '{"contents":[{"parts":[{"text":"Turn on the 
 ask 200 POST $base:generateContent "{$contents,\"safetySettings\":[],\"generationConfig\":{\"temperature\":0,\"thinkingConfig\":{\"includeThoughts\":true,\"thinkingBudget\":100,\"thinkingLevel\":\"LOW\"},\"odd\":1}}"
 head_has '^carat-without-effect: safetySettings, generationConfig.thinkingConfig'
 head_has '^carat-ignored: generationConfig.odd'
+warned='"warnings":["bluetooth: no field of this name is known here, and it was ignored"],"modelVersion"'
+for end in :generateContent :streamGenerateContent ':streamGenerateContent?alt=sse'; do
+    ask 200 POST "$base$end" "{$contents,$greedy,\"bluetooth\":1}"
+    [ "$(grep -oF "$warned" body | wc -l)" = 1 ] || die "$end: no warning in $(cat body)"
+    ask 200 POST "$base$end" "{$contents,$greedy}"
+    ! grep -q warnings body || die "$end: a warning of nothing: $(cat body)"
+done
 
 # ---- how likely ids are: what OpenAI's clients are told ----
 
