@@ -336,6 +336,16 @@ const struct kind kinds[ALL_KINDS] = {
     [OLLAMA_VECTORS] = {"/api/embed", "{\"model\":\"tiny\",\"input\":\"%s\"%s%s}", "", "", false},
 };
 
+bool kind_gives(int kind, bool streams)
+{
+    return kind <= LLAMA || streams == (kind != GEMINI);
+}
+
+const char *stream_of(int kind, bool streams)
+{
+    return kind > LLAMA ? "" : streams ? ",\"stream\":true" : ",\"stream\":false";
+}
+
 char *body_of(int kind, const char *prompt, const char *more)
 {
     const char *length = kind == MESSAGES && !strstr(more, "max_tokens") ? ",\"max_tokens\":2000" : "";
@@ -427,6 +437,33 @@ static bool read_line(const struct kind *kind, const char *s, size_t n, struct t
     return read_object(s, n, kind->text, t);
 }
 
+/* A list in pieces: its elements are lines, with "[" before the first, and a comma or "]" behind each. */
+static bool read_list(const struct reply *r, const char *text, struct told *t)
+{
+    struct told whole = {0};
+    bool good = r->n > 0 && *r->body == '[' && read_object(r->body, r->n, "", &whole);
+
+    for (const char *at = r->body + 1, *end; good && at < r->body + r->n; at = end + 1) {
+        end = memchr(at, '\n', (size_t)(r->body + r->n - at));
+        if (!end)
+            end = r->body + r->n;
+        good = read_object(at, (size_t)(end - at) - 1, text, t);
+    }
+    told_free(&whole);
+    return good;
+}
+
+/* What each family of clients takes for the end. */
+static bool is_last(const char *object)
+{
+    static const char *const ends[] = {"\"done\":true", "message_stop", "\"stop\":true", "\"finishReason\":"};
+
+    for (size_t i = 0; i < CT_COUNT(ends); i++)
+        if (strstr(object, ends[i]))
+            return true;
+    return false;
+}
+
 bool read_told(int k, const struct reply *r, bool streams, struct told *t)
 {
     const struct kind *kind = &kinds[k];
@@ -436,11 +473,13 @@ bool read_told(int k, const struct reply *r, bool streams, struct told *t)
     *t->text = 0;
     if (!streams)
         return read_object(r->body, r->n, kind->whole, t);
-    for (const char *at = r->body, *end; good && at < r->body + r->n; at = end + 1) {
+    if (k == GEMINI_LIST)
+        good = read_list(r, kind->text, t);
+    for (const char *at = r->body, *end; k != GEMINI_LIST && good && at < r->body + r->n; at = end + 1) {
         end = memchr(at, '\n', (size_t)(r->body + r->n - at));
         good = end && read_line(kind, at, (size_t)(end - at), t);
     }
-    if (t->last && (strstr(t->last, "\"done\":true") || strstr(t->last, "message_stop")))
+    if (t->last && is_last(t->last))
         t->done = true;
     return good;
 }

@@ -65,7 +65,8 @@ void ask(const struct served *s, const char *method, const char *path, const cha
 
 /* ---- surfaces ---- */
 
-/* Those behind KINDS have streams of another make, or none. */
+/* Those behind KINDS say otherwise that they are streams, or have another body; read_told knows no streams of
+ * those behind TOLD_KINDS. */
 enum {
     CHAT,
     TEXT,
@@ -73,11 +74,12 @@ enum {
     OLLAMA_CHAT,
     OLLAMA_GENERATE,
     KINDS,
-    RESPONSES = KINDS,
-    LLAMA,
-    GEMINI,
-    GEMINI_EVENTS, /* these two are streams */
+    LLAMA = KINDS,
+    GEMINI,        /* whole */
+    GEMINI_EVENTS, /* in pieces */
     GEMINI_LIST,
+    TOLD_KINDS,
+    RESPONSES = TOLD_KINDS,
     PREPARE,
     EXPLAIN,
     VECTORS,
@@ -94,6 +96,9 @@ struct kind {
 };
 extern const struct kind kinds[ALL_KINDS];
 
+/* Whether there are streams, or whole replies, of a kind, and the member of a body that asks for these. */
+bool kind_gives(int kind, bool streams);
+const char *stream_of(int kind, bool streams);
 /* The body of a request; free it. more: further members, each behind a comma, or "". */
 char *body_of(int kind, const char *prompt, const char *more);
 void ask_kind(const struct served *s, int kind, const char *prompt, const char *more, struct reply *r);
