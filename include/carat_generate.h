@@ -419,6 +419,7 @@ typedef struct carat_generation_info {
     int forced;                  /* ids that were given so */
     carat_draft_use use_of_form; /* CARAT_FROM_FORM; use has the others */
     int prompt_left;             /* tokens of its prompt that have yet to be evaluated */
+    int32_t end;                 /* the stop id that ended it, which is not given; -1: none did */
 } carat_generation_info;
 CARAT_DEFAULT(carat_generation_info)
 /* One call a session. CARAT_E_ARGUMENT, CARAT_E_BUSY. */

@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "receipts.h"
 #include "responding.h"
+#include "scores.h"
 #include "vectors.h"
 
 static void free_choices(struct ask *ask)
@@ -193,6 +194,8 @@ void choice_end(const carat_model *model, struct ask *ask, struct choice *c)
     }
     buffer_put(info.in_thought ? &c->thought : &c->text, rest, n);
     receipt_end(c);
+    if (ask->tells_end && info.end >= 0)
+        keep_end(ask, c, info.end);
     if (c->calling != NO_CALLS && c->reason != CARAT_REASON_STOP_STRING)
         divide(model, ask, c);
 }

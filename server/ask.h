@@ -81,9 +81,9 @@ struct ask {
     struct vectors *vectors;           /* that are wanted, and no answer; NULL: an answer is */
 
     /* Prompts that are answered one after another; NULL: there is one. */
-    struct listed *list; /* [n_list] */
-    int n_list, at;      /* the one whose turn it is */
-    bool scores;         /* how likely the ids of the prompt are is told */
+    struct listed *list;    /* [n_list] */
+    int n_list, at;         /* the one whose turn it is */
+    bool scores, tells_end; /* how likely the ids of the prompt are is told; the stop id behind an answer */
 
     /* of those who draw */
     void (*progress)(struct job *job, int evaluated, int64_t ms); /* told of tokens of the prompt, or NULL */

@@ -33,6 +33,7 @@ static bool take_text(struct document *d, struct job *job, struct asked *a, stru
         return refuse(d->r, 400, NULL, "max_tokens", "max_tokens is 0, which needs echo to be true");
     a->logprobs = a->top_logprobs >= 0;
     ask->scores = a->logprobs && a->echo;
+    ask->tells_end = a->logprobs;
     if (!asked_drawing(d, s, a, ask) || !asked_list(d, s, a, ask))
         return false;
     if (a->text_tokens < 0)

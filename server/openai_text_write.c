@@ -195,25 +195,27 @@ static void text_given(struct job *job, int number, const carat_given *given)
     size_t n;
     const char *text;
 
-    if (ask->stream) {
+    if (ask->stream)
         put_echo(job, c);
-        c->logprobs.n = 0;
-    }
     text = choice_take(job->server->options->model, ask, c, given, &n);
     if (ask->logprobs)
         keep_logprob(&c->logprobs, given->id, given->logprob, given->top, given->n_top);
-    if (ask->stream && (n > 0 || ask->logprobs))
-        put_chunk(job, c, text, n, ask->logprobs ? &t : NULL, NULL);
+    if (!ask->stream || (n == 0 && !ask->logprobs))
+        return;
+    put_chunk(job, c, text, n, ask->logprobs ? &t : NULL, NULL);
+    c->logprobs.n = 0;
 }
 
 static void text_finish(struct job *job, int number)
 {
+    static const struct buffer nothing;
     struct choice *c = &job->ask->choice[number];
+    const struct told t = {{&nothing, &c->logprobs}};
     size_t n;
     const char *text = choice_rest(c, &n);
 
     put_echo(job, c);
-    put_chunk(job, c, text, n, NULL, finish_reason(c));
+    put_chunk(job, c, text, n, c->logprobs.n ? &t : NULL, finish_reason(c));
 }
 
 static void end_stream(struct job *job)

@@ -16,6 +16,20 @@ void keep_logprob(struct buffer *out, int32_t id, float logprob, const carat_log
     buffer_put(out, &told, sizeof told);
 }
 
+void keep_end(const struct ask *ask, struct choice *c, int32_t id)
+{
+    float given;
+    carat_logprob top[MOST_TOP];
+    carat_score_options options;
+
+    carat_score_options_default(&options);
+    options.given = &given;
+    options.n_top = ask->top_logprobs;
+    options.top = ask->top_logprobs > 0 ? top : NULL;
+    if (carat_score_with(c->session, &id, 1, NULL, &options, NULL) == CARAT_OK)
+        keep_logprob(&c->logprobs, id, given, top, ask->top_logprobs);
+}
+
 bool ask_waits_for_scores(const struct ask *ask)
 {
     return !ask->evaluates && (ask->scores || ask->max_tokens == 0);

@@ -15,6 +15,9 @@ struct told_logprob {
 /* The log-probabilities of an id as they are kept. */
 void keep_logprob(struct buffer *out, int32_t id, float logprob, const carat_logprob *top, int n_top);
 
+/* Those of the stop id behind an answer, which its generation does not give. */
+void keep_end(const struct ask *ask, struct choice *choice, int32_t id);
+
 /* Whether a prompt is scored, or nothing drawn behind it: then it has no generation at first. */
 bool ask_waits_for_scores(const struct ask *ask);
 /* Scores up to `most` ids of the prompt, in the session of the first answer. */

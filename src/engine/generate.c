@@ -34,7 +34,7 @@ static carat_status check_generation(const carat_generation_options *o, carat_er
 }
 
 static_assert(CT_MAX_STOP <= CARAT_MOST_STOP_IDS, "a model's own stop ids have room");
-static const carat_generation_info fresh_info = {.last = -1, .stop = -1};
+static const carat_generation_info fresh_info = {.last = -1, .stop = -1, .end = -1};
 
 carat_status ct_generation_create(carat_generation **generation, carat_session *session,
                                   const carat_generation_options *options, carat_error *err)
@@ -414,9 +414,10 @@ static bool end_with(carat_generation *g, int i, int32_t id)
         g->witness->given(g->witness, i, id, stop);
     if (id < 0)
         g->info.reason = CARAT_REASON_CONSTRAINT;
-    else if (stop)
+    else if (stop) {
         g->info.reason = reason_of_stop(g);
-    else
+        g->info.end = id;
+    } else
         g->cut_short |= g->fit[i] == CT_TOO_LONG;
     return id < 0 || stop;
 }

@@ -20,6 +20,7 @@ static void stops_end_it(void **state)
     generate(&plain, r.session[0], &prompt, &o);
     assert_int_equal(plain.info.reason, CARAT_REASON_STOP);
     assert_int_equal(plain.info.stop, -1);
+    assert_true(carat_is_stop(r.model, plain.info.end));
     assert_true(plain.n > 5 && strstr(plain.all, "kitchen lights"));
     size_t length = strlen(plain.all);
     for (size_t from = 0; from < length; from++)
@@ -36,6 +37,7 @@ static void stops_end_it(void **state)
             check_same_ids(&got, &plain, &prompt);
             assert_int_equal(got.info.reason, CARAT_REASON_STOP_STRING);
             assert_int_equal(got.info.stop, 2);
+            assert_int_equal(got.info.end, -1);
             assert_int_equal(strlen(got.all), (size_t)(first - plain.all));
             assert_memory_equal(got.all, plain.all, strlen(got.all));
             size_t before = 0; /* text up to the id that completes it */

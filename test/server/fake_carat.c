@@ -539,7 +539,7 @@ carat_status carat_generation_get_info(const carat_generation *g, carat_generati
     info->reason = g->reason;
     info->given = g->given;
     info->prompt_left = g->left;
-    info->stop = -1;
+    info->stop = info->end = -1;
     return CARAT_OK;
 }
 

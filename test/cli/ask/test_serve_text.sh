@@ -74,6 +74,23 @@ for more in '"max_tokens":0' '"max_tokens":3,"temperature":0' '"max_tokens":2,"s
     body_has '"tokens":["<bos>","The"," kitchen"," is"," now"," set"," to"'
     body_has '"text_offset":[0,0,3,11,14,18,22'
 done
+# the stop id behind an answer too, of which clients count that it is there
+ended='"prompt":"The kitchen","temperature":0,"logprobs":2'
+ask 200 POST $text "{$ended}"
+answer=$(joined)
+body_has '"text":"'"$answer"'",'
+for name in tokens token_logprobs top_logprobs; do list $name >answer.$name; done
+grep -q ',"<end_of_turn>"\]$' answer.tokens || die "no stop id behind the answer: $(cat answer.tokens)"
+ask 200 POST $text "{\"prompt\":\"The kitchen$answer<end_of_turn>\",\"echo\":true,\"logprobs\":2,\"max_tokens\":0}"
+for name in token_logprobs top_logprobs; do
+    of_answer=$(cat answer.$name)
+    [[ $(list $name) == '[null,'*",${of_answer:1}" ]] || die "$name: $(list $name), expected $of_answer behind it"
+done
+ask 200 POST $text "{$ended,\"stream\":true}"
+[ "$(joined)" = "$answer" ] || die "streamed with log-probabilities: '$(joined)', expected '$answer'"
+[ "$(list token_logprobs | sed 's/^.//; s/.$//' | paste -sd,)" = "$(sed 's/^.//; s/.$//' answer.token_logprobs)" ] || die "streamed: $(list token_logprobs)"
+ask 200 POST $text "{$ended,\"max_tokens\":2,\"stop\":\"now\"}"
+body_has '"tokens":[" is"," now"]'
 ids_of() { for ((i = 1; i <= $1; i++)); do printf ',%d' $((i * i % 250 + 260)); done; }
 ids=$(ids_of 700)
 long="{\"prompt\":[2$ids],\"echo\":true,\"logprobs\":3,\"max_tokens\":2,\"temperature\":0}"
