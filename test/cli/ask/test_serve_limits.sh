@@ -25,7 +25,7 @@ padded() {
 
 # ---- costs ----
 
-start_server tiny -np 2 --max-body 2K --max-messages 3 --max-tools 1 --max-n 1 --default-max-tokens 5 --strict-model
+start_server tiny -np 8 --max-body 2K --max-messages 3 --max-tools 1 --max-n 1 --default-max-tokens 5 --strict-model
 ask 200 POST $chat "$(padded 2048)"
 ask 413 POST $chat "$(padded 2049)"
 body_has 2048
@@ -69,7 +69,7 @@ stop_server 0
 
 # ---- connections: the oldest that is idle goes ----
 
-start_server tiny -np 2 --max-connections 2 --max-waiting 1
+start_server tiny -np 8 --max-connections 2 --max-waiting 1
 exec 5<>"/dev/tcp/127.0.0.1/$port" 6<>"/dev/tcp/127.0.0.1/$port"
 for fd in 5 6; do # both are there when they have been answered
     printf 'GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n' >&$fd
@@ -86,9 +86,10 @@ stop_server 0
 
 # ---- a reader who takes nothing has all places; behind him requests wait ----
 
-# block: its stream ends when descriptor 8 is closed; the server cuts it after half a minute.
+# block: its stream ends when descriptor 8 is closed; the server cuts it after half a minute. Its answers are
+# 27 MB together: what two have may lie in the buffers of a socket that nobody reads.
 block() {
-    local body="{$one,$free,\"n\":2,\"stream\":true,\"logprobs\":true,\"top_logprobs\":20}"
+    local body="{$one,$free,\"n\":8,\"stream\":true,\"logprobs\":true,\"top_logprobs\":20}"
     exec 8<>"/dev/tcp/127.0.0.1/$port"
     printf 'POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s' $chat ${#body} "$body" >&8
     until_health '"running":1,"waiting":0'
@@ -110,7 +111,7 @@ waiting() {
     until IFS= read -r line <&"$1" && [[ $line == data:* ]]; do :; done
 }
 
-start_server tiny -np 2 --max-waiting 1
+start_server tiny -np 8 --max-waiting 1
 block
 exec 5<>"/dev/tcp/127.0.0.1/$port"
 waiting 5
@@ -154,7 +155,7 @@ wait $half_pid
 grep -q '^data: \[DONE\]' late || die "a stream of one who has closed his side: $(cat late)"
 stop_server 0
 
-start_server tiny -np 2 --half-close keep
+start_server tiny -np 8 --half-close keep
 block
 "$half" "$port" <request >late &
 half_pid=$!
@@ -178,7 +179,7 @@ stop_server 0
 
 # ---- a wait that would be too long, by what answers took before ----
 
-start_server tiny -np 2 --max-wait 1 --max-waiting 1000
+start_server tiny -np 8 --max-wait 1 --max-waiting 1000
 ask 200 POST $chat "{$one,$free,\"max_tokens\":2000}"
 block
 body="{$one,$free,\"stream\":true,\"max_tokens\":2000}"
