@@ -86,15 +86,21 @@ stop_server 0
 
 # ---- a reader who takes nothing has all places; behind him requests wait ----
 
-# block: its stream ends when descriptor 8 is closed; the server cuts it after half a minute. Its answers are
-# 27 MB together: what two have may lie in the buffers of a socket that nobody reads.
+# block: a stream to one who reads nothing has all places until he is ended; the server cuts it after half a
+# minute. Its answers are 27 MB together, many times what the buffers between the two hold.
+odd_client=$CARAT_BUILD/test/odd_client
 block() {
     local body="{$one,$free,\"n\":8,\"stream\":true,\"logprobs\":true,\"top_logprobs\":20}"
-    exec 8<>"/dev/tcp/127.0.0.1/$port"
-    printf 'POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s' $chat ${#body} "$body" >&8
+    printf 'POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s' $chat ${#body} "$body" >blocking
+    until_health '"running":0,"waiting":0'
+    "$odd_client" read-nothing "$port" <blocking &
+    blocker=$!
     until_health '"running":1,"waiting":0'
 }
-unblock() { exec 8>&- 8<&-; }
+unblock() {
+    kill $blocker
+    wait $blocker 2>/dev/null || true
+}
 until_health() {
     local i
     for ((i = 0; i < 500; i++)); do
@@ -139,14 +145,13 @@ until_health '"running":1,"waiting":0'
 
 body="{$one,\"max_tokens\":3}"
 printf 'POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s' $chat ${#body} "$body" >request
-half=$CARAT_BUILD/test/half_close
-timeout 20 "$half" "$port" <request >late || die 'a client that has closed its side waits'
+timeout 20 "$odd_client" half-close "$port" <request >late || die 'a client that has closed its side waits'
 [ ! -s late ] || die "who has closed his side gets an answer in one piece: $(cat late)"
 until_health '"waiting":0'
 unblock
 block
 sed 's/"max_tokens":3}/"stream":true}/; s/^Content-Length: .*/Content-Length: '$((${#body} - 1))'\r/' request >streamed
-"$half" "$port" <streamed >late &
+"$odd_client" half-close "$port" <streamed >late &
 half_pid=$!
 until_health '"waiting":1'
 sleep 0.6 # longer than an answer in one piece would be waited for
@@ -157,7 +162,7 @@ stop_server 0
 
 start_server tiny -np 8 --half-close keep
 block
-"$half" "$port" <request >late &
+"$odd_client" half-close "$port" <request >late &
 half_pid=$!
 until_health '"waiting":1'
 sleep 0.6
