@@ -2,13 +2,13 @@
 /* kinds.c: the routes that draw, and by what their bodies are known. */
 #include "kinds.h"
 
-#include "anthropic.h"
+#include "anthropic/anthropic.h"
 #include "fields.h"
-#include "gemini.h"
-#include "llama.h"
-#include "ollama.h"
-#include "openai.h"
-#include "openai_responses.h"
+#include "gemini/gemini.h"
+#include "llama/llama.h"
+#include "ollama/ollama.h"
+#include "openai/openai.h"
+#include "openai/openai_responses.h"
 #include "paths.h"
 
 enum { CHAT, COMPLETIONS, RESPONSES, MESSAGES, OLLAMA_CHAT, OLLAMA_GENERATE, GEMINI, LLAMA, BY_PATH };

@@ -9,7 +9,7 @@
 #include "asked.h"
 #include "base/utf8.h"
 #include "json_write.h"
-#include "openai.h"
+#include "openai/openai.h"
 #include "state.h"
 
 /* Ids whose pieces are told one by one; more of them would be a reply out of proportion. */

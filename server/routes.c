@@ -2,16 +2,16 @@
 /* routes.c: the table of routes, and those that need nobody but the thread of the connections. */
 #include "routes.h"
 
-#include "anthropic.h"
+#include "anthropic/anthropic.h"
 #include "evaluate.h"
 #include "explain.h"
-#include "gemini.h"
+#include "gemini/gemini.h"
 #include "json_write.h"
-#include "llama.h"
+#include "llama/llama.h"
 #include "look.h"
-#include "ollama.h"
-#include "openai.h"
-#include "openai_responses.h"
+#include "ollama/ollama.h"
+#include "openai/openai.h"
+#include "openai/openai_responses.h"
 #include "paths.h"
 #include "state.h"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "openai_responses.h"
+#include "openai/openai_responses.h"
 #include "server/fake_carat.h"
 #include "server/talk.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* anthropic_ask.c: the fields of Anthropic's requests, and what is asked for by them. */
-#include "anthropic.h"
+#include "anthropic/anthropic.h"
 #include "asked.h"
 #include "json_write.h"
 #include "state.h"

@@ -6,7 +6,7 @@
 #include "asked.h"
 #include "base/utf8.h"
 #include "json_write.h"
-#include "openai_responses.h"
+#include "openai/openai_responses.h"
 
 static bool refuse_item(struct items *c, const char *place, const struct ct_json_value *v,
                         const char *expected)

@@ -4,12 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "anthropic.h"
-#include "base/base.h"
-#include "gemini.h"
-#include "json_write.h"
-#include "openai.h"
+#include "anthropic/anthropic.h"
 #include "ask.h"
+#include "base/base.h"
+#include "gemini/gemini.h"
+#include "json_write.h"
+#include "openai/openai.h"
 #include "receipts.h"
 #include "state.h"
 #include "warnings.h"

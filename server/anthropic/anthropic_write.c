@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "anthropic.h"
+#include "anthropic/anthropic.h"
 #include "ask.h"
 #include "json_write.h"
 #include "receipts.h"

@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 #include "json_write.h"
-#include "openai_responses.h"
+#include "openai/openai_responses.h"
 #include "state.h"
 
 /* Which part of a list is wanted: as clients ask for its pages. */

@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "json_write.h"
 #include "listed.h"
-#include "openai.h"
+#include "openai/openai.h"
 #include "receipts.h"
 #include "scores.h"
 #include "state.h"

@@ -2,7 +2,7 @@
 /* gemini_translate.c: contents of parts, and declared functions, become what the library renders: OpenAI's
  * form. What a function returned is a message of its own there. */
 #include "base/utf8.h"
-#include "gemini.h"
+#include "gemini/gemini.h"
 #include "json_write.h"
 
 /* ---- the fields of what is nested ---- */

@@ -7,7 +7,7 @@
 #include "asked.h"
 #include "base/utf8.h"
 #include "listed.h"
-#include "llama.h"
+#include "llama/llama.h"
 #include "state.h"
 
 struct llama {

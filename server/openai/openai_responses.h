@@ -4,7 +4,7 @@
 #define OPENAI_RESPONSES_H
 
 #include "fields.h"
-#include "openai.h"
+#include "openai/openai.h"
 #include "responding.h"
 
 bool openai_responses(struct job *job, struct refusal *r);       /* a route's prepare, as the next */

@@ -6,7 +6,7 @@
 #include "asked.h"
 #include "base/utf8.h"
 #include "json_write.h"
-#include "ollama.h"
+#include "ollama/ollama.h"
 #include "state.h"
 #include "vectors.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
-#include "openai_fields.h"
+#include "openai/openai_fields.h"
 #include "state.h"
 
 /* clang-format off */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* anthropic_translate.c: conversations of blocks, and tools, become what the library renders: OpenAI's form.
  * A result of a tool is a message of its own there. */
-#include "anthropic.h"
+#include "anthropic/anthropic.h"
 #include "base/utf8.h"
 #include "json_write.h"
 

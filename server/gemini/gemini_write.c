@@ -5,7 +5,7 @@
 
 #include "ask.h"
 #include "base/base.h"
-#include "gemini.h"
+#include "gemini/gemini.h"
 #include "json_write.h"
 #include "receipts.h"
 #include "scores.h"

@@ -5,7 +5,7 @@
 #define OPENAI_FIELDS_H
 
 #include "asked.h"
-#include "openai.h"
+#include "openai/openai.h"
 
 #define AT(field) offsetof(struct asked, field)
 

@@ -5,10 +5,10 @@
 
 #include "ask.h"
 #include "json_write.h"
-#include "openai_responses.h"
+#include "openai/openai_responses.h"
 #include "receipts.h"
-#include "stored.h"
 #include "state.h"
+#include "stored.h"
 #include "warnings.h"
 
 enum { MOST_NAME = 64 };

@@ -2,7 +2,7 @@
 /* gemini_schema.c: Google's schemas, a dialect of OpenAPI's, as JSON schemas: types in small letters, what
  * may be null, counts that are sent as strings, the order of properties. */
 #include "base/utf8.h"
-#include "gemini.h"
+#include "gemini/gemini.h"
 #include "json_write.h"
 
 /* What becomes of a keyword. */

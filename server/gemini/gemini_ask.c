@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "asked.h"
-#include "gemini.h"
+#include "gemini/gemini.h"
 #include "json_write.h"
 #include "state.h"
 

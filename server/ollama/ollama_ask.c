@@ -5,7 +5,7 @@
 #include "asked.h"
 #include "base/utf8.h"
 #include "json_write.h"
-#include "ollama.h"
+#include "ollama/ollama.h"
 #include "state.h"
 
 /* What these requests have beside the values of all. */

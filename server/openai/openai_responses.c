@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* openai_responses.c: the fields of OpenAI's responses, and what is asked for by them.
  * What items mean is left to openai_responses_items.c. */
-#include "openai_responses.h"
+#include "openai/openai_responses.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "base/utf8.h"
 #include "json_write.h"
-#include "openai_fields.h"
+#include "openai/openai_fields.h"
 #include "state.h"
 
 /* What these requests have beside the values of all. */

@@ -6,8 +6,8 @@
 
 #include "json_write.h"
 #include "listed.h"
-#include "llama.h"
-#include "openai.h"
+#include "llama/llama.h"
+#include "openai/openai.h"
 #include "receipts.h"
 #include "scores.h"
 #include "state.h"

@@ -2,7 +2,7 @@
 /* openai_text.c: the fields of a completion, whose prompts are texts or ids, and what is asked for by
  * them. */
 #include "listed.h"
-#include "openai_fields.h"
+#include "openai/openai_fields.h"
 #include "state.h"
 
 enum { USUAL_TOKENS = 16 };
