@@ -75,6 +75,9 @@ bool asked_room(struct document *d, struct server *s, const struct asked *a, str
 /* A form that the answer must keep. param: the field that it came from. */
 bool asked_form(struct document *d, struct server *s, struct ask *ask, const char *param,
                 const carat_constraint_options *form);
+/* Whether it is one, where the answer need not keep it: then it may be one that is not understood here. */
+bool asked_form_sound(struct document *d, struct server *s, const char *param,
+                      const carat_constraint_options *form);
 /* Whether a stream tells how much of the prompt is evaluated, by this. */
 void asked_progress(struct document *d, const struct asked *a, struct ask *ask,
                     void (*progress)(struct job *job, int evaluated, int64_t ms));

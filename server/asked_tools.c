@@ -53,16 +53,16 @@ bool asked_tools(struct document *d, struct server *s, const struct asked *a, st
     carat_constraint_options_default(&form);
     form.form = CARAT_FORM_TOOLS;
     form.text = ask->tools;
-    form.tool_choice = choice;
     form.one_call = !a->parallel_tool_calls;
-    const bool is_free = strcmp(choice, "none") == 0 ||
-                         (strcmp(choice, "auto") == 0 && a->parallel_tool_calls && !any_strict(a->tools));
     const bool may_call = strcmp(choice, "none") != 0;
+    const bool is_free =
+        !may_call || (strcmp(choice, "auto") == 0 && a->parallel_tool_calls && !any_strict(a->tools));
+    form.tool_choice = is_free ? "auto" : choice;
+    good = is_free ? asked_form_sound(d, s, "tools", &form) : asked_form(d, s, ask, "tools", &form);
     if (!may_call) { /* the model is told nothing of them */
         free(ask->tools);
         ask->tools = NULL;
     }
-    good = is_free || asked_form(d, s, ask, "tools", &form);
     free(choice);
     for (int i = 0; i < ask->n; i++)
         ask->choice[i].calling = may_call ? UNDECIDED : NO_CALLS;

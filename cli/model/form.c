@@ -70,7 +70,7 @@ static int compile(carat_constraint **to, const carat_model *model, const carat_
 
     if (carat_constraint_create(to, model, c, &err) == CARAT_OK)
         return DONE;
-    if (err.code == CARAT_E_ARGUMENT)
+    if (err.code == CARAT_E_ARGUMENT || err.code == CARAT_E_UNSUPPORTED)
         return fail(USAGE, "%s %s: %s", s->is_file ? "file" : "option", s->is_file ? s->text : s->option,
                     err.message);
     return fail_status(&err);

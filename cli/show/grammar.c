@@ -88,10 +88,10 @@ static int compile(struct form *f)
     carat_constraint_info_default(&f->info);
     if (f->n_text == 0) /* to the library it would be a text of unknown length */
         options.text = "";
-    if (carat_constraint_create(&f->constraint, f->model, &options, &err) != CARAT_OK ||
-        carat_constraint_get_info(f->constraint, &f->info, &err) != CARAT_OK)
-        return fail_status(&err);
-    return DONE;
+    if (carat_constraint_create(&f->constraint, f->model, &options, &err) == CARAT_OK &&
+        carat_constraint_get_info(f->constraint, &f->info, &err) == CARAT_OK)
+        return DONE;
+    return err.code == CARAT_E_UNSUPPORTED ? fail(USAGE, "%s", err.message) : fail_status(&err);
 }
 
 /* ---- a text ---- */

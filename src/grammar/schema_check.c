@@ -125,14 +125,31 @@ static void write_place(const struct schema *s, const struct ct_json_value *v, c
     text_add(text, size, "%s", *text ? ": " : "the schema: ");
 }
 
+static int32_t fail_as(struct schema *s, carat_status status, const struct ct_json_value *v, const char *key,
+                       const char *text)
+{
+    char place[600];
+
+    write_place(s, v, key, place, sizeof place);
+    return ct_grammar_fail(s->g, status, "%s%s", place, text);
+}
+
 int32_t ct_schema_fail(struct schema *s, const struct ct_json_value *v, const char *key, const char *format,
                        ...)
 {
-    char place[600], text[360];
+    char text[360];
 
     CT_FORMAT(text, format);
-    write_place(s, v, key, place, sizeof place);
-    return ct_grammar_fail(s->g, CARAT_E_ARGUMENT, "%s%s", place, text);
+    return fail_as(s, CARAT_E_ARGUMENT, v, key, text);
+}
+
+int32_t ct_schema_unsupported(struct schema *s, const struct ct_json_value *v, const char *key,
+                              const char *format, ...)
+{
+    char text[360];
+
+    CT_FORMAT(text, format);
+    return fail_as(s, CARAT_E_UNSUPPORTED, v, key, text);
 }
 
 void ct_schema_note(struct schema *s, const struct ct_json_value *v, const char *key, const char *format, ...)
@@ -248,7 +265,7 @@ static const char *shape_breach(enum shape shape, const struct ct_json_value *v)
     case VALUES:
         return !list ? "expected a list of values" : some ? NULL : "the list is empty, so that nothing fits";
     case NOT_TRUE:
-        return ct_json_is(v, CT_JSON_FALSE) ? NULL : "this keyword is not supported";
+        return ct_json_is_bool(v) ? NULL : "expected true or false";
     case SAYS_NOTHING:
     case A_VALUE:
         break;
@@ -316,10 +333,14 @@ bool ct_schema_checked(struct schema *s, const struct ct_json_value *v)
     {
         const struct ct_json_value *under = ct_json_of_key(key);
         const int k = find_keyword(ct_json_str(key));
-        const char *breach = k < 0 ? "this keyword is not supported" : shape_breach(keywords[k].shape, under);
+        const char *breach = k < 0 ? NULL : shape_breach(keywords[k].shape, under);
+        char name[80];
+        snprintf(name, sizeof name, "%.*s", CT_BRIEF(ct_json_str(key)));
+        if (k < 0 || (keywords[k].shape == NOT_TRUE && ct_json_is(under, CT_JSON_TRUE))) {
+            ct_schema_unsupported(s, v, name, "this keyword is not supported");
+            return false;
+        }
         if (breach) {
-            char name[80];
-            snprintf(name, sizeof name, "%.*s", CT_BRIEF(ct_json_str(key)));
             ct_schema_fail(s, v, name, "%s", breach);
             return false;
         }

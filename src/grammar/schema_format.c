@@ -75,7 +75,7 @@ bool ct_schema_format(struct ct_schema_formats *made, struct ct_str name, bool c
     while (which < CT_FORMATS - 1 && !ct_str_is(name, formats[which].name))
         which++;
     if (which == CT_FORMATS - 1) {
-        (void)ct_fail(err, CARAT_E_ARGUMENT,
+        (void)ct_fail(err, CARAT_E_UNSUPPORTED,
                       "is not supported, expected date, time, date-time, uuid, email, ipv4, ipv6 or uri");
         return false;
     }

@@ -72,7 +72,13 @@ static int64_t read_multiple(struct schema *s, const struct items *all)
         const double n = ct_json_double(v);
         if (!v)
             continue;
-        if (!(n >= 1) || n > MULTIPLE_MAX || n != floor(n)) {
+        if (n > 0 && (n > MULTIPLE_MAX || n != floor(n))) {
+            ct_schema_unsupported(s, all->item[i].schema, "multipleOf",
+                                  "%.*s, expected a whole number from 1 to %d", (int)CT_MIN(v->n, 64), v->s,
+                                  MULTIPLE_MAX);
+            return 0;
+        }
+        if (n <= 0) {
             ct_schema_fail(s, all->item[i].schema, "multipleOf", "%.*s, expected a whole number from 1 to %d",
                            (int)CT_MIN(v->n, 64), v->s, MULTIPLE_MAX);
             return 0;
@@ -85,9 +91,9 @@ static int64_t read_multiple(struct schema *s, const struct items *all)
         }
         multiple = multiple / a * (int64_t)n;
         if (multiple > MULTIPLE_MAX) {
-            ct_schema_fail(s, all->item[i].schema, "multipleOf",
-                           "%lld together with others, expected at most %d", (long long)multiple,
-                           MULTIPLE_MAX);
+            ct_schema_unsupported(s, all->item[i].schema, "multipleOf",
+                                  "%lld together with others, expected at most %d", (long long)multiple,
+                                  MULTIPLE_MAX);
             return 0;
         }
     }

@@ -267,7 +267,7 @@ static void emit_members(struct schema *s, const struct items *all, struct keys 
         emit_any_order(s, all, k, begin, close);
     else if (k->min > k->n_required + 1 && k->n_others)
         /* a key that is not declared may come twice, and is one then */
-        ct_schema_fail(
+        ct_schema_unsupported(
             s, all->item[0].schema, "minProperties",
             "%lld, expected at most one more than the %d required keys where other keys are allowed",
             (long long)k->min, k->n_required);

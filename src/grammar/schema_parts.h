@@ -104,6 +104,9 @@ void ct_schema_repeat(struct schema *s, schema_unit *unit, int32_t rule, int32_t
 /* "PATH.key: sentence" becomes the failure of the grammar; key NULL: PATH alone. Returns -1. */
 int32_t ct_schema_fail(struct schema *s, const struct ct_json_value *v, const char *key, const char *format,
                        ...) __attribute__((format(printf, 4, 5)));
+/* The same of what is sound, and is only not understood here. */
+int32_t ct_schema_unsupported(struct schema *s, const struct ct_json_value *v, const char *key,
+                              const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The same as the note on why nothing fits, which is only heard if nothing at all does. */
 void ct_schema_note(struct schema *s, const struct ct_json_value *v, const char *key, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

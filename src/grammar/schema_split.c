@@ -188,15 +188,15 @@ static bool check_one_of(struct splitting *p, const struct list *l, int i)
             if (quickly_exclude(a, b))
                 continue;
             if (p->s->trials++ >= TRIALS_MAX) {
-                ct_schema_fail(p->s, l->item[i].schema, "oneOf",
-                               "more than %d pairs of branches must be compared", TRIALS_MAX);
+                ct_schema_unsupported(p->s, l->item[i].schema, "oneOf",
+                                      "more than %d pairs of branches must be compared", TRIALS_MAX);
                 return false;
             }
             const bool excludes = trial_excludes(p->s, &others, a, b);
             if (ct_grammar_failed(p->s->g))
                 return false;
             if (!excludes) {
-                ct_schema_fail(
+                ct_schema_unsupported(
                     p->s, l->item[i].schema, "oneOf",
                     "a value may fit both [%zu] and [%zu], expected branches that exclude each other", at,
                     second);

@@ -131,9 +131,9 @@ static bool narrow_by_keywords(struct schema *s, const struct items *all, struct
             continue;
         if (!ct_schema_format(s->formats, ct_json_str(format), ct_schema_most(all, "maxLength") >= 0, &more,
                               &err)) {
-            if (err.code == CARAT_E_ARGUMENT)
-                ct_schema_fail(s, schema, "format", "\"%.*s\" %s", CT_BRIEF(ct_json_str(format)),
-                               err.message);
+            if (err.code == CARAT_E_UNSUPPORTED)
+                ct_schema_unsupported(s, schema, "format", "\"%.*s\" %s", CT_BRIEF(ct_json_str(format)),
+                                      err.message);
             else
                 ct_grammar_fail(s->g, err.code, "%s", err.message);
             return false;

@@ -66,6 +66,7 @@ refused 'no text fits' grammar none.gbnf
 refused 'line 1, column 12: found NUL' grammar nul.gbnf
 refused 'found no rule with the name root' grammar empty.gbnf
 refused 'byte 0: found [*]' grammar --as regex - <<<'*'
+refused 'not: this keyword is not supported' grammar - <<<'{"not":{}}'
 refused '--check and --check-file' grammar "$data/list.gbnf" --check a --check-file good.json
 refused 'a file' grammar
 refuse 1 grammar absent.gbnf
