@@ -312,28 +312,32 @@ bool is_told(const struct served *s, const char *path, const char *text)
 
 /* ---- surfaces ---- */
 
-#define MESSAGE "\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]"
-#define CONTENT "{\"contents\":[{\"parts\":[{\"text\":\"%s\"}]}]%s%s}"
-#define PARTS   "candidates content parts text"
+#define MESSAGE   "\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]"
+#define CONTENT   "{\"contents\":[{\"parts\":[{\"text\":\"%s\"}]}]%s%s}"
+#define PARTS     "candidates content parts text"
+#define TOKENS    ",\"max_tokens\":%d"
+#define PREDICTED ",\"options\":{\"num_predict\":%d}"
+#define OUTPUT    ",\"generationConfig\":{\"maxOutputTokens\":%d}"
 
 const struct kind kinds[ALL_KINDS] = {
     [CHAT] = {"/v1/chat/completions", "{" MESSAGE "%s%s}", "choices delta content", "choices message content",
-              true},
-    [TEXT] = {"/v1/completions", "{\"prompt\":\"%s\"%s%s}", "choices text", "choices text", true},
-    [MESSAGES] = {"/v1/messages", "{" MESSAGE "%s%s}", "delta text", "content text", true},
+              true, TOKENS},
+    [TEXT] = {"/v1/completions", "{\"prompt\":\"%s\"%s%s}", "choices text", "choices text", true, TOKENS},
+    [MESSAGES] = {"/v1/messages", "{" MESSAGE "%s%s}", "delta text", "content text", true, TOKENS},
     [OLLAMA_CHAT] = {"/api/chat", "{\"model\":\"tiny\"," MESSAGE "%s%s}", "message content",
-                     "message content", false},
+                     "message content", false, PREDICTED},
     [OLLAMA_GENERATE] = {"/api/generate", "{\"model\":\"tiny\",\"prompt\":\"%s\"%s%s}", "response",
-                         "response", false},
-    [RESPONSES] = {"/v1/responses", "{\"input\":\"%s\"%s%s}", "delta", "output content text", true},
-    [LLAMA] = {"/completion", "{\"prompt\":\"%s\"%s%s}", "content", "content", true},
-    [GEMINI] = {"/v1beta/models/tiny:generateContent", CONTENT, PARTS, PARTS, true},
-    [GEMINI_EVENTS] = {"/v1beta/models/tiny:streamGenerateContent?alt=sse", CONTENT, PARTS, PARTS, true},
-    [GEMINI_LIST] = {"/v1beta/models/tiny:streamGenerateContent", CONTENT, PARTS, PARTS, false},
-    [PREPARE] = {"/v1/prepare", "{" MESSAGE "%s%s}", "", "", false},
-    [EXPLAIN] = {"/v1/explain", "{" MESSAGE "%s%s}", "", "", false},
-    [VECTORS] = {"/v1/embeddings", "{\"input\":\"%s\"%s%s}", "", "", false},
-    [OLLAMA_VECTORS] = {"/api/embed", "{\"model\":\"tiny\",\"input\":\"%s\"%s%s}", "", "", false},
+                         "response", false, PREDICTED},
+    [RESPONSES] = {"/v1/responses", "{\"input\":\"%s\"%s%s}", "delta", "output content text", true, NULL},
+    [LLAMA] = {"/completion", "{\"prompt\":\"%s\"%s%s}", "content", "content", true, ",\"n_predict\":%d"},
+    [GEMINI] = {"/v1beta/models/tiny:generateContent", CONTENT, PARTS, PARTS, true, OUTPUT},
+    [GEMINI_EVENTS] = {"/v1beta/models/tiny:streamGenerateContent?alt=sse", CONTENT, PARTS, PARTS, true,
+                       OUTPUT},
+    [GEMINI_LIST] = {"/v1beta/models/tiny:streamGenerateContent", CONTENT, PARTS, PARTS, false, OUTPUT},
+    [PREPARE] = {"/v1/prepare", "{" MESSAGE "%s%s}", "", "", false, NULL},
+    [EXPLAIN] = {"/v1/explain", "{" MESSAGE "%s%s}", "", "", false, NULL},
+    [VECTORS] = {"/v1/embeddings", "{\"input\":\"%s\"%s%s}", "", "", false, NULL},
+    [OLLAMA_VECTORS] = {"/api/embed", "{\"model\":\"tiny\",\"input\":\"%s\"%s%s}", "", "", false, NULL},
 };
 
 bool kind_gives(int kind, bool streams)
@@ -341,9 +345,23 @@ bool kind_gives(int kind, bool streams)
     return kind <= LLAMA || streams == (kind != GEMINI);
 }
 
+bool kind_streams(int kind, bool rather)
+{
+    return kind_gives(kind, rather) ? rather : !rather;
+}
+
 const char *stream_of(int kind, bool streams)
 {
     return kind > LLAMA ? "" : streams ? ",\"stream\":true" : ",\"stream\":false";
+}
+
+void members_of(int kind, bool streams, int most, char members[120])
+{
+    char bound[80] = "";
+
+    must(kinds[kind].most != NULL, "nothing bounds this kind");
+    snprintf(bound, sizeof bound, kinds[kind].most, most);
+    snprintf(members, 120, "%s%s", stream_of(kind, streams), bound);
 }
 
 char *body_of(int kind, const char *prompt, const char *more)

@@ -93,12 +93,16 @@ struct kind {
     const char *text;  /* keys that lead to the text in a piece of an answer, */
     const char *whole; /* and in the whole of it */
     bool events;       /* server-sent; else lines */
+    const char *most;  /* the member that bounds the number of ids, where the test wants that; or NULL */
 };
 extern const struct kind kinds[ALL_KINDS];
 
 /* Whether there are streams, or whole replies, of a kind, and the member of a body that asks for these. */
 bool kind_gives(int kind, bool streams);
+bool kind_streams(int kind, bool rather); /* rather, unless there is only the other */
 const char *stream_of(int kind, bool streams);
+/* Both of them: how it comes, and how many ids at most. */
+void members_of(int kind, bool streams, int most, char members[120]);
 /* The body of a request; free it. more: further members, each behind a comma, or "". */
 char *body_of(int kind, const char *prompt, const char *more);
 void ask_kind(const struct served *s, int kind, const char *prompt, const char *more, struct reply *r);

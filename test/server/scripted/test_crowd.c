@@ -81,16 +81,13 @@ static void check(int kind, size_t i, bool streams, const struct reply *r)
 /* A request like others, whose client may leave before, within or behind the reply. */
 static void request(struct client *c)
 {
-    const int kind = (int)draw(c, KINDS);
+    const int kind = (int)draw(c, TOLD_KINDS);
     const size_t i = draw(c, CT_COUNT(asks));
-    const bool streams = draw(c, 2);
-    char more[100];
+    const bool streams = kind_streams(kind, draw(c, 2));
+    char more[120];
     struct reply r;
 
-    snprintf(more, sizeof more, ",\"stream\":%s,\"max_tokens\":%d", streams ? "true" : "false", FLOODS);
-    if (kind == OLLAMA_CHAT || kind == OLLAMA_GENERATE)
-        snprintf(more, sizeof more, ",\"stream\":%s,\"options\":{\"num_predict\":%d}",
-                 streams ? "true" : "false", FLOODS);
+    members_of(kind, streams, FLOODS, more);
     char *body = body_of(kind, asks[i].prompt, more);
     const int fd = draw(c, 4) ? dial(&served) : dial_small(&served);
     const unsigned how = draw(c, 8);
@@ -127,6 +124,8 @@ static void nonsense(struct client *c)
         "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
         "POST /api/chat HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"a\":\r\nx",
         "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n[]",
+        "POST /completion HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20\r\n\r\n{\"prompt\":",
+        "POST /v1beta/models/tiny:generateContent HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}",
     };
     const int fd = dial(&served);
 

@@ -16,7 +16,7 @@
 #include "server/fake_carat.h"
 #include "server/talk.h"
 
-enum { PLACES = 2, CONTEXT = 30000 };
+enum { PLACES = 2, CONTEXT = 30000, MOST = 20000 /* ids of an answer */ };
 
 static struct served served;
 static carat_engine *engine;
@@ -72,12 +72,12 @@ static bool in_pass(const struct served *s)
     return fake_passes(engine) > passes_before;
 }
 
-static void begin_request(int fd, int kind, const char *prompt, bool streams, const char *more)
+static void begin_request(int fd, int kind, const char *prompt, bool streams, int most)
 {
-    char fields[160];
+    char members[120];
 
-    snprintf(fields, sizeof fields, ",\"stream\":%s%s", streams ? "true" : "false", more);
-    char *body = body_of(kind, prompt, fields);
+    members_of(kind, streams, most, members);
+    char *body = body_of(kind, prompt, members);
     send_request(fd, "POST", kinds[kind].path, "", body);
     free(body);
 }
@@ -87,7 +87,7 @@ static void assert_answered(int kind, bool streams)
     struct reply r;
     struct told t;
 
-    ask_kind(&served, kind, "!plain", streams ? ",\"stream\":true" : ",\"stream\":false", &r);
+    ask_kind(&served, kind, "!plain", stream_of(kind, streams), &r);
     assert_int_equal(r.status, 200);
     assert_true(r.whole && read_told(kind, &r, streams, &t));
     assert_string_equal(t.text, "Hello, world!");
@@ -104,7 +104,7 @@ static int holders[PLACES];
 static void take_places(void)
 {
     for (int i = 0; i < PLACES; i++)
-        begin_request(holders[i] = dial(&served), i, "!endless", true, ",\"max_tokens\":20000");
+        begin_request(holders[i] = dial(&served), i, "!endless", true, MOST);
     assert_true(soon(all_taken, &served));
 }
 
@@ -141,7 +141,7 @@ static int in_queue(int kind, bool streams)
     const int fd = dial(&served);
 
     take_places();
-    begin_request(fd, kind, "!plain", streams, "");
+    begin_request(fd, kind, "!plain", streams, MOST);
     assert_true(soon(one_waits, &served));
     return fd;
 }
@@ -151,7 +151,7 @@ static int in_prompt(int kind, bool streams)
     const int fd = dial(&served);
 
     fake_hold(engine, 1);
-    begin_request(fd, kind, "!endless", streams, ",\"max_tokens\":20000");
+    begin_request(fd, kind, "!endless", streams, MOST);
     assert_true(soon(in_pass, &served));
     return fd;
 }
@@ -160,7 +160,7 @@ static int in_stream(int kind, bool streams)
 {
     const int fd = dial(&served);
 
-    begin_request(fd, kind, "!endless", streams, ",\"max_tokens\":20000");
+    begin_request(fd, kind, "!endless", streams, MOST);
     assert_true(soon(has_passed, &served));
     return fd;
 }
@@ -169,7 +169,7 @@ static int in_last_write(int kind, bool streams)
 {
     const int fd = dial(&served);
 
-    begin_request(fd, kind, "!plain", streams, "");
+    begin_request(fd, kind, "!plain", streams, MOST);
     return fd;
 }
 
@@ -188,12 +188,12 @@ static void leave_in_phases(void **state)
 {
     static int (*const phases[])(int kind, bool streams) = {
         in_head, in_body, in_queue, in_prompt, in_stream, in_last_write, between_requests};
-    int kind = 0;
 
     (void)state;
     for (size_t i = 0; i < CT_COUNT(phases); i++)
         for (int leaving = 0; leaving < LEAVINGS; leaving++)
-            for (int streams = 0; streams < 2; streams++, kind = (kind + 1) % KINDS) {
+            for (int kind = 0; kind < TOLD_KINDS; kind++) {
+                const bool streams = kind_streams(kind, (kind + leaving) % 2);
                 passes_before = fake_passes(engine);
                 const int fd = phases[i](kind, streams);
                 hang_up(fd, leaving == RESETS);
@@ -207,31 +207,46 @@ static void leave_in_phases(void **state)
             }
 }
 
+static void half_close_in_stream(int kind)
+{
+    const int fd = dial(&served);
+    struct reply r;
+    struct told t;
+
+    begin_request(fd, kind, "!slow", true, MOST);
+    shutdown(fd, SHUT_WR);
+    take_reply(fd, true, &r);
+    assert_true(r.whole && read_told(kind, &r, true, &t));
+    assert_string_equal(t.text, "xyz");
+    assert_true(t.done && is_closed(fd));
+    told_free(&t);
+    reply_free(&r);
+    close(fd);
+}
+
+static void half_close_before_whole(int kind)
+{
+    const int fd = dial(&served);
+
+    begin_request(fd, kind, "!endless", false, MOST);
+    shutdown(fd, SHUT_WR);
+    assert_true(is_closed(fd) && soon(is_idle, &served));
+    close(fd);
+    assert_answered(kind, false);
+}
+
 /* A stream goes on to its end for a client that has nothing more to say; whoever waits for the whole of an
  * answer has left, unless it comes at once. */
 static void half_close(void **state)
 {
     struct reply r;
-    struct told t;
 
     (void)state;
-    for (int kind = 0; kind < KINDS; kind++) {
-        int fd = dial(&served);
-        begin_request(fd, kind, "!slow", true, "");
-        shutdown(fd, SHUT_WR);
-        take_reply(fd, true, &r);
-        assert_true(r.whole && read_told(kind, &r, true, &t));
-        assert_string_equal(t.text, "xyz");
-        assert_true(t.done && is_closed(fd));
-        told_free(&t);
-        reply_free(&r);
-        close(fd);
-        fd = dial(&served);
-        begin_request(fd, kind, "!endless", false, ",\"max_tokens\":20000");
-        shutdown(fd, SHUT_WR);
-        assert_true(is_closed(fd) && soon(is_idle, &served));
-        close(fd);
-        assert_answered(kind, false);
+    for (int kind = 0; kind < TOLD_KINDS; kind++) {
+        if (kind_gives(kind, true))
+            half_close_in_stream(kind);
+        if (kind_gives(kind, false))
+            half_close_before_whole(kind);
     }
     const int fd = dial(&served);
     send_text(fd, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\nGET /li");
@@ -263,10 +278,10 @@ static void stall(void **state)
     const int fd = dial_small(&served);
 
     (void)state;
-    begin_request(fd, CHAT, "!flood", true, ",\"max_tokens\":20000");
+    begin_request(fd, CHAT, "!flood", true, MOST);
     assert_true(soon(stands, &served));
-    for (int kind = 0; kind < KINDS; kind++)
-        assert_answered(kind, kind % 2);
+    for (int kind = 0; kind < TOLD_KINDS; kind++)
+        assert_answered(kind, kind_streams(kind, kind % 2));
     assert_int_equal(fake_sessions(engine), 1);
     sleep_ms(600); /* the server has looked twice */
     serve_skip(20000);
@@ -285,7 +300,7 @@ static void late_reader(void **state)
     struct told t;
 
     (void)state;
-    begin_request(fd, MESSAGES, "!flood", true, ",\"max_tokens\":8000");
+    begin_request(fd, MESSAGES, "!flood", true, LONG);
     assert_true(soon(stands, &served));
     take_reply(fd, true, &r);
     assert_true(r.whole && read_told(MESSAGES, &r, true, &t));
