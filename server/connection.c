@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* connection.c: connections, what they read, and how long that may take. */
+#define _GNU_SOURCE /* POLLRDHUP */
 #include "connection.h"
 
+#include <poll.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 
 enum {
     SWEEP_MS = 250,
@@ -330,12 +333,29 @@ static void refuse_request(struct connection *c, const struct surface *surface, 
     c->reader = NULL;
 }
 
+/* Whether a client sends no more, and what lies ready is less than its body lacks. One in pieces does not say
+ * how much that is: then the client has left. */
+static bool breaks_off(const struct connection *c)
+{
+    const struct http1_head *head = &c->reader->head;
+    struct pollfd p = {.events = POLLRDHUP};
+    int ready = 0;
+
+    return uv_fileno((const uv_handle_t *)&c->tcp, &p.fd) == 0 && poll(&p, 1, 0) == 1 &&
+           (p.revents & (POLLERR | POLLHUP) || head->chunked || ioctl(p.fd, FIONREAD, &ready) != 0 ||
+            (uint64_t)ready < head->length - c->body.n);
+}
+
 /* A body of which no more is read goes on when others have been looked at, or is refused. */
 static void watch_held(struct connection *c, uint64_t now)
 {
     const bool full = bodies_are_full(c->hall->server);
     struct refusal r = {0};
 
+    if (breaks_off(c)) {
+        connection_close(c);
+        return;
+    }
     if (full && now - c->held <= HELD_MS)
         return;
     c->since += now - c->held;

@@ -87,7 +87,10 @@ void serve_begin(struct served *s)
                                         .wait = 1 << 20, /* as long as it takes */
                                         .connections = 1024};
 
+    const uint64_t bodies = s->options.most.bodies;
     s->options.most = usual;
+    if (bodies)
+        s->options.most.bodies = bodies;
     s->options.name = "tiny";
     s->options.host = "127.0.0.1";
     s->options.listening = listening;

@@ -14,7 +14,8 @@
 /* ---- servers ---- */
 
 struct served {
-    struct server_options options; /* model, engine and parallel: the test's */
+    struct server_options
+        options; /* model, engine and parallel, and most.bodies unless it is 0: the test's */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t told;

@@ -16,19 +16,32 @@
 #include "server/fake_carat.h"
 #include "server/talk.h"
 
-enum { PLACES = 2, CONTEXT = 30000, MOST = 20000 /* ids of an answer */ };
+enum { PLACES = 2, CONTEXT = 30000, MOST = 20000 /* ids of an answer */, SMALL = 64 << 10 };
 
 static struct served served;
 static carat_engine *engine;
 
+static int begin_with(uint64_t bodies)
+{
+    engine = fake_engine(PLACES, CONTEXT, PLACES * (CONTEXT + 256));
+    served = (struct served){.options.model = fake_model(),
+                             .options.engine = engine,
+                             .options.parallel = PLACES,
+                             .options.most.bodies = bodies};
+    serve_begin(&served);
+    return 0;
+}
+
 static int begin(void **state)
 {
     (void)state;
-    engine = fake_engine(PLACES, CONTEXT, PLACES * (CONTEXT + 256));
-    served =
-        (struct served){.options.model = fake_model(), .options.engine = engine, .options.parallel = PLACES};
-    serve_begin(&served);
-    return 0;
+    return begin_with(0);
+}
+
+static int begin_small(void **state)
+{
+    (void)state;
+    return begin_with(SMALL);
 }
 
 static int end(void **state)
@@ -258,6 +271,55 @@ static void half_close(void **state)
     close(fd);
 }
 
+/* ---- bodies that are held back ---- */
+
+static const char asked[] = "{\"prompt\":\"!plain\"}";
+
+/* A request that says how long its body is, and as many blanks of it. */
+static int begin_body(size_t length, int blanks)
+{
+    static char text[SMALL + 200];
+    const int fd = dial(&served);
+    const int n = snprintf(text, sizeof text,
+                           "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                           "Content-Length: %zu\r\n\r\n%*s",
+                           length, blanks, "");
+
+    send_bytes(fd, text, (size_t)n);
+    sleep_ms(100); /* it is read, as far as it may */
+    return fd;
+}
+
+/* Whoever leaves meanwhile makes room for the next one; who has only nothing more to say has not left. */
+static void held(void **state)
+{
+    struct reply r;
+
+    (void)state;
+    for (int leaving = 0; leaving < LEAVINGS; leaving++) {
+        const int first = begin_body(SMALL + 1, SMALL), second = begin_body(10 + strlen(asked), 10);
+        send_text(second, asked);
+        shutdown(second, SHUT_WR);
+        sleep_ms(600); /* the server has looked twice */
+        hang_up(first, leaving == RESETS);
+        take_reply(second, true, &r);
+        if (r.status != 200 || !strstr(r.body, "Hello, world!"))
+            fail_msg("leaving %d: %s%s", leaving, r.head, r.body);
+        reply_free(&r);
+        close(second);
+    }
+    /* of a body in pieces nobody knows what it lacks */
+    const int first = begin_body(SMALL + 1, SMALL), second = dial(&served);
+    send_text(second, "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+                      "4\r\n{   ");
+    sleep_ms(100);
+    shutdown(second, SHUT_WR);
+    assert_true(is_closed(second));
+    close(second);
+    hang_up(first, true);
+    assert_answered(CHAT, false);
+}
+
 /* ---- slow readers ---- */
 
 enum { LONG = 8000 };
@@ -317,6 +379,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(leave_in_phases, begin, end),
         cmocka_unit_test_setup_teardown(half_close, begin, end),
+        cmocka_unit_test_setup_teardown(held, begin_small, end),
         cmocka_unit_test_setup_teardown(stall, begin, end),
         cmocka_unit_test_setup_teardown(late_reader, begin, end),
     };
