@@ -368,9 +368,6 @@ void asked_tell(struct document *d, struct job *job, struct ask *ask)
     snprintf(seed, sizeof seed, "%" PRIu64, ask->sampling.seed);
     job_field(job, "carat-seed", seed);
     asked_tell_fields(d, job);
-    buffer_swap(&ask->ignored, &d->ignored);
-    if (ask->keeps_text)
-        buffer_swap(&ask->idle, &d->idle);
 }
 
 void asked_tell_fields(struct document *d, struct job *job)
@@ -379,4 +376,7 @@ void asked_tell_fields(struct document *d, struct job *job)
         job_field(job, "carat-ignored", d->ignored.data);
     if (d->idle.n && buffer_terminate(&d->idle))
         job_field(job, "carat-without-effect", d->idle.data);
+    buffer_swap(&job->ask->ignored, &d->ignored);
+    if (job->ask->keeps_text)
+        buffer_swap(&job->ask->idle, &d->idle);
 }

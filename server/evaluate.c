@@ -42,7 +42,11 @@ bool evaluate(struct job *job, struct refusal *r)
 {
     const struct kind *kind = kind_find(job, r);
 
-    if (!kind || !kind->prepare(job, r))
+    if (!kind)
+        return false;
+    if (!kind->draws)
+        return refuse(r, 400, NULL, NULL, "nothing is kept of texts whose vectors are asked for");
+    if (!kind->prepare(job, r))
         return false;
     job->surface = job->route->surface;
     job->ask->writer = &writer;

@@ -2,7 +2,7 @@
 /* explain.c: what would become of a request: its prompt, how its ids would be drawn and who said so, its
  * form, what of it has no effect, and what it costs. It is prepared as if it were to be answered, and what is
  * wrong with it is refused in the same words. Between two passes the engine's thread looks up what is kept of
- * its prompt (explain_cached.c). */
+ * its prompt (explain_cached.c). Of vectors it is told how texts are read, and what they cost. */
 #include "explain.h"
 
 #include <math.h>
@@ -11,6 +11,7 @@
 #include "json_write.h"
 #include "kinds.h"
 #include "state.h"
+#include "vectors.h"
 
 /* ---- how ids would be drawn ---- */
 
@@ -162,6 +163,44 @@ static void put_cost(struct buffer *out, struct server *s, const struct ask *ask
              rate ? (double)rate : NAN, rate ? wait + left * 1e3 / rate : NAN, left, wait);
 }
 
+/* ---- vectors ---- */
+
+static void put_texts(struct buffer *out, const struct vectors *v)
+{
+    const carat_embed_input *input = (const carat_embed_input *)(const void *)v->inputs.data;
+
+    json_put(out, ",'prompts':%d,'prompt_tokens':%d,'ids':[", v->n, v->ids.n);
+    for (int i = 0; i < v->n; i++) {
+        buffer_text(out, i ? "," : "");
+        json_put_ids(out, input[i].tokens, input[i].n);
+    }
+    buffer_text(out, "]");
+}
+
+/* All of what a request for vectors would come to: nothing is kept of texts, so that there is nothing to look
+ * up. */
+static void explain_vectors(struct job *job)
+{
+    struct server *s = job->server;
+    struct buffer *out = &job->out;
+    const struct ask *ask = job->ask;
+    const struct vectors *v = ask->vectors;
+    const int rate = atomic_load(&s->prompt_rate), wait = atomic_load(&s->wait_ms);
+
+    put_texts(out, v);
+    json_put(out, ",'dimensions':{'value':%d,'of':%d}", v->dim, s->embedder.width);
+    put_names(out, "without_effect", &ask->idle);
+    put_names(out, "ignored", &ask->ignored);
+    json_put(out, ",'memory':{'bytes':%l},'places':{'all':%d,'taken':%d,'waiting':%d}",
+             (int64_t)vectors_bytes(v), s->options->parallel, atomic_load(&s->running),
+             atomic_load(&s->waiting) - 1); /* this request counts among those */
+    json_put(out, ",'vectors':{'tokens_per_second':%f,'ms':%f,'to_evaluate':%d,'wait_ms':%d}}",
+             rate ? (double)rate : NAN, rate ? wait + v->ids.n * 1e3 / rate : NAN, v->ids.n, wait);
+    job_begin(job, 200, "application/json", false);
+}
+
+/* ---- the whole ---- */
+
 bool explain(struct job *job, struct refusal *r)
 {
     struct server *s = job->server;
@@ -173,6 +212,10 @@ bool explain(struct job *job, struct refusal *r)
     if (!kind || !kind->prepare(job, r))
         return false;
     json_put(out, "{'object':'explanation','surface':%s,'model':%s", kind->path, s->options->name);
+    if (!kind->draws) {
+        explain_vectors(job);
+        return false;
+    }
     put_prompt(out, ask, &s->info);
     put_sampling(out, ask);
     put_form(out, ask);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kinds.c: the routes that draw, and by what their bodies are known. */
+/* kinds.c: the routes that draw or give vectors, and by what their bodies are known. */
 #include "kinds.h"
 
 #include "anthropic/anthropic.h"
@@ -10,23 +10,39 @@
 #include "openai/openai.h"
 #include "openai/openai_responses.h"
 #include "paths.h"
+#include "state.h"
 
-enum { CHAT, COMPLETIONS, RESPONSES, MESSAGES, OLLAMA_CHAT, OLLAMA_GENERATE, GEMINI, LLAMA, BY_PATH };
+enum {
+    CHAT,
+    COMPLETIONS,
+    RESPONSES,
+    MESSAGES,
+    OLLAMA_CHAT,
+    OLLAMA_GENERATE,
+    GEMINI,
+    LLAMA,
+    VECTORS,
+    OLLAMA_VECTORS,
+    BY_PATH
+};
 
 static const struct kind kinds[] = {
-    [CHAT] = {"/v1/chat/completions", openai_chat},
-    [COMPLETIONS] = {"/v1/completions", openai_text},
-    [RESPONSES] = {"/v1/responses", openai_responses},
-    [MESSAGES] = {"/v1/messages", anthropic_messages},
-    [OLLAMA_CHAT] = {"/api/chat", ollama_chat},
-    [OLLAMA_GENERATE] = {"/api/generate", ollama_generate},
-    [GEMINI] = {"/v1beta/models/*:generateContent", gemini_generate},
-    [LLAMA] = {"/completion", llama_completion},
+    [CHAT] = {"/v1/chat/completions", true, openai_chat},
+    [COMPLETIONS] = {"/v1/completions", true, openai_text},
+    [RESPONSES] = {"/v1/responses", true, openai_responses},
+    [MESSAGES] = {"/v1/messages", true, anthropic_messages},
+    [OLLAMA_CHAT] = {"/api/chat", true, ollama_chat},
+    [OLLAMA_GENERATE] = {"/api/generate", true, ollama_generate},
+    [GEMINI] = {"/v1beta/models/*:generateContent", true, gemini_generate},
+    [LLAMA] = {"/completion", true, llama_completion},
+    [VECTORS] = {"/v1/embeddings", false, openai_vectors},
+    [OLLAMA_VECTORS] = {"/api/embed", false, ollama_embed},
     /* clang-format off */
-    [BY_PATH] = {"/v1beta/models/*:streamGenerateContent", gemini_stream},
-    {"/v1/models/*:generateContent", gemini_generate},
-    {"/v1/models/*:streamGenerateContent", gemini_stream},
-    {"/completions", llama_completion},
+    [BY_PATH] = {"/v1beta/models/*:streamGenerateContent", true, gemini_stream},
+    {"/v1/models/*:generateContent", true, gemini_generate},
+    {"/v1/models/*:streamGenerateContent", true, gemini_stream},
+    {"/completions", true, llama_completion},
+    {"/api/embeddings", false, ollama_embeddings},
     /* clang-format on */
 };
 
@@ -53,8 +69,21 @@ static const struct {
     {"previous_response_id", RESPONSES, RESPONSES},
 };
 
+/* The same where vectors are asked for, which is what an embedding model has an input for. */
+static int kind_of_input(const struct ct_json_value *body)
+{
+    static const char *const ollama[] = {"options", "keep_alive", "truncate"};
+
+    for (size_t i = 0; i < CT_COUNT(ollama); i++)
+        if (ct_json_given(body, ollama[i]))
+            return OLLAMA_VECTORS;
+    return VECTORS;
+}
+
 static int kind_of_fields(const struct job *job, const struct ct_json_value *body)
 {
+    if (job->server->info.kind == CARAT_EMBEDDER && ct_json_given(body, "input"))
+        return kind_of_input(body);
     for (size_t i = 0; i < CT_COUNT(marks); i++)
         if (ct_json_given(body, marks[i].field))
             return ct_json_given(body, "prompt") ? marks[i].with_prompt : marks[i].kind;

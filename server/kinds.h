@@ -7,6 +7,7 @@
 
 struct kind {
     const char *path; /* a pattern of paths.h: that of the route that answers it */
+    bool draws;       /* else it gives vectors */
     bool (*prepare)(struct job *job, struct refusal *r);
 };
 

@@ -7,6 +7,7 @@
 
 #include "ask.h"
 #include "base/utf8.h"
+#include "pace.h"
 #include "workers.h"
 
 /* Texts of a call, and tokens of all but the last: as many as a pass has. */
@@ -123,9 +124,24 @@ void vectors_end(struct job *job)
         input[i].tokens = ids;
         ids += input[i].n;
     }
+    v->left = v->ids.n;
+}
+
+size_t vectors_bytes(const struct vectors *v)
+{
+    return (size_t)v->ids.n * sizeof *v->ids.ids + v->inputs.n +
+           MOST_CALL * (size_t)v->dim * sizeof *v->values;
 }
 
 /* ---- the engine ---- */
+
+/* The jobs of the thread. */
+struct embedding {
+    struct server *s;
+    struct job *begun, **last_begun;     /* in turn */
+    struct job *waiting, **last_waiting; /* first come, first served */
+    struct pace pace;
+};
 
 static double now_ms(void)
 {
@@ -142,14 +158,14 @@ static int is_cancelled(void *user, size_t done, size_t total)
 }
 
 /* The vectors of the texts that come next. */
-static carat_status embed_some(struct server *s, struct job *job, carat_error *err)
+static carat_status embed_some(struct embedding *e, struct job *job, carat_error *err)
 {
     struct vectors *v = job->ask->vectors;
     carat_embed_input *input = (carat_embed_input *)(void *)v->inputs.data + v->done;
     carat_embed_options options;
-    int n = 0;
+    int n = 0, tokens = 0;
 
-    for (int tokens = 0; v->done + n < v->n && n < MOST_CALL && tokens < MOST_CALL_TOKENS; n++) {
+    for (; v->done + n < v->n && n < MOST_CALL && tokens < MOST_CALL_TOKENS; n++) {
         tokens += input[n].n;
         input[n].vector = v->values + (size_t)n * (size_t)v->dim;
     }
@@ -159,7 +175,11 @@ static carat_status embed_some(struct server *s, struct job *job, carat_error *e
     options.dim = v->dim;
     options.watch = is_cancelled;
     options.user = job;
-    const carat_status status = carat_embed(s->options->engine, input, sizeof *input, n, &options, err);
+    const double start = now_ms();
+    const carat_status status = carat_embed(e->s->options->engine, input, sizeof *input, n, &options, err);
+    if (status == CARAT_OK)
+        pace_prompt(&e->pace, tokens, now_ms() - start);
+    v->left -= tokens;
     for (int i = 0; i < n && status == CARAT_OK; i++, v->done++) {
         buffer_text(&v->told, v->done ? "," : "");
         v->writer->put(&v->told, input[i].vector, v->dim, v->done);
@@ -190,32 +210,75 @@ static void end_embedded(struct server *s, struct job *job, const carat_error *e
     job_end(job);
 }
 
+static void add_job(struct job ***last, struct job *job)
+{
+    **last = job;
+    *last = &job->next;
+}
+
+static struct job *take_first(struct job **first, struct job ***last)
+{
+    struct job *job = *first;
+
+    *first = job->next;
+    job->next = NULL;
+    if (!*first)
+        *last = first;
+    return job;
+}
+
+/* Takes what came, and begins as many as there are places for. */
+static void begin_jobs(struct embedding *e)
+{
+    struct server *s = e->s;
+    struct job *job;
+
+    while ((job = job_queue_take(&s->to_answer, !e->begun && !e->waiting)) != NULL)
+        add_job(&e->last_waiting, job);
+    while (e->waiting && atomic_load(&s->running) < s->options->parallel) {
+        job = take_first(&e->waiting, &e->last_waiting);
+        atomic_fetch_sub(&s->waiting, 1);
+        atomic_fetch_add(&s->running, 1);
+        job->ask->vectors->begin_ms = now_ms();
+        add_job(&e->last_begun, job);
+    }
+}
+
+static void add_load(const struct pace *pace, const struct job *job, bool waits, struct load *load)
+{
+    for (; job; job = job->next)
+        pace_add(pace, load, job->ask->vectors->left, 0, waits);
+}
+
+/* What others may know without waiting. */
+static void tell_pace(const struct embedding *e)
+{
+    struct load load = {0};
+
+    add_load(&e->pace, e->begun, false, &load);
+    add_load(&e->pace, e->waiting, true, &load);
+    atomic_store(&e->s->wait_ms, (int)pace_wait_ms(&e->pace, &load, e->s->options->parallel));
+    atomic_store(&e->s->prompt_rate, (int)(e->pace.prompt * 1e3));
+}
+
 void embed_jobs(void *server)
 {
-    struct server *s = server;
-    struct job *first = NULL, **last = &first, *job;
+    struct embedding e = {.s = server};
 
+    e.last_begun = &e.begun;
+    e.last_waiting = &e.waiting;
     for (;;) {
-        while (atomic_load(&s->running) < s->options->parallel &&
-               (job = job_queue_take(&s->to_answer, !first)) != NULL) {
-            atomic_fetch_sub(&s->waiting, 1);
-            atomic_fetch_add(&s->running, 1);
-            job->ask->vectors->begin_ms = now_ms();
-            *last = job;
-            last = &job->next;
-        }
-        if (!(job = first))
+        tell_pace(&e);
+        begin_jobs(&e);
+        if (!e.begun)
             return; /* the queue is closed */
-        first = job->next;
-        job->next = NULL;
-        if (!first)
-            last = &first;
+        tell_pace(&e);
+        struct job *job = take_first(&e.begun, &e.last_begun);
         carat_error err = {CARAT_OK, ""};
         const struct vectors *v = job->ask->vectors;
-        if (embed_some(s, job, &err) == CARAT_OK && v->done < v->n && !v->told.failed) {
-            *last = job;
-            last = &job->next;
-        } else
-            end_embedded(s, job, &err);
+        if (embed_some(&e, job, &err) == CARAT_OK && v->done < v->n && !v->told.failed)
+            add_job(&e.last_begun, job);
+        else
+            end_embedded(e.s, job, &err);
     }
 }

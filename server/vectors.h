@@ -23,6 +23,7 @@ struct vectors {
     struct buffer inputs; /* carat_embed_input of each; tokens are set when all are there */
     float *values;        /* of the texts that go through the engine together */
     int dim, n, done;     /* values of a vector; texts */
+    int left;             /* tokens of texts that have no vector yet */
     double begin_ms, end_ms;
     struct buffer told; /* the vectors so far */
 };
@@ -37,7 +38,8 @@ bool vectors_add_text(struct document *d, struct job *job, const char *param, st
                       carat_task task, const char *title, bool truncate);
 /* Ids as the model reads them. */
 bool vectors_add_ids(struct document *d, struct job *job, const char *param, const struct ct_json_value *ids);
-void vectors_end(struct job *job);    /* no further text comes */
-void vectors_free(struct vectors *v); /* may be NULL */
+void vectors_end(struct job *job);             /* no further text comes */
+size_t vectors_bytes(const struct vectors *v); /* of memory that they hold before the first vector */
+void vectors_free(struct vectors *v);          /* may be NULL */
 
 #endif

@@ -408,8 +408,8 @@ static void bodies(void **state)
 
 static void nothing_to_explain(void **state)
 {
-    static const char *const others[] = {"/v1/embeddings", "/api/embed", "/v1/explain",
-                                         "/v1/models",     "/",          "x"};
+    static const char *const others[] = {"/v1/embeddings/x", "/api/tags", "/v1/explain",
+                                         "/v1/models",       "/",         "x"};
     char path[80];
     struct reply r;
 

@@ -114,6 +114,37 @@ ask 400 POST /api/embed '{"model":"E","input":[1]}'
 ask 200 POST /api/show '{"model":"E"}'
 body_has '"capabilities":["embedding"]'
 
+# ---- what would become of a request, of which nothing is evaluated ----
+
+explain=/v1/explain
+post 200 '"input":["green pears, and more of them","red apples"]'
+tokens=$(sed -E 's/.*"prompt_tokens":([0-9]+).*/\1/' body)
+while IFS='|' read -r surface path fields; do
+    ask 200 POST "$explain$path" "{$fields}"
+    body_has "{\"object\":\"explanation\",\"surface\":\"$surface\",\"model\":\"E\",\"prompts\":2,\"prompt_tokens\":$tokens,\"ids\":[[2,"
+    body_has ',"dimensions":{"value":12,"of":36},'
+    body_has "\"to_evaluate\":$tokens,\"wait_ms\":0}}"
+done <<END
+/v1/embeddings||"input":["green pears, and more of them","red apples"],"dimensions":12
+/v1/embeddings|/v1/embeddings|"input":["green pears, and more of them","red apples"],"dimensions":12
+/api/embed||"model":"E","input":["green pears, and more of them","red apples"],"dimensions":12,"truncate":true
+/api/embed||"model":"E","input":["green pears, and more of them","red apples"],"dimensions":12,"keep_alive":1
+/api/embed||"model":"E","input":["green pears, and more of them","red apples"],"dimensions":12,"options":{}
+/api/embed|/api/embed|"model":"E","input":["green pears, and more of them","red apples"],"dimensions":12
+END
+ask 200 POST $explain/api/embeddings '{"model":"E","prompt":"red apples"}'
+body_has '"surface":"/api/embeddings","model":"E","prompts":1,'
+ask 200 POST $explain '{"input":[[2,5,9,1],[2,1]],"user":"x","bluetooth":1,"wifi":2}'
+body_has '"prompts":2,"prompt_tokens":6,"ids":[[2,5,9,1],[2,1]],"dimensions":{"value":36,"of":36},"without_effect":["user"],"ignored":["bluetooth","wifi"],"memory":{"bytes":'
+body_has '"places":{"all":2,"taken":0,"waiting":0},"vectors":{"tokens_per_second":'
+grep -qE '"tokens_per_second":[1-9][0-9]*,"ms":[0-9]' body || die "no speed is told: $(cat body)"
+head_has '^carat-ignored: bluetooth, wifi'
+ask 400 POST $explain '{"input":[2,-1]}'
+body_has '"param":"input"'
+ask 404 POST $explain/api/embed '{"model":"other","input":"a"}'
+ask 400 POST /v1/prepare/v1/embeddings '{"input":"red apples"}'
+body_has 'nothing is kept of texts whose vectors are asked for'
+
 # ---- an embedding model draws no text, and others give no vectors ----
 
 for path in chat/completions completions responses messages chat/completions/render explain; do
@@ -146,9 +177,39 @@ start_server E -c 4
 post 400 '"input":"red apples"'
 body_has '"code":"context_length_exceeded","n_prompt_tokens":8,"n_ctx":4'
 stop_server 0
+# before anything is measured no speed is told, nor by what is not evaluated
+start_server E -np 1 --max-wait 1
+for _ in 1 2; do
+    ask 200 POST $explain "{\"input\":\"${long:0:400}\"}"
+    body_has '"vectors":{"tokens_per_second":null,"ms":null,'
+done
+# whoever would wait too long is told so
+post 200 "\"input\":\"${long:0:4090}\""
+body="{\"input\":[$(printf "\"${long:0:4090}\",%.0s" {1..140})\"a\"]}"
+exec 5<>"/dev/tcp/127.0.0.1/$port"
+printf 'POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s' $route ${#body} "$body" >&5
+for _ in {1..500}; do
+    ask 200 POST $explain '{"input":"a"}'
+    if grep -qE '"wait_ms":[1-9][0-9]{3}' body; then break; fi
+    sleep 0.02
+done
+body_has '"places":{"all":1,"taken":1,"waiting":0}'
+post 429 '"input":"a"'
+body_has '"code":"queue_full"'
+head_has '^Retry-After: [1-9]'
+ask 503 POST /api/embed '{"model":"E","input":"a"}'
+exec 5>&- 5<&-
+for _ in {1..500}; do
+    ask 200 POST $explain '{"input":"a"}'
+    if grep -q '"wait_ms":0}' body; then break; fi
+    sleep 0.02
+done
+post 200 '"input":"a"'
+stop_server 0
 start_server tiny
 post 501 '"input":"a"'
 body_has '"param":"model"'
+ask 501 POST $explain/v1/embeddings '{"input":"a"}'
 for path in embed embeddings; do
     ask 501 POST /api/$path '{"model":"tiny","input":"a"}'
     body_has '{"error":"tiny gives no vectors'
