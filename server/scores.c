@@ -7,13 +7,19 @@
 
 #include "carat_quality.h"
 
-void keep_logprob(struct buffer *out, int32_t id, float logprob, const carat_logprob *top, int n_top)
+static void keep(struct buffer *out, int32_t id, float logprob, const carat_logprob *top, int n_top,
+                 bool is_thought)
 {
-    struct told_logprob told = {.of = {id, logprob}, .n_top = n_top};
+    struct told_logprob told = {.of = {id, logprob}, .is_thought = is_thought, .n_top = n_top};
 
     if (n_top > 0)
         memcpy(told.top, top, (size_t)n_top * sizeof *top);
     buffer_put(out, &told, sizeof told);
+}
+
+void keep_given(struct buffer *out, const carat_given *given)
+{
+    keep(out, given->id, given->logprob, given->top, given->n_top, given->thought);
 }
 
 void keep_end(const struct ask *ask, struct choice *c, int32_t id)
@@ -27,7 +33,7 @@ void keep_end(const struct ask *ask, struct choice *c, int32_t id)
     options.n_top = ask->top_logprobs;
     options.top = ask->top_logprobs > 0 ? top : NULL;
     if (carat_score_with(c->session, &id, 1, NULL, &options, NULL) == CARAT_OK)
-        keep_logprob(&c->logprobs, id, given, top, ask->top_logprobs);
+        keep(&c->logprobs, id, given, top, ask->top_logprobs, false);
 }
 
 bool ask_waits_for_scores(const struct ask *ask)
@@ -52,7 +58,7 @@ carat_status ask_score(struct ask *ask, int most, carat_error *err)
     carat_score_options options;
 
     if (ask->scored == 0) {
-        keep_logprob(&ask->scores_told, ids[0], NAN, NULL, 0);
+        keep(&ask->scores_told, ids[0], NAN, NULL, 0, false);
         ask->scored = 1;
         return carat_sync(session, ids, 1, NULL, err);
     }
@@ -64,7 +70,7 @@ carat_status ask_score(struct ask *ask, int most, carat_error *err)
     if (status == CARAT_OK && n < left) /* the last one, which nobody needed so far */
         status = carat_append(session, &ids[n - 1], 1, err);
     for (int i = 0; i < n && status == CARAT_OK; i++)
-        keep_logprob(&ask->scores_told, ids[i], given[i], top + i * ask->top_logprobs, ask->top_logprobs);
+        keep(&ask->scores_told, ids[i], given[i], top + i * ask->top_logprobs, ask->top_logprobs, false);
     ask->scored += n;
     return status;
 }

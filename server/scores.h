@@ -8,12 +8,13 @@
 /* How likely an id was, as it is kept until it is written. */
 struct told_logprob {
     carat_logprob of; /* NAN: it is the first id, which nothing stands before */
+    bool is_thought;  /* it is in no text */
     int n_top;
     carat_logprob top[MOST_TOP];
 };
 
 /* The log-probabilities of an id as they are kept. */
-void keep_logprob(struct buffer *out, int32_t id, float logprob, const carat_logprob *top, int n_top);
+void keep_given(struct buffer *out, const carat_given *given);
 
 /* Those of the stop id behind an answer, which its generation does not give. */
 void keep_end(const struct ask *ask, struct choice *choice, int32_t id);

@@ -162,7 +162,7 @@ static void gemini_given(struct job *job, int number, const carat_given *given)
     const bool thinks = given->thought && given->n_text > 0 && !ask->hides_thoughts;
 
     if (ask->logprobs && !given->thought)
-        keep_logprob(&c->logprobs, given->id, given->logprob, given->top, given->n_top);
+        keep_given(&c->logprobs, given);
     if (!ask->stream || (n == 0 && !thinks))
         return;
     begin_piece(job);

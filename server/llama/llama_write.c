@@ -150,7 +150,7 @@ static void llama_given(struct job *job, int number, const carat_given *given)
     if (ask->stream || ask->tells_ids)
         buffer_put(&c->ids, &given->id, sizeof given->id);
     if (ask->logprobs)
-        keep_logprob(&c->logprobs, given->id, given->logprob, given->top, given->n_top);
+        keep_given(&c->logprobs, given);
     if (!ask->stream || n == 0)
         return;
     open_event(job, c, text, n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* openai_text_write.c: completions as OpenAI's clients get them, whole and in pieces: texts, with the prompt
- * before them where that is asked for, and log-probabilities in four lists. */
+ * before them where that is asked for, thoughts beside them, and log-probabilities in four lists. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -138,24 +138,39 @@ static void put_logprobs(struct buffer *out, const struct server *s, const struc
     for (int i = 0; i < n; i++) {
         const struct told_logprob *l = told_at(t, i);
         json_put(out, i ? ",%d" : "%d", *offset);
-        if (!isnan(l->of.logprob) || l->of.id != s->info.bos)
+        if (!l->is_thought && (!isnan(l->of.logprob) || l->of.id != s->info.bos))
             *offset += characters_of(model, l->of.id);
     }
     json_put(out, "]}");
 }
 
+/* As chats have it. */
+static void put_thought(struct buffer *out, const char *thought, size_t n)
+{
+    if (n)
+        json_put(out, ",'reasoning_content':%t", thought, n);
+}
+
 /* ---- in pieces ---- */
 
-static void put_chunk(struct job *job, struct choice *c, const char *text, size_t n, const struct told *t,
-                      const char *finish)
+/* What a piece has; else nothing. */
+struct piece {
+    const char *text, *thought;
+    size_t n, n_thought;
+    const struct told *logprobs;
+};
+
+static void put_chunk(struct job *job, struct choice *c, const struct piece *p, const char *finish)
 {
     struct buffer *out = &job->out;
 
     buffer_text(out, "data: ");
     put_text_head(out, job);
-    json_put(out, ",'choices':[{'index':%d,'text':%t,'logprobs':", index_of(job->ask, c), text, n);
-    if (t)
-        put_logprobs(out, job->server, t, &c->offset);
+    json_put(out, ",'choices':[{'index':%d,'text':%t", index_of(job->ask, c), p->n ? p->text : "", p->n);
+    put_thought(out, p->thought, p->n_thought);
+    json_put(out, ",'logprobs':");
+    if (p->logprobs)
+        put_logprobs(out, job->server, p->logprobs, &c->offset);
     else
         json_put(out, "null");
     json_put(out, ",'finish_reason':%s", finish);
@@ -175,9 +190,10 @@ static void put_echo(struct job *job, struct choice *c)
     static const struct buffer nothing;
     const struct listed *l = prompt_of(job->ask);
     const struct told t = {{&job->ask->scores_told, &nothing}};
+    const struct piece p = {.text = l->text, .n = l->n_text, .logprobs = job->ask->scores ? &t : NULL};
 
     if (!c->echoed && l->text)
-        put_chunk(job, c, l->text, l->n_text, job->ask->scores ? &t : NULL, NULL);
+        put_chunk(job, c, &p, NULL);
     c->echoed = true;
 }
 
@@ -192,17 +208,20 @@ static void text_given(struct job *job, int number, const carat_given *given)
     struct ask *ask = job->ask;
     struct choice *c = &ask->choice[number];
     const struct told t = {{&nothing, &c->logprobs}};
-    size_t n;
-    const char *text;
+    struct piece p = {.logprobs = ask->logprobs ? &t : NULL};
 
     if (ask->stream)
         put_echo(job, c);
-    text = choice_take(job->server->options->model, ask, c, given, &n);
+    p.text = choice_take(job->server->options->model, ask, c, given, &p.n);
+    if (given->thought) {
+        p.thought = given->text;
+        p.n_thought = given->n_text;
+    }
     if (ask->logprobs)
-        keep_logprob(&c->logprobs, given->id, given->logprob, given->top, given->n_top);
-    if (!ask->stream || (n == 0 && !ask->logprobs))
+        keep_given(&c->logprobs, given);
+    if (!ask->stream || (p.n + p.n_thought == 0 && !ask->logprobs))
         return;
-    put_chunk(job, c, text, n, ask->logprobs ? &t : NULL, NULL);
+    put_chunk(job, c, &p, NULL);
     c->logprobs.n = 0;
 }
 
@@ -211,11 +230,11 @@ static void text_finish(struct job *job, int number)
     static const struct buffer nothing;
     struct choice *c = &job->ask->choice[number];
     const struct told t = {{&nothing, &c->logprobs}};
-    size_t n;
-    const char *text = choice_rest(c, &n);
+    struct piece p = {.logprobs = c->logprobs.n ? &t : NULL};
 
+    p.text = choice_rest(c, &p.n);
     put_echo(job, c);
-    put_chunk(job, c, text, n, c->logprobs.n ? &t : NULL, finish_reason(c));
+    put_chunk(job, c, &p, finish_reason(c));
 }
 
 static void end_stream(struct job *job)
@@ -244,8 +263,10 @@ static void put_choice(struct job *job, const struct choice *c)
 
     buffer_put(&text, l->text, l->n_text);
     buffer_put(&text, c->text.data, c->text.n);
-    json_put(out, "{'index':%d,'text':%t,'logprobs':", index_of(ask, c), text.data ? text.data : "", text.n);
+    json_put(out, "{'index':%d,'text':%t", index_of(ask, c), text.data ? text.data : "", text.n);
     buffer_free(&text);
+    put_thought(out, c->thought.data, c->thought.n);
+    json_put(out, ",'logprobs':");
     if (ask->logprobs)
         put_logprobs(out, job->server, &t, &offset);
     else
