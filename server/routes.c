@@ -66,11 +66,15 @@ static const struct route routes[] = {
     {HTTP1_METHOD_POST, "/v1beta/models/*:generateContent", &surface_gemini, NULL, gemini_generate},
     {HTTP1_METHOD_POST, "/v1beta/models/*:streamGenerateContent", &surface_gemini, NULL, gemini_stream},
     {HTTP1_METHOD_POST, "/v1beta/models/*:countTokens", &surface_gemini, NULL, gemini_count},
+    {HTTP1_METHOD_POST, "/v1beta/models/*:embedContent", &surface_gemini, gemini_vectors, NULL},
+    {HTTP1_METHOD_POST, "/v1beta/models/*:batchEmbedContents", &surface_gemini, gemini_vectors, NULL},
     {HTTP1_METHOD_GET, "/v1beta/models", &surface_gemini, gemini_models, NULL},
     {HTTP1_METHOD_GET, "/v1beta/models/*", &surface_gemini, gemini_models, NULL},
     {HTTP1_METHOD_POST, "/v1/models/*:generateContent", &surface_gemini, NULL, gemini_generate},
     {HTTP1_METHOD_POST, "/v1/models/*:streamGenerateContent", &surface_gemini, NULL, gemini_stream},
     {HTTP1_METHOD_POST, "/v1/models/*:countTokens", &surface_gemini, NULL, gemini_count},
+    {HTTP1_METHOD_POST, "/v1/models/*:embedContent", &surface_gemini, gemini_vectors, NULL},
+    {HTTP1_METHOD_POST, "/v1/models/*:batchEmbedContents", &surface_gemini, gemini_vectors, NULL},
     {HTTP1_METHOD_GET, "/", &surface_ollama, ollama_root, NULL},
     {HTTP1_METHOD_POST, "/api/chat", &surface_ollama, NULL, ollama_chat},
     {HTTP1_METHOD_POST, "/api/generate", &surface_ollama_generate, NULL, ollama_generate},
@@ -115,7 +119,9 @@ const struct surface *route_surface(struct text path)
                   {"/v1beta/*", &surface_gemini},
                   {"/v1/models/*:generateContent", &surface_gemini},
                   {"/v1/models/*:streamGenerateContent", &surface_gemini},
-                  {"/v1/models/*:countTokens", &surface_gemini}};
+                  {"/v1/models/*:countTokens", &surface_gemini},
+                  {"/v1/models/*:embedContent", &surface_gemini},
+                  {"/v1/models/*:batchEmbedContents", &surface_gemini}};
 
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (path_fits(others[i].pattern, path))

@@ -9,7 +9,9 @@
 bool gemini_generate(struct job *job, struct refusal *r); /* a route's prepare, as the next */
 bool gemini_stream(struct job *job, struct refusal *r);
 bool gemini_count(struct job *job, struct refusal *r);
-void gemini_models(struct job *job, struct text path); /* a route's answer */
+/* Answers of routes. */
+void gemini_models(struct job *job, struct text path);
+void gemini_vectors(struct job *job, struct text path); /* says where they are given */
 
 extern const struct writer gemini_writer;
 /* Whose streams are events, and those which are a JSON list in pieces. */

@@ -297,3 +297,12 @@ void gemini_models(struct job *job, struct text path)
     }
     job_begin(job, r.status ? r.status : 200, "application/json", false);
 }
+
+void gemini_vectors(struct job *job, struct text path)
+{
+    struct refusal r = {0};
+
+    (void)path;
+    refuse(&r, 501, NULL, NULL, "vectors are not given here: /v1/embeddings and /api/embed give them");
+    job_refuse(job, &r);
+}

@@ -234,7 +234,15 @@ ask 400 POST $base:generateContent "{\"contents\":[{\"parts\":[{\"text\":\"$(pri
 body_has '"field":"contents"'
 ask 404 POST /v1beta/files '{}'
 body_has '"status":"NOT_FOUND"'
-ask 405 POST $base:embedContent '{}'
+for at in v1 v1beta; do
+    for what in embedContent batchEmbedContents; do
+        ask 501 POST /$at/models/tiny:$what '{}'
+        body_has '{"error":{"code":501,"message":"vectors are not given here: /v1/embeddings and /api/embed give them","status":"UNIMPLEMENTED"'
+        ask 403 POST /$at/models/tiny:$what '{}' 'Origin: http://elsewhere'
+        body_has '"status":"PERMISSION_DENIED"'
+    done
+done
+ask 405 POST $base:tuneModel '{}'
 body_has '"status":"INVALID_ARGUMENT"'
 talk $'GET /v1beta/models HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n'
 grep -q '^{"error":{"code":400,' reply || die "two hosts: $(cat reply)"
