@@ -7,6 +7,7 @@
 #include "explain.h"
 #include "json_write.h"
 #include "places.h"
+#include "scores.h"
 #include "state.h"
 #include "text.h"
 
@@ -101,6 +102,8 @@ static bool differ_in_space(const char *a, const char *b)
 
 static const char *cause(const carat_prefix *p, const struct ask *ask, const struct parting *parting)
 {
+    if (ask_waits_for_scores(ask))
+        return "how likely a prompt is takes all of it to be evaluated";
     if (p->common == 0)
         return "nothing of this prompt is kept";
     if (p->common == ask->prompt.n)
@@ -151,8 +154,8 @@ void explain_put_cached(struct buffer *out, struct server *s, const struct ask *
     if (!x->known || !t.before || !t.prompt || !t.cached)
         json_put(out, ",'cached':null");
     else {
-        json_put(out, ",'cached':{'tokens':%d,'in_common':%d,'cause':%s,'left':", p->reused, p->common,
-                 cause(p, ask, &t));
+        json_put(out, ",'cached':{'tokens':%d,'in_common':%d,'cause':%s,'left':", explain_reused(ask),
+                 p->common, cause(p, ask, &t));
         if (parts) {
             json_put(out, "{'token':%d,'message':", p->common);
             json_put(out, message < 0 ? "null" : "%d", message);
@@ -168,5 +171,5 @@ void explain_put_cached(struct buffer *out, struct server *s, const struct ask *
 
 int explain_reused(const struct ask *ask)
 {
-    return ask->explained->prefix.reused;
+    return ask_waits_for_scores(ask) ? 0 : ask->explained->prefix.reused;
 }

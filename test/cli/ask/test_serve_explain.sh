@@ -150,7 +150,7 @@ grep -qE '"first_token":\{"tokens_per_second":[1-9][0-9]*,"ms":[0-9.]+,' body ||
 # ---- what is kept of a prompt, and where it leaves the nearest one: as many tokens as an answer says ----
 
 chat=/v1/chat/completions
-# told CAUSE LEFT BODY: what is said of a request, and that its answer finds as much.
+# told CAUSE LEFT BODY [PATH]: what is said of a request, and that its answer finds as much.
 told() {
     local tokens
     ask 200 POST $explain "$3"
@@ -158,7 +158,7 @@ told() {
     body_has "\"left\":$2"
     tokens=$(sed 's/.*"cached":{"tokens":\([0-9]*\),.*/\1/' body)
     body_has "\"to_evaluate\":$(($(sed 's/.*"prompt_tokens":\([0-9]*\),.*/\1/' body) - tokens)),"
-    ask 200 POST $chat "$3"
+    ask 200 POST "${4:-$chat}" "$3"
     body_has "\"cached_tokens\":$tokens}"
 }
 # turn DAY TEXT MORE: a conversation with a date in its first message.
@@ -199,6 +199,10 @@ ask 200 POST $explain "{\"model\":\"tiny\",\"max_tokens\":1,\"system\":\"Be brie
 body_has '"message":null,'
 ask 200 POST $explain '{"prompt":"Turn on","max_tokens":1}'
 body_has '"in_common":1,"cause":"the texts differ","left":{"token":1,"message":null,"before":"<bos>","prompt":"Turn on","cached":"<start_of_turn>'
+# of a prompt that is scored nothing is taken from what is kept
+scored='"prompt":"Turn on","echo":true,"logprobs":1' all='how likely a prompt is takes all of it to be evaluated'
+told "$all" '{"token":' "{$scored,\"max_tokens\":1}" /v1/completions
+told "$all" null "{$scored,\"max_tokens\":0}" /v1/completions
 # while others are answered, and to one that leaves
 exec 8<>"/dev/tcp/127.0.0.1/$port"
 body="{$messages,\"stream\":true,\"logit_bias\":{\"1\":-100,\"106\":-100}}"
