@@ -39,7 +39,23 @@ bool asked_model(struct document *d, const struct server *s, const struct ct_jso
 
 bool asked_model_named(struct document *d, const struct server *s, struct ct_str name)
 {
-    return !s->options->strict_model || ct_str_is(name, s->options->name) ||
+    return !s->options->strict_model || asked_model_served(d, s, name);
+}
+
+/* What Ollama puts behind names that have no tag. */
+static struct ct_str without_latest(struct ct_str name)
+{
+    static const char latest[] = ":latest";
+    const size_t n = sizeof latest - 1;
+
+    if (name.n > n && memcmp(name.s + name.n - n, latest, n) == 0)
+        name.n -= n;
+    return name;
+}
+
+bool asked_model_served(struct document *d, const struct server *s, struct ct_str name)
+{
+    return ct_str_same(without_latest(name), without_latest(ct_str_of(s->options->name))) ||
            refuse(d->r, 404, "model_not_found", "model", "model '%.*s' not found: %s is served",
                   CT_BRIEF(name), s->options->name);
 }

@@ -53,6 +53,8 @@ void asked_default(struct asked *a);
 /* Whether a model of this name is served: any is, unless the host is strict; NULL: the request names none. */
 bool asked_model(struct document *d, const struct server *s, const struct ct_json_value *name);
 bool asked_model_named(struct document *d, const struct server *s, struct ct_str name);
+/* The same where no other is; ":latest" may stand behind either name. */
+bool asked_model_served(struct document *d, const struct server *s, struct ct_str name);
 /* Whether a list of messages, a field of this name, has some and not too many. */
 bool asked_messages(struct document *d, const struct server *s, const char *name,
                     const struct ct_json_value *list);

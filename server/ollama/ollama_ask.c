@@ -82,22 +82,10 @@ static const struct field option_fields[] = {
 
 /* ---- what is asked ---- */
 
-/* The model must be the one that is served; ":latest" may stand behind either name. */
 bool ollama_is_served(struct document *d, const struct server *s, const struct ct_json_value *model)
 {
-    static const char latest[] = ":latest";
-    const size_t n_latest = sizeof latest - 1;
-    struct ct_str name = ct_json_str(model), served = ct_str_of(s->options->name);
-
-    if (!model)
-        return refuse(d->r, 400, NULL, "model", "model is required");
-    if (name.n > n_latest && memcmp(name.s + name.n - n_latest, latest, n_latest) == 0)
-        name.n -= n_latest;
-    if (served.n > n_latest && memcmp(served.s + served.n - n_latest, latest, n_latest) == 0)
-        served.n -= n_latest;
-    return ct_str_same(name, served) ||
-           refuse(d->r, 404, "model_not_found", "model", "model '%.*s' not found: %s is served",
-                  CT_BRIEF(name), s->options->name);
+    return model ? asked_model_served(d, s, ct_json_str(model))
+                 : refuse(d->r, 400, NULL, "model", "model is required");
 }
 
 static bool take_think(struct document *d, const struct server *s, const struct ct_json_value *v,

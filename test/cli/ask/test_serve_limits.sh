@@ -34,6 +34,9 @@ for path in $chat $messages $ollama; do
     ask 400 POST $path "{\"model\":\"tiny\",$(many 4),\"max_tokens\":1}"
     body_has 'messages has 4 elements, expected 1 to 3'
 done
+for name in tiny tiny:latest; do ask 200 POST $chat "{\"model\":\"$name\",$one,\"max_tokens\":1}"; done
+for name in tin other:latest; do ask 404 POST $chat "{\"model\":\"$name\",$one,\"max_tokens\":1}"; done
+body_has "model 'other:latest' not found: tiny is served"
 ask 200 POST $chat "{$one,\"tools\":[$(tool 1)],\"max_tokens\":1}"
 ask 400 POST $chat "{$one,\"tools\":[$(tool 1),$(tool 2)],\"max_tokens\":1}"
 body_has 'tools has 2 elements, expected at most 1'
