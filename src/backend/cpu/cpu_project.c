@@ -393,7 +393,8 @@ static void cpu_cap_logits(struct ct_backend *base, int row, float *logits, int 
 }
 
 /* Rows of the weight for every row of the slice, to `at`. Those of a single row are computed there; those of
- * several rows are not at even distances. Logits are then capped, and looked at whether they are finite. */
+ * several rows are not at even distances. Logits are capped, and looked at whether they are finite, before
+ * they go there: where they go is far apart, and not in the cache. */
 static void some_rows(const struct job *j, struct ct_panels_next rows, int at, struct ct_panels_next next,
                       int thread)
 {
@@ -405,10 +406,10 @@ static void some_rows(const struct job *j, struct ct_panels_next rows, int at, s
     assert(alone || (size_t)out.stride * (size_t)j->tokens <= beside_values(b));
     ct_cpu_product(b, out, &w, 0, w.rows, input_of(j, &w), next, thread);
     for (int t = 0; t < j->tokens; t++) {
+        if (j->logits)
+            cpu_cap_logits(&b->base, j->first + t, ct_row(out, t), w.rows, j->cap);
         if (!alone)
             memcpy(j->to[t] + at, ct_row(out, t), (size_t)w.rows * sizeof(float));
-        if (j->logits)
-            cpu_cap_logits(&b->base, j->first + t, j->to[t] + at, w.rows, j->cap);
     }
 }
 
