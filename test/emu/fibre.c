@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fibre.c: fibres that switch stacks: in a few instructions on x86-64, elsewhere through the C
+ * library, which asks the system for a mask of signals each time. */
+#include "fibre.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STACK = 32768 + 64 * 9
+}; /* never a multiple of a page: tops of stacks would share a set of the cache */
+
+struct fibre fibre;
+enum fibre_order fibre_order;
+
+static struct {
+    unsigned char *stacks;           /* [FIBRE_MOST][STACK] */
+    int order[FIBRE_MOST], at, left; /* who takes turns, whose turn it is, and how many are not done */
+    uint32_t passed[FIBRE_MOST];
+    bool done[FIBRE_MOST];
+    void (*thread)(const void *args);
+    const void *args;
+} run;
+
+static void body(void);
+
+/* ---- switching: place FIBRE_MOST is the caller's ---- */
+
+#if defined(__x86_64__)
+/* Keeps what a callee keeps on the stack, and the stack's place in *from; goes on at `to`. */
+void fibre_switch(void **from, void *to);
+__asm__(".text\n"
+        "fibre_switch:\n"
+        "push %rbp\n push %rbx\n push %r12\n push %r13\n push %r14\n push %r15\n"
+        "mov %rsp, (%rdi)\n mov %rsi, %rsp\n"
+        "pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbx\n pop %rbp\n"
+        "ret\n");
+static void *place[FIBRE_MOST + 1];
+
+static void prepare(int t)
+{
+    void **top = (void **)(run.stacks + (size_t)(t + 1) * STACK - 64);
+
+    *--top = NULL; /* where body would return to */
+    *--top = (void *)(uintptr_t)body;
+    place[t] = top - 6;
+}
+static void change(int from, int to)
+{
+    fibre_switch(&place[from], place[to]);
+}
+#else
+#include <ucontext.h>
+static ucontext_t place[FIBRE_MOST + 1];
+
+static void prepare(int t)
+{
+    getcontext(&place[t]);
+    place[t].uc_stack.ss_sp = run.stacks + (size_t)t * STACK;
+    place[t].uc_stack.ss_size = STACK;
+    place[t].uc_link = &place[FIBRE_MOST];
+    makecontext(&place[t], body, 0);
+}
+static void change(int from, int to)
+{
+    swapcontext(&place[from], &place[to]);
+}
+#endif
+
+/* ---- taking turns ---- */
+
+/* Lets the next one go on that is not done; when all are, the caller. */
+static void give_way(int t)
+{
+    int next = FIBRE_MOST;
+
+    while (run.left > 0 && (next = run.order[run.at = (run.at + 1) % FIBRE_MOST], run.done[next]))
+        ;
+    if (next != t) {
+        fibre.tid = next;
+        change(t, next);
+        fibre.tid = t;
+    }
+}
+
+static void body(void)
+{
+    const int tid = fibre.tid;
+
+    run.thread(run.args);
+    run.done[tid] = true;
+    run.left--;
+    give_way(tid);
+}
+
+void fibre_wait(struct fibre_barrier *b)
+{
+    const int turn = b->turn, tid = fibre.tid;
+
+    if (++b->waiting == b->size) {
+        b->waiting = 0;
+        b->turn++;
+        return;
+    }
+    while (b->turn == turn)
+        give_way(tid);
+}
+
+uint32_t fibre_read(uint32_t v, int from)
+{
+    struct fibre_barrier *warp = &fibre.warp[fibre.tid / FIBRE_WARP];
+
+    run.passed[fibre.tid] = v;
+    fibre_wait(warp);
+    uint32_t got = run.passed[from];
+    fibre_wait(warp);
+    return got;
+}
+
+static int nth(int i)
+{
+    return fibre_order == FIBRE_UP     ? i
+           : fibre_order == FIBRE_DOWN ? FIBRE_MOST - 1 - i
+                                       : (i * 37 + 11) % FIBRE_MOST;
+}
+
+static void run_block(void)
+{
+    fibre.block = (struct fibre_barrier){.size = FIBRE_MOST};
+    for (int w = 0; w < FIBRE_MOST / FIBRE_WARP; w++)
+        fibre.warp[w] = (struct fibre_barrier){.size = FIBRE_WARP};
+    memset(run.done, 0, sizeof run.done);
+    for (int t = 0; t < FIBRE_MOST; t++)
+        prepare(t);
+    run.left = FIBRE_MOST;
+    run.at = FIBRE_MOST - 1;
+    give_way(FIBRE_MOST);
+}
+
+void fibre_run(void (*thread)(const void *args), const void *args, int blocks, int rows)
+{
+    if (!run.stacks && !(run.stacks = malloc((size_t)FIBRE_MOST * STACK)))
+        abort();
+    run.thread = thread;
+    run.args = args;
+    for (int i = 0; i < FIBRE_MOST; i++)
+        run.order[i] = nth(i);
+    for (fibre.y = 0; fibre.y < rows; fibre.y++)
+        for (fibre.x = 0; fibre.x < blocks; fibre.x++)
+            run_block();
+}

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_gpu.c: the kernels for GPUs, as host C on fibres (test/emu), against ref, bit for bit: with hard
+ * values, and with threads that take turns in three orders. Kernels without their barriers are seen to be
+ * wrong. What a compiler makes of them for a device, and the backend around them, are left to others. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "fibre.h"
+#include "kernel/gpu/gpu.h"
+#include "kernel/kernel.h"
+
+#define DECLARE(name) void name##_thread(const void *all), name##_planted(const void *all);
+CT_GPU_KERNELS(DECLARE)
+
+/* ---- values ---- */
+
+static uint64_t state;
+
+static uint32_t bits(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)(state >> 32);
+}
+
+/* Any of the values at which rules change, or one within forty binades. */
+static float hard(void)
+{
+    static const float edges[] = {0.0f,     -0.0f,      0x1p-149f,     -0x1p-130f, 0x1p-126f,
+                                  0x1p-90f, 0x1.8p-91f, 0x1p-50f,      0x1p-51f,   -127.5f,
+                                  0x1p60f,  0x1.fep7f,  0x1.00ffffp0f, 1.0f,       -0x1p20f};
+    const uint32_t u = bits();
+
+    if (u % 16 == 0)
+        return edges[bits() % CT_COUNT(edges)];
+    return ct_f32_from_bits((u & 0x807fffffu) | (107 + bits() % 40) << 23);
+}
+
+static float mild(void)
+{
+    return ct_f32_from_bits((bits() & 0x807fffffu) | (123 + bits() % 5) << 23);
+}
+
+static float *values(size_t n, float (*value)(void))
+{
+    float *v = malloc(n * sizeof *v);
+
+    assert_non_null(v);
+    for (size_t i = 0; i < n; i++)
+        v[i] = value();
+    return v;
+}
+
+static void *room(size_t bytes)
+{
+    void *p = aligned_alloc(64, ct_round_up(bytes, 64));
+
+    assert_non_null(p);
+    memset(p, 0, bytes);
+    return p;
+}
+
+static struct ct_kernel ref;
+
+static int choose(void **unused)
+{
+    struct ct_cpu cpu;
+
+    (void)unused;
+    ct_cpu_detect(&cpu);
+    return !ct_kernel_choose(&ref, &cpu, "ref");
+}
+
+/* Every order of threads. */
+#define ORDERS(i)                                                                                            \
+    int i = 0;                                                                                               \
+    fibre_order = (enum fibre_order)i, i < FIBRE_ORDERS;                                                     \
+    i++
+
+/* ---- products ---- */
+
+enum { TOKENS = 3, ROWS = 70 };
+
+struct product {
+    struct ct_weight w;
+    uint8_t *stored, *tiles; /* rows of a file, and the same as a device has them */
+    float *x, *expected;
+    int groups;
+};
+
+/* The layout that gpu.h tells of, value by value. */
+static void make_tiles(struct product *p)
+{
+    const size_t tiles = (ROWS + CT_GPU_TILE - 1) / CT_GPU_TILE;
+    const bool q8 = p->w.type == CT_Q8_0;
+
+    p->tiles = room(tiles * (size_t)p->groups * (q8 ? CT_GPU_Q8_WORDS * 16 : 2048));
+    for (int r = 0; r < ROWS; r++)
+        for (int k = 0; k < p->w.cols; k++) {
+            const size_t tile = (size_t)(r / CT_GPU_TILE) * (size_t)p->groups,
+                         lane = (size_t)(r % CT_GPU_TILE);
+            const uint8_t *from = p->stored + (size_t)r * p->w.row_bytes;
+            if (q8) {
+                uint8_t *to = p->tiles + (tile + (size_t)k / 32) * CT_GPU_Q8_WORDS * 16;
+                memcpy(to + lane * 2, from + k / 32 * 34, 2);
+                to[64 + ((size_t)(k / 16 % 2) * 32 + lane) * 16 + (size_t)k % 16] =
+                    from[k / 32 * 34 + 2 + k % 32];
+            } else {
+                memcpy(p->tiles + ((tile * 4 + (size_t)k / 8) * 32 + lane) * 16 + (size_t)k % 8 * 2,
+                       from + 2 * k, 2);
+            }
+        }
+}
+
+static struct product make_product(enum ct_type type, int cols)
+{
+    struct product p = {.w = {.type = type, .rows = ROWS, .cols = cols, .scale = 0.75f},
+                        .groups = ct_pad_group(cols) / CT_GROUP};
+
+    assert_true(ct_type_row_bytes(type, (size_t)cols, &p.w.row_bytes));
+    p.stored = room(ROWS * p.w.row_bytes);
+    for (size_t i = 0; i < ROWS * p.w.row_bytes; i++)
+        p.stored[i] = (uint8_t)bits();
+    for (int i = 0; type == CT_BF16 && i < ROWS * cols; i++) { /* panels are flushed */
+        const uint16_t v = (uint16_t)(ct_f32_bits(hard()) >> 16), flushed = (v & 0x7fff) < 0x2680 ? 0 : v;
+        memcpy(p.stored + 2 * i, &flushed, 2);
+    }
+    for (int i = 0; type == CT_Q8_0 && i < ROWS * cols / 32; i++) { /* any finite scale */
+        uint16_t scale = ct_le16(p.stored + 34 * i);
+        scale = (scale & 0x7c00) == 0x7c00 ? scale & 0x83ff : scale;
+        memcpy(p.stored + 34 * i, &scale, 2);
+    }
+    p.w.data = p.stored;
+    make_tiles(&p);
+    p.x = values((size_t)TOKENS * (size_t)cols, hard);
+    p.expected = room(TOKENS * ROWS * sizeof(float));
+    return p;
+}
+
+static void end_product(struct product *p)
+{
+    free(p->stored);
+    free(p->tiles);
+    free(p->x);
+    free(p->expected);
+}
+
+/* What ref makes of the product, and how many of the outputs of a kernel differ from it. */
+static int wrong_outputs(struct product *p, void (*prepare)(const void *), void (*project)(const void *))
+{
+    const bool q8 = p->w.type == CT_Q8_0;
+    const size_t padded = (size_t)p->groups * CT_GROUP;
+    struct ct_prepared x = {TOKENS,           p->w.cols,        room(8 * padded * 4),
+                            room(8 * padded), room(8 * padded), room(8 * padded)};
+    float *scratch = room(CT_SCRATCH(p->w.cols) * sizeof(float)), *out = room(TOKENS * ROWS * sizeof(float));
+    void *to = room(TOKENS * padded * sizeof(float));
+    float *scale = room(TOKENS * padded / CT_GROUP * sizeof(float));
+    int wrong = 0;
+
+    ref.prepare_input(&x, q8 ? CT_INPUT_Q8 : CT_INPUT_BF16, p->x, (size_t)p->w.cols,
+                      ct_input_of_tokens(&x, 0, 8));
+    ref.project(p->expected, ROWS, &p->w, 0, ROWS, &x, q8 ? CT_INPUT_Q8 : CT_INPUT_BF16, scratch, NULL);
+    memset(out, 0xa5, TOKENS * ROWS * sizeof(float));
+    fibre_run(
+        prepare,
+        &(struct ct_gpu_prepare){
+            .x = p->x, .to = to, .scale = scale, .ldx = p->w.cols, .cols = p->w.cols, .padded = (int)padded},
+        (int)(padded + 255) / 256, TOKENS);
+    fibre_run(project,
+              &(struct ct_gpu_project){.out = out,
+                                       .w = p->tiles,
+                                       .x = to,
+                                       .scale = scale,
+                                       .ldo = ROWS,
+                                       .rows = ROWS,
+                                       .groups = p->groups,
+                                       .factor = p->w.scale},
+              (ROWS + 31) / 32, TOKENS);
+    for (int i = 0; i < TOKENS * ROWS; i++)
+        wrong += ct_f32_bits(out[i]) != ct_f32_bits(p->expected[i]);
+    free(x.value);
+    free(x.q);
+    free(x.scale);
+    free(x.sum);
+    free(scratch);
+    free(out);
+    free(to);
+    free(scale);
+    return wrong;
+}
+
+static void products_have_the_bits_of_ref(void **unused)
+{
+    static const int cols[] = {32, 64, 288, 640, 1152};
+
+    (void)unused;
+    for (size_t c = 0; c < CT_COUNT(cols); c++) {
+        state = 88172645463325252u + c;
+        struct product q8 = make_product(CT_Q8_0, cols[c]), bf16 = make_product(CT_BF16, cols[c] - 6);
+        for (ORDERS(order)) {
+            assert_int_equal(wrong_outputs(&q8, prepare_q8_thread, project_q8_thread), 0);
+            assert_int_equal(wrong_outputs(&bf16, prepare_bf16_thread, project_bf16_thread), 0);
+        }
+        end_product(&q8);
+        end_product(&bf16);
+    }
+}
+
+/* A kernel whose threads do not wait for each other gives others. */
+static void a_missing_barrier_is_seen(void **unused)
+{
+    (void)unused;
+    state = 1234567;
+    struct product q8 = make_product(CT_Q8_0, 1152), bf16 = make_product(CT_BF16, 1152);
+    for (ORDERS(order)) {
+        assert_true(wrong_outputs(&q8, prepare_q8_thread, project_q8_planted) > TOKENS * ROWS / 2);
+        assert_true(wrong_outputs(&bf16, prepare_bf16_thread, project_bf16_planted) > TOKENS * ROWS / 2);
+    }
+    end_product(&q8);
+    end_product(&bf16);
+}
+
+static void embeddings_have_the_bits_of_ref(void **unused)
+{
+    enum { COLS = 320 };
+    const int32_t token[TOKENS] = {69, 0, 33};
+    float expected[COLS], out[TOKENS * COLS], scratch[CT_SCRATCH(COLS)];
+
+    (void)unused;
+    state = 77;
+    for (int type = 0; type < 2; type++) {
+        struct product p = make_product(type ? CT_Q8_0 : CT_BF16, COLS);
+        fibre_order = FIBRE_SCATTERED;
+        fibre_run(type ? embed_q8_thread : embed_bf16_thread,
+                  &(struct ct_gpu_embed){.out = out,
+                                         .table = p.tiles,
+                                         .token = token,
+                                         .ldo = COLS,
+                                         .cols = COLS,
+                                         .groups = p.groups,
+                                         .factor = p.w.scale,
+                                         .scale = 16.25f},
+                  2, TOKENS);
+        for (int t = 0; t < TOKENS; t++) {
+            ref.dequantize_row(expected, &p.w, token[t], scratch);
+            ref.scale(expected, 16.25f, COLS);
+            assert_memory_equal(out + t * COLS, expected, sizeof expected);
+        }
+        end_product(&p);
+    }
+}
+
+/* ---- rows ---- */
+
+static void norms_have_the_bits_of_ref(void **unused)
+{
+    enum { PARTS = 3, MOST = 5376 };
+    static const int lengths[] = {1, 31, 64, 256, 257, 640, MOST};
+
+    (void)unused;
+    state = 4711;
+    for (size_t l = 0; l < CT_COUNT(lengths); l++) {
+        const int n = lengths[l];
+        float *x = values((size_t)(PARTS * n), hard), *w = values((size_t)n, mild),
+              *before = values((size_t)(PARTS * n), mild);
+        float *out = room((size_t)(PARTS * n) * sizeof(float)), *expected = room((size_t)n * sizeof(float));
+        for (ORDERS(order))
+            for (int add = 0; add < 2; add++) {
+                memcpy(out, add ? before : x, (size_t)(PARTS * n) * sizeof(float));
+                fibre_run(norm_thread,
+                          &(struct ct_gpu_norm){
+                              .out = out, .x = add ? x : out, .w = w, .n = n, .add = add, .eps = 1e-6f},
+                          PARTS, 1);
+                for (int p = 0; p < PARTS; p++) {
+                    ref.norm(expected, x + p * n, w, n, 1e-6f);
+                    if (add) {
+                        float *sum = before + p * n, *made = expected;
+                        for (int i = 0; i < n; i++)
+                            made[i] = sum[i] + made[i];
+                    }
+                    assert_memory_equal(out + p * n, expected, (size_t)n * sizeof(float));
+                }
+            }
+        free(x);
+        free(w);
+        free(before);
+        free(out);
+        free(expected);
+    }
+}
+
+static void vectors_have_the_bits_of_ref(void **unused)
+{
+    enum { N = 700, HEADS = 5, DIM = 128, PAIRS = 50 };
+
+    (void)unused;
+    state = 99;
+    float *gate = values(N, mild), *up = values(N, hard), *other = room(N * sizeof(float));
+    memcpy(other, gate, N * sizeof(float));
+    fibre_order = FIBRE_DOWN;
+    fibre_run(geglu_thread, &(struct ct_gpu_geglu){.gate = gate, .up = up, .n = N}, 3, 1);
+    ref.geglu(other, up, N);
+    assert_memory_equal(gate, other, N * sizeof(float));
+
+    fibre_run(scale_thread, &(struct ct_gpu_scale){.x = gate, .by = up, .n = N}, 3, 1);
+    ref.scale(other, up[0], N);
+    assert_memory_equal(gate, other, N * sizeof(float));
+
+    float *x = values(HEADS * DIM, mild), *cosine = values(PAIRS, mild), *sine = values(PAIRS, mild);
+    float *y = room(HEADS * DIM * sizeof(float));
+    memcpy(y, x, HEADS * DIM * sizeof(float));
+    fibre_run(rope_thread,
+              &(struct ct_gpu_rope){
+                  .x = x, .cosine = cosine, .sine = sine, .heads = HEADS, .dim = DIM, .pairs = PAIRS},
+              1, 1);
+    for (int h = 0; h < HEADS; h++)
+        ref.rope(y + h * DIM, cosine, sine, PAIRS, DIM);
+    assert_memory_equal(x, y, HEADS * DIM * sizeof(float));
+    free(gate);
+    free(up);
+    free(other);
+    free(x);
+    free(y);
+    free(cosine);
+    free(sine);
+}
+
+static void logits_are_capped_and_looked_at(void **unused)
+{
+    enum { N = 600 };
+    const int32_t origin[TOKENS] = {2, 0, 1};
+
+    (void)unused;
+    state = 5;
+    float *x = values(TOKENS * N, mild), *expected = room(TOKENS * N * sizeof(float));
+    for (int capped = 0; capped < 2; capped++) {
+        int32_t bad[TOKENS] = {0};
+        x[N + 599] = NAN; /* of the row that was the first of the pass */
+        memcpy(expected, x, TOKENS * N * sizeof(float));
+        fibre_run(logits_thread,
+                  &(struct ct_gpu_logits){
+                      .x = x, .origin = origin, .bad = bad, .ldx = N, .n = N, .cap = capped ? 30.0f : 0.0f},
+                  3, TOKENS);
+        for (int t = 0; t < TOKENS; t++)
+            assert_int_equal(bad[t], t == 0);
+        if (capped)
+            ref.softcap(expected, 30.0f, TOKENS * N);
+        expected[N + 599] = x[N + 599] = 0; /* which NaN it is does not matter */
+        assert_memory_equal(x, expected, TOKENS * N * sizeof(float));
+    }
+    free(x);
+    free(expected);
+}
+
+static void rows_that_go_on_close_up(void **unused)
+{
+    enum { N = 300, LD = 320, ALL = 6 };
+    const int32_t from[] = {1, 2, 5};
+    float x[ALL * LD];
+
+    (void)unused;
+    for (ORDERS(order)) {
+        for (int i = 0; i < ALL * LD; i++)
+            x[i] = (float)i;
+        fibre_run(select_rows_thread,
+                  &(struct ct_gpu_select){.x = x, .from = from, .ldx = LD, .cols = N, .n = 3}, 2, 1);
+        for (int r = 0; r < ALL; r++)
+            for (int i = 0; i < N; i++)
+                assert_true(x[r * LD + i] == (float)((r < 3 ? from[r] : r) * LD + i));
+    }
+}
+
+/* ---- attention ---- */
+
+enum { KV_HEADS = 2, GROUP = 3, BLOCKS = 3, QUERIES = 4 };
+
+struct attention {
+    int dim;
+    uint8_t *memory; /* [BLOCKS] of K and then V */
+    size_t half, block_bytes;
+    int32_t table[BLOCKS];
+};
+
+static struct ct_kv_head head_of(const struct attention *a, uint8_t *memory, int number, int head)
+{
+    uint8_t *at = memory + (size_t)a->table[number] * a->block_bytes +
+                  (size_t)head * ct_kv_bytes(CT_KV_BF16, 256, a->dim);
+
+    return (struct ct_kv_head){CT_KV_BF16, 256, a->dim, at, at + a->half};
+}
+
+static struct ct_gpu_kv kv_of(const struct attention *a, const int32_t *sequence)
+{
+    return (struct ct_gpu_kv){.k = a->memory,
+                              .v = a->memory + a->half,
+                              .table = a->table,
+                              .sequence = sequence,
+                              .block_bytes = a->block_bytes,
+                              .length = BLOCKS,
+                              .dim = a->dim};
+}
+
+/* Stores positions [0, n) through the kernel, and through ref, which must give the same bytes. */
+static void store(const struct attention *a, int n)
+{
+    const int width = KV_HEADS * a->dim;
+    float *k = values((size_t)(n * width), hard), *v = values((size_t)(n * width), hard);
+    int32_t *position = room((size_t)n * 4), *sequence = room((size_t)n * 4), *origin = room((size_t)n * 4),
+            *bad = room((size_t)n * 4);
+    uint8_t *expected = room(BLOCKS * a->block_bytes);
+    const int32_t kept[] = {3};
+
+    k[5 * width + 1] = INFINITY;
+    v[9 * width] = NAN;
+    for (int i = 0; i < n; i++)
+        position[i] = origin[i] = i;
+    fibre_run(kv_write_thread,
+              &(struct ct_gpu_kv_write){.kv = kv_of(a, sequence),
+                                        .k = k,
+                                        .v = v,
+                                        .position = position,
+                                        .kept = kept,
+                                        .origin = origin,
+                                        .bad = bad,
+                                        .ldk = width,
+                                        .ldv = width,
+                                        .heads = KV_HEADS,
+                                        .limit = ct_kv_info(CT_KV_BF16)->limit},
+              1, n);
+    for (int i = 0; i < n; i++) {
+        const bool whole = i != 5 && i != 9;
+        assert_int_equal(bad[i], !whole);
+        for (int d = 0; d < width && !whole; d++)
+            k[i * width + d] = v[i * width + d] = 0;
+        for (int h = 0; h < KV_HEADS && i >= kept[0]; h++) {
+            struct ct_kv_head head = head_of(a, expected, i / 256, h);
+            ref.kv_write(&head, i % 256, k + i * width + h * a->dim, v + i * width + h * a->dim);
+        }
+    }
+    assert_memory_equal(a->memory, expected, BLOCKS * a->block_bytes);
+    free(k);
+    free(v);
+    free(position);
+    free(sequence);
+    free(origin);
+    free(bad);
+    free(expected);
+}
+
+static void attend_by_ref(float *out, const struct attention *a, const float *q, struct ct_queries *t,
+                          int head, float cap)
+{
+    struct ct_attended all = {room(64), room(64), room(QUERIES * (size_t)a->dim * 4)},
+                       block = {room(64), room(64), room(QUERIES * (size_t)a->dim * 4)};
+    float *scratch = room(CT_ATTEND_SCRATCH * sizeof(float));
+
+    for (int i = 0; i < t->n; i++) {
+        const struct ct_kv_head kv = head_of(a, a->memory, 0, head / GROUP);
+        ref.attend_query(t, i, q + (i * KV_HEADS * GROUP + head) * a->dim, &kv);
+    }
+    for (int b = 0; b < BLOCKS; b++) {
+        const struct ct_kv_head kv = head_of(a, a->memory, b, head / GROUP);
+        ref.attend_block(&block, t, &kv, b, 0.0625f, cap, scratch);
+        ref.attend_merge(&all, &block, t->n, a->dim);
+    }
+    for (int i = 0; i < t->n; i++)
+        ref.attend_finish(out + (i * KV_HEADS * GROUP + head) * a->dim, &all, i, a->dim);
+    free(all.max);
+    free(all.sum);
+    free(all.out);
+    free(block.max);
+    free(block.sum);
+    free(block.out);
+    free(scratch);
+}
+
+static void attention_has_the_bits_of_ref(void **unused)
+{
+    static const int dims[] = {32, 64, 72, 256, 512};
+    static const int32_t seen[QUERIES * 2] = {0, 699, 450, 699, 256, 511, 3, 3};
+    const int32_t sequence[QUERIES] = {0};
+
+    (void)unused;
+    for (size_t d = 0; d < CT_COUNT(dims); d++) {
+        struct attention a = {
+            .dim = dims[d], .half = KV_HEADS * ct_kv_bytes(CT_KV_BF16, 256, dims[d]), .table = {2, 0, 1}};
+        const int width = KV_HEADS * GROUP * a.dim;
+        state = 1 + d;
+        a.block_bytes = 2 * a.half;
+        a.memory = room(BLOCKS * a.block_bytes);
+        store(&a, 700);
+        float *q = values((size_t)(QUERIES * width), mild), *out = room((size_t)(QUERIES * width) * 4),
+              *expected = room((size_t)(QUERIES * width) * 4);
+        struct ct_queries t = {.n = QUERIES, .q = room(CT_QUERIES * (size_t)a.dim * 4)};
+        for (int i = 0; i < QUERIES; i++) {
+            t.lo[i] = seen[2 * i];
+            t.hi[i] = seen[2 * i + 1];
+        }
+        for (int capped = 0; capped < 2; capped++) {
+            for (int h = 0; h < KV_HEADS * GROUP; h++)
+                attend_by_ref(expected, &a, q, &t, h, capped ? 50.0f : 0.0f);
+            for (ORDERS(order)) {
+                fibre_run(attend_thread,
+                          &(struct ct_gpu_attend){.kv = kv_of(&a, sequence),
+                                                  .out = out,
+                                                  .q = q,
+                                                  .seen = seen,
+                                                  .ldo = width,
+                                                  .ldq = width,
+                                                  .group = GROUP,
+                                                  .scale = 0.0625f,
+                                                  .cap = capped ? 50.0f : 0.0f},
+                          KV_HEADS * GROUP, QUERIES);
+                assert_memory_equal(out, expected, (size_t)(QUERIES * width) * sizeof(float));
+            }
+        }
+        free(a.memory);
+        free(q);
+        free(out);
+        free(expected);
+        free(t.q);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_have_the_bits_of_ref),   cmocka_unit_test(a_missing_barrier_is_seen),
+        cmocka_unit_test(embeddings_have_the_bits_of_ref), cmocka_unit_test(norms_have_the_bits_of_ref),
+        cmocka_unit_test(vectors_have_the_bits_of_ref),    cmocka_unit_test(logits_are_capped_and_looked_at),
+        cmocka_unit_test(rows_that_go_on_close_up),        cmocka_unit_test(attention_has_the_bits_of_ref),
+    };
+    return cmocka_run_group_tests_name("kernel: gpu, emulated", tests, choose, NULL);
+}
