@@ -321,16 +321,16 @@ typedef struct carat_engine_options {
     const struct carat_head_options *head; /* which logits are computed (carat_generate.h); NULL: all */
     int ple_resident;    /* 1: the table of layer inputs (Gemma 3n and 4) is in memory; 0: it stays on disk */
     int activations_f16; /* 1: results of operations are rounded to f16 (NUMERICS.md section 14) */
+    const char *device;  /* "cuda", "cuda:N": an NVIDIA GPU, with the same bits; NULL, "cpu": none */
 } carat_engine_options;
 CARAT_DEFAULT(carat_engine_options)
 
 /* Creates an engine. Reads all weights, and packs those that its kernels want packed. Any thread.
- * CARAT_E_ARGUMENT, CARAT_E_MEMORY (also a plan larger than the memory that this process may use),
- * CARAT_E_IO (the file of the layer inputs is gone or another), CARAT_E_CANCELLED. */
+ * CARAT_E_ARGUMENT, CARAT_E_MEMORY (also a plan larger than the memory that may be used), CARAT_E_IO (no such
+ * GPU; the file of the layer inputs is gone), CARAT_E_UNSUPPORTED (a model for no GPU), CARAT_E_CANCELLED. */
 CARAT_API carat_status carat_engine_create(carat_engine **engine, const carat_model *model,
                                            const carat_engine_options *options, carat_error *err);
-/* Last call: the sessions of the engine are closed. */
-CARAT_API void carat_engine_close(carat_engine *engine);
+CARAT_API void carat_engine_close(carat_engine *engine); /* last call: its sessions are closed */
 /* Positions of a session; 0 for NULL. Any thread. */
 CARAT_API int carat_engine_context(const carat_engine *engine);
 

@@ -293,14 +293,15 @@ typedef struct carat_plan {
 CARAT_DEFAULT(carat_plan)
 /* Plans an engine; allocates nothing. ple_resident -1 counts the table of layer inputs as one on the disk
  * though the model was opened from memory, where no engine can be so. Any thread. CARAT_E_ARGUMENT,
- * CARAT_E_MEMORY (over max_bytes; the message says what fits). */
+ * CARAT_E_MEMORY (over max_bytes; the message says what fits), CARAT_E_IO (no such GPU), CARAT_E_UNSUPPORTED
+ * (a model for no GPU). */
 CARAT_API carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options,
                                          carat_plan *plan, carat_error *err);
 /* Sets the options that are left open so that carat_plan.bytes is at most bytes. context 0 becomes the
  * largest that fits. CARAT_KV_DEFAULT becomes bf16 (f32 with exact), or q8 where only q8 lets a given
  * context, or one of min(8192, the model's maximum), fit. Options that are given are only checked; max_bytes
- * is ignored. Any thread. CARAT_E_ARGUMENT, CARAT_E_MEMORY (the message says what fits; options are
- * unchanged). */
+ * is ignored. Any thread. CARAT_E_ARGUMENT, CARAT_E_IO, CARAT_E_UNSUPPORTED, CARAT_E_MEMORY (the message says
+ * what fits; options are unchanged). */
 CARAT_API carat_status carat_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
                                         carat_error *err);
 /* -------------------------------------------------------------- profile ---- */

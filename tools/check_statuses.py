@@ -20,10 +20,10 @@ EXCUSED = {
     "carat_model_open": {"CARAT_E_BUSY"},  # another process writes to the cache: it is left out
     "carat_model_open_memory": {"CARAT_E_BUSY"},  # likewise, for a drafter
     "carat_tokenize": {"CARAT_E_CANCELLED"},  # there is no callback
-    "carat_plan_engine": BOUND,  # weights are walked that opening has bound and checked
-    "carat_fit_engine": BOUND,
+    "carat_plan_engine": {"CARAT_E_FORMAT"},  # weights are walked that opening has bound and checked
+    "carat_fit_engine": {"CARAT_E_FORMAT"},
     # what cannot be kept in the cache is not kept; what a pass that is timed fails with is passed over
-    "carat_engine_create": BOUND | {"CARAT_E_BUSY", "CARAT_E_CONTEXT", "CARAT_E_NUMERIC"},
+    "carat_engine_create": {"CARAT_E_FORMAT", "CARAT_E_BUSY", "CARAT_E_CONTEXT", "CARAT_E_NUMERIC"},
     "carat_model_pack": {"CARAT_E_UNSUPPORTED"},
     "carat_verify": BOUND,
     "carat_save": BOUND | {"CARAT_E_CONTEXT"},  # what is evaluated is held already

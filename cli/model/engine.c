@@ -24,6 +24,8 @@ void engine_options(carat_engine_options *e, const struct options *o)
     e->snapshot_bytes = o->engine->snapshots;
     e->exact = o->engine->exact;
     e->isa = o->engine->isa;
+    e->device =
+        strcmp(o->engine->device, "none") == 0 ? "cpu" : o->engine->device; /* as llama.cpp spells it */
     e->activations_f16 = rounds_activations(o);
     e->ple_resident = strcmp(o->engine->ple, "resident") == 0;
     e->head = head_asked(o);

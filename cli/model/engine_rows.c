@@ -58,6 +58,9 @@ static const struct option rows[] = {
      "number of threads for prompts (default {default}: as -t)", 0, MOST_THREADS},
     {ABOUT_COMPUTING + 310, {"--no-profile"}, FLAG, AT(no_profile), "/ " EVALUATES " -bench embed show compare", NULL, NULL,
      "ignore a file carat.json beside the weights, which has settings for prompts and for generation", 0, 0},
+    {ABOUT_COMPUTING + 315, {"-dev", "--device"}, TEXT, AT(device), "/ " EVALUATES, "DEVICE", "cpu",
+     "what computes: cpu; cuda or cuda:N, an NVIDIA GPU, with the bits of the CPU, where all weights are BF16 or Q8_0 "
+     "(default {default})", 0, 0},
     {ABOUT_COMPUTING + 320, {"--isa"}, CHOICE, AT(isa), "/ " EVALUATES " embed show compare verify replay", isa_words, NULL,
      "use kernels of at most this level; the last three are for Arm", 0, 0},
 };

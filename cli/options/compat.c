@@ -41,7 +41,7 @@ static const char no_template[] = "carat knows Gemma's templates by name (--chat
 static const struct foreign table[] = {
     /* where and how it is computed: the same bits everywhere */
     {" -ngl --gpu-layers --n-gpu-layers ", A_VALUE, HARMLESS},
-    {" -dev --device ", A_VALUE, "carat computes on the CPU only", "cpu|none"},
+    {" -dev --device ", A_VALUE, "this verb computes on the CPU only", "cpu|none"},
     {" -sm --split-mode ", A_VALUE, HARMLESS},
     {" -ts --tensor-split ", A_VALUE, HARMLESS},
     {" -mg --main-gpu ", A_VALUE, HARMLESS},
@@ -105,7 +105,7 @@ static const struct foreign table[] = {
     {" --bench ", NOTHING, "carat bench MODEL does that", NULL},
     {" --bench-iters --bench-warmup --bench-json ", A_VALUE, for_bench, NULL},
     {" --license ", NOTHING, "carat's own is the file LICENSE of its source, a model's comes with it", NULL},
-    {" --list-devices ", NOTHING, "carat doctor describes the processor, the only device", NULL},
+    {" --list-devices ", NOTHING, "carat doctor describes the processor; --device cuda is an NVIDIA GPU", NULL},
     {" --context-shift ", NOTHING, "only carat run goes on where the context ends", NULL},
     {" -e --escape ",
      NOTHING, "carat takes the prompt as it is; the shell writes escapes, as in $'a\\nb'", NULL},

@@ -335,11 +335,20 @@ struct ct_backend {
     const char *isa;        /* instructions in use, in passes that do not decode */
     int threads;            /* the most of a pass */
     struct ct_trace *trace; /* the first; NULL: none */
+    /* Its memory is a device's: vectors go through pack_weight, too, and logits come from project_logits
+     * alone. */
+    bool apart;
+    carat_error failure; /* code 0: none. The device failed: from here on no pass is whole */
 };
 
 /* The CPU. E_ARGUMENT (no such isa), E_MEMORY. */
 carat_status ct_backend_create_cpu(struct ct_backend **b, const struct ct_backend_options *o,
                                    carat_error *err);
+/* An NVIDIA GPU: device `number` of those that the driver shows, or for -1 the first that is new enough.
+ * E_IO (there is no driver or no device, or it is too old), E_ARGUMENT (there are fewer devices),
+ * E_UNSUPPORTED (no kernels for such a model), E_MEMORY. */
+carat_status ct_backend_create_cuda(struct ct_backend **b, const struct ct_backend_options *o, int number,
+                                    carat_error *err);
 /* Bytes of a panel of a type in a packed file; 0: it is not packed. */
 size_t ct_backend_panel_size(enum ct_type type, int cols);
 

@@ -108,9 +108,8 @@ static carat_status plan_weight(void *user, const char *place, const char *tenso
     (void)place;
     (void)tensor;
     /* norms are the model's, and a table mostly stays on the disk */
-    const bool left = w->layout == CT_LAYOUT_TABLE && !p->resident;
-    return w->rows == 1 || left || w == p->aside ? CARAT_OK
-                                                 : p->backend->verb.plan_weight(p->backend, w, p->err);
+    const bool left = w->layout == CT_LAYOUT_TABLE ? !p->resident : w->rows == 1 && !p->backend->apart;
+    return left || w == p->aside ? CARAT_OK : p->backend->verb.plan_weight(p->backend, w, p->err);
 }
 
 /* The model's weights from the first layer on that runs, as they are stored. */
@@ -317,6 +316,22 @@ static bool table_on_disk(const carat_model *model, const carat_engine_options *
     return table && o->ple_resident <= 0 && (o->ple_resident < 0 || ct_file_on_disk(model->file, table));
 }
 
+/* The device that is asked for: "cpu", "cuda" or "cuda:N". */
+static carat_status create_backend(struct carat_engine *e, const carat_engine_options *o,
+                                   const struct ct_backend_options *of_backend, carat_error *err)
+{
+    int number = -1, end = 0;
+
+    if (!o->device || strcmp(o->device, "cpu") == 0)
+        return ct_backend_create_cpu(&e->backend, of_backend, err);
+    if (strcmp(o->device, "cuda") != 0 &&
+        (sscanf(o->device, "cuda:%3d%n", &number, &end) != 1 || o->device[end] || number < 0))
+        return ct_fail(err, CARAT_E_ARGUMENT, "device is \"%s\", expected cpu, cuda or cuda:N", o->device);
+    if (e->drafting)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "a GPU does not compute drafters that read K and V so far");
+    return ct_backend_create_cuda(&e->backend, of_backend, number, err);
+}
+
 /* *over: the plan needs more than o->max_bytes. */
 static carat_status plan_once(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
                               bool *over, carat_error *err)
@@ -351,7 +366,7 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
     ct_config_cut(&e->config, o->first_layer, o->layers ? o->layers : e->config.n_layer - o->first_layer);
     CT_TRY(check_owners(&e->config, err));
     const struct ct_backend_options of_backend = backend_options(model, &e->config, o);
-    CT_TRY(ct_backend_create_cpu(&e->backend, &of_backend, err));
+    CT_TRY(create_backend(e, o, &of_backend, err));
     e->plan = (carat_plan){
         .size = sizeof e->plan,
         .sessions = o->sessions        ? o->sessions
@@ -368,6 +383,9 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
     const struct ct_weight *head = weights.tied ? &weights.embed : &weights.head;
     struct planning planning = {e->backend, e->head.aside ? head : NULL, e->resident, err};
     CT_TRY(ct_weights_walk(&weights, &e->config, model->file, plan_weight, &planning));
+    for (int i = 0; i < e->config.n_layer; i++) /* vectors without a place in a file */
+        if (weights.layer[i].v_norm.data)
+            CT_TRY(plan_weight(&planning, NULL, NULL, &weights.layer[i].v_norm));
     planning.aside = NULL;
     if (e->drafting)
         CT_TRY(ct_weights_walk(&e->drafting->weights, &e->drafting->config, e->drafting->file, plan_weight,
@@ -423,6 +441,8 @@ carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_opt
     struct ct_os_memory m;
 
     ct_os_memory(&m, "");
+    if (e->backend->apart) /* whose memory is the device's */
+        return CARAT_OK;
     uint64_t memory = m.limit.value > 0 ? CT_MIN(m.total, (uint64_t)m.limit.value) : m.total;
     if (memory == 0 || e->plan.bytes <= memory)
         return CARAT_OK;
@@ -546,8 +566,9 @@ static carat_status load_weights(struct carat_engine *e, const carat_engine_opti
     *(e->head.stats.sketch_bytes ? &e->head.stats.sketch_s : &e->head.stats.tiles_s) =
         ct_os_seconds() - start;
     if (!b->verb.load_end(b))
-        status =
-            ct_fail(err, CARAT_E_CANCELLED, "creating the engine was cancelled while its weights were read");
+        status = b->failure.code ? ct_fail(err, b->failure.code, "%s", b->failure.message)
+                                 : ct_fail(err, CARAT_E_CANCELLED,
+                                           "creating the engine was cancelled while its weights were read");
     return status;
 }
 

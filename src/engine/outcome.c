@@ -105,6 +105,8 @@ carat_status ct_session_read(const carat_session *s, const struct ct_reading *re
         o->logits = (struct ct_logits){0};
         bool finite = ct_head_again(&e->head, &e->pass, ct_outcome_hidden(e, s->outcome), &row);
         ct_head_took(&e->head, 1, ct_os_seconds() - start);
+        if (e->backend->failure.code)
+            return ct_fail(err, e->backend->failure.code, "%s", e->backend->failure.message);
         if (!finite) {
             ((carat_session *)(uintptr_t)s)->unsound = true;
             return ct_fail_not_finite(e, err);

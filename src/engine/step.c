@@ -336,6 +336,7 @@ static void run_head(struct step *s)
         const double start = ct_os_seconds();
         ct_head_rows(&e->head, &e->pass, done, slice, e->head_row);
         ct_head_took(&e->head, slice, ct_os_seconds() - start);
+        s->stopped |= e->backend->failure.code != CARAT_OK; /* nobody gets what a device did not compute */
         for (int i = first, k = 0; i < at; i++)
             if (e->wanted[i] && !s->stopped) {
                 keep_outcome(s, i, done + k, &e->head_row[k]);
@@ -464,8 +465,8 @@ static void run_pass(struct step *s)
         const double start = ct_os_seconds();
         ct_pass_run(&e->pass, &rows, &(struct ct_watch){ask_sessions, s});
         run_head(s);
-        const carat_error *unread = &e->pass.ple.error;
-        bool whole = end_pass(e->backend) && !unread->code;
+        bool whole = end_pass(e->backend) && !e->pass.ple.error.code;
+        const carat_error *unread = e->backend->failure.code ? &e->backend->failure : &e->pass.ple.error;
         if (whole)
             count_pass(s, ct_os_seconds() - start);
         for (int r = 0; r < s->n; r++)

@@ -119,6 +119,7 @@ static carat_status write_file(const carat_session *s, struct ct_os_new *file, c
                                size_t n_note, carat_error *err)
 {
     struct ct_timeline t = {.numerics = CARAT_NUMERICS_VERSION, .facts = facts_of(s->engine, s->n)};
+    const struct ct_backend *b = s->engine->backend;
     struct ct_logits logits = {0};
     size_t size;
 
@@ -134,8 +135,12 @@ static carat_status write_file(const carat_session *s, struct ct_os_new *file, c
         return ct_fail(err, CARAT_E_MEMORY, "%s: its size exceeds the address space", file->path);
     CT_TRY(ct_os_new_size(file, size, err));
     ct_timeline_divide(&t, (struct ct_bytes){file->base, size}, &size);
+    if (b->apart) /* a device does one thing at a time */
+        ct_lock_enter(&s->engine->lock);
     fill_timeline(s, &t, file->base, &logits, note);
-    return CARAT_OK;
+    if (b->apart)
+        ct_lock_leave(&s->engine->lock);
+    return b->failure.code ? ct_fail(err, b->failure.code, "%s", b->failure.message) : CARAT_OK;
 }
 
 carat_status ct_save(carat_session *s, const char *path, const void *note, size_t n_note, carat_error *err)

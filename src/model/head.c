@@ -81,7 +81,7 @@ static void choose_head(struct ct_head *h)
         h->o.quant = CARAT_QUANT_NATIVE;
 }
 
-static carat_status check_head(struct ct_head *h, bool exact, carat_error *err)
+static carat_status check_head(struct ct_head *h, bool exact, bool apart, carat_error *err)
 {
     carat_head_options *o = &h->o;
 
@@ -94,9 +94,9 @@ static carat_status check_head(struct ct_head *h, bool exact, carat_error *err)
         o->min_recall = 0.98f;
     if (o->strategy == CARAT_HEAD_AUTO)
         choose_head(h);
-    if (exact && o->strategy != CARAT_HEAD_DENSE) {
+    if ((exact || apart) && o->strategy != CARAT_HEAD_DENSE) {
         o->strategy = CARAT_HEAD_DENSE;
-        h->stats.reason = "exact arithmetic computes every row";
+        h->stats.reason = exact ? "exact arithmetic computes every row" : "a GPU computes every row";
     }
     h->strategy = heads[o->strategy].strategy;
     if (o->quant != CARAT_QUANT_NATIVE && !h->strategy->tiles)
@@ -120,7 +120,7 @@ carat_status ct_head_plan(struct ct_head *h, const carat_head_options *o, struct
     if (o)
         h->o = *o;
     h->asked = h->o.strategy;
-    CT_TRY(check_head(h, exact, err));
+    CT_TRY(check_head(h, exact, b && b->apart, err));
     h->stats.strategy = h->o.strategy;
     return h->strategy->plan ? h->strategy->plan(h, err) : CARAT_OK;
 }

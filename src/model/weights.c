@@ -577,7 +577,7 @@ static void pack_slots(void *of, const struct ct_config *c, struct ct_backend *b
 {
     for (const struct slot *s = NULL; (s = next_slot(s, c, layer));) {
         struct ct_weight *w = slot_weight(of, s);
-        if (s->matrix && w->layout != CT_LAYOUT_TABLE)
+        if ((s->matrix || b->apart) && w->layout != CT_LAYOUT_TABLE)
             *w = b->verb.pack_weight(b, *w);
     }
 }
@@ -601,10 +601,14 @@ void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const
     if (!head_aside)
         to->head = from->tied ? to->embed : b->verb.pack_weight(b, from->head);
     pack_slots(to, c, b, -1);
+    if (b->apart)
+        to->final_norm = b->verb.pack_weight(b, from->final_norm);
     to->layer = layer;
     for (int i = 0; i < c->n_layer; i++) {
         layer[i] = from->layer[i];
         pack_slots(&layer[i], c, b, i);
+        if (b->apart) /* it has no slot */
+            layer[i].v_norm = b->verb.pack_weight(b, layer[i].v_norm);
         pack_experts(&layer[i].experts, expert, b);
         expert += layer[i].experts.n;
         share_weights(&layer[i]);

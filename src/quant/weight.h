@@ -17,6 +17,7 @@ enum ct_layout {
     /* rows of indices as in the file, row_bytes apart; ct_weight.palettes have the values, of F16 */
     CT_LAYOUT_PALETTE,
     CT_LAYOUT_NIBBLES, /* panels likewise, of such indices and their palettes (layout/panel.h) */
+    CT_LAYOUT_DEVICE,  /* in memory of a device, as its kernels read it; row_bytes are those of the file */
 };
 
 /* A matrix (or, with rows == 1, a vector) of weights. data == NULL means absent. */

@@ -146,6 +146,8 @@ void ct_cpu_told_verbs(struct ct_verbs *v);
 void ct_cpu_altup_verbs(struct ct_verbs *v);
 
 /* cpu_cost.c */
+/* Of products and attention over these rows, on any backend. */
+struct ct_cost ct_cost_of_rows(const struct ct_rows *rows, const struct ct_event *event, bool exact);
 struct ct_cost ct_cpu_cost(const struct ct_backend *b, const struct ct_event *event);
 /* What products with weights of a type are made with. */
 carat_arithmetic ct_cpu_arithmetic(enum ct_type type, bool exact);

@@ -60,16 +60,23 @@ static void add_attention(struct ct_cost *c, const struct ct_event *event, const
     }
 }
 
+struct ct_cost ct_cost_of_rows(const struct ct_rows *rows, const struct ct_event *event, bool exact)
+{
+    struct ct_cost c = {.rows = rows->n};
+
+    if (strncmp(event->verb, "project", 7) == 0)
+        add_products(&c, event, exact);
+    else if (strcmp(event->verb, "attend") == 0)
+        add_attention(&c, event, rows, rows->seen[event->attn_type]);
+    return c;
+}
+
 struct ct_cost ct_cpu_cost(const struct ct_backend *base, const struct ct_event *event)
 {
     const struct ct_cpu_backend *b = ct_cpu_const(base);
-    struct ct_cost c = {.rows = b->rows.n};
+    struct ct_cost c = ct_cost_of_rows(&b->rows, event, b->o.exact);
 
-    if (strncmp(event->verb, "project", 7) == 0)
-        add_products(&c, event, b->o.exact);
-    else if (strcmp(event->verb, "experts") == 0)
+    if (strcmp(event->verb, "experts") == 0)
         add_experts(&c, b, event->experts);
-    else if (strcmp(event->verb, "attend") == 0)
-        add_attention(&c, event, &b->rows, b->rows.seen[event->attn_type]);
     return c;
 }

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_backend.c: the backend for NVIDIA's GPUs: what it refuses, its memory, its table of verbs. Weights, K
+ * and V, the verbs of a pass and those beside it have files of their own. */
+#include "backend/cuda/cuda_backend.h"
+
+#include <stdlib.h>
+
+static void cuda_destroy(struct ct_backend *base)
+{
+    struct ct_cuda_backend *b = ct_cuda(base);
+
+    ct_cuda_end(b);
+    if (b->host)
+        b->host->verb.destroy(b->host);
+    free(b);
+}
+
+static void cuda_lay_out(struct ct_backend *base, const struct ct_extent *e)
+{
+    struct ct_cuda_backend *b = ct_cuda(base);
+
+    b->extent = *e;
+    b->kv.used = b->work.used = 0;
+    b->n_pools = 0;
+    b->other_kv = false;
+    b->host->verb.lay_out(b->host, &(struct ct_extent){1, CT_KEY_BLOCK, 1}); /* for draws */
+    b->tile = b->host->verb.alloc_host(b->host, b->widest_tile);
+    b->stored = b->host->verb.alloc_host(b->host, (size_t)b->widest * sizeof(float));
+    b->block =
+        b->host->verb.alloc_host(b->host, 2 * ct_kv_bytes(CT_KV_BF16, CT_KEY_BLOCK, b->o.max_head_dim));
+    ct_cuda_lay_out_pass(b);
+}
+
+static ct_mat cuda_alloc(struct ct_backend *base, int rows, int cols)
+{
+    const int stride = (int)ct_round_up((size_t)cols, 32);
+
+    assert(rows > 0 && cols > 0);
+    const ct_cu_address at =
+        ct_cuda_take(&ct_cuda(base)->work, (size_t)rows * (size_t)stride * sizeof(float));
+    return (ct_mat){CT_CUDA_AT(void, at), cols, stride};
+}
+
+static void *cuda_alloc_host(struct ct_backend *b, size_t bytes)
+{
+    return ct_cuda(b)->host->verb.alloc_host(ct_cuda(b)->host, bytes);
+}
+
+/* Of the device and of the host together; only stacks and part of the work are the host's. */
+static void cuda_count(const struct ct_backend *base, carat_plan *p)
+{
+    const struct ct_cuda_backend *b = (const struct ct_cuda_backend *)base;
+
+    b->host->verb.count(b->host, p);
+    p->kv_bytes = b->kv.used;
+    p->work_bytes += b->work.used;
+    p->packed_bytes = p->weight_bytes = b->planned;
+    p->bytes = p->weight_bytes + p->kv_bytes + p->work_bytes + p->stack_bytes;
+}
+
+static carat_status cuda_reserve(struct ct_backend *base, carat_error *err)
+{
+    struct ct_cuda_backend *b = ct_cuda(base);
+
+    if (b->other_kv)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "a GPU keeps K and V in bf16 so far");
+    CT_TRY(b->host->verb.reserve(b->host, err));
+    CT_TRY(ct_cuda_begin(b, err));
+    return ct_cuda_reserve(b, err);
+}
+
+/* What no kernel is there for. */
+static carat_status refuse(const struct ct_backend_options *o, carat_error *err)
+{
+    const char *what = o->exact           ? "exact arithmetic"
+                       : o->max_experts.n ? "experts"
+                       : o->max_row       ? "inputs of layers"
+                       : !o->n_vocab      ? "embedders"
+                                          : NULL;
+
+    if (what)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "a GPU does not compute %s so far", what);
+    return *ct_cuda_ptx ? CARAT_OK
+                        : ct_fail(err, CARAT_E_UNSUPPORTED,
+                                  "this library was built without clang, so it has no kernels for a GPU");
+}
+
+static carat_status find_device(struct ct_cuda_backend *b, const struct ct_backend_options *o, int device,
+                                carat_error *err)
+{
+    struct ct_backend_options of_host = *o;
+    struct ct_cpu cpu;
+
+    of_host.threads = of_host.decode_threads = 1; /* they only draw */
+    of_host.max_ffn = of_host.max_input = 0;
+    CT_TRY(ct_cuda_open(&b->driver, err));
+    CT_TRY(ct_cuda_choose(&b->device, &b->driver, device, err));
+    CT_TRY(ct_backend_create_cpu(&b->host, &of_host, err));
+    ct_cpu_detect(&cpu);
+    ct_kernel_choose(&b->kernel, &cpu, o->isa);
+    return CARAT_OK;
+}
+
+carat_status ct_backend_create_cuda(struct ct_backend **out, const struct ct_backend_options *o, int device,
+                                    carat_error *err)
+{
+    CT_TRY(refuse(o, err));
+    struct ct_cuda_backend *b = calloc(1, sizeof *b);
+    if (!b)
+        return ct_no_memory(err, "a backend");
+    b->base = (struct ct_backend){
+        .verb = {.destroy = cuda_destroy,
+                 .lay_out = cuda_lay_out,
+                 .alloc = cuda_alloc,
+                 .alloc_host = cuda_alloc_host,
+                 .count = cuda_count,
+                 .reserve = cuda_reserve},
+        .isa = "cuda",
+        .threads = 1,
+        .apart = true,
+    };
+    ct_cuda_weight_verbs(&b->base.verb);
+    ct_cuda_kv_verbs(&b->base.verb);
+    ct_cuda_pass_verbs(&b->base.verb);
+    ct_cuda_told_verbs(&b->base.verb);
+    b->o = *o;
+    carat_status status = find_device(b, o, device, err);
+    if (status)
+        cuda_destroy(&b->base);
+    else
+        *out = &b->base;
+    return status;
+}

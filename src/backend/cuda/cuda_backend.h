@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_backend.h: what the files of the backend for NVIDIA's GPUs share. */
+#ifndef CT_CUDA_BACKEND_H
+#define CT_CUDA_BACKEND_H
+
+#include "backend/backend.h"
+#include "backend/cuda/cuda_driver.h"
+#include "kernel/gpu/gpu.h"
+#include "kernel/kernel.h"
+#include "os/fp_environment.h"
+
+/* A reservation of the device, from which memory is taken front to back. base 0: it is only counted. */
+struct ct_cuda_memory {
+    ct_cu_address base;
+    size_t used, size;
+};
+
+enum ct_cuda_kernel {
+#define CT_CUDA_KERNEL(name) CT_CUDA_##name,
+    CT_GPU_KERNELS(CT_CUDA_KERNEL)
+#undef CT_CUDA_KERNEL
+        CT_CUDA_KERNELS
+};
+
+/* What the kernels read of the rows of a pass, in one piece that comes from the host. */
+struct ct_cuda_rows {
+    ct_cu_address token, position, sequence, origin, from; /* from: the place of a row before select_rows */
+    ct_cu_address seen[CT_ATTN_TYPES], cosine[CT_ATTN_TYPES], sine[CT_ATTN_TYPES];
+};
+
+/* Blocks of K and V, with places for what the host knows of them. */
+struct ct_cuda_pool {
+    const struct ct_kv_pool *pool;
+    ct_cu_address table, kept;
+};
+
+struct ct_cuda_backend {
+    struct ct_backend base;  /* what the others see: the first member */
+    struct ct_backend *host; /* the CPU's, with memory of the host, and the verbs beside a pass */
+    struct ct_kernel kernel; /* for angles */
+    struct ct_backend_options o;
+    struct ct_extent extent;
+
+    struct ct_cuda_driver driver;
+    struct ct_cuda_device device;
+    ct_cu_object context, stream, module, function[CT_CUDA_KERNELS];
+    int entered;  /* how often it was asked that the context be current */
+    bool current; /* and it is */
+
+    struct ct_cuda_memory kv, work, weights;
+    size_t planned;                          /* bytes of weights */
+    size_t widest_tile;                      /* of a weight, in bytes */
+    int widest;                              /* values of the widest input of a product */
+    uint8_t *tile, *stored;                  /* of the host: a tile, and a row of a file */
+    struct ct_cuda_pool pool[CT_ATTN_TYPES]; /* [n_pools] */
+    int n_pools;
+    bool other_kv;  /* K and V of a type that no kernel has */
+    uint8_t *block; /* of the host: K and V of a head of a block */
+
+    carat_progress progress; /* of loading */
+    void *progress_user;
+    size_t loaded;
+
+    struct ct_rows rows; /* current ones of the pass; the arrays below */
+    int32_t *position, *sequence, *origin, *from;
+    struct ct_seen *seen[CT_ATTN_TYPES];
+    double *inverse[CT_ATTN_TYPES]; /* [head_dim / 2] rope frequencies */
+    uint8_t *staged;                /* of the host: what lies at `piece` */
+    ct_cu_address piece;
+    struct ct_cuda_rows at;
+    ct_cu_address prepared, scale; /* the input of a product, and the scales of int8 */
+    ct_mat up;                     /* what gate is multiplied by */
+    ct_mat logits;                 /* of a slice of rows */
+    ct_cu_address bad;             /* [row of the pass] */
+    int32_t *known_bad;            /* the same of the host, where it is known */
+    bool bad_is_known;
+    ct_fpenv fp; /* of the caller of the pass under way */
+    struct ct_watch watch;
+    double asked; /* when the watch was asked last */
+    bool stopped;
+};
+
+static inline struct ct_cuda_backend *ct_cuda(struct ct_backend *b)
+{
+    return (struct ct_cuda_backend *)b; /* base is the first member */
+}
+
+/* An address of the device as kernels are told. */
+#define CT_CUDA_AT(type, address) ((type *)(uintptr_t)(address))
+
+/* A matrix is an address of the device. */
+static inline ct_cu_address ct_cuda_row(ct_mat m, int row)
+{
+    return (ct_cu_address)(uintptr_t)m.handle + (size_t)row * (size_t)m.stride * sizeof(float);
+}
+
+/* cuda_ptx.S: kernels as PTX; "" where no clang was there when the library was built. */
+extern const char ct_cuda_ptx[];
+
+/* cuda_device.c: the device itself. Its first failure is noted in base.failure; from there on nothing is
+ * asked of it any more. */
+void ct_cuda_enter(struct ct_cuda_backend *b);
+void ct_cuda_leave(struct ct_cuda_backend *b);
+/* Takes the device for the kernels of the library. E_IO. */
+carat_status ct_cuda_begin(struct ct_cuda_backend *b, carat_error *err);
+/* E_MEMORY. */
+carat_status ct_cuda_reserve(struct ct_cuda_backend *b, carat_error *err);
+void ct_cuda_end(struct ct_cuda_backend *b);
+ct_cu_address ct_cuda_take(struct ct_cuda_memory *m, size_t bytes);
+void ct_cuda_put(struct ct_cuda_backend *b, ct_cu_address to, const void *from, size_t bytes);
+/* Waits until the bytes are there; after a failure they are zeros. */
+void ct_cuda_get(struct ct_cuda_backend *b, void *to, ct_cu_address from, size_t bytes);
+void ct_cuda_wait(struct ct_cuda_backend *b);
+void ct_cuda_copy(struct ct_cuda_backend *b, ct_cu_address to, ct_cu_address from, size_t bytes);
+void ct_cuda_zero(struct ct_cuda_backend *b, ct_cu_address to, size_t bytes);
+/* Runs a kernel over [blocks][rows] with its arguments (kernel/gpu/gpu.h). */
+void ct_cuda_launch(struct ct_cuda_backend *b, enum ct_cuda_kernel kernel, const void *arguments, int blocks,
+                    int rows);
+/* Whether the pass goes on; asks the watch now and then. */
+bool ct_cuda_goes_on(struct ct_cuda_backend *b);
+
+/* cuda_weights.c: tiles of weights */
+void ct_cuda_weight_verbs(struct ct_verbs *v);
+/* cuda_kv.c */
+void ct_cuda_kv_verbs(struct ct_verbs *v);
+/* Brings the tables of all pools to the device. */
+void ct_cuda_bring_tables(struct ct_cuda_backend *b);
+/* cuda_pass.c: the verbs of a pass */
+void ct_cuda_pass_verbs(struct ct_verbs *v);
+void ct_cuda_lay_out_pass(struct ct_cuda_backend *b);
+/* cuda_told.c: the verbs beside it */
+void ct_cuda_told_verbs(struct ct_verbs *v);
+
+#endif

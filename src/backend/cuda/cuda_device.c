@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_device.c: the device of a backend: its context, the kernels, memory, copies and launches, in the order
+ * of one stream. A call that fails is told once; whoever called goes on as if it had not, and the pass ends
+ * with the failure. */
+#include "backend/cuda/cuda_backend.h"
+
+#include "os/clock.h"
+
+static bool good(struct ct_cuda_backend *b, ct_cu_result result, const char *what)
+{
+    if (result != 0 && !b->base.failure.code)
+        (void)ct_fail(&b->base.failure, CARAT_E_IO, "the GPU %s failed: %s of %s", b->device.name, what,
+                      ct_cuda_result(&b->driver, result));
+    return result == 0;
+}
+
+static bool lives(const struct ct_cuda_backend *b)
+{
+    return !b->base.failure.code;
+}
+
+void ct_cuda_enter(struct ct_cuda_backend *b)
+{
+    if (b->entered++ == 0)
+        b->current = good(b, b->driver.cuCtxPushCurrent(b->context), "entering");
+}
+
+void ct_cuda_leave(struct ct_cuda_backend *b)
+{
+    ct_cu_object mine;
+
+    if (--b->entered == 0 && b->current)
+        b->driver.cuCtxPopCurrent(&mine);
+}
+
+/* ---- beginning and end ---- */
+
+static carat_status load_kernels(struct ct_cuda_backend *b, carat_error *err)
+{
+    static const char *const names[] = {
+#define NAME(name) #name,
+        CT_GPU_KERNELS(NAME)
+#undef NAME
+    };
+    ct_cu_result result = b->driver.cuModuleLoadData(&b->module, ct_cuda_ptx);
+
+    for (int i = 0; i < CT_CUDA_KERNELS && result == 0; i++)
+        result = b->driver.cuModuleGetFunction(&b->function[i], b->module, names[i]);
+    return result == 0 ? CARAT_OK
+                       : ct_fail(err, CARAT_E_IO, "the driver of the GPU %s does not take the kernels: %s",
+                                 b->device.name, ct_cuda_result(&b->driver, result));
+}
+
+carat_status ct_cuda_begin(struct ct_cuda_backend *b, carat_error *err)
+{
+    const struct ct_cuda_driver *d = &b->driver;
+    ct_cu_result result = d->cuDevicePrimaryCtxRetain(&b->context, b->device.device);
+
+    if (result != 0) {
+        b->context = NULL;
+        return ct_fail(err, CARAT_E_IO, "the GPU %s cannot be used: %s", b->device.name,
+                       ct_cuda_result(d, result));
+    }
+    ct_cuda_enter(b);
+    if (lives(b))
+        good(b, d->cuStreamCreate(&b->stream, 1), "a stream");
+    carat_status status =
+        lives(b) ? load_kernels(b, err) : ct_fail(err, b->base.failure.code, "%s", b->base.failure.message);
+    ct_cuda_leave(b);
+    return status;
+}
+
+static bool take_region(struct ct_cuda_backend *b, struct ct_cuda_memory *m, size_t bytes)
+{
+    m->base = 0;
+    m->size = bytes;
+    return bytes == 0 || b->driver.cuMemAlloc(&m->base, bytes) == 0;
+}
+
+carat_status ct_cuda_reserve(struct ct_cuda_backend *b, carat_error *err)
+{
+    const size_t kv = b->kv.used, work = b->work.used;
+    size_t free_bytes = 0, total = 0;
+
+    ct_cuda_enter(b);
+    if (lives(b))
+        b->driver.cuMemGetInfo(&free_bytes, &total);
+    const bool whole = lives(b) && take_region(b, &b->weights, b->planned) && take_region(b, &b->kv, kv) &&
+                       take_region(b, &b->work, work);
+    if (whole) {
+        ct_cuda_zero(b, b->kv.base, kv); /* what nobody wrote is read as finite */
+        ct_cuda_zero(b, b->work.base, work);
+    }
+    ct_cuda_leave(b);
+    if (!whole && lives(b))
+        return ct_fail(err, CARAT_E_MEMORY,
+                       "the GPU %s has %s of %s free, and the engine needs %s (weights %s, cache %s, work "
+                       "%s); a smaller context needs less",
+                       b->device.name, ct_size(free_bytes).text, ct_size(total).text,
+                       ct_size(b->planned + kv + work).text, ct_size(b->planned).text, ct_size(kv).text,
+                       ct_size(work).text);
+    return lives(b) ? CARAT_OK : ct_fail(err, b->base.failure.code, "%s", b->base.failure.message);
+}
+
+/* What a device that failed answers does not matter any more. */
+void ct_cuda_end(struct ct_cuda_backend *b)
+{
+    const struct ct_cuda_driver *d = &b->driver;
+    struct ct_cuda_memory *const memory[] = {&b->kv, &b->work, &b->weights};
+
+    if (b->context) {
+        ct_cuda_enter(b);
+        for (size_t i = 0; i < CT_COUNT(memory) && b->current; i++)
+            if (memory[i]->base)
+                d->cuMemFree(memory[i]->base);
+        if (b->module && b->current)
+            d->cuModuleUnload(b->module);
+        if (b->stream && b->current)
+            d->cuStreamDestroy(b->stream);
+        ct_cuda_leave(b);
+        d->cuDevicePrimaryCtxRelease(b->device.device);
+    }
+    ct_cuda_close(&b->driver);
+}
+
+/* ---- memory ---- */
+
+ct_cu_address ct_cuda_take(struct ct_cuda_memory *m, size_t bytes)
+{
+    const ct_cu_address at = m->base ? m->base + m->used : 0;
+
+    m->used += ct_round_up(bytes, 256);
+    assert(!m->base || m->used <= m->size);
+    return at;
+}
+
+void ct_cuda_put(struct ct_cuda_backend *b, ct_cu_address to, const void *from, size_t bytes)
+{
+    if (lives(b) && bytes)
+        good(b, b->driver.cuMemcpyHtoDAsync(to, from, bytes, b->stream), "a copy to it");
+}
+
+void ct_cuda_get(struct ct_cuda_backend *b, void *to, ct_cu_address from, size_t bytes)
+{
+    if (lives(b) && good(b, b->driver.cuMemcpyDtoHAsync(to, from, bytes, b->stream), "a copy from it"))
+        ct_cuda_wait(b);
+    if (!lives(b))
+        memset(to, 0, bytes);
+}
+
+void ct_cuda_wait(struct ct_cuda_backend *b)
+{
+    if (lives(b))
+        good(b, b->driver.cuStreamSynchronize(b->stream), "waiting for it");
+}
+
+void ct_cuda_copy(struct ct_cuda_backend *b, ct_cu_address to, ct_cu_address from, size_t bytes)
+{
+    if (lives(b))
+        good(b, b->driver.cuMemcpyDtoDAsync(to, from, bytes, b->stream), "a copy in it");
+}
+
+void ct_cuda_zero(struct ct_cuda_backend *b, ct_cu_address to, size_t bytes)
+{
+    if (lives(b) && bytes)
+        good(b, b->driver.cuMemsetD8Async(to, 0, bytes, b->stream), "zeroing");
+}
+
+/* ---- kernels ---- */
+
+void ct_cuda_launch(struct ct_cuda_backend *b, enum ct_cuda_kernel kernel, const void *arguments, int blocks,
+                    int rows)
+{
+    void *all[] = {(void *)(uintptr_t)arguments};
+
+    if (lives(b) && !b->stopped && blocks > 0 && rows > 0)
+        good(b,
+             b->driver.cuLaunchKernel(b->function[kernel], (unsigned)blocks, (unsigned)rows, 1,
+                                      CT_GPU_THREADS, 1, 1, 0, b->stream, all, NULL),
+             "a kernel");
+}
+
+bool ct_cuda_goes_on(struct ct_cuda_backend *b)
+{
+    const double between = 0.005;
+
+    if (!b->stopped && b->watch.stop && ct_os_seconds() - b->asked > between) {
+        b->asked = ct_os_seconds();
+        b->stopped = b->watch.stop(b->watch.user) != 0;
+    }
+    return !b->stopped && lives(b);
+}

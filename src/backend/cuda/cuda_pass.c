@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_pass.c: a pass on the device: what its rows are goes there in one piece, and each verb is a launch or
+ * two of the kernels of kernel/gpu. Logits come back to the host, where ids are drawn. */
+#include "backend/cuda/cuda_backend.h"
+
+#include "os/clock.h"
+
+enum { LOGITS_ROWS = 8 }; /* whose logits lie on the device together */
+
+static int blocks_of(int n)
+{
+    return (n + CT_GPU_THREADS - 1) / CT_GPU_THREADS;
+}
+
+/* ---- rows ---- */
+
+/* Room for the piece: nine numbers of a row, and its angles. */
+static size_t piece_bytes(const struct ct_cuda_backend *b)
+{
+    size_t n = 9;
+
+    for (int i = 0; i < CT_ATTN_TYPES; i++)
+        n += 2 * (size_t)b->o.attn[i].rotated;
+    return n * (size_t)b->extent.rows * sizeof(int32_t);
+}
+
+/* Appends n numbers of 32 bits to the piece, and returns where they come to lie. */
+static ct_cu_address append(struct ct_cuda_backend *b, size_t *used, const void *numbers, size_t n)
+{
+    const ct_cu_address at = b->piece + *used;
+
+    memcpy(b->staged + *used, numbers, n * sizeof(int32_t));
+    *used += n * sizeof(int32_t);
+    return at;
+}
+
+static void append_angles(struct ct_cuda_backend *b, size_t *used, int attn_type)
+{
+    const size_t pairs = (size_t)b->o.attn[attn_type].rotated, n = (size_t)b->rows.n * pairs;
+    float *cosine = (float *)(void *)(b->staged + *used), *sine = cosine + n;
+
+    for (size_t row = 0; row < (size_t)b->rows.n; row++)
+        b->kernel.rope_table(cosine + row * pairs, sine + row * pairs, b->inverse[attn_type], (int)pairs,
+                             b->position[row]);
+    b->at.cosine[attn_type] = b->piece + *used;
+    b->at.sine[attn_type] = b->at.cosine[attn_type] + n * sizeof(float);
+    *used += 2 * n * sizeof(float);
+}
+
+/* Brings the current rows to the device. */
+static void bring_rows(struct ct_cuda_backend *b)
+{
+    const size_t n = (size_t)b->rows.n;
+    size_t used = 0;
+
+    b->at.token = append(b, &used, b->rows.token, n);
+    b->at.position = append(b, &used, b->position, n);
+    b->at.sequence = append(b, &used, b->sequence, n);
+    b->at.origin = append(b, &used, b->origin, n);
+    b->at.from = append(b, &used, b->from, n);
+    for (int i = 0; i < CT_ATTN_TYPES; i++) {
+        b->at.seen[i] = append(b, &used, b->seen[i], 2 * n);
+        append_angles(b, &used, i);
+    }
+    ct_cuda_put(b, b->piece, b->staged, used);
+}
+
+static void cuda_begin_pass(struct ct_backend *base, const struct ct_rows *rows, const struct ct_watch *watch)
+{
+    struct ct_cuda_backend *b = ct_cuda(base);
+    const size_t n = (size_t)rows->n;
+
+    assert(rows->n > 0 && rows->n <= b->extent.rows);
+    b->rows = *rows;
+    memcpy(b->position, rows->position, n * sizeof *b->position);
+    memcpy(b->sequence, rows->sequence, n * sizeof *b->sequence);
+    for (int i = 0; i < CT_ATTN_TYPES; i++) {
+        memcpy(b->seen[i], rows->seen[i], n * sizeof *b->seen[i]);
+        b->rows.seen[i] = b->seen[i];
+    }
+    for (size_t i = 0; i < n; i++)
+        b->origin[i] = b->from[i] = (int32_t)i;
+    b->rows.position = b->position;
+    b->rows.sequence = b->sequence;
+    b->watch = *watch;
+    b->asked = ct_os_seconds();
+    b->stopped = b->bad_is_known = false;
+    b->fp = ct_os_fp_enter();
+    ct_cuda_enter(b);
+    bring_rows(b);
+    ct_cuda_bring_tables(b);
+    ct_cuda_zero(b, b->bad, n * sizeof(int32_t));
+}
+
+static bool cuda_end_pass(struct ct_backend *base)
+{
+    struct ct_cuda_backend *b = ct_cuda(base);
+
+    ct_cuda_wait(b);
+    ct_cuda_leave(b);
+    ct_os_fp_leave(b->fp);
+    return !b->stopped && !base->failure.code;
+}
+
+static bool cuda_goes_on(struct ct_backend *b)
+{
+    return ct_cuda_goes_on(ct_cuda(b));
+}
+
+static bool cuda_is_finite(struct ct_backend *base, int row)
+{
+    struct ct_cuda_backend *b = ct_cuda(base);
+
+    if (!b->bad_is_known) {
+        ct_cuda_enter(b);
+        ct_cuda_get(b, b->known_bad, b->bad, (size_t)b->extent.rows * sizeof *b->known_bad);
+        ct_cuda_leave(b);
+        b->bad_is_known = true;
+    }
+    return !b->known_bad[row];
+}
+
+static void cuda_select_rows(struct ct_backend *base, int n, const ct_mat *m)
+{
+    struct ct_cuda_backend *b = ct_cuda(base);
+    int kept = 0;
+
+    for (int r = 0; r < b->rows.n; r++) {
+        if (!b->rows.wanted[b->origin[r]])
+            continue;
+        b->from[kept] = r;
+        b->origin[kept] = b->origin[r];
+        b->position[kept] = b->position[r];
+        b->sequence[kept] = b->sequence[r];
+        for (int i = 0; i < CT_ATTN_TYPES; i++)
+            b->seen[i][kept] = b->seen[i][r];
+        kept++;
+    }
+    if (kept == b->rows.n)
+        return;
+    b->rows.n = kept;
+    bring_rows(b);
+    for (int i = 0; i < n && kept > 0; i++)
+        if (m[i].handle)
+            ct_cuda_launch(b, CT_CUDA_select_rows,
+                           &(struct ct_gpu_select){.x = m[i].handle,
+                                                   .from = CT_CUDA_AT(const int32_t, b->at.from),
+                                                   .ldx = m[i].stride,
+                                                   .cols = m[i].cols,
+                                                   .n = kept},
+                           blocks_of(m[i].cols), 1);
+}
+
+/* ---- row by row ---- */
+
+static void cuda_embed(struct ct_backend *base, ct_mat x, const struct ct_weight *table, float scale)
+{
+    struct ct_cuda_backend *b = ct_cuda(base);
+
+    if (!table->data)
+        return;
+    ct_cuda_launch(b, table->type == CT_BF16 ? CT_CUDA_embed_bf16 : CT_CUDA_embed_q8,
+                   &(struct ct_gpu_embed){.out = x.handle,
+                                          .table = table->data,
+                                          .token = CT_CUDA_AT(const int32_t, b->at.token),
+                                          .ldo = x.stride,
+                                          .cols = x.cols,
+                                          .groups = ct_pad_group(table->cols) / CT_GROUP,
+                                          .factor = table->scale,
+                                          .scale = scale},
+                   blocks_of(x.cols), b->rows.n);
+}
+
+/* Of parts of n columns each. */
+static void norm_parts(struct ct_cuda_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w, int n,
+                       bool add)
+{
+    ct_cuda_launch(b, CT_CUDA_norm,
+                   &(struct ct_gpu_norm){.out = y.handle,
+                                         .x = x.handle,
+                                         .w = w->data,
+                                         .ldo = y.stride,
+                                         .ldx = x.stride,
+                                         .n = n,
+                                         .add = add,
+                                         .eps = b->o.norm_eps},
+                   x.cols / n, b->rows.n);
+}
+
+static void cuda_norm(struct ct_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w)
+{
+    if (w->data || y.handle != x.handle)
+        norm_parts(ct_cuda(b), y, x, w, x.cols, false);
+}
+
+static void cuda_qk_norm(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
+{
+    if (w->data && x.handle)
+        norm_parts(ct_cuda(b), x, x, w, w->cols, false);
+}
+
+static void cuda_residual_norm(struct ct_backend *b, ct_mat x, ct_mat y, const struct ct_weight *w)
+{
+    norm_parts(ct_cuda(b), x, y, w, y.cols, true);
+}
+
+static void cuda_rope(struct ct_backend *base, ct_mat x, int attn_type)
+{
+    struct ct_cuda_backend *b = ct_cuda(base);
+    const struct ct_attn *attn = &b->o.attn[attn_type];
+
+    if (x.handle)
+        ct_cuda_launch(b, CT_CUDA_rope,
+                       &(struct ct_gpu_rope){.x = x.handle,
+                                             .cosine = CT_CUDA_AT(const float, b->at.cosine[attn_type]),
+                                             .sine = CT_CUDA_AT(const float, b->at.sine[attn_type]),
+                                             .ldx = x.stride,
+                                             .heads = x.cols / attn->head_dim,
+                                             .dim = attn->head_dim,
+                                             .pairs = attn->rotated},
+                       1, b->rows.n);
+}
+
+static void cuda_scale(struct ct_backend *base, ct_mat x, const struct ct_weight *w)
+{
+    struct ct_cuda_backend *b = ct_cuda(base);
+
+    ct_cuda_launch(b, CT_CUDA_scale,
+                   &(struct ct_gpu_scale){.x = x.handle, .by = w->data, .ldx = x.stride, .n = x.cols},
+                   blocks_of(x.cols), b->rows.n);
+}
+
+/* ---- products ---- */
+
+/* The input as a weight of that type reads it. */
+static void prepare(struct ct_cuda_backend *b, ct_mat in, int rows, enum ct_type type)
+{
+    const int padded = ct_pad_group(in.cols);
+
+    ct_cuda_launch(b, type == CT_BF16 ? CT_CUDA_prepare_bf16 : CT_CUDA_prepare_q8,
+                   &(struct ct_gpu_prepare){.x = in.handle,
+                                            .to = CT_CUDA_AT(void, b->prepared),
+                                            .scale = CT_CUDA_AT(float, b->scale),
+                                            .ldx = in.stride,
+                                            .cols = in.cols,
+                                            .padded = padded},
+                   blocks_of(padded), rows);
+}
+
+/* By the input that was prepared last. */
+static void multiply(struct ct_cuda_backend *b, ct_mat out, int rows, const struct ct_weight *w)
+{
+    ct_cuda_launch(b, w->type == CT_BF16 ? CT_CUDA_project_bf16 : CT_CUDA_project_q8,
+                   &(struct ct_gpu_project){.out = out.handle,
+                                            .w = w->data,
+                                            .x = CT_CUDA_AT(const void, b->prepared),
+                                            .scale = CT_CUDA_AT(const float, b->scale),
+                                            .ldo = out.stride,
+                                            .rows = w->rows,
+                                            .groups = ct_pad_group(w->cols) / CT_GROUP,
+                                            .factor = w->scale},
+                   (w->rows + CT_GPU_TILE - 1) / CT_GPU_TILE, rows);
+}
+
+static void cuda_project(struct ct_backend *base, ct_mat in, int n, const ct_mat *out,
+                         const struct ct_weight *const *w)
+{
+    struct ct_cuda_backend *b = ct_cuda(base);
+    enum ct_type ready = CT_TYPE_COUNT;
+
+    for (int i = 0; i < n; i++) {
+        if (!w[i]->data)
+            continue;
+        if (w[i]->type != ready)
+            prepare(b, in, b->rows.n, w[i]->type);
+        ready = w[i]->type;
+        multiply(b, out[i], b->rows.n, w[i]);
+    }
+}
+
+static void cuda_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const struct ct_weight *gate,
+                               const struct ct_weight *up, const struct ct_weight *reader)
+{
+    struct ct_cuda_backend *b = ct_cuda(base);
+
+    (void)reader; /* floats are written, which everybody can read */
+    cuda_project(base, in, 2, (const ct_mat[]){out, b->up}, (const struct ct_weight *const[]){gate, up});
+    ct_cuda_launch(
+        b, CT_CUDA_geglu,
+        &(struct ct_gpu_geglu){
+            .gate = out.handle, .up = b->up.handle, .ldg = out.stride, .ldu = b->up.stride, .n = gate->rows},
+        blocks_of(gate->rows), b->rows.n);
+}
+
+/* Products of the current row `row` and the next ones, as they are. */
+static void multiply_slice(struct ct_cuda_backend *b, ct_mat in, int row, int n, const struct ct_weight *w)
+{
+    prepare(b, (ct_mat){CT_CUDA_AT(void, ct_cuda_row(in, row)), in.cols, in.stride}, n, w->type);
+    multiply(b, b->logits, n, w);
+}
+
+static void cuda_project_logits(struct ct_backend *base, ct_mat in, int first, int n, float *const *to,
+                                const struct ct_weight *head, float cap)
+{
+    struct ct_cuda_backend *b = ct_cuda(base);
+
+    for (int at = 0, slice; head->data && at < n; at += slice) {
+        slice = CT_MIN(n - at, LOGITS_ROWS);
+        multiply_slice(b, in, first + at, slice, head);
+        ct_cuda_launch(b, CT_CUDA_logits,
+                       &(struct ct_gpu_logits){.x = b->logits.handle,
+                                               .origin = CT_CUDA_AT(const int32_t, b->at.origin) + first + at,
+                                               .bad = CT_CUDA_AT(int32_t, b->bad),
+                                               .ldx = b->logits.stride,
+                                               .n = head->rows,
+                                               .cap = cap},
+                       blocks_of(head->rows), slice);
+        for (int i = 0; i < slice; i++)
+            ct_cuda_get(b, to[at + i], ct_cuda_row(b->logits, i), (size_t)head->rows * sizeof(float));
+    }
+    b->bad_is_known = false;
+}
+
+static void cuda_project_some(struct ct_backend *base, ct_mat in, int first, int n, float *const *to,
+                              const struct ct_weight *w, int n_ranges, const struct ct_range *range)
+{
+    struct ct_cuda_backend *b = ct_cuda(base);
+
+    for (int i = 0; w->data && i < n; i++) {
+        multiply_slice(b, in, first + i, 1, w);
+        for (const struct ct_range *r = range; r < range + n_ranges; r++)
+            ct_cuda_get(b, to[i] + r->at, ct_cuda_row(b->logits, 0) + (size_t)r->first * sizeof(float),
+                        (size_t)(r->end - r->first) * sizeof(float));
+    }
+}
+
+/* ---- memory ---- */
+
+void ct_cuda_lay_out_pass(struct ct_cuda_backend *b)
+{
+    struct ct_backend *h = b->host;
+    const size_t rows = (size_t)b->extent.rows, padded = (size_t)ct_pad_group(CT_MAX(b->widest, 1));
+
+    b->position = h->verb.alloc_host(h, rows * sizeof *b->position);
+    b->sequence = h->verb.alloc_host(h, rows * sizeof *b->sequence);
+    b->origin = h->verb.alloc_host(h, rows * sizeof *b->origin);
+    b->from = h->verb.alloc_host(h, rows * sizeof *b->from);
+    b->known_bad = h->verb.alloc_host(h, rows * sizeof *b->known_bad);
+    for (int i = 0; i < CT_ATTN_TYPES; i++) {
+        const struct ct_attn *attn = &b->o.attn[i];
+        b->seen[i] = h->verb.alloc_host(h, rows * sizeof *b->seen[i]);
+        b->inverse[i] = h->verb.alloc_host(h, (size_t)attn->head_dim / 2 * sizeof *b->inverse[i]);
+        if (b->inverse[i])
+            b->kernel.rope_frequencies(b->inverse[i], attn->head_dim, attn->rope_base, attn->rope_factor);
+    }
+    b->staged = h->verb.alloc_host(h, piece_bytes(b));
+    b->piece = ct_cuda_take(&b->work, piece_bytes(b));
+    b->bad = ct_cuda_take(&b->work, rows * sizeof(int32_t));
+    b->prepared = ct_cuda_take(&b->work, rows * padded * sizeof(float));
+    b->scale = ct_cuda_take(&b->work, rows * padded / CT_GROUP * sizeof(float));
+    b->up = b->base.verb.alloc(&b->base, b->extent.rows, CT_MAX(b->o.max_ffn, 1));
+    b->logits = b->base.verb.alloc(&b->base, LOGITS_ROWS, CT_MAX(b->o.n_vocab, 1));
+}
+
+void ct_cuda_pass_verbs(struct ct_verbs *v)
+{
+    v->begin_pass = cuda_begin_pass;
+    v->end_pass = cuda_end_pass;
+    v->goes_on = cuda_goes_on;
+    v->is_finite = cuda_is_finite;
+    v->select_rows = cuda_select_rows;
+    v->embed = cuda_embed;
+    v->norm = cuda_norm;
+    v->qk_norm = cuda_qk_norm;
+    v->residual_norm = cuda_residual_norm;
+    v->rope = cuda_rope;
+    v->scale = cuda_scale;
+    v->project = cuda_project;
+    v->project_geglu = cuda_project_geglu;
+    v->project_logits = cuda_project_logits;
+    v->project_some = cuda_project_some;
+}

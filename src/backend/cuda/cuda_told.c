@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_told.c: the verbs beside a pass. Logits are in memory of the host, so draws and what is told of them
+ * are the CPU's; rows of matrices come from the device. */
+#include "backend/cuda/cuda_backend.h"
+
+#include "backend/cpu/cpu_backend.h"
+
+static int32_t cuda_draw(struct ct_backend *b, const struct ct_logits *l, const struct ct_draw *d)
+{
+    return ct_cuda(b)->host->verb.draw(ct_cuda(b)->host, l, d);
+}
+
+static void cuda_top(struct ct_backend *b, const struct ct_logits *l, int k, carat_candidate *out)
+{
+    ct_cuda(b)->host->verb.top(ct_cuda(b)->host, l, k, out);
+}
+
+static int cuda_select(struct ct_backend *b, int32_t *place, const struct ct_logits *l, int k,
+                       const int32_t *excluded, int n_excluded)
+{
+    return ct_cuda(b)->host->verb.select(ct_cuda(b)->host, place, l, k, excluded, n_excluded);
+}
+
+static float cuda_entropy(struct ct_backend *b, const struct ct_logits *l, int k, const int32_t *excluded,
+                          int n_excluded)
+{
+    return ct_cuda(b)->host->verb.entropy(ct_cuda(b)->host, l, k, excluded, n_excluded);
+}
+
+static float cuda_logprob(struct ct_backend *b, const struct ct_logits *l, int32_t id, carat_logprob *top,
+                          int k)
+{
+    return ct_cuda(b)->host->verb.logprob(ct_cuda(b)->host, l, id, top, k);
+}
+
+static void cuda_copy_out(struct ct_backend *base, float *to, ct_mat m, int row)
+{
+    struct ct_cuda_backend *b = ct_cuda(base);
+
+    ct_cuda_enter(b);
+    ct_cuda_get(b, to, ct_cuda_row(m, row), (size_t)m.cols * sizeof *to);
+    ct_cuda_leave(b);
+}
+
+static void cuda_copy_in(struct ct_backend *base, ct_mat m, int row, const float *from)
+{
+    struct ct_cuda_backend *b = ct_cuda(base);
+
+    ct_cuda_enter(b);
+    ct_cuda_put(b, ct_cuda_row(m, row), from, (size_t)m.cols * sizeof *from);
+    ct_cuda_leave(b);
+}
+
+static struct ct_cost cuda_cost(const struct ct_backend *base, const struct ct_event *event)
+{
+    const struct ct_cuda_backend *b = (const struct ct_cuda_backend *)base;
+
+    return ct_cost_of_rows(&b->rows, event, false);
+}
+
+static void cuda_facts(const struct ct_backend *base, bool decodes, struct ct_backend_facts *f)
+{
+    const struct ct_cuda_backend *b = (const struct ct_cuda_backend *)base;
+
+    (void)decodes;
+    *f = (struct ct_backend_facts){.name = "cuda",
+                                   .found = base->isa,
+                                   .used = base->isa,
+                                   .threads = base->threads,
+                                   .rows_few = CT_GPU_TILE,
+                                   .rows_many = CT_GPU_TILE,
+                                   .few = 1,
+                                   .queries = 1,
+                                   .keys = CT_KEY_BLOCK};
+    snprintf(f->why, sizeof f->why, "kernels in CUDA for %s", b->device.name);
+}
+
+static bool cuda_serving(const struct ct_backend *b, bool decodes, const char *verb,
+                         const struct ct_weight *w, enum ct_kv_type kv, struct ct_serving *s)
+{
+    static const struct {
+        const char *verb, *bf16, *q8, *input;
+    } entries[] = {
+        {"project", "project_bf16", "project_q8", "bf16"},
+        {"project_geglu", "project_bf16", "project_q8", "bf16"},
+        {"project_logits", "project_bf16", "project_q8", "bf16"},
+        {"project_some", "project_bf16", "project_q8", "bf16"},
+        {"embed", "embed_bf16", "embed_q8", ""},
+        {"norm", "norm", "norm", ""},
+        {"qk_norm", "norm", "norm", ""},
+        {"residual_norm", "norm", "norm", ""},
+        {"rope", "rope", "rope", ""},
+        {"kv_write", "kv_write", "kv_write", ""},
+        {"attend", "attend", "attend", ""},
+        {"scale", "scale", "scale", ""},
+    };
+
+    (void)decodes, (void)kv;
+    if (w && !w->data)
+        return false;
+    for (size_t i = 0; i < CT_COUNT(entries); i++) {
+        const bool q8 = w && w->type == CT_Q8_0, product = *entries[i].input != 0;
+        if (strcmp(entries[i].verb, verb) != 0)
+            continue;
+        *s = (struct ct_serving){.layout = w ? "tiles" : "",
+                                 .input = product && q8 ? "int8" : entries[i].input,
+                                 .entry = q8 ? entries[i].q8 : entries[i].bf16,
+                                 .level = b->isa,
+                                 .why_form = "",
+                                 .why_level = ""};
+        return true;
+    }
+    return false;
+}
+
+void ct_cuda_told_verbs(struct ct_verbs *v)
+{
+    v->draw = cuda_draw;
+    v->top = cuda_top;
+    v->select = cuda_select;
+    v->entropy = cuda_entropy;
+    v->logprob = cuda_logprob;
+    v->copy_out = cuda_copy_out;
+    v->copy_in = cuda_copy_in;
+    v->cost = cuda_cost;
+    v->facts = cuda_facts;
+    v->serving = cuda_serving;
+}

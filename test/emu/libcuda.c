@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libcuda.c: an emulated libcuda.so.1 with what the backend asks of NVIDIA's driver: memory of the device is
+ * memory of the host that copies and sets alone may name; kernels run on fibres, and only those that the
+ * module has an entry of. Whoever loads it says by the environment what is wrong with it:
+ *   EMU_DRIVER=11020        the version of the driver
+ *   EMU_DEVICES=5.2,9.0     compute capabilities of the devices; "" for none
+ *   EMU_MEMORY=BYTES        of each device
+ *   EMU_ORDER=0..2          in which order threads take turns (fibre.h)
+ *   EMU_FAIL=NAME:N         the N-th call of a function fails
+ *   EMU_LOST=NAME:N         from that call on every call fails, as after a lost context
+ * What the real one checks and a test would miss is checked: a context is current, addresses are of
+ * allocations that live and wide enough, streams and modules are there. A breach ends the program. */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fibre.h"
+#include "kernels.h"
+
+typedef int CUresult;
+typedef int CUdevice;
+typedef uint64_t CUdeviceptr;
+typedef struct object *CUobject;
+enum {
+    SUCCESS = 0,
+    INVALID_VALUE = 1,
+    OUT_OF_MEMORY = 2,
+    NOT_INITIALIZED = 3,
+    NO_DEVICE = 100,
+    INVALID_DEVICE = 101,
+    INVALID_IMAGE = 200,
+    NOT_FOUND = 500,
+    ILLEGAL_ADDRESS = 700,
+    LAUNCH_FAILED = 719
+};
+
+enum { MOST_DEVICES = 4, MOST_ALLOCATIONS = 64, MOST_KERNELS = 64, ALIGNMENT = 512 };
+
+/* What handles point to. */
+struct object {
+    enum { CONTEXT, STREAM, MODULE, FUNCTION } kind;
+    int device;
+    const char *image;                /* of a module */
+    void (*thread)(const void *args); /* of a function */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    bool started, lost;
+    int devices, capability[MOST_DEVICES];
+    struct object context[MOST_DEVICES], function[MOST_KERNELS];
+    int retained[MOST_DEVICES], functions;
+    struct {
+        uint8_t *at;
+        size_t bytes;
+    } allocation[MOST_ALLOCATIONS];
+    size_t used, memory;
+} emu = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local CUobject current[8];
+static _Thread_local int depth;
+
+static void breach(const char *call, const char *what)
+{
+    fprintf(stderr, "libcuda: %s: %s\n", call, what);
+    abort();
+}
+
+/* ---- what the environment asks for ---- */
+
+/* Whether this is the call that a variable NAME:N tells of. */
+static bool is_told(const char *variable, const char *call, int *count)
+{
+    const char *told = getenv(variable);
+    const size_t n = strlen(call);
+
+    return told && strncmp(told, call, n) == 0 && told[n] == ':' && ++*count == atoi(told + n + 1);
+}
+
+/* The result of a call before it does anything. */
+static CUresult begin(const char *call, bool needs_context)
+{
+    static int failing, losing;
+
+    if (is_told("EMU_LOST", call, &losing))
+        emu.lost = true;
+    if (emu.lost)
+        return ILLEGAL_ADDRESS;
+    if (is_told("EMU_FAIL", call, &failing))
+        return LAUNCH_FAILED;
+    if (!emu.started)
+        return NOT_INITIALIZED;
+    if (needs_context && depth == 0)
+        breach(call, "no context is current");
+    return SUCCESS;
+}
+#define BEGIN(needs_context)                                                                                 \
+    do {                                                                                                     \
+        CUresult result_ = begin(__func__, needs_context);                                                   \
+        if (result_ != SUCCESS)                                                                              \
+            return result_;                                                                                  \
+    } while (0)
+
+/* ---- the driver and its devices ---- */
+
+CUresult cuInit(unsigned flags)
+{
+    const char *devices = getenv("EMU_DEVICES"), *memory = getenv("EMU_MEMORY");
+    char *end;
+
+    if (flags != 0)
+        breach(__func__, "flags");
+    emu.started = true;
+    BEGIN(false);
+    emu.memory = memory ? strtoull(memory, NULL, 10) : (size_t)1 << 30;
+    emu.devices = 0;
+    for (const char *at = devices ? devices : "9.0"; *at && emu.devices < MOST_DEVICES;
+         at = end + (*end == ',')) {
+        int major = (int)strtol(at, &end, 10);
+        emu.capability[emu.devices++] = major * 10 + (int)strtol(end + 1, &end, 10);
+    }
+    return emu.devices ? SUCCESS : NO_DEVICE;
+}
+
+CUresult cuDriverGetVersion(int *version)
+{
+    const char *told = getenv("EMU_DRIVER");
+
+    *version = told ? atoi(told) : 12040;
+    return SUCCESS;
+}
+
+CUresult cuGetErrorName(CUresult result, const char **name)
+{
+    static const struct {
+        CUresult result;
+        const char *name;
+    } names[] = {{INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE"},
+                 {OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY"},
+                 {NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED"},
+                 {NO_DEVICE, "CUDA_ERROR_NO_DEVICE"},
+                 {INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE"},
+                 {INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE"},
+                 {NOT_FOUND, "CUDA_ERROR_NOT_FOUND"},
+                 {ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+                 {LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED"}};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].result == result) {
+            *name = names[i].name;
+            return SUCCESS;
+        }
+    return INVALID_VALUE;
+}
+
+CUresult cuDeviceGetCount(int *n)
+{
+    BEGIN(false);
+    *n = emu.devices;
+    return SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int number)
+{
+    BEGIN(false);
+    *device = number;
+    return number >= 0 && number < emu.devices ? SUCCESS : INVALID_DEVICE;
+}
+
+CUresult cuDeviceGetName(char *name, int size, CUdevice device)
+{
+    BEGIN(false);
+    snprintf(name, (size_t)size, "emulated %d", device);
+    return SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
+{
+    BEGIN(false);
+    if (attribute != 75 && attribute != 76)
+        return INVALID_VALUE;
+    *value = attribute == 75 ? emu.capability[device] / 10 : emu.capability[device] % 10;
+    return SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUobject *context, CUdevice device)
+{
+    BEGIN(false);
+    emu.context[device] = (struct object){.kind = CONTEXT, .device = device};
+    emu.retained[device]++;
+    *context = &emu.context[device];
+    return SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+    BEGIN(false);
+    if (--emu.retained[device] < 0)
+        breach(__func__, "a context that nobody retains");
+    return SUCCESS;
+}
+
+CUresult cuCtxPushCurrent_v2(CUobject context)
+{
+    BEGIN(false);
+    if (context->kind != CONTEXT || !emu.retained[context->device] || depth == 8)
+        breach(__func__, "not a context");
+    current[depth++] = context;
+    return SUCCESS;
+}
+
+CUresult cuCtxPopCurrent_v2(CUobject *context)
+{
+    BEGIN(true);
+    *context = current[--depth];
+    return SUCCESS;
+}
+
+/* ---- memory ---- */
+
+/* Fibres use an address of the device as it is. */
+static CUdeviceptr device_address(const void *p)
+{
+    return (CUdeviceptr)(uintptr_t)p;
+}
+
+/* Bytes of the device. */
+static uint8_t *place(const char *call, CUdeviceptr address, size_t bytes)
+{
+    uint8_t *p = (uint8_t *)(uintptr_t)address;
+
+    for (int i = 0; i < MOST_ALLOCATIONS; i++)
+        if (emu.allocation[i].at && p >= emu.allocation[i].at &&
+            p + bytes <= emu.allocation[i].at + emu.allocation[i].bytes)
+            return p;
+    breach(call, "bytes that are no allocation of the device");
+    return NULL;
+}
+
+/* Memory of the host. */
+static void not_of_device(const char *call, const void *p)
+{
+    for (int i = 0; i < MOST_ALLOCATIONS; i++)
+        if (emu.allocation[i].at && (const uint8_t *)p >= emu.allocation[i].at &&
+            (const uint8_t *)p < emu.allocation[i].at + emu.allocation[i].bytes)
+            breach(call, "an address of the device where one of the host belongs");
+}
+
+static void is_stream(const char *call, CUobject stream)
+{
+    if (!stream || stream->kind != STREAM)
+        breach(call, "not a stream");
+}
+
+CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
+{
+    BEGIN(true);
+    *free_bytes = emu.memory - emu.used;
+    *total = emu.memory;
+    return SUCCESS;
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
+{
+    int i = 0;
+
+    BEGIN(true);
+    if (bytes == 0)
+        return INVALID_VALUE;
+    if (bytes > emu.memory - emu.used)
+        return OUT_OF_MEMORY;
+    while (i < MOST_ALLOCATIONS && emu.allocation[i].at)
+        i++;
+    size_t whole = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    uint8_t *p = i < MOST_ALLOCATIONS ? aligned_alloc(ALIGNMENT, whole) : NULL;
+    if (!p)
+        return OUT_OF_MEMORY;
+    memset(p, 0xa5, whole); /* nothing that a kernel could take for zeros */
+    emu.allocation[i].at = p;
+    emu.allocation[i].bytes = bytes;
+    emu.used += bytes;
+    *address = device_address(p);
+    return SUCCESS;
+}
+
+CUresult cuMemFree_v2(CUdeviceptr address)
+{
+    BEGIN(true);
+    for (int i = 0; i < MOST_ALLOCATIONS; i++)
+        if (emu.allocation[i].at && device_address(emu.allocation[i].at) == address) {
+            free(emu.allocation[i].at);
+            emu.allocation[i].at = NULL;
+            emu.used -= emu.allocation[i].bytes;
+            return SUCCESS;
+        }
+    breach(__func__, "not an allocation");
+    return INVALID_VALUE;
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUobject stream)
+{
+    BEGIN(true);
+    is_stream(__func__, stream);
+    memset(place(__func__, to, bytes), value, bytes);
+    return SUCCESS;
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUobject stream)
+{
+    BEGIN(true);
+    is_stream(__func__, stream);
+    not_of_device(__func__, from);
+    memcpy(place(__func__, to, bytes), from, bytes);
+    return SUCCESS;
+}
+
+CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUobject stream)
+{
+    BEGIN(true);
+    is_stream(__func__, stream);
+    not_of_device(__func__, to);
+    memcpy(to, place(__func__, from, bytes), bytes);
+    return SUCCESS;
+}
+
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUobject stream)
+{
+    BEGIN(true);
+    is_stream(__func__, stream);
+    memcpy(place(__func__, to, bytes), place(__func__, from, bytes), bytes);
+    return SUCCESS;
+}
+
+/* ---- streams, which are done at once ---- */
+
+CUresult cuStreamCreate(CUobject *stream, unsigned flags)
+{
+    BEGIN(true);
+    (void)flags;
+    *stream = calloc(1, sizeof **stream);
+    if (!*stream)
+        return OUT_OF_MEMORY;
+    (*stream)->kind = STREAM;
+    return SUCCESS;
+}
+
+CUresult cuStreamDestroy_v2(CUobject stream)
+{
+    BEGIN(true);
+    is_stream(__func__, stream);
+    free(stream);
+    return SUCCESS;
+}
+
+CUresult cuStreamSynchronize(CUobject stream)
+{
+    BEGIN(true);
+    is_stream(__func__, stream);
+    return SUCCESS;
+}
+
+/* ---- kernels ---- */
+
+/* Only text of the kind that the real one compiles. */
+CUresult cuModuleLoadData(CUobject *module, const void *image)
+{
+    BEGIN(true);
+    const char *version = strstr(image, ".version ");
+    if (!version || !strstr(version, ".target sm_") || !strstr(version, ".address_size 64"))
+        return INVALID_IMAGE;
+    *module = calloc(1, sizeof **module);
+    if (!*module)
+        return OUT_OF_MEMORY;
+    (*module)->kind = MODULE;
+    (*module)->image = image;
+    return SUCCESS;
+}
+
+CUresult cuModuleUnload(CUobject module)
+{
+    BEGIN(true);
+    free(module);
+    return SUCCESS;
+}
+
+/* Those that the text has an entry of. */
+CUresult cuModuleGetFunction(CUobject *function, CUobject module, const char *name)
+{
+    char entry[64];
+
+    BEGIN(true);
+    snprintf(entry, sizeof entry, ".entry %s(", name);
+    if (!strstr(module->image, entry) || !emu_kernel(name))
+        return NOT_FOUND;
+    struct object *f = &emu.function[emu.functions++ % MOST_KERNELS];
+    *f = (struct object){.kind = FUNCTION, .thread = emu_kernel(name)};
+    *function = f;
+    return SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUobject function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,
+                        unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared,
+                        CUobject stream, void **arguments, void **extra)
+{
+    const char *order = getenv("EMU_ORDER");
+
+    BEGIN(true);
+    is_stream(__func__, stream);
+    if (!function || function->kind != FUNCTION || threads_x != FIBRE_MOST || threads_y != 1 ||
+        threads_z != 1 || blocks_x == 0 || blocks_y == 0 || blocks_y > 65535 || blocks_z != 1 || shared ||
+        extra)
+        return INVALID_VALUE;
+    pthread_mutex_lock(&emu.lock);
+    fibre_order = order ? (enum fibre_order)(atoi(order) % FIBRE_ORDERS) : FIBRE_UP;
+    fibre_run(function->thread, arguments[0], (int)blocks_x, (int)blocks_y);
+    pthread_mutex_unlock(&emu.lock);
+    return SUCCESS;
+}
+
+/* ---- finding all these ---- */
+
+CUresult cuGetProcAddress(const char *name, void **function, int version, uint64_t flags)
+{
+#define ROW(name, now)                                                                                       \
+    {                                                                                                        \
+        name, (void (*)(void))now                                                                            \
+    }
+    static const struct {
+        const char *name;
+        void (*function)(void);
+    } functions[] = {
+        ROW("cuInit", cuInit),
+        ROW("cuDriverGetVersion", cuDriverGetVersion),
+        ROW("cuGetErrorName", cuGetErrorName),
+        ROW("cuDeviceGetCount", cuDeviceGetCount),
+        ROW("cuDeviceGet", cuDeviceGet),
+        ROW("cuDeviceGetName", cuDeviceGetName),
+        ROW("cuDeviceGetAttribute", cuDeviceGetAttribute),
+        ROW("cuDevicePrimaryCtxRetain", cuDevicePrimaryCtxRetain),
+        ROW("cuDevicePrimaryCtxRelease", cuDevicePrimaryCtxRelease_v2),
+        ROW("cuCtxPushCurrent", cuCtxPushCurrent_v2),
+        ROW("cuCtxPopCurrent", cuCtxPopCurrent_v2),
+        ROW("cuMemGetInfo", cuMemGetInfo_v2),
+        ROW("cuMemAlloc", cuMemAlloc_v2),
+        ROW("cuMemFree", cuMemFree_v2),
+        ROW("cuMemsetD8Async", cuMemsetD8Async),
+        ROW("cuMemcpyHtoDAsync", cuMemcpyHtoDAsync_v2),
+        ROW("cuMemcpyDtoHAsync", cuMemcpyDtoHAsync_v2),
+        ROW("cuMemcpyDtoDAsync", cuMemcpyDtoDAsync_v2),
+        ROW("cuStreamCreate", cuStreamCreate),
+        ROW("cuStreamDestroy", cuStreamDestroy_v2),
+        ROW("cuStreamSynchronize", cuStreamSynchronize),
+        ROW("cuModuleLoadData", cuModuleLoadData),
+        ROW("cuModuleUnload", cuModuleUnload),
+        ROW("cuModuleGetFunction", cuModuleGetFunction),
+        ROW("cuLaunchKernel", cuLaunchKernel),
+    };
+
+    if (version < 11030 || flags != 0)
+        return INVALID_VALUE;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strcmp(functions[i].name, name) == 0) {
+            memcpy(function, &functions[i].function, sizeof *function);
+            return SUCCESS;
+        }
+    return NOT_FOUND;
+}

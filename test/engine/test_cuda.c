@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_cuda.c: engines on an emulated GPU (test/emu, which LD_LIBRARY_PATH leads to): the committed hashes of
+ * logits, in several passes and orders of threads; what is refused, and how; and every call of the driver
+ * failing. Kernels one by one: test/kernel/test_gpu.c. */
+#define _POSIX_C_SOURCE 200809L
+#include "vector_util.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define TINY CT_TEST_DATA "/../../models/tiny"
+
+/* Whether there is a driver and the library has kernels for it. */
+static int has_gpu(void **unused)
+{
+    carat_model *model = NULL;
+    carat_error why = {CARAT_OK, ""};
+    carat_engine_options o;
+    carat_plan plan = {.size = sizeof plan};
+
+    (void)unused;
+    carat_engine_options_default(&o);
+    o.device = "cuda";
+    OK(carat_model_open(&model, TINY, NULL, err));
+    carat_plan_engine(model, &o, &plan, &why);
+    carat_model_close(model);
+    if (why.code && strstr(why.message, "without clang")) {
+        print_message("%s\n", why.message);
+        skip();
+    }
+    if (why.code)
+        fail_msg("%s", why.message);
+    return 0;
+}
+
+static carat_engine_options cuda_options(void)
+{
+    carat_engine_options o;
+
+    carat_engine_options_default(&o);
+    o.device = "cuda";
+    o.context = 600;
+    return o;
+}
+
+/* ---- the same bits ---- */
+
+static unsigned long long committed_hash(const char *name)
+{
+    char text[256], model[64], arithmetic[8], kv[8];
+    unsigned long long hash = 0, found = 0;
+    FILE *f = fopen(CT_TEST_DATA "/hashes.txt", "r");
+
+    assert_non_null(f);
+    while (fgets(text, sizeof text, f))
+        if (sscanf(text, "%63s %7s %7s %16llx", model, arithmetic, kv, &hash) == 4 &&
+            strcmp(model, name) == 0 && strcmp(arithmetic, "fast") == 0 && strcmp(kv, "bf16") == 0)
+            found = hash;
+    fclose(f);
+    assert_true(found != 0);
+    return found;
+}
+
+/* Of the logits after each of the ids of test_hashes.c. */
+static unsigned long long hash_of(carat_model *model, int chunk)
+{
+    carat_engine_options o = cuda_options();
+    o.context = 128;
+    o.chunk = chunk;
+    struct rig r = rig_open(model, &o);
+    struct ids ids = scattered_ids(42, model_info(model).n_text_vocab, 2025);
+    const size_t size = (size_t)ids.n * (size_t)r.n_vocab * sizeof(float);
+    float *logits = malloc(size);
+    carat_row row = {.session = r.session[0], .tokens = ids.id, .n = ids.n, .logits = logits};
+
+    OK(carat_step(r.engine, &row, sizeof row, 1, err));
+    const unsigned long long hash = XXH3_64bits(logits, size);
+    free(logits);
+    free(ids.id);
+    rig_close(&r);
+    return hash;
+}
+
+static void logits_have_the_committed_hashes(void **unused)
+{
+    static const struct {
+        const char *name, *path;
+    } models[] = {
+        {"tiny", TINY},
+        {"models/gemma2-bf16", CT_TEST_DATA "/vectors/models/gemma2-bf16"},
+        {"models/gemma3-bf16", CT_TEST_DATA "/vectors/models/gemma3-bf16"},
+        {"gguf/gemma2-bf16.gguf", CT_TEST_DATA "/vectors/gguf/gemma2-bf16.gguf"},
+        {"gguf/q8_0.gguf", CT_TEST_DATA "/vectors/gguf/q8_0.gguf"},
+    };
+    static const int chunks[] = {256, 7, 1};
+
+    (void)unused;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        carat_model *model = NULL;
+        OK(carat_model_open(&model, models[m].path, NULL, err));
+        for (int i = 0; i < 3; i++) {
+            setenv("EMU_ORDER", (const char *[]){"0", "1", "2"}[i], 1);
+            const unsigned long long hash = hash_of(model, chunks[i]),
+                                     expected = committed_hash(models[m].name);
+            if (hash != expected)
+                fail_msg("%s, chunk %d, order %d: %016llx, expected %016llx", models[m].name, chunks[i], i,
+                         hash, expected);
+        }
+        carat_model_close(model);
+    }
+    unsetenv("EMU_ORDER");
+}
+
+/* An answer of two sessions, one of which goes back and on, and is forked. */
+static void play(carat_model *model, const char *device, float *logits, int n_vocab)
+{
+    carat_engine_options o = cuda_options();
+    o.device = device;
+    o.sessions = 3;
+    o.snapshot_bytes = 16 << 20;
+    struct rig r = rig_open(model, &o);
+    struct ids ids = scattered_ids(560, model_info(model).n_text_vocab, 7);
+    const size_t row = (size_t)n_vocab;
+
+    OK(carat_sync(r.session[0], ids.id, 530, NULL, err));
+    OK(carat_sync(r.session[1], ids.id + 20, 90, NULL, err));
+    OK(carat_rewind(r.session[0], 300, err));
+    carat_session_close(r.session[2]);
+    OK(carat_fork(r.session[1], 70, &r.session[2], err));
+    for (int i = 0; i < 3; i++) {
+        carat_row rows[] = {{.session = r.session[i],
+                             .tokens = ids.id + 300,
+                             .n = 10,
+                             .logits = logits + (size_t)i * 10 * row}};
+        OK(carat_step(r.engine, rows, sizeof *rows, 1, err));
+    }
+    free(ids.id);
+    rig_close(&r);
+}
+
+static void sessions_go_back_and_on_as_on_the_cpu(void **unused)
+{
+    carat_model *model = NULL;
+
+    (void)unused;
+    OK(carat_model_open(&model, TINY, NULL, err));
+    const int n_vocab = model_info(model).n_vocab;
+    const size_t n = 30 * (size_t)n_vocab;
+    float *cpu = calloc(n, sizeof *cpu), *cuda = calloc(n, sizeof *cuda);
+    assert_true(cpu && cuda);
+    play(model, "cpu", cpu, n_vocab);
+    play(model, "cuda", cuda, n_vocab);
+    assert_memory_equal(cpu, cuda, n * sizeof *cpu);
+    free(cpu);
+    free(cuda);
+    carat_model_close(model);
+}
+
+/* ---- what is refused ---- */
+
+static void refuses(const char *path, const carat_engine_options *o, carat_status status, const char *text)
+{
+    carat_model *model = NULL;
+    carat_engine *engine = NULL;
+
+    OK(carat_model_open(&model, path, NULL, err));
+    FAILS_WITH(carat_engine_create(&engine, model, o, err), status, text);
+    assert_null(engine);
+    carat_model_close(model);
+}
+
+static void models_without_kernels_are_refused_by_name(void **unused)
+{
+    static const struct {
+        const char *path, *text;
+    } models[] = {{"models/gemma3n", "inputs of layers"},
+                  {"models/gemma4-moe", "experts"},
+                  {"gguf/q4_0.gguf", "Q4_0"},
+                  {"models/gemma1-f32", "F32"}};
+    carat_engine_options o = cuda_options();
+
+    (void)unused;
+    o.context = 0;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char path[PATH_SIZE];
+        refuses(path_join(path, CT_TEST_DATA "/vectors", models[i].path), &o, CARAT_E_UNSUPPORTED,
+                models[i].text);
+    }
+    o.exact = 1;
+    refuses(TINY, &o, CARAT_E_UNSUPPORTED, "exact arithmetic");
+    o.exact = 0;
+    o.kv = CARAT_KV_Q8;
+    refuses(TINY, &o, CARAT_E_UNSUPPORTED, "bf16");
+}
+
+static void devices_are_chosen_and_refused(void **unused)
+{
+    static const struct {
+        const char *devices, *driver, *device;
+        carat_status status;
+        const char *text;
+    } cases[] = {
+        {"9.0", "11020", "cuda", CARAT_E_IO, "CUDA 11.2, expected 11.3"},
+        {"", "12040", "cuda", CARAT_E_IO, "shows no GPU"},
+        {"5.2", "12040", "cuda", CARAT_E_IO, "compute capability 5.2, expected at least 6.1"},
+        {"5.2,9.0", "12040", "cuda:0", CARAT_E_IO, "cuda:0, emulated 0, has compute capability 5.2"},
+        {"5.2,9.0", "12040", "cuda:7", CARAT_E_ARGUMENT, "shows 2 GPUs"},
+        {"9.0", "12040", "cuda:x", CARAT_E_ARGUMENT, "expected cpu, cuda or cuda:N"},
+        {"9.0", "12040", "gpu", CARAT_E_ARGUMENT, "expected cpu, cuda or cuda:N"},
+        {"5.2,9.0", "12040", "cuda", CARAT_OK, ""},
+        {"5.2,9.0", "12040", "cuda:1", CARAT_OK, ""},
+    };
+    carat_engine_options o = cuda_options();
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setenv("EMU_DEVICES", cases[i].devices, 1);
+        setenv("EMU_DRIVER", cases[i].driver, 1);
+        o.device = cases[i].device;
+        if (cases[i].status) {
+            refuses(TINY, &o, cases[i].status, cases[i].text);
+            continue;
+        }
+        carat_model *model = NULL;
+        OK(carat_model_open(&model, TINY, NULL, err));
+        struct rig r = rig_open(model, &o);
+        rig_close(&r);
+        carat_model_close(model);
+    }
+    unsetenv("EMU_DEVICES");
+    unsetenv("EMU_DRIVER");
+}
+
+static void a_device_without_room_is_refused(void **unused)
+{
+    carat_engine_options o = cuda_options();
+
+    (void)unused;
+    setenv("EMU_MEMORY", "3000000", 1);
+    refuses(TINY, &o, CARAT_E_MEMORY, "a smaller context needs less");
+    unsetenv("EMU_MEMORY");
+}
+
+/* ---- calls that fail ---- */
+
+/* Runs tiny while a call fails. Returns whether anything did; all that may come of it is one line. */
+static bool fails_well(carat_model *model)
+{
+    const int32_t ids[] = {2, 105, 300, 301, 302, 107};
+    carat_engine_options o = cuda_options();
+    carat_engine *engine = NULL;
+    carat_session *session = NULL;
+    carat_error why = {CARAT_OK, ""};
+
+    if (!carat_engine_create(&engine, model, &o, &why) && !carat_session_create(&session, engine, NULL, &why))
+        (void)carat_sync(session, ids, 6, NULL, &why);
+    assert_true(why.code == CARAT_OK || why.code == CARAT_E_IO || why.code == CARAT_E_MEMORY);
+    assert_true(why.code == CARAT_OK || (*why.message && !strchr(why.message, '\n')));
+    carat_session_close(session);
+    carat_engine_close(engine);
+    return why.code != CARAT_OK;
+}
+
+static void every_call_may_fail(void **unused)
+{
+    static const struct {
+        const char *name;
+        int most; /* of the calls that fail in turn */
+    } calls[] = {{"cuInit", 1},
+                 {"cuDeviceGetCount", 1},
+                 {"cuDeviceGet", 1},
+                 {"cuDeviceGetName", 1},
+                 {"cuDeviceGetAttribute", 2},
+                 {"cuDevicePrimaryCtxRetain", 1},
+                 {"cuCtxPushCurrent_v2", 3},
+                 {"cuStreamCreate", 1},
+                 {"cuModuleLoadData", 1},
+                 {"cuModuleGetFunction", 14},
+                 {"cuMemAlloc_v2", 3},
+                 {"cuMemsetD8Async", 3},
+                 {"cuMemcpyHtoDAsync_v2", 40},
+                 {"cuMemcpyDtoHAsync_v2", 2},
+                 {"cuStreamSynchronize", 2},
+                 {"cuLaunchKernel", 100}};
+    static const char *const variables[] = {"EMU_FAIL", "EMU_LOST"};
+    carat_model *model = NULL;
+
+    (void)unused;
+    OK(carat_model_open(&model, TINY, NULL, err));
+    assert_false(fails_well(model));
+    for (int v = 0; v < 2; v++)
+        for (size_t c = 0; c < sizeof calls / sizeof *calls; c++)
+            for (int n = 1; n <= calls[c].most; n += 1 + n / 8) {
+                char told[64];
+                snprintf(told, sizeof told, "%s:%d", calls[c].name, n);
+                setenv(variables[v], told, 1);
+                if (!fails_well(model))
+                    fail_msg("%s=%s: nothing failed", variables[v], told);
+                unsetenv(variables[v]);
+            }
+    assert_false(fails_well(model));
+    carat_model_close(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(logits_have_the_committed_hashes, has_gpu),
+        cmocka_unit_test_setup(sessions_go_back_and_on_as_on_the_cpu, has_gpu),
+        cmocka_unit_test_setup(models_without_kernels_are_refused_by_name, has_gpu),
+        cmocka_unit_test_setup(devices_are_chosen_and_refused, has_gpu),
+        cmocka_unit_test_setup(a_device_without_room_is_refused, has_gpu),
+        cmocka_unit_test_setup(every_call_may_fail, has_gpu),
+    };
+    return cmocka_run_group_tests_name("engine: cuda, emulated", tests, NULL, NULL);
+}

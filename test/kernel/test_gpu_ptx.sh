@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test_gpu_ptx.sh: the PTX that clang made of the kernels for GPUs, executed here: tools/ptx_to_c.py writes it
+# as C, and test_gpu.c compares that with ref. What may change bits is refused.
+set -eu
+: "${CARAT_SOURCE:?is the root of the sources}" "${CARAT_BUILD:?is where they were built}"
+ptx=$CARAT_BUILD/gpu.ptx
+[ -s "$ptx" ] || { echo 'there is no PTX: the library was built without clang'; exit 77; }
+command -v python3 >/dev/null || { echo 'there is no python3'; exit 77; }
+[ -z "${CARAT_CFLAGS:-}" ] || { echo 'a sanitizer knows nothing of fibres'; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+translate() { python3 "$CARAT_SOURCE/tools/ptx_to_c.py" "$1" "$work/gpu_ptx.c"; }
+translate "$ptx"
+"${CC:-cc}" -std=c11 -O2 -ffp-contract=off -I"$CARAT_SOURCE/src" -I"$CARAT_SOURCE/include" -I"$CARAT_SOURCE/test/emu" \
+    "$work/gpu_ptx.c" "$CARAT_SOURCE"/test/emu/{fibre,planted}.c "$CARAT_SOURCE/test/kernel/test_gpu.c" \
+    "$CARAT_BUILD/libcarat.a" -lcmocka -lm -lpthread -o "$work/test"
+"$work/test"
+
+# refuse EXPRESSION TEXT: what sed makes of the PTX is refused for that reason
+refuse() {
+    sed -E "$1" "$ptx" >"$work/bad.ptx"
+    ! cmp -s "$ptx" "$work/bad.ptx" || { echo "$1 changes nothing" >&2; exit 1; }
+    ! translate "$work/bad.ptx" 2>"$work/err" || { echo "$1 is not refused" >&2; exit 1; }
+    grep -q "$2" "$work/err" || { cat "$work/err" >&2; exit 1; }
+}
+refuse '0,/fma\.rn\.f32/s//fma.rn.ftz.f32/' 'may change bits: fma.rn.ftz.f32'
+refuse '0,/add\.rn\.f32/s//add.f32/' 'may change bits: add.f32'
+refuse '0,/mul\.rn\.f32/s//mul.f32/' 'may change bits: mul.f32'
+refuse '0,/sub\.rn\.f32/s//sub.f32/' 'may change bits: sub.f32'
+refuse '0,/div\.rn\.f32/s//div.approx.f32/' 'may change bits: div.approx.f32'
+refuse '0,/ld\.global\.f32/s//ld.local.f32/' 'no memory of its own: ld.local.f32'
+refuse '0,/bar\.sync/s//bar.arrive/' 'not known: bar.arrive'
