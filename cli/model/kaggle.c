@@ -30,6 +30,17 @@ const char *kaggle_endpoint(void)
     return address;
 }
 
+/* Copies a text where it has room. */
+static bool kaggle_copy(char *to, size_t capacity, const char *text)
+{
+    const size_t n = text ? strlen(text) : capacity;
+
+    if (n >= capacity)
+        return false;
+    memcpy(to, text, n + 1);
+    return true;
+}
+
 /* ---- kaggle.json ---- */
 
 static int read_json(struct kaggle_credentials *c, const char *path)
@@ -43,14 +54,10 @@ static int read_json(struct kaggle_credentials *c, const char *path)
 
     if (stat(path, &st) != 0)
         return DONE;
-    if (!user || !key || strlen(user) >= KAGGLE_USER || strlen(key) >= KAGGLE_KEY)
+    if (!kaggle_copy(c->user, sizeof c->user, user) || !kaggle_copy(c->key, sizeof c->key, key))
         code = fail(FAILED, "%s: expected an object of JSON with the texts username and key", path);
-    else {
-        snprintf(c->user, sizeof c->user, "%s", user);
-        snprintf(c->key, sizeof c->key, "%s", key);
-        if (st.st_mode & 077)
-            note("%s can be read by others: 'chmod 600 %s' keeps your key to yourself", path, path);
-    }
+    else if (st.st_mode & 077)
+        note("%s can be read by others: 'chmod 600 %s' keeps your key to yourself", path, path);
     json_decref(root);
     return code;
 }
@@ -72,12 +79,11 @@ int kaggle_find_credentials(struct kaggle_credentials *c)
     snprintf(path, sizeof path, "%.4000s/.kaggle/access_token", home ? home : "");
     if (home && read_word(c->key, sizeof c->key, path))
         return DONE;
-    if (find_setting(user, "KAGGLE_USERNAME") && find_setting(key, "KAGGLE_KEY") &&
-        strlen(user) < KAGGLE_USER) {
-        snprintf(c->user, sizeof c->user, "%s", user);
-        snprintf(c->key, sizeof c->key, "%s", key);
-        return DONE;
-    }
+    if (find_setting(user, "KAGGLE_USERNAME") && find_setting(key, "KAGGLE_KEY"))
+        return kaggle_copy(c->user, sizeof c->user, user) && kaggle_copy(c->key, sizeof c->key, key)
+                   ? DONE
+                   : fail(FAILED, "KAGGLE_USERNAME has %zu bytes, expected at most %d", strlen(user),
+                          KAGGLE_USER - 1);
     if (find_setting(folder, "KAGGLE_CONFIG_DIR"))
         snprintf(path, sizeof path, "%s/kaggle.json", folder);
     else

@@ -80,6 +80,10 @@ unset KAGGLE_API_TOKEN
 ask
 KAGGLE_USERNAME=me KAGGLE_KEY=12345 expect 0 pull $model --force -q
 asked "Basic $(printf me:12345 | base64)"
+long=$(printf '%249s' '' | tr ' ' u)
+KAGGLE_USERNAME=$long KAGGLE_KEY=k expect 0 pull $model --force -q
+KAGGLE_USERNAME=u$long KAGGLE_KEY=k refuse 1 pull $model --force
+err_has 'KAGGLE_USERNAME has 250 bytes, expected at most 249'
 ask
 mkdir -p "$HOME/.kaggle" config
 echo '{"username": "json", "key": "of it"}' >"$HOME/.kaggle/kaggle.json"
