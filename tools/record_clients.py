@@ -14,12 +14,8 @@ Run it by hand when a client of a new version is to be recorded, or a reply is t
     build/clients/record/bin/pip install openai==3.57.0 anthropic==2.12.0 ollama==0.6.3 google-genai==3.4.0
     build/clients/record/bin/python tools/record_clients.py build/release/carat"""
 import importlib.metadata
-import pathlib
 import re
-import socket
-import subprocess
 import sys
-import threading
 
 import anthropic
 import ollama
@@ -28,7 +24,8 @@ import pydantic
 from google import genai
 from google.genai import types
 
-PLACE = pathlib.Path(__file__).resolve().parent.parent / "test/server/clients"
+from recording import PLACE, Port, serve
+
 PROMPT = "Turn on the kitchen lights"
 ASK = [{"role": "user", "content": PROMPT}]
 SCHEMA = {"type": "object", "properties": {"room": {"type": "string", "enum": ["kitchen", "office"]}},
@@ -36,73 +33,10 @@ SCHEMA = {"type": "object", "properties": {"room": {"type": "string", "enum": ["
 TOOL = {"name": "turn_on_lights", "description": "Turns on the lights in a room."}
 PARAMETERS = {"type": "object", "properties": {"room": {"type": "string"}}, "required": ["room"]}
 FUNCTION = {"type": "function", "function": {**TOOL, "parameters": PARAMETERS}}
-# What a request says of the machine and of Python.
-NEUTRAL = [(rb"(?im)^(host:) [^\r]*", rb"\1 localhost"),
-           (rb"(?im)^(x-stainless-(?:arch|os|runtime|runtime-version):) [^\r]*", rb"\1 unknown"),
-           (rb"(?im)^(user-agent: [^\r]*) \([^)\r]*\)", rb"\1 (unknown)"),
-           (rb"(?i)( (?:gl-)?python)/[0-9.]+", rb"\1/3")]
 
 
 class Lights(pydantic.BaseModel):
     on: bool
-
-
-def read_message(stream):
-    """The bytes of the next message and those of its head, and its body in one piece; None at the end."""
-    head = body = b""
-    while not head.endswith(b"\r\n\r\n"):
-        line = stream.readline()
-        if not line:
-            return None
-        head += line
-    raw = head
-    if re.search(rb"(?im)^transfer-encoding: chunked\r", head):
-        size = 1
-        while size:
-            line = stream.readline()
-            size = int(line, 16)
-            piece = stream.read(size + 2)
-            raw += line + piece
-            body += piece[:-2]
-    elif length := re.search(rb"(?im)^content-length: ([0-9]+)\r", head):
-        body = stream.read(int(length[1]))
-        raw += body
-    return raw, head, body
-
-
-class Port:
-    """Carries messages between clients, which may keep a connection, and the server, and keeps them."""
-
-    def __init__(self, server):
-        self.server = server
-        self.heard = []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = "http://127.0.0.1:%d" % self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            threading.Thread(target=self.carry, args=[self.listener.accept()[0]], daemon=True).start()
-
-    def carry(self, client):
-        with client, socket.create_connection(("127.0.0.1", self.server)) as server:
-            requests, replies = client.makefile("rb"), server.makefile("rb")
-            while request := read_message(requests):
-                server.sendall(request[0])
-                reply = read_message(replies)
-                self.heard.append((request[0], reply[1] + reply[2]))
-                client.sendall(reply[0])
-
-    def keep(self, name):
-        (request, reply), = self.heard  # a call is one request
-        self.heard = []
-        head, body = request.split(b"\r\n\r\n", 1)
-        for pattern, neutral in NEUTRAL:
-            head = re.sub(pattern, neutral, head + b"\r\n").removesuffix(b"\r\n")
-        (PLACE / (name + ".request")).write_bytes(head + b"\r\n\r\n" + body)
-        rules = ["sed", "-E", "-f", str(PLACE / "neutral.sed")]
-        (PLACE / (name + ".reply")).write_bytes(
-            subprocess.run(rules, input=reply, check=True, capture_output=True).stdout)
 
 
 def anthropic_calls(url):
@@ -194,9 +128,9 @@ def main():
         if found != version:
             sys.exit(f"{package} {found} is installed, {version} is to be recorded")
     for old in PLACE.glob("*.re*"):
-        old.unlink()
-    server = subprocess.Popen([sys.argv[1], "serve", "tiny", "--port", "0"], stdout=subprocess.PIPE, text=True)
-    port = Port(int(re.search(r":(\d+)/", server.stdout.readline())[1]))
+        if not old.name.startswith("webui_"):  # record_open_webui.py's
+            old.unlink()
+    server, port = serve(sys.argv[1])
     calls = {}
     for make in (anthropic_calls, gemini_calls, ollama_calls, openai_calls):
         prefix = make.__name__.removesuffix("calls")

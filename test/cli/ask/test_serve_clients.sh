@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_serve_clients.sh: `carat serve` gets what the clients of OpenAI, Anthropic, Ollama and Google send,
-# byte for byte, and gives the replies that these clients took: tools/record_clients.py wrote both, each
-# once, into test/server/clients. All go over one connection, in the order of their names, as they were
-# recorded.
+# and Open WebUI, byte for byte, and gives the replies that these took: tools/record_clients.py and
+# tools/record_open_webui.py wrote both, each once, into test/server/clients. All go over one connection, in
+# the order of their names, as they were recorded.
 . "$CARAT_SOURCE/test/cli/common.bash"
 . "$CARAT_SOURCE/test/cli/ask/serve.bash"
 clients=$CARAT_SOURCE/test/server/clients
