@@ -134,7 +134,8 @@ static int serve_model(struct serving *s)
     case SERVER_CUT:
         return 128 + signal;
     case SERVER_NO_BIND:
-        return fail(NO_CONNECTION, "%s", message);
+        return fail(NO_CONNECTION, "%s%s", message,
+                    options.ollama ? "" : "; --port takes another, or with 0 any that is free");
     default:
         return fail(FAILED, "%s", message);
     }
@@ -148,6 +149,8 @@ int verb_serve(const struct options *o)
         return fail(USAGE,
                     "serve: --host is '%.80s', expected 127.0.0.1, localhost or ::1: there are no keys",
                     o->serve->host);
+    if (o->serve->alias && !*o->serve->alias)
+        return fail(USAGE, "serve: --alias is empty, expected a name for the model");
     const int code = serve_model(&s);
     carat_engine_close(s.engine);
     carat_model_close(s.model);

@@ -183,7 +183,10 @@ talk "$request${crlf}POST $chat HTTP/1.1${crlf}Host: localhost${crlf}Content-Len
 # ---- the end ----
 
 refuse 6 serve tiny --port "$port"
+err_has 'address already in use; --port takes another, or with 0 any that is free'
 refuse 2 serve tiny --host 0.0.0.0
+refuse 2 serve tiny --alias ''
+err_has '--alias is empty'
 stop_server 0
 [ ! -s serve.err ] || die "the server says $(cat serve.err)"
 start_server tiny --alias model-x --strict -np 1 --no-cache
