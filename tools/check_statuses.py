@@ -49,7 +49,10 @@ EXCUSED = {
     "carat_cache_walk": BOUND | {"CARAT_E_BUSY", "CARAT_E_IO", "CARAT_E_NOT_FOUND"},
 }
 # function: what comes out of it, whatever it calls
-ONLY = {"ct_fail_damaged": {"CARAT_E_NUMERIC"}}  # weights are looked at to say more of it
+ONLY = {
+    "ct_fail_damaged": {"CARAT_E_NUMERIC"},  # weights are looked at to say more of it
+    "ct_engine_leave_device": set(),  # where the CPU cannot go on, it is the device's failure that is told
+}
 
 
 def strip(text):

@@ -14,6 +14,21 @@ bool rounds_activations(const struct options *o)
     return strstr(o->engine->activations, "16") != NULL;
 }
 
+/* A device that fails says so in the log of the head. */
+static void choose_device(carat_engine_options *e, const char *device)
+{
+    static carat_head_options logged; /* until an engine or a plan has read it */
+
+    if (!device || strcmp(device, "cpu") == 0 || strcmp(device, "none") == 0) /* as llama.cpp spells it */
+        return;
+    e->device = device;
+    if (e->head)
+        return;
+    carat_head_options_default(&logged);
+    logged.log = note_line;
+    e->head = &logged;
+}
+
 void engine_options(carat_engine_options *e, const struct options *o)
 {
     carat_engine_options_default(e);
@@ -24,11 +39,10 @@ void engine_options(carat_engine_options *e, const struct options *o)
     e->snapshot_bytes = o->engine->snapshots;
     e->exact = o->engine->exact;
     e->isa = o->engine->isa;
-    e->device =
-        strcmp(o->engine->device, "none") == 0 ? "cpu" : o->engine->device; /* as llama.cpp spells it */
     e->activations_f16 = rounds_activations(o);
     e->ple_resident = strcmp(o->engine->ple, "resident") == 0;
     e->head = head_asked(o);
+    choose_device(e, o->engine->device);
     /* the option table allows names of types only */
     for (int kv = 1; o->engine->kv && carat_kv_name((carat_kv)kv); kv++)
         if (strcmp(o->engine->kv, carat_kv_name((carat_kv)kv)) == 0)

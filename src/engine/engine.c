@@ -94,33 +94,6 @@ static struct ct_backend_options backend_options(const struct carat_model *m, co
     return b;
 }
 
-struct planning {
-    struct ct_backend *backend;
-    const struct ct_weight *aside; /* the head brings it in itself; NULL: it does not */
-    bool resident;                 /* so is the table of layer inputs */
-    carat_error *err;
-};
-
-static carat_status plan_weight(void *user, const char *place, const char *tensor, const struct ct_weight *w)
-{
-    const struct planning *p = user;
-
-    (void)place;
-    (void)tensor;
-    /* norms are the model's, and a table mostly stays on the disk */
-    const bool left = w->layout == CT_LAYOUT_TABLE ? !p->resident : w->rows == 1 && !p->backend->apart;
-    return left || w == p->aside ? CARAT_OK : p->backend->verb.plan_weight(p->backend, w, p->err);
-}
-
-/* The model's weights from the first layer on that runs, as they are stored. */
-static struct ct_weights stored_weights(const struct carat_engine *e)
-{
-    struct ct_weights w = e->model->weights;
-
-    w.layer += e->first_layer;
-    return w;
-}
-
 /* ---- layout ---- */
 
 /* Lays out what passes and sessions need, by the plan of e. Before the backend has reserved memory that
@@ -329,6 +302,8 @@ static carat_status create_backend(struct carat_engine *e, const carat_engine_op
         return ct_fail(err, CARAT_E_ARGUMENT, "device is \"%s\", expected cpu, cuda or cuda:N", o->device);
     if (e->drafting)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "a GPU does not compute drafters that read K and V so far");
+    e->of_backend = *of_backend;
+    e->of_backend.isa = e->of_backend.decode_isa = NULL; /* the caller's; every level has the same bits */
     return ct_backend_create_cuda(&e->backend, of_backend, number, err);
 }
 
@@ -375,21 +350,12 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
         .threads = e->backend->threads,
         .isa = e->backend->isa,
     };
-    const struct ct_weights weights = stored_weights(e);
+    const struct ct_weights weights = ct_engine_weights(e);
     if (e->config.embeds && o->head && o->head->strategy != CARAT_HEAD_DENSE)
         return ct_fail(err, CARAT_E_ARGUMENT, "the head is to be %s, but an embedder has none: expected %s",
                        ct_head_name(o->head->strategy), ct_head_name(CARAT_HEAD_DENSE));
     CT_TRY(ct_head_plan(&e->head, o->head, e->backend, &weights, model->file, e->exact, err));
-    const struct ct_weight *head = weights.tied ? &weights.embed : &weights.head;
-    struct planning planning = {e->backend, e->head.aside ? head : NULL, e->resident, err};
-    CT_TRY(ct_weights_walk(&weights, &e->config, model->file, plan_weight, &planning));
-    for (int i = 0; i < e->config.n_layer; i++) /* vectors without a place in a file */
-        if (weights.layer[i].v_norm.data)
-            CT_TRY(plan_weight(&planning, NULL, NULL, &weights.layer[i].v_norm));
-    planning.aside = NULL;
-    if (e->drafting)
-        CT_TRY(ct_weights_walk(&e->drafting->weights, &e->drafting->config, e->drafting->file, plan_weight,
-                               &planning));
+    CT_TRY(ct_engine_plan_weights(e, e->backend, err));
     CT_TRY(plan_beside(e, o, err));
     int context = o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, most);
     *over = count_plan(e, o, context, kv_type(o)) > o->max_bytes && o->max_bytes;
@@ -413,6 +379,8 @@ static void plan_end(struct carat_engine *e)
     ct_head_end(&e->head);
     if (e->backend)
         e->backend->verb.destroy(e->backend);
+    if (e->gone)
+        e->gone->verb.destroy(e->gone);
 }
 
 carat_status ct_plan(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
@@ -548,30 +516,6 @@ carat_status ct_fit_engine(const carat_model *model, carat_engine_options *optio
     return status;
 }
 
-static carat_status load_weights(struct carat_engine *e, const carat_engine_options *o, carat_error *err)
-{
-    struct ct_backend *b = e->backend;
-    const struct ct_weights stored = stored_weights(e);
-
-    b->verb.load_begin(b, o->progress, o->user);
-    ct_weights_pack(&e->weights, &stored, &e->config, e->weights.layer, e->expert, b, e->head.aside);
-    if (e->resident && stored.ple.data)
-        b->verb.pack_weight(b, stored.ple); /* stays where it is mapped, and is read */
-    for (int i = 0; i < e->config.n_layer; i++)
-        e->weights.layer[i].kv = &e->cache.layer[e->cache.place[i]];
-    if (e->drafting)
-        ct_drafter_load(&e->drafter, &e->drafting->weights, &e->cache);
-    const double start = ct_os_seconds();
-    carat_status status = ct_head_load(&e->head, &e->weights.head, err);
-    *(e->head.stats.sketch_bytes ? &e->head.stats.sketch_s : &e->head.stats.tiles_s) =
-        ct_os_seconds() - start;
-    if (!b->verb.load_end(b))
-        status = b->failure.code ? ct_fail(err, b->failure.code, "%s", b->failure.message)
-                                 : ct_fail(err, CARAT_E_CANCELLED,
-                                           "creating the engine was cancelled while its weights were read");
-    return status;
-}
-
 /* What the head made is kept for those who come later. */
 static carat_status keep_made(struct carat_engine *e, const carat_engine_options *o, carat_error *err)
 {
@@ -645,7 +589,7 @@ carat_status ct_engine_create(carat_engine **engine, const carat_model *model,
     if (!status) {
         engine_lay_out(e);
         ct_kv_cache_begin(&e->cache);
-        status = load_weights(e, &full.o, err);
+        status = ct_engine_load_weights(e, &full.o, err);
     }
     if (!status)
         status = ct_ple_open(&e->pass.ple, model->file, &model->weights.ple, err);

@@ -23,6 +23,8 @@
 struct carat_engine {
     const struct carat_model *model; /* down to cache nothing changes after creation */
     struct ct_backend *backend;
+    struct ct_backend *gone; /* a device that failed, whose memory of the host is the engine's; NULL: none */
+    struct ct_backend_options of_backend; /* of a device: what a CPU in its place would be made with */
     carat_plan plan;
     enum ct_kv_type kv_type;
     bool exact;
@@ -126,6 +128,7 @@ struct carat_session {
     bool not_finite; /* a K, V or logit is not */
     bool cuts;       /* a row that ended forgets the tokens behind `last` */
     int last;
+    int delivered;                    /* tokens whose logits were handed over */
     struct ct_reading declared;       /* what draws read of logits, as the session's options say */
     int32_t apart[CT_MOST_APART];     /* declared.apart */
     const struct ct_reading *reading; /* declared, or a generation's; NULL: all logits */
@@ -143,6 +146,14 @@ carat_status ct_engine_create(carat_engine **engine, const carat_model *model,
                               const carat_engine_options *options, carat_error *err);
 void ct_engine_close(carat_engine *e); /* may be NULL */
 carat_status ct_engine_use(carat_engine *engine, carat_use *use, carat_error *err);
+/* engine_weights.c: the model's weights from the first layer on that runs, as they are stored; counts them
+ * for a backend; brings them into the engine's. */
+struct ct_weights ct_engine_weights(const carat_engine *e);
+carat_status ct_engine_plan_weights(carat_engine *e, struct ct_backend *b, carat_error *err);
+carat_status ct_engine_load_weights(carat_engine *e, const carat_engine_options *o, carat_error *err);
+/* The engine's device failed: it goes on with the CPU, where sessions hold tokens and no K and V. False: it
+ * has none, or there is no memory for it. The lock is held. */
+bool ct_engine_leave_device(carat_engine *e);
 carat_status ct_engine_head(carat_engine *engine, carat_head_stats *stats, carat_error *err);
 carat_status ct_engine_stats(carat_engine *engine, carat_engine_stats *stats, carat_error *err);
 carat_status ct_engine_costs(carat_engine *engine, carat_costs *costs, carat_error *err);

@@ -104,6 +104,8 @@ carat_status ct_session_read(const carat_session *s, const struct ct_reading *re
         assert(o->has_hidden); /* a file has all logits */
         o->logits = (struct ct_logits){0};
         bool finite = ct_head_again(&e->head, &e->pass, ct_outcome_hidden(e, s->outcome), &row);
+        if (e->backend->failure.code && ct_engine_leave_device(e))
+            finite = ct_head_again(&e->head, &e->pass, ct_outcome_hidden(e, s->outcome), &row);
         ct_head_took(&e->head, 1, ct_os_seconds() - start);
         if (e->backend->failure.code)
             return ct_fail(err, e->backend->failure.code, "%s", e->backend->failure.message);

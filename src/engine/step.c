@@ -116,6 +116,15 @@ static int next_position(const carat_session *c)
     return c->n + CT_MIN(c->done, 0);
 }
 
+/* Row `at` of the pass is a token of a session. */
+static void place_token(carat_engine *e, int at, const carat_session *c, int position)
+{
+    e->position[at] = position;
+    e->sequence[at] = c->slot;
+    for (int k = 0; k < CT_ATTN_TYPES; k++)
+        e->seen[k][at] = (struct ct_seen){ct_first_seen(e->config.attn[k].window, position), position};
+}
+
 /* Takes the next tokens of a row into the pass: first those held that the local layers lack. */
 static void gather_row(struct step *s, int r)
 {
@@ -136,13 +145,10 @@ static void gather_row(struct step *s, int r)
     for (int i = 0; i < n; i++) {
         int at = s->taken++, token = c->done + i;
         e->token[at] = token < 0 ? ct_held_tokens(c)[from + i] : row->tokens[token];
-        e->position[at] = from + i;
-        e->sequence[at] = c->slot;
+        place_token(e, at, c, from + i);
         e->wanted[at] = token >= 0 && row_wants(row, token);
         e->row[at] = (struct ct_row_of){r, token, c->asked, -1};
         c->asked += e->wanted[at];
-        for (int k = 0; k < CT_ATTN_TYPES; k++)
-            e->seen[k][at] = (struct ct_seen){ct_first_seen(e->config.attn[k].window, from + i), from + i};
         if (e->wanted[at] && token == row->n - 1)
             c->next = ct_outcome_take(e);
     }
@@ -292,8 +298,9 @@ static void deliver(struct step *s, int at, int nth, const struct ct_head_row *m
         .have = made->logits, .row = made, .nth = nth, .outcome = outcome_of(s, of)};
 
     note_not_finite(s, at);
-    if (c->not_finite || c->ended)
+    if (c->not_finite || c->ended || of->token < c->delivered)
         return;
+    c->delivered = of->token + 1;
     if (c->take ? c->take(row->user, of->token, &logits)
                 : row->deliver && row->deliver(row->user, of->token, made->logits.value))
         end_at(s, &s->engine->row[at]);
@@ -452,6 +459,48 @@ static void count_pass(struct step *s, double seconds)
     ct_stats_pass(&e->stats, &pass);
 }
 
+/* Evaluates once more what a session holds. */
+static void hold_again(struct step *s, int r)
+{
+    carat_engine *e = s->engine;
+    carat_session *c = s->rows[r].session;
+    bool room = true;
+
+    for (int from = ct_kv_ready(&e->cache, c->slot), n; from < c->n && room; from += n) {
+        n = CT_MIN(CT_MIN(c->n - from, e->plan.chunk), ct_kv_span(&e->cache, from));
+        room = ct_kv_extend(&e->cache, c->slot, from + n);
+        for (int i = 0; i < n && room; i++) {
+            e->token[i] = ct_held_tokens(c)[from + i];
+            place_token(e, i, c, from + i);
+            e->wanted[i] = false;
+        }
+        const struct ct_rows rows = {n,         e->token, e->position, e->sequence, {e->seen[0], e->seen[1]},
+                                     e->wanted, false};
+        if (room) {
+            ct_pass_run(&e->pass, &rows, &(struct ct_watch){0});
+            end_pass(e->backend);
+        }
+    }
+    if (!room)
+        fail_row(s, r, CARAT_E_MEMORY, "no block of K and V is free for tokens that a GPU has lost");
+}
+
+/* A pass that a device did not finish is made again, by the CPU, to which all that sessions hold is new. */
+static void make_again(struct step *s)
+{
+    for (int at = 0; at < s->taken; at++)
+        s->rows[s->engine->row[at].row].session->asked -= s->engine->wanted[at];
+    for (int r = 0; r < s->n; r++) {
+        carat_session *c = s->rows[r].session;
+        ct_outcome_drop(s->engine, &c->next);
+        c->next_wanted = 0;
+        c->not_finite = false;
+        c->done = CT_MAX(c->done, 0);
+        if (row_has_more(&s->rows[r]))
+            hold_again(s, r);
+    }
+}
+
 /* One pass over what the rows have left; none when nothing can go on. */
 static void run_pass(struct step *s)
 {
@@ -467,6 +516,11 @@ static void run_pass(struct step *s)
         run_head(s);
         bool whole = end_pass(e->backend) && !e->pass.ple.error.code;
         const carat_error *unread = e->backend->failure.code ? &e->backend->failure : &e->pass.ple.error;
+        if (e->backend->failure.code && ct_engine_leave_device(e)) {
+            make_again(s);
+            ct_lock_leave(&e->lock);
+            return;
+        }
         if (whole)
             count_pass(s, ct_os_seconds() - start);
         for (int r = 0; r < s->n; r++)
@@ -501,6 +555,7 @@ carat_status ct_evaluate(carat_engine *engine, carat_row *rows, int n, bool repo
         c->done = -c->again;
         c->until = c->most ? CT_MIN(rows[r].n, c->most - c->again) : rows[r].n;
         c->taking = c->next_wanted = c->asked = 0;
+        c->delivered = 0;
         c->stopped = c->ended = c->not_finite = false;
         rows[r].status = CARAT_OK;
         if (rows[r].n > engine->plan.context - c->n)

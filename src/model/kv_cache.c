@@ -124,6 +124,7 @@ void ct_kv_cache_init(struct ct_kv_cache *cache, struct ct_backend *b, const str
     cache->low = host(b, (size_t)(e->sequences + cache->snapshots), sizeof *cache->low);
     cache->kept = host(b, (size_t)e->sequences, sizeof *cache->kept);
     cache->group[CT_GLOBAL].pool.kept = cache->kept;
+    cache->lost = host(b, (size_t)e->sequences, sizeof *cache->lost);
 }
 
 void ct_kv_cache_begin(struct ct_kv_cache *cache)
@@ -340,7 +341,7 @@ bool ct_kv_extend(struct ct_kv_cache *cache, int sequence, int to)
         ct_kv_cut(cache, sequence, held, ready, false);
         return false;
     }
-    cache->kept[sequence] = held;
+    cache->kept[sequence] = cache->lost[sequence] ? CT_MIN(held, ready) : held;
     cache->held[sequence] = CT_MAX(held, to);
     cache->ready[sequence] = to;
     if (cache->reserved[sequence])
@@ -364,11 +365,21 @@ void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, int ready, bool d
     cache->ready[sequence] = ready;
     if (ready == 0)
         cache->low[sequence] = 0;
+    if (n == 0)
+        cache->lost[sequence] = false;
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
         struct ct_kv_blocks *g = &cache->group[i];
         trim_row(cache, g, sequence, positions_in(cache, g, sequence), discard);
     }
     keep_promise(cache, sequence);
+}
+
+void ct_kv_lose(struct ct_kv_cache *cache)
+{
+    for (int i = 0; i < cache->sequences; i++) {
+        cache->lost[i] = cache->held[i] > 0;
+        ct_kv_cut(cache, i, cache->held[i], 0, false);
+    }
 }
 
 int ct_kv_ready_at(const struct ct_kv_cache *cache, int row, int n)
@@ -419,6 +430,7 @@ bool ct_kv_share(struct ct_kv_cache *cache, int to, int from, int n, int row)
     cache->held[to] = n;
     cache->ready[to] = ct_kv_ready_at(cache, row, n);
     cache->low[to] = cache->low[row];
+    cache->lost[to] = cache->lost[from];
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
         struct ct_kv_blocks *g = &cache->group[i];
         int positions = positions_in(cache, g, to);

@@ -37,6 +37,7 @@ struct ct_kv_cache {
     int32_t *ready;    /* [rows] those of them that the local layers have come to; a pass goes on here */
     int32_t *low;  /* [rows] position below which the local blocks have nothing, though they reach there */
     int32_t *kept; /* [sequences] of the global pool: what is held before a pass is not written again */
+    bool *lost;    /* [sequences] but where it was lost: from where the sequence is ready on it is written */
     bool renew;    /* a block has fewer holders: promises may be too large */
     size_t least;  /* bytes of the first block of a sequence in each group */
 
@@ -79,6 +80,9 @@ static inline int ct_kv_ready(const struct ct_kv_cache *cache, int sequence)
 bool ct_kv_extend(struct ct_kv_cache *cache, int sequence, int to);
 /* What lies below a position was not written into the local blocks of a sequence. */
 void ct_kv_begins(struct ct_kv_cache *cache, int sequence, int lowest);
+/* What all blocks had is lost: sequences hold their positions, and are ready at none. No snapshot and no
+ * prefix holds a block. */
+void ct_kv_lose(struct ct_kv_cache *cache);
 /* Gives back the blocks beyond n positions, and the local ones beyond `ready`; discard: their memory, too. */
 void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, int ready, bool discard);
 /* Where a sequence of n positions would be ready with the local blocks of a row: at n, at the position of the

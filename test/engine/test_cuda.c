@@ -119,14 +119,14 @@ static void play(carat_model *model, const char *device, float *logits, int n_vo
     o.sessions = 3;
     o.snapshot_bytes = 16 << 20;
     struct rig r = rig_open(model, &o);
-    struct ids ids = scattered_ids(560, model_info(model).n_text_vocab, 7);
+    struct ids ids = scattered_ids(310, model_info(model).n_text_vocab, 7);
     const size_t row = (size_t)n_vocab;
 
-    OK(carat_sync(r.session[0], ids.id, 530, NULL, err));
-    OK(carat_sync(r.session[1], ids.id + 20, 90, NULL, err));
-    OK(carat_rewind(r.session[0], 300, err));
+    OK(carat_sync(r.session[0], ids.id, 280, NULL, err));
+    OK(carat_sync(r.session[1], ids.id + 20, 40, NULL, err));
+    OK(carat_rewind(r.session[0], 262, err));
     carat_session_close(r.session[2]);
-    OK(carat_fork(r.session[1], 70, &r.session[2], err));
+    OK(carat_fork(r.session[1], 30, &r.session[2], err));
     for (int i = 0; i < 3; i++) {
         carat_row rows[] = {{.session = r.session[i],
                              .tokens = ids.id + 300,
@@ -243,62 +243,106 @@ static void a_device_without_room_is_refused(void **unused)
 
 /* ---- calls that fail ---- */
 
-/* Runs tiny while a call fails. Returns whether anything did; all that may come of it is one line. */
-static bool fails_well(carat_model *model)
+enum { IDS = 6, WEIGHTS = 357 }; /* copies to the device until there is an engine */
+
+/* Logits of tiny while a call fails, or of the CPU. Returns whether an engine came of it: if not, there is
+ * one line. */
+static bool computes(carat_model *model, const char *device, float *logits)
 {
-    const int32_t ids[] = {2, 105, 300, 301, 302, 107};
+    const int32_t ids[IDS] = {2, 105, 300, 301, 302, 107};
     carat_engine_options o = cuda_options();
     carat_engine *engine = NULL;
     carat_session *session = NULL;
     carat_error why = {CARAT_OK, ""};
+    const size_t row = (size_t)model_info(model).n_vocab;
 
-    if (!carat_engine_create(&engine, model, &o, &why) && !carat_session_create(&session, engine, NULL, &why))
-        (void)carat_sync(session, ids, 6, NULL, &why);
+    o.device = device;
+    if (!carat_engine_create(&engine, model, &o, &why) &&
+        !carat_session_create(&session, engine, NULL, &why)) {
+        carat_row first = {.session = session, .tokens = ids, .n = 3, .logits = logits};
+        carat_row second = {.session = session, .tokens = ids + 3, .n = IDS - 3, .logits = logits + 3 * row};
+        OK(carat_step(engine, &first, sizeof first, 1, err));
+        OK(carat_step(engine, &second, sizeof second, 1, err));
+    }
     assert_true(why.code == CARAT_OK || why.code == CARAT_E_IO || why.code == CARAT_E_MEMORY);
     assert_true(why.code == CARAT_OK || (*why.message && !strchr(why.message, '\n')));
     carat_session_close(session);
     carat_engine_close(engine);
-    return why.code != CARAT_OK;
+    return why.code == CARAT_OK;
 }
 
 static void every_call_may_fail(void **unused)
 {
     static const struct {
         const char *name;
-        int most; /* of the calls that fail in turn */
-    } calls[] = {{"cuInit", 1},
-                 {"cuDeviceGetCount", 1},
-                 {"cuDeviceGet", 1},
-                 {"cuDeviceGetName", 1},
-                 {"cuDeviceGetAttribute", 2},
-                 {"cuDevicePrimaryCtxRetain", 1},
-                 {"cuCtxPushCurrent_v2", 3},
-                 {"cuStreamCreate", 1},
-                 {"cuModuleLoadData", 1},
-                 {"cuModuleGetFunction", 14},
-                 {"cuMemAlloc_v2", 3},
-                 {"cuMemsetD8Async", 3},
-                 {"cuMemcpyHtoDAsync_v2", 40},
-                 {"cuMemcpyDtoHAsync_v2", 2},
-                 {"cuStreamSynchronize", 2},
-                 {"cuLaunchKernel", 100}};
+        int create, most; /* calls until there is an engine, and those that fail in turn */
+    } calls[] = {{"cuInit", 1, 1},
+                 {"cuDeviceGetCount", 1, 1},
+                 {"cuDeviceGet", 1, 1},
+                 {"cuDeviceGetName", 1, 1},
+                 {"cuDeviceGetAttribute", 2, 2},
+                 {"cuDevicePrimaryCtxRetain", 1, 1},
+                 {"cuCtxPushCurrent_v2", 3, 5},
+                 {"cuStreamCreate", 1, 1},
+                 {"cuModuleLoadData", 1, 1},
+                 {"cuModuleGetFunction", 14, 14},
+                 {"cuMemAlloc_v2", 3, 3},
+                 {"cuMemsetD8Async", 2, 4},
+                 {"cuMemcpyHtoDAsync_v2", WEIGHTS, WEIGHTS + 8},
+                 {"cuMemcpyDtoHAsync_v2", 0, 8},
+                 {"cuStreamSynchronize", 0, 8},
+                 {"cuLaunchKernel", 0, 150}};
     static const char *const variables[] = {"EMU_FAIL", "EMU_LOST"};
     carat_model *model = NULL;
 
     (void)unused;
     OK(carat_model_open(&model, TINY, NULL, err));
-    assert_false(fails_well(model));
+    const size_t n = IDS * (size_t)model_info(model).n_vocab;
+    float *cpu = calloc(n, sizeof *cpu), *cuda = calloc(n, sizeof *cuda);
+    assert_true(cpu && cuda && computes(model, "cpu", cpu));
     for (int v = 0; v < 2; v++)
         for (size_t c = 0; c < sizeof calls / sizeof *calls; c++)
-            for (int n = 1; n <= calls[c].most; n += 1 + n / 8) {
+            for (int i = 1; i <= calls[c].most; i += 1 + i / 8) {
                 char told[64];
-                snprintf(told, sizeof told, "%s:%d", calls[c].name, n);
+                snprintf(told, sizeof told, "%s:%d", calls[c].name, i);
                 setenv(variables[v], told, 1);
-                if (!fails_well(model))
-                    fail_msg("%s=%s: nothing failed", variables[v], told);
+                memset(cuda, 0, n * sizeof *cuda);
+                if (computes(model, "cuda", cuda) != (i > calls[c].create))
+                    fail_msg("%s=%s: %s", variables[v], told,
+                             i > calls[c].create ? "no engine" : "an engine");
+                if (i > calls[c].create && memcmp(cpu, cuda, n * sizeof *cpu) != 0)
+                    fail_msg("%s=%s: the CPU went on with other logits", variables[v], told);
                 unsetenv(variables[v]);
             }
-    assert_false(fails_well(model));
+    free(cpu);
+    free(cuda);
+    carat_model_close(model);
+}
+
+/* Sessions that hold tokens when the device is lost, in a pass of several of them. */
+static void a_lost_device_loses_no_session(void **unused)
+{
+    static const char *const lost[] = {"cuLaunchKernel:150", "cuLaunchKernel:320", "cuMemcpyDtoDAsync_v2:1",
+                                       "cuMemcpyDtoHAsync_v2:3"};
+    carat_model *model = NULL;
+
+    (void)unused;
+    OK(carat_model_open(&model, TINY, NULL, err));
+    const int n_vocab = model_info(model).n_vocab;
+    const size_t n = 30 * (size_t)n_vocab;
+    float *cpu = calloc(n, sizeof *cpu), *cuda = calloc(n, sizeof *cuda);
+    assert_true(cpu && cuda);
+    play(model, "cpu", cpu, n_vocab);
+    for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
+        setenv("EMU_LOST", lost[i], 1);
+        memset(cuda, 0, n * sizeof *cuda);
+        play(model, "cuda", cuda, n_vocab);
+        if (memcmp(cpu, cuda, n * sizeof *cpu) != 0)
+            fail_msg("EMU_LOST=%s: other logits", lost[i]);
+        unsetenv("EMU_LOST");
+    }
+    free(cpu);
+    free(cuda);
     carat_model_close(model);
 }
 
@@ -311,6 +355,7 @@ int main(void)
         cmocka_unit_test_setup(devices_are_chosen_and_refused, has_gpu),
         cmocka_unit_test_setup(a_device_without_room_is_refused, has_gpu),
         cmocka_unit_test_setup(every_call_may_fail, has_gpu),
+        cmocka_unit_test_setup(a_lost_device_loses_no_session, has_gpu),
     };
     return cmocka_run_group_tests_name("engine: cuda, emulated", tests, NULL, NULL);
 }

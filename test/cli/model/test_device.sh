@@ -42,5 +42,9 @@ EMU_DRIVER=11020 refuse 1 run tiny hi --device cuda
 err_has 'the NVIDIA driver is too old: it is for CUDA 11.2, expected 11.3'
 EMU_MEMORY=1000000 refuse 5 run tiny hi --device cuda
 err_has 'the GPU emulated 0 has 1.00 MB of 1.00 MB free'
-EMU_LOST=cuLaunchKernel:500 refuse 1 run tiny hi --device cuda
-err_has 'the GPU emulated 0 failed'
+# a device that is lost while it computes: the CPU goes on, and the answer is the same
+expect 0 run tiny-q8.gguf 'What is 2 + 2?' --seed 3
+cp out wanted
+EMU_LOST=cuLaunchKernel:700 expect 0 run tiny-q8.gguf 'What is 2 + 2?' --seed 3 --device cuda
+same wanted out
+err_has 'the GPU emulated 0 failed: a kernel of CUDA_ERROR_ILLEGAL_ADDRESS; the CPU goes on'

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine_weights.c: the weights of an engine: counted for a backend, and brought into it. */
+#include "engine/engine.h"
+#include "os/clock.h"
+
+struct planning {
+    struct ct_backend *backend;
+    const struct ct_weight *aside; /* the head brings it in itself; NULL: it does not */
+    bool resident;                 /* so is the table of layer inputs */
+    carat_error *err;
+};
+
+static carat_status plan_weight(void *user, const char *place, const char *tensor, const struct ct_weight *w)
+{
+    const struct planning *p = user;
+
+    (void)place;
+    (void)tensor;
+    /* norms are the model's, and a table mostly stays on the disk */
+    const bool left = w->layout == CT_LAYOUT_TABLE ? !p->resident : w->rows == 1 && !p->backend->apart;
+    return left || w == p->aside ? CARAT_OK : p->backend->verb.plan_weight(p->backend, w, p->err);
+}
+
+struct ct_weights ct_engine_weights(const carat_engine *e)
+{
+    struct ct_weights w = e->model->weights;
+
+    w.layer += e->first_layer;
+    return w;
+}
+
+carat_status ct_engine_plan_weights(carat_engine *e, struct ct_backend *b, carat_error *err)
+{
+    const struct ct_weights weights = ct_engine_weights(e);
+    const struct ct_weight *head = weights.tied ? &weights.embed : &weights.head;
+    struct planning planning = {b, e->head.aside ? head : NULL, e->resident, err};
+
+    CT_TRY(ct_weights_walk(&weights, &e->config, e->model->file, plan_weight, &planning));
+    for (int i = 0; i < e->config.n_layer; i++) /* vectors without a place in a file */
+        if (weights.layer[i].v_norm.data)
+            CT_TRY(plan_weight(&planning, NULL, NULL, &weights.layer[i].v_norm));
+    planning.aside = NULL;
+    return e->drafting ? ct_weights_walk(&e->drafting->weights, &e->drafting->config, e->drafting->file,
+                                         plan_weight, &planning)
+                       : CARAT_OK;
+}
+
+carat_status ct_engine_load_weights(carat_engine *e, const carat_engine_options *o, carat_error *err)
+{
+    struct ct_backend *b = e->backend;
+    const struct ct_weights stored = ct_engine_weights(e);
+
+    b->verb.load_begin(b, o->progress, o->user);
+    ct_weights_pack(&e->weights, &stored, &e->config, e->weights.layer, e->expert, b, e->head.aside);
+    if (e->resident && stored.ple.data)
+        b->verb.pack_weight(b, stored.ple); /* stays where it is mapped, and is read */
+    for (int i = 0; i < e->config.n_layer; i++)
+        e->weights.layer[i].kv = &e->cache.layer[e->cache.place[i]];
+    if (e->drafting)
+        ct_drafter_load(&e->drafter, &e->drafting->weights, &e->cache);
+    const double start = ct_os_seconds();
+    carat_status status = ct_head_load(&e->head, &e->weights.head, err);
+    *(e->head.stats.sketch_bytes ? &e->head.stats.sketch_s : &e->head.stats.tiles_s) =
+        ct_os_seconds() - start;
+    if (!b->verb.load_end(b))
+        status = b->failure.code ? ct_fail(err, b->failure.code, "%s", b->failure.message)
+                                 : ct_fail(err, CARAT_E_CANCELLED,
+                                           "creating the engine was cancelled while its weights were read");
+    return status;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leave_device.c: an engine whose device failed goes on with the CPU: weights come out of the model's files
+ * once more, and K and V of the tokens that sessions hold are evaluated once more, by the passes to come. So
+ * all that follows has the bits that the device would have given. Which pass is made again: step.c. */
+#include "engine/engine.h"
+
+/* What was the device's; memory of the host stays where it is. */
+static void lay_out_again(carat_engine *e, struct ct_backend *b)
+{
+    const struct ct_ple ple = e->pass.ple;
+
+    b->verb.lay_out(b, &(struct ct_extent){e->plan.chunk, e->plan.context, e->plan.sessions});
+    for (int i = 0; i < CT_ATTN_TYPES; i++)
+        b->verb.alloc_kv(b, &e->cache.group[i].pool, e->config.n_layer, e->cache.layer);
+    ct_pass_init(&e->pass, b, &e->config, &e->weights, e->plan.chunk);
+    e->pass.ple = ple;
+}
+
+/* What was in blocks is lost. Whoever holds some without a session gives them back. */
+static void forget_blocks(carat_engine *e)
+{
+    for (int missing = 0; missing < CT_ATTN_TYPES && e->cache.release; missing++)
+        while (e->cache.release(e->cache.user, (enum ct_attn_type)missing))
+            ;
+    ct_kv_lose(&e->cache);
+}
+
+bool ct_engine_leave_device(carat_engine *e)
+{
+    struct ct_backend *device = e->backend, *b = NULL;
+    carat_error err;
+
+    if (e->gone || ct_backend_create_cpu(&b, &e->of_backend, &err))
+        return false;
+    carat_status status = ct_engine_plan_weights(e, b, &err);
+    if (!status) {
+        lay_out_again(e, b);
+        status = b->verb.reserve(b, &err);
+    }
+    if (status) {
+        b->verb.destroy(b);
+        return false;
+    }
+    lay_out_again(e, b);
+    b->trace = device->trace;
+    e->gone = device;
+    e->backend = e->cache.backend = e->head.backend = b;
+    if (ct_engine_load_weights(e, &(carat_engine_options){0}, &err))
+        return false;
+    forget_blocks(e);
+    e->plan.threads = b->threads;
+    e->plan.isa = b->isa;
+    ct_head_log(&e->head, "%s; the CPU goes on", device->failure.message);
+    return true;
+}
