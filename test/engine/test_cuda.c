@@ -89,6 +89,7 @@ static void logits_have_the_committed_hashes(void **unused)
         {"tiny", TINY},
         {"models/gemma2-bf16", CT_TEST_DATA "/vectors/models/gemma2-bf16"},
         {"models/gemma3-bf16", CT_TEST_DATA "/vectors/models/gemma3-bf16"},
+        {"models/gemma4-dense", CT_TEST_DATA "/vectors/models/gemma4-dense"},
         {"gguf/gemma2-bf16.gguf", CT_TEST_DATA "/vectors/gguf/gemma2-bf16.gguf"},
         {"gguf/q8_0.gguf", CT_TEST_DATA "/vectors/gguf/q8_0.gguf"},
     };
