@@ -214,6 +214,27 @@ static void failing(void **state)
         }
 }
 
+/* Of a list whose second prompt fails, nothing is told of the first: the reply is the error alone. */
+static void failing_second(void **state)
+{
+    static const char *const prompts[] = {"[\"x\",\"!nan\"]", "[\"x\",\"!error\"]"};
+    static const char error[] = "{\"error\":";
+
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(prompts); i++) {
+        char body[80];
+        struct reply r;
+        const int fd = dial(&served);
+        snprintf(body, sizeof body, "{\"prompt\":%s,\"max_tokens\":9}", prompts[i]);
+        send_request(fd, "POST", kinds[TEXT].path, "", body);
+        take_reply(fd, true, &r);
+        if (r.status != 500 || strncmp(r.body, error, sizeof error - 1) != 0)
+            fail_msg("%s: %d, %s", prompts[i], r.status, r.body);
+        reply_free(&r);
+        close(fd);
+    }
+}
+
 static bool in_pass(const struct served *s)
 {
     return fake_passes(s->options.engine) > 0;
@@ -318,6 +339,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(calls_and_thoughts, begin, end),
         cmocka_unit_test_setup_teardown(with_more, begin, end),
         cmocka_unit_test_setup_teardown(failing, begin, end),
+        cmocka_unit_test_setup_teardown(failing_second, begin, end),
         cmocka_unit_test_setup_teardown(failing_alone, begin, end),
         cmocka_unit_test_setup_teardown(bounds_of_context, begin, end),
         cmocka_unit_test(short_of_memory),
