@@ -76,7 +76,8 @@ static carat_constraint *read_form(const carat_model *model, unsigned how, const
         return NULL; /* which would be a terminated text */
     const carat_status status = ct_constraint_create(&c, model, &o, &err);
     require((status == CARAT_OK) == (c != NULL));
-    require(status == CARAT_OK || (status == CARAT_E_ARGUMENT && err.message[0]));
+    require(status == CARAT_OK ||
+            ((status == CARAT_E_ARGUMENT || status == CARAT_E_UNSUPPORTED) && err.message[0]));
     return c;
 }
 
