@@ -148,11 +148,14 @@ int store_finish(const struct store *s, struct part *p, const struct wanted *w)
 
     if (fsync(p->fd) != 0)
         return fail_at(p->at.part, "synced");
-    if (fstat(p->fd, &mine) != 0 || stat(p->at.part, &named) != 0 || mine.st_ino != named.st_ino)
-        return !s->plan->force && is_whole(&p->at, w) ? DONE : PRUNED; /* another has written the same */
-    if (rename(p->at.part, p->at.whole) != 0)
+    const bool named_so =
+        fstat(p->fd, &mine) == 0 && stat(p->at.part, &named) == 0 && mine.st_ino == named.st_ino;
+    if (named_so && rename(p->at.part, p->at.whole) == 0)
+        return sync_folder(p->at.whole);
+    if (named_so && errno != ENOENT)
         return fail_at(p->at.part, "renamed");
-    return sync_folder(p->at.whole);
+    /* where locks do nothing, another has given it its name, or has written the same */
+    return !s->plan->force && is_whole(&p->at, w) ? DONE : PRUNED;
 }
 
 int store_enter(const struct store *s, const struct wanted *w)

@@ -4,12 +4,15 @@
  *     FAULTY_WRITE=N   the N-th write to a file fails, and all behind it: it is full
  *     FAULTY_FLOCK=1   flock does nothing, and says that it did
  *     FAULTY_FLOCK=N   flock fails with the error N
+ *     FAULTY_RENAME=T  another process renames what has T in its path just before this one
  *     FAULTY_SYMLINK=1 there are no links */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -57,6 +60,20 @@ int flock(int fd, int operation)
         return real(fd, operation);
     errno = atoi(fault);
     return errno > 1 ? -1 : 0;
+}
+
+int rename(const char *from, const char *to)
+{
+    static int (*real)(const char *, const char *);
+
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "rename");
+    const char *text = getenv("FAULTY_RENAME");
+    const int code = real(from, to);
+    if (code != 0 || !text || !strstr(from, text))
+        return code;
+    errno = ENOENT;
+    return -1;
 }
 
 int symlink(const char *target, const char *path)

@@ -139,6 +139,12 @@ done
 [ $n -gt 3 ] && whole || die "only $n writes, or the file differs"
 
 # ---- locks that do nothing ----
+fresh
+serve
+plan >plan
+LD_PRELOAD=$faulty FAULTY_FLOCK=1 FAULTY_RENAME=.incomplete "$CARAT_BUILD/carat-fetch" <plan >out 2>&1 ||
+    die "another has given the file its name: $(cat out)"
+whole || die 'another has given the file its name: it differs'
 make_big 9000001
 fresh
 serve
