@@ -15,12 +15,11 @@
 #define CT_GPU_TILE    32 /* rows of a weight that lie side by side: a lane of a warp has one */
 
 /* Kernels by name. The list is all that the backend and the emulation know of them. */
+/* clang-format off */
 #define CT_GPU_KERNELS(K)                                                                                    \
-    K(attend)                                                                                                \
-    K(embed_bf16)                                                                                            \
-    K(embed_q8)                                                                                              \
-    K(geglu) K(kv_write) K(logits) K(norm) K(prepare_bf16) K(prepare_q8) K(project_bf16) K(project_q8)       \
-        K(rope) K(scale) K(select_rows)
+    K(attend) K(embed_bf16) K(embed_q8) K(geglu) K(kv_write) K(logits) K(norm) K(prepare_bf16)               \
+    K(prepare_q8) K(project_bf16) K(project_q8) K(rope) K(scale) K(select_rows)
+/* clang-format on */
 
 /* ---- weights, in tiles of 32 rows; rows and k that are padded are zeros ----
  * BF16: [tile][k / 8][32] of 16 bytes, 8 values of a row each.
