@@ -3,7 +3,6 @@
  * library, which asks the system for a mask of signals each time. */
 #include "fibre.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -13,8 +12,9 @@ enum {
 struct fibre fibre;
 enum fibre_order fibre_order;
 
+static _Alignas(64) unsigned char stacks[FIBRE_MOST][STACK];
+
 static struct {
-    unsigned char *stacks;           /* [FIBRE_MOST][STACK] */
     int order[FIBRE_MOST], at, left; /* who takes turns, whose turn it is, and how many are not done */
     uint32_t passed[FIBRE_MOST];
     bool done[FIBRE_MOST];
@@ -39,7 +39,7 @@ static void *place[FIBRE_MOST + 1];
 
 static void prepare(int t)
 {
-    void **top = (void **)(run.stacks + (size_t)(t + 1) * STACK - 64);
+    void **top = (void **)(void *)(stacks[t] + STACK - 64);
 
     *--top = NULL; /* where body would return to */
     *--top = (void *)(uintptr_t)body;
@@ -56,7 +56,7 @@ static ucontext_t place[FIBRE_MOST + 1];
 static void prepare(int t)
 {
     getcontext(&place[t]);
-    place[t].uc_stack.ss_sp = run.stacks + (size_t)t * STACK;
+    place[t].uc_stack.ss_sp = stacks[t];
     place[t].uc_stack.ss_size = STACK;
     place[t].uc_link = &place[FIBRE_MOST];
     makecontext(&place[t], body, 0);
@@ -139,8 +139,6 @@ static void run_block(void)
 
 void fibre_run(void (*thread)(const void *args), const void *args, int blocks, int rows)
 {
-    if (!run.stacks && !(run.stacks = malloc((size_t)FIBRE_MOST * STACK)))
-        abort();
     run.thread = thread;
     run.args = args;
     for (int i = 0; i < FIBRE_MOST; i++)

@@ -9,7 +9,8 @@
  *   EMU_FAIL=NAME:N         the N-th call of a function fails
  *   EMU_LOST=NAME:N         from that call on every call fails, as after a lost context
  * What the real one checks and a test would miss is checked: a context is current, addresses are of
- * allocations that live and wide enough, streams and modules are there. A breach ends the program. */
+ * allocations that live and wide enough, streams and modules are there, and gone with the context. A breach
+ * ends the program. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,11 +38,11 @@ enum {
     LAUNCH_FAILED = 719
 };
 
-enum { MOST_DEVICES = 4, MOST_ALLOCATIONS = 64, MOST_KERNELS = 64, ALIGNMENT = 512 };
+enum { MOST_DEVICES = 4, MOST_ALLOCATIONS = 64, MOST_OBJECTS = 16, MOST_KERNELS = 64, ALIGNMENT = 512 };
 
 /* What handles point to. */
 struct object {
-    enum { CONTEXT, STREAM, MODULE, FUNCTION } kind;
+    enum { NOTHING, CONTEXT, STREAM, MODULE, FUNCTION } kind;
     int device;
     const char *image;                /* of a module */
     void (*thread)(const void *args); /* of a function */
@@ -51,7 +52,7 @@ static struct {
     pthread_mutex_t lock;
     bool started, lost;
     int devices, capability[MOST_DEVICES];
-    struct object context[MOST_DEVICES], function[MOST_KERNELS];
+    struct object context[MOST_DEVICES], object[MOST_OBJECTS], function[MOST_KERNELS];
     int retained[MOST_DEVICES], functions;
     struct {
         uint8_t *at;
@@ -200,6 +201,11 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
     BEGIN(false);
     if (--emu.retained[device] < 0)
         breach(__func__, "a context that nobody retains");
+    if (emu.used > 0 && !getenv("EMU_FAIL"))
+        breach(__func__, "memory of the context that nobody gave back");
+    for (int i = 0; i < MOST_OBJECTS; i++)
+        if (emu.object[i].kind != NOTHING && !getenv("EMU_FAIL"))
+            breach(__func__, "a stream or a module of the context that nobody gave back");
     return SUCCESS;
 }
 
@@ -334,24 +340,41 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
     return SUCCESS;
 }
 
+/* What nobody gave back, or could, ends with the driver. */
+__attribute__((destructor)) static void end(void)
+{
+    for (int i = 0; i < MOST_ALLOCATIONS; i++)
+        free(emu.allocation[i].at);
+}
+
+/* A stream or a module. */
+static CUresult make(CUobject *object, struct object as)
+{
+    int i = 0;
+
+    while (i < MOST_OBJECTS && emu.object[i].kind != NOTHING)
+        i++;
+    if (i == MOST_OBJECTS)
+        return OUT_OF_MEMORY;
+    emu.object[i] = as;
+    *object = &emu.object[i];
+    return SUCCESS;
+}
+
 /* ---- streams, which are done at once ---- */
 
 CUresult cuStreamCreate(CUobject *stream, unsigned flags)
 {
     BEGIN(true);
     (void)flags;
-    *stream = calloc(1, sizeof **stream);
-    if (!*stream)
-        return OUT_OF_MEMORY;
-    (*stream)->kind = STREAM;
-    return SUCCESS;
+    return make(stream, (struct object){.kind = STREAM});
 }
 
 CUresult cuStreamDestroy_v2(CUobject stream)
 {
     BEGIN(true);
     is_stream(__func__, stream);
-    free(stream);
+    stream->kind = NOTHING;
     return SUCCESS;
 }
 
@@ -371,18 +394,15 @@ CUresult cuModuleLoadData(CUobject *module, const void *image)
     const char *version = strstr(image, ".version ");
     if (!version || !strstr(version, ".target sm_") || !strstr(version, ".address_size 64"))
         return INVALID_IMAGE;
-    *module = calloc(1, sizeof **module);
-    if (!*module)
-        return OUT_OF_MEMORY;
-    (*module)->kind = MODULE;
-    (*module)->image = image;
-    return SUCCESS;
+    return make(module, (struct object){.kind = MODULE, .image = image});
 }
 
 CUresult cuModuleUnload(CUobject module)
 {
     BEGIN(true);
-    free(module);
+    if (module->kind != MODULE)
+        breach(__func__, "not a module");
+    module->kind = NOTHING;
     return SUCCESS;
 }
 
