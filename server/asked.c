@@ -322,6 +322,26 @@ done:
     return good;
 }
 
+bool asked_translated(struct document *d, struct server *s, const struct asked *a, const struct translated *t,
+                      bool thinks, struct ask *ask)
+{
+    struct document inner = {.r = d->r};
+    struct asked all = *a;
+    bool good = document_read(&inner, (struct ct_bytes){(const uint8_t *)t->text->data, t->text->n});
+
+    if (good) {
+        const struct ct_json_value *root = &inner.tree.value[0];
+        all.messages = ct_json_get(root, "messages");
+        all.tools = ct_json_get(root, "tools");
+        all.tool_choice = ct_json_get(root, "tool_choice");
+        all.continues = t->continues;
+        all.sent = (const int *)(const void *)t->sent->data;
+        good = asked_tools(&inner, s, &all, ask) && asked_prompt(&inner, s, &all, ask->tools, thinks, ask);
+    }
+    document_free(&inner);
+    return good;
+}
+
 bool asked_room(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
 {
     const int64_t given = a->max_completion_tokens ? a->max_completion_tokens : a->max_tokens;

@@ -63,6 +63,14 @@ bool asked_drawing(struct document *d, struct server *s, const struct asked *a, 
 /* The messages and tools as ids. tools: those that the model is told of, or NULL; thinks: it is to. */
 bool asked_prompt(struct document *d, struct server *s, const struct asked *a, const char *tools, bool thinks,
                   struct ask *ask);
+/* A request of another surface in OpenAI's form: messages, tools and tool_choice. */
+struct translated {
+    const struct buffer *text, *sent; /* JSON; of each message an int, as asked.sent */
+    bool continues;                   /* as asked.continues */
+};
+/* Tools and prompt of a translation; a: the rest of the request. */
+bool asked_translated(struct document *d, struct server *s, const struct asked *a, const struct translated *t,
+                      bool thinks, struct ask *ask);
 /* A text as ids, in which control tokens are recognised. param: the field that it came from. */
 bool asked_text(struct document *d, struct server *s, const char *param, struct ct_str text, struct ask *ask);
 /* The same behind what the prompt has so far; begins: it is the beginning. */

@@ -104,29 +104,6 @@ static bool take_output(struct document *d, struct server *s, struct anthropic *
     return asked_form(d, s, ask, "output_config.format.schema", &form);
 }
 
-/* The translation as a document of its own, whose prompt and tools are taken. */
-static bool take_translated(struct document *d, struct job *job, struct anthropic *o,
-                            const struct translation *t, bool thinks)
-{
-    struct document inner = {.r = d->r};
-    struct server *s = job->server;
-    struct asked a = o->a;
-    bool good = document_read(&inner, (struct ct_bytes){(const uint8_t *)t->text.data, t->text.n});
-
-    if (good) {
-        const struct ct_json_value *root = &inner.tree.value[0];
-        a.messages = ct_json_get(root, "messages");
-        a.tools = ct_json_get(root, "tools");
-        a.tool_choice = ct_json_get(root, "tool_choice");
-        a.continues = t->continues;
-        a.sent = (const int *)(const void *)t->sent.data;
-        good = asked_tools(&inner, s, &a, job->ask) &&
-               asked_prompt(&inner, s, &a, job->ask->tools, thinks, job->ask);
-    }
-    document_free(&inner);
-    return good;
-}
-
 static bool take_conversation(struct document *d, struct job *job, struct anthropic *o, bool thinks)
 {
     struct translation t = {.d = d};
@@ -136,7 +113,8 @@ static bool take_conversation(struct document *d, struct job *job, struct anthro
         !ct_json_is(ct_json_get(o->a.tool_choice, "disable_parallel_tool_use"), CT_JSON_TRUE);
     if (asked_messages(d, job->server, "messages", o->a.messages) &&
         anthropic_translate(&t, o->system, o->a.messages, o->a.tools, o->a.tool_choice))
-        good = take_translated(d, job, o, &t, thinks);
+        good = asked_translated(d, job->server, &o->a, &(struct translated){&t.text, &t.sent, t.continues},
+                                thinks, job->ask);
     if (t.cached)
         document_idle(d, "cache_control");
     buffer_free(&t.text);

@@ -187,34 +187,13 @@ static bool take_mime(struct document *d, struct server *s, const struct gemini 
     return good;
 }
 
-/* The translation as a document of its own, whose prompt and tools are taken. */
-static bool take_openai(struct document *d, struct job *job, const struct gemini *g,
-                        const struct gemini_translation *t, bool thinks)
-{
-    struct document inner = {.r = d->r};
-    struct server *s = job->server;
-    struct asked a = g->a;
-    bool good = document_read(&inner, (struct ct_bytes){(const uint8_t *)t->text.data, t->text.n});
-
-    if (good) {
-        const struct ct_json_value *root = &inner.tree.value[0];
-        a.messages = ct_json_get(root, "messages");
-        a.tools = ct_json_get(root, "tools");
-        a.tool_choice = ct_json_get(root, "tool_choice");
-        a.continues = t->continues;
-        a.sent = (const int *)(const void *)t->sent.data;
-        good = asked_tools(&inner, s, &a, job->ask) &&
-               asked_prompt(&inner, s, &a, job->ask->tools, thinks, job->ask);
-    }
-    document_free(&inner);
-    return good;
-}
-
 static bool take_contents(struct document *d, struct job *job, struct gemini *g, bool thinks)
 {
     struct gemini_translation t = {.d = d};
     const bool good = asked_messages(d, job->server, "contents", g->said.contents) &&
-                      gemini_translate(&t, &g->said) && take_openai(d, job, g, &t, thinks);
+                      gemini_translate(&t, &g->said) &&
+                      asked_translated(d, job->server, &g->a,
+                                       &(struct translated){&t.text, &t.sent, t.continues}, thinks, job->ask);
 
     respell(d->r, &t);
     buffer_free(&t.text);

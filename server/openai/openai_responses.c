@@ -228,26 +228,6 @@ static bool add_history(struct items *c, struct server *s, const struct wanted *
     return good;
 }
 
-/* The translation as a document of its own, whose tools and prompt are taken. */
-static bool take_translated(struct document *d, struct server *s, const struct wanted *w,
-                            const struct items *c, const struct buffer *text, bool thinks, struct ask *ask)
-{
-    struct document inner = {.r = d->r};
-    struct asked a = w->a;
-    bool good = document_read(&inner, (struct ct_bytes){(const uint8_t *)text->data, text->n});
-
-    if (good) {
-        const struct ct_json_value *root = &inner.tree.value[0];
-        a.messages = ct_json_get(root, "messages");
-        a.tools = ct_json_get(root, "tools");
-        a.tool_choice = ct_json_get(root, "tool_choice");
-        a.sent = (const int *)(const void *)c->sent.data;
-        good = asked_tools(&inner, s, &a, ask) && asked_prompt(&inner, s, &a, ask->tools, thinks, ask);
-    }
-    document_free(&inner);
-    return good;
-}
-
 /* A call of a message is an item: "input[4].tool_calls[1].function.arguments" is "input[5].arguments". */
 static void respell_call(char *text, size_t capacity)
 {
@@ -283,7 +263,7 @@ static bool take_conversation(struct document *d, struct job *job, struct wanted
     if (text.failed || history.failed)
         refuse(d->r, 503, NULL, NULL, "there is no memory for the items");
     else
-        good = take_translated(d, s, w, &c, &text, thinks, ask);
+        good = asked_translated(d, s, &w->a, &(struct translated){&text, &c.sent, false}, thinks, ask);
     if (stored) {
         buffer_swap(&stored->before, &history);
         buffer_swap(&stored->input, &c.kept);
