@@ -83,3 +83,15 @@ bool messages_join(struct document *d, const struct ct_json_value *messages, str
     return (buffer_terminate(out) && !sent->failed) ||
            refuse(d->r, 503, NULL, NULL, "there is no memory for the messages");
 }
+
+void messages_end_answer(struct buffer *out, const struct buffer *thought, const struct buffer *calls)
+{
+    if (thought->n)
+        json_put(out, ",'reasoning_content':%t", thought->data, thought->n);
+    if (calls->n) {
+        json_put(out, ",'tool_calls':[");
+        buffer_put(out, calls->data, calls->n);
+        buffer_text(out, "]");
+    }
+    buffer_text(out, "}");
+}

@@ -10,5 +10,8 @@
  * first that was sent of it. False: *d->r says why not. */
 bool messages_join(struct document *d, const struct ct_json_value *messages, struct buffer *out,
                    struct buffer *sent);
+/* Ends a message of an assistant, whose role and content stand there, with its thought and its calls, where
+ * it has some. */
+void messages_end_answer(struct buffer *out, const struct buffer *thought, const struct buffer *calls);
 
 #endif

@@ -4,6 +4,7 @@
 #include "anthropic/anthropic.h"
 #include "base/utf8.h"
 #include "json_write.h"
+#include "messages.h"
 
 /* What is collected of the blocks of a message. */
 struct collected {
@@ -146,14 +147,7 @@ static void put_answer(struct translation *t, struct collected *c, int sent)
     json_put(&t->text, "{'role':'assistant','content':[");
     buffer_put(&t->text, c->parts.data, c->parts.n);
     buffer_text(&t->text, "]");
-    if (c->thought.n)
-        json_put(&t->text, ",'reasoning_content':%t", c->thought.data, c->thought.n);
-    if (c->n_calls) {
-        buffer_text(&t->text, ",\"tool_calls\":[");
-        buffer_put(&t->text, c->calls.data, c->calls.n);
-        buffer_text(&t->text, "]");
-    }
-    buffer_text(&t->text, "}");
+    messages_end_answer(&t->text, &c->thought, &c->calls);
 }
 
 static bool take_message(struct translation *t, struct collected *c, const struct ct_json_value *message,

@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "gemini/gemini.h"
 #include "json_write.h"
+#include "messages.h"
 
 /* ---- the fields of what is nested ---- */
 
@@ -228,14 +229,7 @@ static void put_reply(struct gemini_translation *t, struct collected *c, int sen
 {
     open_message(t, sent);
     put_content(t, c, "assistant");
-    if (c->thought.n)
-        json_put(&t->text, ",'reasoning_content':%t", c->thought.data, c->thought.n);
-    if (c->n_calls) {
-        buffer_text(&t->text, ",\"tool_calls\":[");
-        buffer_put(&t->text, c->calls.data, c->calls.n);
-        buffer_text(&t->text, "]");
-    }
-    buffer_text(&t->text, "}");
+    messages_end_answer(&t->text, &c->thought, &c->calls);
 }
 
 static bool take_content(struct gemini_translation *t, struct collected *c, const struct ct_json_value *v,

@@ -6,6 +6,7 @@
 #include "asked.h"
 #include "base/utf8.h"
 #include "json_write.h"
+#include "messages.h"
 #include "openai/openai_responses.h"
 
 static bool refuse_item(struct items *c, const char *place, const struct ct_json_value *v,
@@ -61,14 +62,7 @@ static void flush_answer(struct items *c)
         json_put(&c->text, "{'role':'assistant','content':[");
         buffer_put(&c->text, c->parts.data, c->parts.n);
         buffer_text(&c->text, "]");
-        if (c->thought.n)
-            json_put(&c->text, ",'reasoning_content':%t", c->thought.data, c->thought.n);
-        if (c->n_calls) {
-            json_put(&c->text, ",'tool_calls':[");
-            buffer_put(&c->text, c->calls.data, c->calls.n);
-            buffer_text(&c->text, "]");
-        }
-        buffer_text(&c->text, "}");
+        messages_end_answer(&c->text, &c->thought, &c->calls);
     }
     c->parts.n = c->thought.n = c->calls.n = 0;
     c->n_parts = c->n_calls = 0;
