@@ -8,7 +8,6 @@
 
 #include "base/utf8.h"
 #include "messages.h"
-#include "receipts.h"
 #include "state.h"
 
 void asked_default(struct asked *a)
@@ -354,38 +353,6 @@ bool asked_room(struct document *d, struct server *s, const struct asked *a, str
     ask->is_clipped = most > room;
     ask->asked_for |= (unsigned)(given > 0) << SET_MAX_TOKENS;
     return true;
-}
-
-static bool refuse_form(struct document *d, const char *param, const carat_error *err)
-{
-    const bool told = strncmp(err->message, param, strlen(param)) == 0;
-    char place[sizeof err->message];
-
-    snprintf(place, sizeof place, "%.*s", (int)strcspn(err->message, ": "), err->message);
-    return refuse(d->r, err->code == CARAT_E_MEMORY ? 503 : 400, NULL, told ? place : param, "%s%s%s",
-                  told ? "" : param, told ? "" : ": ", err->message);
-}
-
-bool asked_form(struct document *d, struct server *s, struct ask *ask, const char *param,
-                const carat_constraint_options *form)
-{
-    carat_error err;
-
-    if (!receipt_keep_form(ask, form))
-        return refuse(d->r, 503, NULL, NULL, "there is no memory for the receipt");
-    return carat_constraint_create(&ask->constraint, s->options->model, form, &err) == CARAT_OK ||
-           refuse_form(d, param, &err);
-}
-
-bool asked_form_sound(struct document *d, struct server *s, const char *param,
-                      const carat_constraint_options *form)
-{
-    carat_constraint *constraint = NULL;
-    carat_error err;
-    const carat_status status = carat_constraint_create(&constraint, s->options->model, form, &err);
-
-    carat_constraint_close(constraint);
-    return status == CARAT_OK || status == CARAT_E_UNSUPPORTED || refuse_form(d, param, &err);
 }
 
 void asked_progress(struct document *d, const struct asked *a, struct ask *ask,
