@@ -96,7 +96,7 @@ block() {
     local body="{$one,$free,\"n\":8,\"stream\":true,\"logprobs\":true,\"top_logprobs\":20}"
     printf 'POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s' $chat ${#body} "$body" >blocking
     until_health '"running":0,"waiting":0'
-    "$odd_client" read-nothing "$port" <blocking &
+    "$odd_client" read-nothing "$port" <blocking >/dev/null 2>&1 &
     blocker=$!
     until_health '"running":1,"waiting":0'
 }
@@ -190,6 +190,14 @@ stop_server 0
 start_server tiny -np 8 --max-wait 1 --max-waiting 1000
 ask 200 POST $chat "{$one,$free,\"max_tokens\":2000}"
 block
+# what is expected falls until the buffers are full, and then stays
+before= wait=none
+until [ "$wait" = "$before" ]; do
+    sleep 0.3
+    before=$wait
+    ask 200 POST /v1/explain "{$one}"
+    wait=$(grep -o '"wait_ms":[0-9]*' body)
+done
 body="{$one,$free,\"stream\":true,\"max_tokens\":2000}"
 fds=
 for ((i = 0; i < 200; i++)); do
