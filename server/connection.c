@@ -308,7 +308,9 @@ static void on_connection(uv_stream_t *listener, int status)
         c->next->link = &c->next;
     h->first = c;
     h->n++;
+    /* the kernel owes no more than we do: by itself it would take megabytes for one who reads nothing */
     if (uv_accept(listener, (uv_stream_t *)&c->tcp) != 0 || h->n > most || uv_tcp_nodelay(&c->tcp, 1) != 0 ||
+        uv_send_buffer_size((uv_handle_t *)&c->tcp, &(int){MOST_OWED}) != 0 ||
         uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read) != 0)
         connection_close(c);
 }
