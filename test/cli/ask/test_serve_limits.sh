@@ -191,7 +191,7 @@ start_server tiny -np 8 --max-wait 1 --max-waiting 1000
 ask 200 POST $chat "{$one,$free,\"max_tokens\":2000}"
 block
 # what is expected falls until the buffers are full, and then stays
-before= wait=none
+before='' wait=none
 until [ "$wait" = "$before" ]; do
     sleep 0.3
     before=$wait
