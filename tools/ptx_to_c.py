@@ -29,6 +29,13 @@ static inline int32_t dot_of(uint32_t x, uint32_t y, int32_t sum)
     for (int i = 0; i < 32; i += 8) sum += (int8_t)(x >> i) * (int8_t)(y >> i);
     return sum;
 }
+static inline uint32_t permuted(uint32_t x, uint32_t y, uint32_t s)
+{
+    uint32_t all = 0;
+    for (int i = 0; i < 4; i++, s >>= 4) all |= ((s & 4 ? y : x) >> (s & 3) * 8 & 255) << i * 8;
+    return all;
+}
+static inline float value_of(uint16_t h) { _Float16 f; memcpy(&f, &h, 2); return (float)f; }
 static inline int32_t whole_of(float f)
 {
     return f != f ? 0 : f >= 0x1p31f ? INT32_MAX : f < -0x1p31f ? INT32_MIN : (int32_t)f;
@@ -113,10 +120,12 @@ class Kernel:
 
     def convert(self, p, a):
         to, of = p[-2], p[-1]
-        value = self.value(a[1], of)
+        value = self.value(a[1], 'u16' if of == 'f16' else of)
         if of == 'f32':
             value = f'({WIDTH[to]})whole_of({value})'
             return self.set(a[0], self.type_of(a[0]), value)
+        if of == 'f16':
+            return self.set(a[0], 'f32', f'value_of({value})')
         if to == 'f32':
             return self.set(a[0], 'f32', f'(float){value}')
         return self.set(a[0], self.type_of(a[0]), f'({WIDTH[to]}){value}')
@@ -162,6 +171,8 @@ class Kernel:
         if op == 'dp4a.s32.s32':
             x, y, z = self.value(a[1], 'u32'), self.value(a[2], 'u32'), self.value(a[3], 's32')
             return self.set(a[0], 's32', f'dot_of({x}, {y}, {z})')
+        if op == 'prmt.b32':
+            return self.set(a[0], kind, f'permuted({", ".join(self.value(o, kind) for o in a[1:])})')
         if op == 'bfe.u32':
             return self.set(a[0], kind, f'{self.value(a[1], kind)} >> {a[2]} & ((1u << {a[3]}) - 1)')
         if k in ('neg', 'not'):

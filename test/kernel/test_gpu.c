@@ -10,8 +10,9 @@
 #include <cmocka.h>
 
 #include "fibre.h"
-#include "kernel/gpu/gpu.h"
+#include "kernel/gpu/gpu_types.h"
 #include "kernel/kernel.h"
+#include "layout/panel.h"
 
 #define DECLARE(name) void name##_thread(const void *all), name##_planted(const void *all);
 CT_GPU_KERNELS(DECLARE)
@@ -84,59 +85,59 @@ static int choose(void **unused)
 
 /* ---- products ---- */
 
-enum { TOKENS = 3, ROWS = 70 };
+enum { TOKENS = 3, ROWS = 70, ALL_PANELS = (ROWS + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS };
 
 struct product {
     struct ct_weight w;
-    uint8_t *stored, *tiles; /* rows of a file, and the same as a device has them */
+    uint8_t *stored, *panels; /* rows of a file, and the same as a device has them */
+    size_t panel;
     float *x, *expected;
     int groups;
 };
 
-/* The layout that gpu.h tells of, value by value. */
-static void make_tiles(struct product *p)
+/* A block of any bits whose values are finite and not so large that sums are not. */
+static void put_block(uint8_t *to, enum ct_type type)
 {
-    const size_t tiles = (ROWS + CT_GPU_TILE - 1) / CT_GPU_TILE;
-    const bool q8 = p->w.type == CT_Q8_0;
+    const struct ct_type_info *info = ct_type_info(type);
+    float value[256];
+    bool fits = false;
 
-    p->tiles = room(tiles * (size_t)p->groups * (q8 ? CT_GPU_Q8_WORDS * 16 : 2048));
-    for (int r = 0; r < ROWS; r++)
-        for (int k = 0; k < p->w.cols; k++) {
-            const size_t tile = (size_t)(r / CT_GPU_TILE) * (size_t)p->groups,
-                         lane = (size_t)(r % CT_GPU_TILE);
-            const uint8_t *from = p->stored + (size_t)r * p->w.row_bytes;
-            if (q8) {
-                uint8_t *to = p->tiles + (tile + (size_t)k / 32) * CT_GPU_Q8_WORDS * 16;
-                memcpy(to + lane * 2, from + k / 32 * 34, 2);
-                to[64 + ((size_t)(k / 16 % 2) * 32 + lane) * 16 + (size_t)k % 16] =
-                    from[k / 32 * 34 + 2 + k % 32];
-            } else {
-                memcpy(p->tiles + ((tile * 4 + (size_t)k / 8) * 32 + lane) * 16 + (size_t)k % 8 * 2,
-                       from + 2 * k, 2);
-            }
-        }
+    while (!fits) {
+        const float f = hard();
+        for (int i = 0; i < info->bytes; i++)
+            to[i] = (uint8_t)bits();
+        if (type == CT_F32)
+            memcpy(to, &f, sizeof f);
+        ct_dequantize(type, value, to, (size_t)info->block);
+        fits = true;
+        for (int i = 0; i < info->block; i++)
+            fits &= fabsf(value[i]) < 0x1p65f;
+    }
+}
+
+static void pack_product(struct product *p, const struct ct_weight *w, uint8_t *to)
+{
+    uint8_t *spare = room(CT_GPU_SPARE(w->cols));
+
+    for (int i = 0; i < ALL_PANELS; i++)
+        ct_gpu_pack(to + (size_t)i * p->panel, w, i * CT_PANEL_ROWS, spare);
+    free(spare);
 }
 
 static struct product make_product(enum ct_type type, int cols)
 {
+    const struct ct_type_info *info = ct_type_info(type);
     struct product p = {.w = {.type = type, .rows = ROWS, .cols = cols, .scale = 0.75f},
+                        .panel = ct_gpu_panel_bytes(type, cols),
                         .groups = ct_pad_group(cols) / CT_GROUP};
 
     assert_true(ct_type_row_bytes(type, (size_t)cols, &p.w.row_bytes));
     p.stored = room(ROWS * p.w.row_bytes);
-    for (size_t i = 0; i < ROWS * p.w.row_bytes; i++)
-        p.stored[i] = (uint8_t)bits();
-    for (int i = 0; type == CT_BF16 && i < ROWS * cols; i++) { /* panels are flushed */
-        const uint16_t v = (uint16_t)(ct_f32_bits(hard()) >> 16), flushed = (v & 0x7fff) < 0x2680 ? 0 : v;
-        memcpy(p.stored + 2 * i, &flushed, 2);
-    }
-    for (int i = 0; type == CT_Q8_0 && i < ROWS * cols / 32; i++) { /* any finite scale */
-        uint16_t scale = ct_le16(p.stored + 34 * i);
-        scale = (scale & 0x7c00) == 0x7c00 ? scale & 0x83ff : scale;
-        memcpy(p.stored + 34 * i, &scale, 2);
-    }
+    for (size_t at = 0; at < ROWS * p.w.row_bytes; at += (size_t)info->bytes)
+        put_block(p.stored + at, type);
     p.w.data = p.stored;
-    make_tiles(&p);
+    p.panels = room(ALL_PANELS * p.panel);
+    pack_product(&p, &p.w, p.panels);
     p.x = values((size_t)TOKENS * (size_t)cols, hard);
     p.expected = room(TOKENS * ROWS * sizeof(float));
     return p;
@@ -145,42 +146,52 @@ static struct product make_product(enum ct_type type, int cols)
 static void end_product(struct product *p)
 {
     free(p->stored);
-    free(p->tiles);
+    free(p->panels);
     free(p->x);
     free(p->expected);
 }
 
-/* What ref makes of the product, and how many of the outputs of a kernel differ from it. */
-static int wrong_outputs(struct product *p, void (*prepare)(const void *), void (*project)(const void *))
+/* What ref makes of the product, and how many of the outputs of the kernels differ from it. */
+static int wrong_outputs(struct product *p, bool exact, bool planted)
 {
-    const bool q8 = p->w.type == CT_Q8_0;
+    const enum ct_input form = ct_input_form(&p->w, exact);
+    const bool q8 = form == CT_INPUT_Q8;
     const size_t padded = (size_t)p->groups * CT_GROUP;
     struct ct_prepared x = {TOKENS,           p->w.cols,        room(8 * padded * 4),
                             room(8 * padded), room(8 * padded), room(8 * padded)};
     float *scratch = room(CT_SCRATCH(p->w.cols) * sizeof(float)), *out = room(TOKENS * ROWS * sizeof(float));
     void *to = room(TOKENS * padded * sizeof(float));
     float *scale = room(TOKENS * padded / CT_GROUP * sizeof(float));
+    int32_t *sum = room(TOKENS * padded / CT_HALF * sizeof(int32_t));
     int wrong = 0;
 
-    ref.prepare_input(&x, q8 ? CT_INPUT_Q8 : CT_INPUT_BF16, p->x, (size_t)p->w.cols,
-                      ct_input_of_tokens(&x, 0, 8));
-    ref.project(p->expected, ROWS, &p->w, 0, ROWS, &x, q8 ? CT_INPUT_Q8 : CT_INPUT_BF16, scratch, NULL);
+    ref.prepare_input(&x, form, p->x, (size_t)p->w.cols, ct_input_of_tokens(&x, 0, 8));
+    ref.project(p->expected, ROWS, &p->w, 0, ROWS, &x, form, scratch, NULL);
     memset(out, 0xa5, TOKENS * ROWS * sizeof(float));
-    fibre_run(
-        prepare,
-        &(struct ct_gpu_prepare){
-            .x = p->x, .to = to, .scale = scale, .ldx = p->w.cols, .cols = p->w.cols, .padded = (int)padded},
-        (int)(padded + 255) / 256, TOKENS);
-    fibre_run(project,
-              &(struct ct_gpu_project){.out = out,
-                                       .w = p->tiles,
+    fibre_run(q8 ? prepare_q8_thread : prepare_value_thread,
+              &(struct ct_gpu_prepare){.x = p->x,
+                                       .to = to,
+                                       .scale = scale,
+                                       .sum = sum,
+                                       .ldx = p->w.cols,
+                                       .cols = p->w.cols,
+                                       .padded = (int)padded,
+                                       .bf16 = form == CT_INPUT_BF16},
+              (int)(padded + 255) / 256, TOKENS);
+    fibre_run(planted ? (q8 ? project_q8_planted : project_value_planted)
+                      : (q8 ? project_q8_thread : project_value_thread),
+              &(struct ct_gpu_project){.type = ct_gpu_type_of(p->w.type),
+                                       .out = out,
+                                       .w = p->panels,
                                        .x = to,
                                        .scale = scale,
+                                       .sum = sum,
+                                       .panel = p->panel,
                                        .ldo = ROWS,
                                        .rows = ROWS,
                                        .groups = p->groups,
                                        .factor = p->w.scale},
-              (ROWS + 31) / 32, TOKENS);
+              (ROWS + CT_GPU_ROWS - 1) / CT_GPU_ROWS, TOKENS);
     for (int i = 0; i < TOKENS * ROWS; i++)
         wrong += ct_f32_bits(out[i]) != ct_f32_bits(p->expected[i]);
     free(x.value);
@@ -191,23 +202,58 @@ static int wrong_outputs(struct product *p, void (*prepare)(const void *), void 
     free(out);
     free(to);
     free(scale);
+    free(sum);
     return wrong;
+}
+
+/* Columns for a type, of which plain ones need not be whole groups. */
+static int cols_of(enum ct_type type, int i)
+{
+    const int block = ct_type_info(type)->block, chunks[] = {1, 3, 10};
+
+    return block == 1 ? chunks[i] * 96 - 6 : chunks[i] * block;
 }
 
 static void products_have_the_bits_of_ref(void **unused)
 {
-    static const int cols[] = {32, 64, 288, 640, 1152};
-
     (void)unused;
-    for (size_t c = 0; c < CT_COUNT(cols); c++) {
-        state = 88172645463325252u + c;
-        struct product q8 = make_product(CT_Q8_0, cols[c]), bf16 = make_product(CT_BF16, cols[c] - 6);
-        for (ORDERS(order)) {
-            assert_int_equal(wrong_outputs(&q8, prepare_q8_thread, project_q8_thread), 0);
-            assert_int_equal(wrong_outputs(&bf16, prepare_bf16_thread, project_bf16_thread), 0);
+    for (int type = 0; type < CT_TYPE_COUNT; type++)
+        for (int i = 0; type != CT_NUQ && i < 3; i++) {
+            state = 88172645463325252u + (uint64_t)(type * 3 + i);
+            struct product p = make_product((enum ct_type)type, cols_of((enum ct_type)type, i));
+            for (ORDERS(order))
+                for (int exact = 0; exact < 2; exact++) {
+                    const int wrong = wrong_outputs(&p, exact, false);
+                    if (wrong)
+                        fail_msg("%s, %d columns, %s, order %d: %d of %d outputs",
+                                 ct_type_info(p.w.type)->name, p.w.cols, exact ? "exact" : "fast", order,
+                                 wrong, TOKENS * ROWS);
+                }
+            end_product(&p);
         }
-        end_product(&q8);
-        end_product(&bf16);
+}
+
+/* Packed files have panels, which become the same ones on a device. */
+static void packed_weights_become_the_same_panels(void **unused)
+{
+    (void)unused;
+    state = 31;
+    for (int type = 0; type < CT_TYPE_COUNT; type++) {
+        if (type == CT_NUQ)
+            continue;
+        struct product p = make_product((enum ct_type)type, cols_of((enum ct_type)type, 1));
+        struct ct_weight packed = p.w;
+        packed.layout = CT_LAYOUT_PANELS;
+        packed.row_bytes = ct_panel_size(p.w.type, p.w.cols);
+        uint8_t *data = room(ALL_PANELS * packed.row_bytes), *panels = room(ALL_PANELS * p.panel);
+        for (int i = 0; i < ALL_PANELS; i++)
+            ct_pack(data + (size_t)i * packed.row_bytes, &p.w, i * CT_PANEL_ROWS);
+        packed.data = data;
+        pack_product(&p, &packed, panels);
+        assert_memory_equal(panels, p.panels, ALL_PANELS * p.panel);
+        free(data);
+        free(panels);
+        end_product(&p);
     }
 }
 
@@ -218,8 +264,8 @@ static void a_missing_barrier_is_seen(void **unused)
     state = 1234567;
     struct product q8 = make_product(CT_Q8_0, 1152), bf16 = make_product(CT_BF16, 1152);
     for (ORDERS(order)) {
-        assert_true(wrong_outputs(&q8, prepare_q8_thread, project_q8_planted) > TOKENS * ROWS / 2);
-        assert_true(wrong_outputs(&bf16, prepare_bf16_thread, project_bf16_planted) > TOKENS * ROWS / 2);
+        assert_true(wrong_outputs(&q8, false, true) > TOKENS * ROWS / 2);
+        assert_true(wrong_outputs(&bf16, false, true) > TOKENS * ROWS / 2);
     }
     end_product(&q8);
     end_product(&bf16);
@@ -227,22 +273,25 @@ static void a_missing_barrier_is_seen(void **unused)
 
 static void embeddings_have_the_bits_of_ref(void **unused)
 {
-    enum { COLS = 320 };
+    enum { COLS = 512 };
     const int32_t token[TOKENS] = {69, 0, 33};
     float expected[COLS], out[TOKENS * COLS], scratch[CT_SCRATCH(COLS)];
 
     (void)unused;
     state = 77;
-    for (int type = 0; type < 2; type++) {
-        struct product p = make_product(type ? CT_Q8_0 : CT_BF16, COLS);
+    for (int type = 0; type < CT_TYPE_COUNT; type++) {
+        if (type == CT_NUQ)
+            continue;
+        struct product p = make_product((enum ct_type)type, COLS);
         fibre_order = FIBRE_SCATTERED;
-        fibre_run(type ? embed_q8_thread : embed_bf16_thread,
-                  &(struct ct_gpu_embed){.out = out,
-                                         .table = p.tiles,
+        fibre_run(embed_thread,
+                  &(struct ct_gpu_embed){.type = ct_gpu_type_of(p.w.type),
+                                         .out = out,
+                                         .table = p.panels,
                                          .token = token,
+                                         .panel = p.panel,
                                          .ldo = COLS,
                                          .cols = COLS,
-                                         .groups = p.groups,
                                          .factor = p.w.scale,
                                          .scale = 16.25f},
                   2, TOKENS);
@@ -530,10 +579,15 @@ static void attention_has_the_bits_of_ref(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_have_the_bits_of_ref),   cmocka_unit_test(a_missing_barrier_is_seen),
-        cmocka_unit_test(embeddings_have_the_bits_of_ref), cmocka_unit_test(norms_have_the_bits_of_ref),
-        cmocka_unit_test(vectors_have_the_bits_of_ref),    cmocka_unit_test(logits_are_capped_and_looked_at),
-        cmocka_unit_test(rows_that_go_on_close_up),        cmocka_unit_test(attention_has_the_bits_of_ref),
+        cmocka_unit_test(products_have_the_bits_of_ref),
+        cmocka_unit_test(a_missing_barrier_is_seen),
+        cmocka_unit_test(packed_weights_become_the_same_panels),
+        cmocka_unit_test(embeddings_have_the_bits_of_ref),
+        cmocka_unit_test(norms_have_the_bits_of_ref),
+        cmocka_unit_test(vectors_have_the_bits_of_ref),
+        cmocka_unit_test(logits_are_capped_and_looked_at),
+        cmocka_unit_test(rows_that_go_on_close_up),
+        cmocka_unit_test(attention_has_the_bits_of_ref),
     };
     return cmocka_run_group_tests_name("kernel: gpu, emulated", tests, choose, NULL);
 }

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "kernel/gpu/gpu_types.h"
+
 static void cuda_destroy(struct ct_backend *base)
 {
     struct ct_cuda_backend *b = ct_cuda(base);
@@ -24,8 +26,8 @@ static void cuda_lay_out(struct ct_backend *base, const struct ct_extent *e)
     b->n_pools = 0;
     b->other_kv = false;
     b->host->verb.lay_out(b->host, &(struct ct_extent){1, CT_KEY_BLOCK, 1}); /* for draws */
-    b->tile = b->host->verb.alloc_host(b->host, b->widest_tile);
-    b->stored = b->host->verb.alloc_host(b->host, (size_t)b->widest * sizeof(float));
+    b->panels = b->host->verb.alloc_host(b->host, CT_CUDA_PANELS * b->widest_panel);
+    b->stored = b->host->verb.alloc_host(b->host, CT_GPU_SPARE(b->widest));
     b->block =
         b->host->verb.alloc_host(b->host, 2 * ct_kv_bytes(CT_KV_BF16, CT_KEY_BLOCK, b->o.max_head_dim));
     ct_cuda_lay_out_pass(b);
@@ -72,11 +74,10 @@ static carat_status cuda_reserve(struct ct_backend *base, carat_error *err)
 /* What no kernel is there for. */
 static carat_status refuse(const struct ct_backend_options *o, carat_error *err)
 {
-    const char *what = o->exact           ? "exact arithmetic"
-                       : o->max_experts.n ? "experts"
-                       : o->max_row       ? "inputs of layers"
-                       : !o->n_vocab      ? "embedders"
-                                          : NULL;
+    const char *what = o->max_experts.n ? "experts"
+                       : o->max_row     ? "inputs of layers"
+                       : !o->n_vocab    ? "embedders"
+                                        : NULL;
 
     if (what)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "a GPU does not compute %s so far", what);

@@ -48,10 +48,10 @@ struct ct_cuda_backend {
     bool current; /* and it is */
 
     struct ct_cuda_memory kv, work, weights;
-    size_t planned;                          /* bytes of weights */
-    size_t widest_tile;                      /* of a weight, in bytes */
-    int widest;                              /* values of the widest input of a product */
-    uint8_t *tile, *stored;                  /* of the host: a tile, and a row of a file */
+    size_t planned;           /* bytes of weights */
+    size_t widest_panel;      /* of a weight, in bytes */
+    int widest;               /* values of the widest input of a product */
+    uint8_t *panels, *stored; /* of the host: panels of a weight, and rows as a file has them */
     struct ct_cuda_pool pool[CT_ATTN_TYPES]; /* [n_pools] */
     int n_pools;
     bool other_kv;  /* K and V of a type that no kernel has */
@@ -68,11 +68,11 @@ struct ct_cuda_backend {
     uint8_t *staged;                /* of the host: what lies at `piece` */
     ct_cu_address piece;
     struct ct_cuda_rows at;
-    ct_cu_address prepared, scale; /* the input of a product, and the scales of int8 */
-    ct_mat up;                     /* what gate is multiplied by */
-    ct_mat logits;                 /* of a slice of rows */
-    ct_cu_address bad;             /* [row of the pass] */
-    int32_t *known_bad;            /* the same of the host, where it is known */
+    ct_cu_address prepared, scale, sum; /* the input of a product, scales and sums of int8 */
+    ct_mat up;                          /* what gate is multiplied by */
+    ct_mat logits;                      /* of a slice of rows */
+    ct_cu_address bad;                  /* [row of the pass] */
+    int32_t *known_bad;                 /* the same of the host, where it is known */
     bool bad_is_known;
     ct_fpenv fp; /* of the caller of the pass under way */
     struct ct_watch watch;
@@ -119,7 +119,8 @@ void ct_cuda_launch(struct ct_cuda_backend *b, enum ct_cuda_kernel kernel, const
 /* Whether the pass goes on; asks the watch now and then. */
 bool ct_cuda_goes_on(struct ct_cuda_backend *b);
 
-/* cuda_weights.c: tiles of weights */
+/* cuda_weights.c: panels of weights, so many at a time */
+#define CT_CUDA_PANELS 2
 void ct_cuda_weight_verbs(struct ct_verbs *v);
 /* cuda_kv.c */
 void ct_cuda_kv_verbs(struct ct_verbs *v);

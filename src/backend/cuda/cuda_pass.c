@@ -3,6 +3,7 @@
  * two of the kernels of kernel/gpu. Logits come back to the host, where ids are drawn. */
 #include "backend/cuda/cuda_backend.h"
 
+#include "kernel/gpu/gpu_types.h"
 #include "os/clock.h"
 
 enum { LOGITS_ROWS = 8 }; /* whose logits lie on the device together */
@@ -159,13 +160,14 @@ static void cuda_embed(struct ct_backend *base, ct_mat x, const struct ct_weight
 
     if (!table->data)
         return;
-    ct_cuda_launch(b, table->type == CT_BF16 ? CT_CUDA_embed_bf16 : CT_CUDA_embed_q8,
-                   &(struct ct_gpu_embed){.out = x.handle,
+    ct_cuda_launch(b, CT_CUDA_embed,
+                   &(struct ct_gpu_embed){.type = ct_gpu_type_of(table->type),
+                                          .out = x.handle,
                                           .table = table->data,
                                           .token = CT_CUDA_AT(const int32_t, b->at.token),
+                                          .panel = ct_gpu_panel_bytes(table->type, table->cols),
                                           .ldo = x.stride,
                                           .cols = x.cols,
-                                          .groups = ct_pad_group(table->cols) / CT_GROUP,
                                           .factor = table->scale,
                                           .scale = scale},
                    blocks_of(x.cols), b->rows.n);
@@ -232,48 +234,58 @@ static void cuda_scale(struct ct_backend *base, ct_mat x, const struct ct_weight
 
 /* ---- products ---- */
 
-/* The input as a weight of that type reads it. */
-static void prepare(struct ct_cuda_backend *b, ct_mat in, int rows, enum ct_type type)
+/* The form in which a weight reads its input: f32, bf16 or int8. */
+static enum ct_input input_of(const struct ct_cuda_backend *b, const struct ct_weight *w)
+{
+    return ct_input_form(w, b->o.exact);
+}
+
+static void prepare(struct ct_cuda_backend *b, ct_mat in, int rows, enum ct_input form)
 {
     const int padded = ct_pad_group(in.cols);
 
-    ct_cuda_launch(b, type == CT_BF16 ? CT_CUDA_prepare_bf16 : CT_CUDA_prepare_q8,
+    ct_cuda_launch(b, form == CT_INPUT_Q8 ? CT_CUDA_prepare_q8 : CT_CUDA_prepare_value,
                    &(struct ct_gpu_prepare){.x = in.handle,
                                             .to = CT_CUDA_AT(void, b->prepared),
                                             .scale = CT_CUDA_AT(float, b->scale),
+                                            .sum = CT_CUDA_AT(int32_t, b->sum),
                                             .ldx = in.stride,
                                             .cols = in.cols,
-                                            .padded = padded},
+                                            .padded = padded,
+                                            .bf16 = form == CT_INPUT_BF16},
                    blocks_of(padded), rows);
 }
 
 /* By the input that was prepared last. */
 static void multiply(struct ct_cuda_backend *b, ct_mat out, int rows, const struct ct_weight *w)
 {
-    ct_cuda_launch(b, w->type == CT_BF16 ? CT_CUDA_project_bf16 : CT_CUDA_project_q8,
-                   &(struct ct_gpu_project){.out = out.handle,
+    ct_cuda_launch(b, input_of(b, w) == CT_INPUT_Q8 ? CT_CUDA_project_q8 : CT_CUDA_project_value,
+                   &(struct ct_gpu_project){.type = ct_gpu_type_of(w->type),
+                                            .out = out.handle,
                                             .w = w->data,
                                             .x = CT_CUDA_AT(const void, b->prepared),
                                             .scale = CT_CUDA_AT(const float, b->scale),
+                                            .sum = CT_CUDA_AT(const int32_t, b->sum),
+                                            .panel = ct_gpu_panel_bytes(w->type, w->cols),
                                             .ldo = out.stride,
                                             .rows = w->rows,
                                             .groups = ct_pad_group(w->cols) / CT_GROUP,
                                             .factor = w->scale},
-                   (w->rows + CT_GPU_TILE - 1) / CT_GPU_TILE, rows);
+                   (w->rows + CT_GPU_ROWS - 1) / CT_GPU_ROWS, rows);
 }
 
 static void cuda_project(struct ct_backend *base, ct_mat in, int n, const ct_mat *out,
                          const struct ct_weight *const *w)
 {
     struct ct_cuda_backend *b = ct_cuda(base);
-    enum ct_type ready = CT_TYPE_COUNT;
+    enum ct_input ready = CT_INPUT_COUNT;
 
     for (int i = 0; i < n; i++) {
         if (!w[i]->data)
             continue;
-        if (w[i]->type != ready)
-            prepare(b, in, b->rows.n, w[i]->type);
-        ready = w[i]->type;
+        if (input_of(b, w[i]) != ready)
+            prepare(b, in, b->rows.n, input_of(b, w[i]));
+        ready = input_of(b, w[i]);
         multiply(b, out[i], b->rows.n, w[i]);
     }
 }
@@ -295,7 +307,7 @@ static void cuda_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, c
 /* Products of the current row `row` and the next ones, as they are. */
 static void multiply_slice(struct ct_cuda_backend *b, ct_mat in, int row, int n, const struct ct_weight *w)
 {
-    prepare(b, (ct_mat){CT_CUDA_AT(void, ct_cuda_row(in, row)), in.cols, in.stride}, n, w->type);
+    prepare(b, (ct_mat){CT_CUDA_AT(void, ct_cuda_row(in, row)), in.cols, in.stride}, n, input_of(b, w));
     multiply(b, b->logits, n, w);
 }
 
@@ -358,6 +370,7 @@ void ct_cuda_lay_out_pass(struct ct_cuda_backend *b)
     b->bad = ct_cuda_take(&b->work, rows * sizeof(int32_t));
     b->prepared = ct_cuda_take(&b->work, rows * padded * sizeof(float));
     b->scale = ct_cuda_take(&b->work, rows * padded / CT_GROUP * sizeof(float));
+    b->sum = ct_cuda_take(&b->work, rows * padded / CT_HALF * sizeof(int32_t));
     b->up = b->base.verb.alloc(&b->base, b->extent.rows, CT_MAX(b->o.max_ffn, 1));
     b->logits = b->base.verb.alloc(&b->base, LOGITS_ROWS, CT_MAX(b->o.n_vocab, 1));
 }

@@ -67,8 +67,8 @@ static void cuda_facts(const struct ct_backend *base, bool decodes, struct ct_ba
                                    .found = base->isa,
                                    .used = base->isa,
                                    .threads = base->threads,
-                                   .rows_few = CT_GPU_TILE,
-                                   .rows_many = CT_GPU_TILE,
+                                   .rows_few = CT_GPU_ROWS,
+                                   .rows_many = CT_GPU_ROWS,
                                    .few = 1,
                                    .queries = 1,
                                    .keys = CT_KEY_BLOCK};
@@ -79,32 +79,29 @@ static bool cuda_serving(const struct ct_backend *b, bool decodes, const char *v
                          const struct ct_weight *w, enum ct_kv_type kv, struct ct_serving *s)
 {
     static const struct {
-        const char *verb, *bf16, *q8, *input;
+        const char *verb, *entry; /* NULL: a product */
     } entries[] = {
-        {"project", "project_bf16", "project_q8", "bf16"},
-        {"project_geglu", "project_bf16", "project_q8", "bf16"},
-        {"project_logits", "project_bf16", "project_q8", "bf16"},
-        {"project_some", "project_bf16", "project_q8", "bf16"},
-        {"embed", "embed_bf16", "embed_q8", ""},
-        {"norm", "norm", "norm", ""},
-        {"qk_norm", "norm", "norm", ""},
-        {"residual_norm", "norm", "norm", ""},
-        {"rope", "rope", "rope", ""},
-        {"kv_write", "kv_write", "kv_write", ""},
-        {"attend", "attend", "attend", ""},
-        {"scale", "scale", "scale", ""},
+        {"project", NULL},  {"project_geglu", NULL}, {"project_logits", NULL}, {"project_some", NULL},
+        {"embed", "embed"}, {"norm", "norm"},        {"qk_norm", "norm"},      {"residual_norm", "norm"},
+        {"rope", "rope"},   {"scale", "scale"},      {"attend", "attend"},     {"kv_write", "kv_write"},
     };
+    static const char *const inputs[CT_INPUT_COUNT] = {
+        [CT_INPUT_F32] = "f32", [CT_INPUT_BF16] = "bf16", [CT_INPUT_Q8] = "int8"};
 
     (void)decodes, (void)kv;
     if (w && !w->data)
         return false;
     for (size_t i = 0; i < CT_COUNT(entries); i++) {
-        const bool q8 = w && w->type == CT_Q8_0, product = *entries[i].input != 0;
         if (strcmp(entries[i].verb, verb) != 0)
             continue;
-        *s = (struct ct_serving){.layout = w ? "tiles" : "",
-                                 .input = product && q8 ? "int8" : entries[i].input,
-                                 .entry = q8 ? entries[i].q8 : entries[i].bf16,
+        const enum ct_input input = entries[i].entry
+                                        ? CT_INPUT_COUNT
+                                        : ct_input_form(w, ((const struct ct_cuda_backend *)b)->o.exact);
+        *s = (struct ct_serving){.layout = w ? "panels" : "",
+                                 .input = entries[i].entry ? "" : inputs[input],
+                                 .entry = entries[i].entry       ? entries[i].entry
+                                          : input == CT_INPUT_Q8 ? "project_q8"
+                                                                 : "project_value",
                                  .level = b->isa,
                                  .why_form = "",
                                  .why_level = ""};

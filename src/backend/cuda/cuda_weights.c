@@ -1,33 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_weights.c: weights on their way to the device: matrices in the tiles of kernel/gpu/gpu.h, a tile at a
+/* cuda_weights.c: weights on their way to the device: matrices as panels (kernel/gpu/gpu_types.h), some at a
  * time, vectors as they are. */
 #include "backend/cuda/cuda_backend.h"
 
-#include "layout/panel.h"
+#include "kernel/gpu/gpu_types.h"
 
-static int groups_of(const struct ct_weight *w)
+static int panels_of(const struct ct_weight *w)
 {
-    return ct_pad_group(w->cols) / CT_GROUP;
-}
-
-static int tiles_of(const struct ct_weight *w)
-{
-    return (w->rows + CT_GPU_TILE - 1) / CT_GPU_TILE;
-}
-
-/* Bytes of a tile; 0: no kernel reads the type. */
-static size_t tile_bytes(const struct ct_weight *w)
-{
-    const size_t groups = (size_t)groups_of(w);
-
-    return w->type == CT_BF16   ? groups * CT_GROUP * CT_GPU_TILE * 2
-           : w->type == CT_Q8_0 ? groups * CT_GPU_Q8_WORDS * 16
-                                : 0;
+    return (w->rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS;
 }
 
 static bool is_vector(const struct ct_weight *w)
 {
     return w->rows == 1 && w->type == CT_F32;
+}
+
+/* On the device. */
+static size_t bytes_of(const struct ct_weight *w)
+{
+    return is_vector(w) ? ct_weight_bytes(w) : (size_t)panels_of(w) * ct_gpu_panel_bytes(w->type, w->cols);
 }
 
 /* ---- planning ---- */
@@ -36,14 +27,11 @@ static carat_status cuda_plan_weight(struct ct_backend *base, const struct ct_we
 {
     struct ct_cuda_backend *b = ct_cuda(base);
     struct ct_cuda_memory planned = {0, b->planned, 0};
-    const size_t tile = tile_bytes(w);
 
-    if (!is_vector(w) && (tile == 0 || w->f32_input))
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "a GPU reads weights of BF16 and Q8_0 so far, not of %s",
-                       ct_type_info(w->type)->name);
-    ct_cuda_take(&planned, is_vector(w) ? ct_weight_bytes(w) : tile * (size_t)tiles_of(w));
+    (void)err;
+    ct_cuda_take(&planned, bytes_of(w));
     b->planned = planned.used;
-    b->widest_tile = CT_MAX(b->widest_tile, tile);
+    b->widest_panel = CT_MAX(b->widest_panel, ct_gpu_panel_bytes(w->type, w->cols));
     b->widest = CT_MAX(b->widest, w->cols);
     return CARAT_OK;
 }
@@ -54,45 +42,18 @@ static bool cuda_stays(const struct ct_backend *b, const struct ct_weight *w)
     return false;
 }
 
-/* ---- tiles ---- */
+/* ---- panels ---- */
 
-static uint16_t bf16_flushed(uint16_t v)
+/* Panels [first, first + CT_CUDA_PANELS), as many as there are. */
+static void put_panels(struct ct_cuda_backend *b, ct_cu_address to, const struct ct_weight *w, int first)
 {
-    return (v & 0x7fff) < 0x2680 ? 0 : v; /* below 2^-50 (NUMERICS.md section 5) */
-}
+    const size_t panel = ct_gpu_panel_bytes(w->type, w->cols);
+    const int n = CT_MIN(CT_CUDA_PANELS, panels_of(w) - first);
 
-/* Row `lane` of a tile, as it is stored. */
-static void tile_row(uint8_t *tile, const struct ct_weight *w, const uint8_t *stored, int lane)
-{
-    for (int k = 0; w->type == CT_BF16 && k < w->cols; k++) {
-        const uint16_t v = bf16_flushed(ct_le16(stored + 2 * k));
-        memcpy(tile + ((size_t)(k / 8) * CT_GPU_TILE + (size_t)lane) * 16 + (size_t)(k % 8) * 2, &v,
-               sizeof v);
-    }
-    for (int g = 0; w->type == CT_Q8_0 && g < groups_of(w); g++, stored += 2 + CT_GROUP) {
-        uint8_t *group = tile + (size_t)g * CT_GPU_Q8_WORDS * 16, *first = group + 64 + lane * 16;
-        memcpy(group + 2 * lane, stored, 2);
-        memcpy(first, stored + 2, CT_HALF);
-        memcpy(first + CT_GPU_TILE * 16, stored + 2 + CT_HALF, CT_HALF);
-    }
-}
-
-static void put_tile(struct ct_cuda_backend *b, ct_cu_address to, const struct ct_weight *w, int tile)
-{
-    const size_t bytes = tile_bytes(w);
-
-    memset(b->tile, 0, bytes);
-    for (int lane = 0; lane < CT_GPU_TILE && tile * CT_GPU_TILE + lane < w->rows; lane++) {
-        const int row = tile * CT_GPU_TILE + lane;
-        const uint8_t *stored = b->stored;
-        if (ct_lies_in_rows(w))
-            stored = (const uint8_t *)w->data + (size_t)row * w->row_bytes;
-        else
-            ct_unpack(b->stored, w, row);
-        tile_row(b->tile, w, stored, lane);
-    }
-    ct_cuda_put(b, to + (size_t)tile * bytes, b->tile, bytes);
-    b->loaded += bytes;
+    for (int i = 0; i < n; i++)
+        ct_gpu_pack(b->panels + (size_t)i * panel, w, (first + i) * CT_PANEL_ROWS, b->stored);
+    ct_cuda_put(b, to + (size_t)first * panel, b->panels, (size_t)n * panel);
+    b->loaded += (size_t)n * panel;
     if (b->progress && b->progress(b->progress_user, b->loaded >> 10, b->planned >> 10))
         b->stopped = true;
 }
@@ -100,16 +61,15 @@ static void put_tile(struct ct_cuda_backend *b, ct_cu_address to, const struct c
 static struct ct_weight cuda_pack_weight(struct ct_backend *base, struct ct_weight w)
 {
     struct ct_cuda_backend *b = ct_cuda(base);
-    const size_t bytes = is_vector(&w) ? ct_weight_bytes(&w) : tile_bytes(&w) * (size_t)tiles_of(&w);
-    const ct_cu_address at = w.data ? ct_cuda_take(&b->weights, bytes) : 0;
+    const ct_cu_address at = w.data ? ct_cuda_take(&b->weights, bytes_of(&w)) : 0;
     struct ct_weight packed = w;
 
     if (!w.data)
         return w;
     if (is_vector(&w))
-        ct_cuda_put(b, at, w.data, bytes);
-    for (int tile = 0; !is_vector(&w) && tile < tiles_of(&w) && !b->stopped; tile++)
-        put_tile(b, at, &w, tile);
+        ct_cuda_put(b, at, w.data, bytes_of(&w));
+    for (int i = 0; !is_vector(&w) && i < panels_of(&w) && !b->stopped; i += CT_CUDA_PANELS)
+        put_panels(b, at, &w, i);
     packed.layout = CT_LAYOUT_DEVICE;
     packed.data = (const void *)(uintptr_t)at;
     return packed;

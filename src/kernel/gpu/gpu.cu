@@ -4,6 +4,7 @@
 #include "gpu.h"
 
 #include "gpu_math.h"
+#include "gpu_weight.h"
 
 #include "attend.cu"
 #include "embed.cu"

@@ -12,26 +12,59 @@
 #endif
 
 #define CT_GPU_THREADS 256
-#define CT_GPU_TILE    32 /* rows of a weight that lie side by side: a lane of a warp has one */
+#define CT_GPU_ROWS    32 /* of a weight, that a block computes: a lane of a warp has one */
 
 /* Kernels by name. The list is all that the backend and the emulation know of them. */
 /* clang-format off */
 #define CT_GPU_KERNELS(K)                                                                                    \
-    K(attend) K(embed_bf16) K(embed_q8) K(geglu) K(kv_write) K(logits) K(norm) K(prepare_bf16)               \
-    K(prepare_q8) K(project_bf16) K(project_q8) K(rope) K(scale) K(select_rows)
+    K(attend) K(embed) K(geglu) K(kv_write) K(logits) K(norm) K(prepare_q8) K(prepare_value) K(project_q8)   \
+    K(project_value) K(rope) K(scale) K(select_rows)
 /* clang-format on */
 
-/* ---- weights, in tiles of 32 rows; rows and k that are padded are zeros ----
- * BF16: [tile][k / 8][32] of 16 bytes, 8 values of a row each.
- * Q8_0: [tile][k / 32] of a group: [32] scales in f16, then [2][32] of 16 bytes, half of a row's group. */
-#define CT_GPU_Q8_WORDS 68 /* of 16 bytes, in a group of a tile: 4 of scales, 64 of weights */
+/* ---- weights: panels of 16 rows (layout/panel.h), one behind the other ---- */
+
+/* What a value is: a float of so many bits, or a code by factors. d and e are the 16 bit factors of a row in
+ * a chunk, a and b the bytes of a group. */
+enum ct_gpu_form {
+    CT_GPU_F32,
+    CT_GPU_F16,
+    CT_GPU_BF16,
+    CT_GPU_SFP,
+    CT_GPU_F16_SCALE,  /* an f16 scale, and perhaps an f16 minimum */
+    CT_GPU_BF16_SCALE, /* d; a zero point e */
+    CT_GPU_SIX_BITS,   /* d * a, and perhaps a minimum -(e * b) */
+    CT_GPU_HALVES,     /* d * by; a for the first half, b for the second */
+    CT_GPU_NIBBLES,    /* the same, of low nibbles; a minimum -e by the high ones */
+    CT_GPU_E8M0,       /* a power of two */
+    CT_GPU_E4M3,       /* a for the first half, b for the second */
+};
+/* The second step that a group takes in the chain of integers. */
+enum ct_gpu_more { CT_GPU_ONE_STEP, CT_GPU_MINIMUM, CT_GPU_APART };
+
+/* A type as kernels read it. */
+struct ct_gpu_type {
+    enum ct_gpu_form form;
+    enum ct_gpu_more more;
+    int low, high;            /* bits of a plane, and of the one above it */
+    uint32_t mask, mask_high; /* ones of these in each byte */
+    /* Of a chunk: its groups as a power of two, its bytes, and those before its lines; to the d of the next
+     * group, and to e; before a, and from row to row. */
+    int shift, chunk, lines, stride, apart, bytes, width;
+    int times, minus;  /* an integer is code * times - minus */
+    uint32_t flip;     /* bits that codes have otherwise */
+    int tabled;        /* codes are numbers of values: */
+    uint32_t value[4]; /* 16 int8 */
+    float by;
+};
 
 /* out = row of the table * factor * scale. Blocks: of columns. */
 struct ct_gpu_embed {
+    struct ct_gpu_type type;
     GLOBAL float *out;
     GLOBAL const void *table;
     GLOBAL const int32_t *token;
-    int ldo, cols, groups; /* groups: of 32 k, padded */
+    uint64_t panel; /* bytes */
+    int ldo, cols;
     float factor, scale;
 };
 
@@ -44,21 +77,25 @@ struct ct_gpu_norm {
     float eps;
 };
 
-/* The input of products, [row][padded]: f32 that are bf16 values, or int8 with a scale for each group.
- * Blocks: of columns, padded. */
+/* The input of products, [row][padded]: f32, perhaps rounded to bf16, or int8 with a scale for each group and
+ * the sums of its halves. Blocks: of columns, padded. */
 struct ct_gpu_prepare {
     GLOBAL const float *x;
     GLOBAL void *to;
-    GLOBAL float *scale;
-    int ldx, cols, padded;
+    GLOBAL float *scale; /* [row][groups] */
+    GLOBAL int32_t *sum; /* [row][groups][2] */
+    int ldx, cols, padded, bf16;
 };
 
-/* out = x * w^T * factor. Blocks: tiles. */
+/* out = x * w^T * factor. Blocks: of 32 rows of w. */
 struct ct_gpu_project {
+    struct ct_gpu_type type;
     GLOBAL float *out;
     GLOBAL const void *w;
     GLOBAL const void *x;
     GLOBAL const float *scale; /* of x */
+    GLOBAL const int32_t *sum;
+    uint64_t panel; /* bytes */
     int ldo, rows, groups;
     float factor;
 };

@@ -56,9 +56,15 @@ DEVICE float gpu_high(uint32_t pair)
 
 DEVICE float gpu_f16(uint32_t h)
 {
+#if defined(__CUDA__)
+    float f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"((uint16_t)h));
+    return f;
+#else
     uint32_t m = (h & 0x7fff) << 13;
     uint32_t u = AS_U32(MUL(AS_F32(m), 0x1p112f)) | (m >= 0x0f800000u ? 0x7f800000u : 0u);
     return AS_F32(u | (h & 0x8000) << 16);
+#endif
 }
 
 DEVICE bool gpu_finite(float x)
