@@ -172,6 +172,24 @@ struct ct_serving {
     char why_level[64];   /* the level is not the processor's best; "": it is */
 };
 
+/* What is read of the logits of a row: the k best of the ids below n, without those in `apart`; and all of
+ * those in `apart`. */
+struct ct_reading {
+    int k;                /* 0: all logits, or those that are allowed */
+    int n;                /* at most the vocabulary */
+    const int32_t *apart; /* [n_apart] ascending: edited or never drawn */
+    int n_apart;
+    const uint64_t *allowed; /* bits of the ids of which alone something is read; NULL: of any */
+};
+
+/* The same of a row, read where a backend keeps all logits. */
+struct ct_few {
+    const struct ct_reading *reading; /* with k > 0 */
+    float *memory;                    /* of the host, for as many values as it reads, and their ids behind */
+    struct ct_logits logits;          /* result, in the memory */
+};
+enum { CT_FEW_BEST = 256, CT_FEW_APART = 768 }; /* the most k, and the most ids apart */
+
 enum { CT_MOST_TOLD = 64 }; /* ids that are reported beside the one that is drawn */
 
 struct ct_backend;
@@ -254,6 +272,9 @@ struct ct_verbs {
     void (*experts)(struct ct_backend *b, ct_mat out, ct_mat in, ct_mat route, const struct ct_experts *e);
     void (*project_logits)(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
                            const struct ct_weight *head, float cap);
+    /* NULL: logits lie in memory of the host anyway. */
+    void (*project_few)(struct ct_backend *b, ct_mat in, int first, int n, struct ct_few *few,
+                        const struct ct_weight *head, float cap);
     void (*project_some)(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
                          const struct ct_weight *w, int n_ranges, const struct ct_range *range);
     void (*rope)(struct ct_backend *b, ct_mat x, int attn_type);
@@ -335,8 +356,8 @@ struct ct_backend {
     const char *isa;        /* instructions in use, in passes that do not decode */
     int threads;            /* the most of a pass */
     struct ct_trace *trace; /* the first; NULL: none */
-    /* Its memory is a device's: vectors go through pack_weight, too, and logits come from project_logits
-     * alone. */
+    /* Its memory is a device's: vectors go through pack_weight, too, and logits come from project_logits and
+     * project_few alone. Asking it something waits for it. */
     bool apart;
     carat_error failure; /* code 0: none. The device failed: from here on no pass is whole */
 };
@@ -458,6 +479,16 @@ static inline void project_logits(struct ct_backend *b, ct_mat in, int first, in
 {
     CT_TRACED(b, project_logits, (b, in, first, n, to, head, cap), .n = 1, .w = &head, .first = first,
               .n_logits = n, .logits = to);
+}
+/* The same logits, of which only what is read comes to memory of the host: at most CT_FEW_BEST of the best,
+ * and CT_FEW_APART apart. Who listens hears of the product and gets no logits. */
+static inline void project_few(struct ct_backend *b, ct_mat in, int first, int n, struct ct_few *few,
+                               const struct ct_weight *head, float cap)
+{
+    const double start = ct_trace_start(b);
+
+    b->verb.project_few(b, in, first, n, few, head, cap);
+    ct_trace_stop(b, start, (struct ct_event){.verb = "project_logits", .n = 1, .w = &head, .first = first});
 }
 /* Rows of the ranges alone: to[i] = in * w^T, of current rows [first, first + n), as project gives it; to[n]
  * points into memory of the host, at as many values as the ranges have rows. */

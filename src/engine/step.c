@@ -309,6 +309,13 @@ static void deliver(struct step *s, int at, int nth, const struct ct_head_row *m
     note_not_finite(s, at); /* a draw may have had more of them computed */
 }
 
+/* All rows, those too that want no logits. */
+static void note_all_not_finite(const struct step *s)
+{
+    for (int at = 0; at < s->taken; at++)
+        note_not_finite(s, at);
+}
+
 /* Whether anybody still waits for logits of rows of the pass from `at` on. */
 static bool logits_are_awaited(const struct step *s, int at)
 {
@@ -322,15 +329,13 @@ static bool logits_are_awaited(const struct step *s, int at)
     return false;
 }
 
-/* Runs the head over the rows that want logits, in slices that have a place for each of them. A row whose K
- * or V is not finite gets zeros. A stopped pass has no logits. */
+/* Runs the head over the rows that want logits, in slices that have a place for each of them. Whether K and V
+ * are finite is asked behind the first slice: a device has to be waited for. A stopped pass has no logits. */
 static void run_head(struct step *s)
 {
     carat_engine *e = s->engine;
     int done = 0; /* rows of the head that are through */
 
-    for (int at = 0; at < s->taken; at++)
-        note_not_finite(s, at);
     for (int at = 0; !s->stopped && logits_are_awaited(s, at);) {
         int first = at, slice = 0, left = e->logits_rows;
         for (; at < s->taken; at++) {
@@ -344,6 +349,8 @@ static void run_head(struct step *s)
         ct_head_rows(&e->head, &e->pass, done, slice, e->head_row);
         ct_head_took(&e->head, slice, ct_os_seconds() - start);
         s->stopped |= e->backend->failure.code != CARAT_OK; /* nobody gets what a device did not compute */
+        if (done == 0)
+            note_all_not_finite(s);
         for (int i = first, k = 0; i < at; i++)
             if (e->wanted[i] && !s->stopped) {
                 keep_outcome(s, i, done + k, &e->head_row[k]);
@@ -354,6 +361,8 @@ static void run_head(struct step *s)
         for (int i = first; i < at; i++)
             ct_outcome_drop(e, &e->row[i].outcome);
     }
+    if (done == 0)
+        note_all_not_finite(s);
 }
 
 /* ---- cancelling ---- */

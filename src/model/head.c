@@ -10,10 +10,42 @@ enum {
     SHORTLIST = 16,
 };
 
+/* Whether a device can give what is read of a row, in the memory of the row. */
+static bool is_few(const struct ct_head *h, const struct ct_head_row *row)
+{
+    const struct ct_reading *r = row->reading;
+
+    return r && r->k > 0 && r->k <= CT_FEW_BEST && r->n_apart <= CT_FEW_APART &&
+           r->k + r->n_apart <= CT_MIN(r->n, h->stored.rows / 2);
+}
+
+static void rows_few(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row)
+{
+    struct ct_few few[CT_HEAD_SLICE];
+
+    for (int i = 0; i < n; i++)
+        few[i] = (struct ct_few){.reading = row[i].reading, .memory = row[i].memory};
+    project_few(p->backend, p->h, first, n, few, h->packed, p->config->logit_cap);
+    for (int i = 0; i < n; i++)
+        row[i].logits = few[i].logits;
+}
+
+/* Logits stay on a device where few of them are read, and nobody listens who wants all. */
 static void rows_dense(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row)
 {
+    const bool keeps = p->backend->verb.project_few && !ct_trace_reads(p->backend);
+
     h->stats.bytes += n ? ct_weight_bytes(h->packed) : 0;
-    ct_head_dense(h, p, first, n, row);
+    if (!keeps) {
+        ct_head_dense(h, p, first, n, row);
+        return;
+    }
+    for (int i = 0, alike; i < n; i += alike) {
+        const bool few = is_few(h, &row[i]);
+        for (alike = 1; i + alike < n && alike < CT_HEAD_SLICE && is_few(h, &row[i + alike]) == few;)
+            alike++;
+        (few ? rows_few : ct_head_dense)(h, p, first + i, alike, row + i);
+    }
 }
 
 static const struct ct_head_strategy strategy_dense = {.rows = rows_dense};

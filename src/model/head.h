@@ -8,16 +8,6 @@
 #include "model/forward.h"
 #include "quant/logits.h"
 
-/* What is read of the logits of a row: the k best of the ids below n, without those in `apart`; and all of
- * those in `apart`. */
-struct ct_reading {
-    int k;                /* 0: all logits, or those that are allowed */
-    int n;                /* at most the vocabulary */
-    const int32_t *apart; /* [n_apart] ascending: edited or never drawn */
-    int n_apart;
-    const uint64_t *allowed; /* bits of the ids of which alone something is read; NULL: of any */
-};
-
 /* A row of logits. */
 struct ct_head_row {
     const struct ct_reading *reading; /* NULL: all logits */

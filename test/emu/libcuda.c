@@ -8,6 +8,7 @@
  *   EMU_ORDER=0..2          in which order threads take turns (fibre.h)
  *   EMU_FAIL=NAME:N         the N-th call of a function fails
  *   EMU_LOST=NAME:N         from that call on every call fails, as after a lost context
+ * emu_copied counts the bytes that came to the host, for who asks how many a token moves.
  * What the real one checks and a test would miss is checked: a context is current, addresses are of
  * allocations that live and wide enough, streams and modules are there, and gone with the context. A breach
  * ends the program. */
@@ -60,6 +61,9 @@ static struct {
     } allocation[MOST_ALLOCATIONS];
     size_t used, memory;
 } emu = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+extern size_t emu_copied;
+size_t emu_copied;
 
 static _Thread_local CUobject current[8];
 static _Thread_local int depth;
@@ -329,6 +333,7 @@ CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUobject
     is_stream(__func__, stream);
     not_of_device(__func__, to);
     memcpy(to, place(__func__, from, bytes), bytes);
+    emu_copied += bytes;
     return SUCCESS;
 }
 

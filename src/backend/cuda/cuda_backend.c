@@ -31,6 +31,7 @@ static void cuda_lay_out(struct ct_backend *base, const struct ct_extent *e)
     b->block =
         b->host->verb.alloc_host(b->host, 2 * ct_kv_bytes(CT_KV_BF16, CT_KEY_BLOCK, b->o.max_head_dim));
     ct_cuda_lay_out_pass(b);
+    ct_cuda_lay_out_few(b);
 }
 
 static ct_mat cuda_alloc(struct ct_backend *base, int rows, int cols)
@@ -123,6 +124,7 @@ carat_status ct_backend_create_cuda(struct ct_backend **out, const struct ct_bac
     ct_cuda_weight_verbs(&b->base.verb);
     ct_cuda_kv_verbs(&b->base.verb);
     ct_cuda_pass_verbs(&b->base.verb);
+    ct_cuda_few_verbs(&b->base.verb);
     ct_cuda_told_verbs(&b->base.verb);
     b->o = *o;
     carat_status status = find_device(b, o, device, err);

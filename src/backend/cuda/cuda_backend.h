@@ -34,6 +34,15 @@ struct ct_cuda_pool {
     ct_cu_address table, kept;
 };
 
+/* What is read of logits (cuda_few.c). */
+struct ct_cuda_few {
+    ct_cu_address id, apart; /* ids that stand apart, and their candidates */
+    ct_cu_address keys[2], found;
+    int32_t *asked; /* of the host: what lies at `id` */
+    uint64_t *candidate;
+};
+enum { CT_CUDA_LOGITS_ROWS = 8 }; /* whose logits lie on the device together */
+
 struct ct_cuda_backend {
     struct ct_backend base;  /* what the others see: the first member */
     struct ct_backend *host; /* the CPU's, with memory of the host, and the verbs beside a pass */
@@ -62,6 +71,7 @@ struct ct_cuda_backend {
     size_t loaded;
 
     struct ct_rows rows; /* current ones of the pass; the arrays below */
+    int begun;           /* how many it began with */
     int32_t *position, *sequence, *origin, *from;
     struct ct_seen *seen[CT_ATTN_TYPES];
     double *inverse[CT_ATTN_TYPES]; /* [head_dim / 2] rope frequencies */
@@ -71,8 +81,9 @@ struct ct_cuda_backend {
     ct_cu_address prepared, scale, sum; /* the input of a product, scales and sums of int8 */
     ct_mat up;                          /* what gate is multiplied by */
     ct_mat logits;                      /* of a slice of rows */
-    ct_cu_address bad;                  /* [row of the pass] */
-    int32_t *known_bad;                 /* the same of the host, where it is known */
+    struct ct_cuda_few few;
+    ct_cu_address bad;  /* [row of the pass] */
+    int32_t *known_bad; /* the same of the host, where it is known */
     bool bad_is_known;
     ct_fpenv fp; /* of the caller of the pass under way */
     struct ct_watch watch;
@@ -108,7 +119,8 @@ carat_status ct_cuda_reserve(struct ct_cuda_backend *b, carat_error *err);
 void ct_cuda_end(struct ct_cuda_backend *b);
 ct_cu_address ct_cuda_take(struct ct_cuda_memory *m, size_t bytes);
 void ct_cuda_put(struct ct_cuda_backend *b, ct_cu_address to, const void *from, size_t bytes);
-/* Waits until the bytes are there; after a failure they are zeros. */
+/* The bytes are there when something was waited for; of ct_cuda_get they are, and zeros after a failure. */
+void ct_cuda_fetch(struct ct_cuda_backend *b, void *to, ct_cu_address from, size_t bytes);
 void ct_cuda_get(struct ct_cuda_backend *b, void *to, ct_cu_address from, size_t bytes);
 void ct_cuda_wait(struct ct_cuda_backend *b);
 void ct_cuda_copy(struct ct_cuda_backend *b, ct_cu_address to, ct_cu_address from, size_t bytes);
@@ -129,6 +141,12 @@ void ct_cuda_bring_tables(struct ct_cuda_backend *b);
 /* cuda_pass.c: the verbs of a pass */
 void ct_cuda_pass_verbs(struct ct_verbs *v);
 void ct_cuda_lay_out_pass(struct ct_cuda_backend *b);
+/* The logits of the current row `row` and the n - 1 next ones, at most CT_CUDA_LOGITS_ROWS, on the device. */
+void ct_cuda_logits(struct ct_cuda_backend *b, ct_mat in, int row, int n, const struct ct_weight *head,
+                    float cap);
+/* cuda_few.c: few of them */
+void ct_cuda_few_verbs(struct ct_verbs *v);
+void ct_cuda_lay_out_few(struct ct_cuda_backend *b);
 /* cuda_told.c: the verbs beside it */
 void ct_cuda_told_verbs(struct ct_verbs *v);
 

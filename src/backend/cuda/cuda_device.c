@@ -140,10 +140,16 @@ void ct_cuda_put(struct ct_cuda_backend *b, ct_cu_address to, const void *from, 
         good(b, b->driver.cuMemcpyHtoDAsync(to, from, bytes, b->stream), "a copy to it");
 }
 
+void ct_cuda_fetch(struct ct_cuda_backend *b, void *to, ct_cu_address from, size_t bytes)
+{
+    if (lives(b))
+        good(b, b->driver.cuMemcpyDtoHAsync(to, from, bytes, b->stream), "a copy from it");
+}
+
 void ct_cuda_get(struct ct_cuda_backend *b, void *to, ct_cu_address from, size_t bytes)
 {
-    if (lives(b) && good(b, b->driver.cuMemcpyDtoHAsync(to, from, bytes, b->stream), "a copy from it"))
-        ct_cuda_wait(b);
+    ct_cuda_fetch(b, to, from, bytes);
+    ct_cuda_wait(b);
     if (!lives(b))
         memset(to, 0, bytes);
 }

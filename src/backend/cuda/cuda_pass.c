@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_pass.c: a pass on the device: what its rows are goes there in one piece, and each verb is a launch or
- * two of the kernels of kernel/gpu. Logits come back to the host, where ids are drawn. */
+ * two of the kernels of kernel/gpu. All logits of a row come back to the host only for who reads them all; of
+ * the others cuda_few.c brings what a draw reads. */
 #include "backend/cuda/cuda_backend.h"
 
 #include "kernel/gpu/gpu_types.h"
 #include "os/clock.h"
-
-enum { LOGITS_ROWS = 8 }; /* whose logits lie on the device together */
 
 static int blocks_of(int n)
 {
@@ -73,6 +72,7 @@ static void cuda_begin_pass(struct ct_backend *base, const struct ct_rows *rows,
 
     assert(rows->n > 0 && rows->n <= b->extent.rows);
     b->rows = *rows;
+    b->begun = rows->n;
     memcpy(b->position, rows->position, n * sizeof *b->position);
     memcpy(b->sequence, rows->sequence, n * sizeof *b->sequence);
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
@@ -114,7 +114,7 @@ static bool cuda_is_finite(struct ct_backend *base, int row)
 
     if (!b->bad_is_known) {
         ct_cuda_enter(b);
-        ct_cuda_get(b, b->known_bad, b->bad, (size_t)b->extent.rows * sizeof *b->known_bad);
+        ct_cuda_get(b, b->known_bad, b->bad, (size_t)b->begun * sizeof *b->known_bad);
         ct_cuda_leave(b);
         b->bad_is_known = true;
     }
@@ -311,26 +311,32 @@ static void multiply_slice(struct ct_cuda_backend *b, ct_mat in, int row, int n,
     multiply(b, b->logits, n, w);
 }
 
+void ct_cuda_logits(struct ct_cuda_backend *b, ct_mat in, int row, int n, const struct ct_weight *head,
+                    float cap)
+{
+    multiply_slice(b, in, row, n, head);
+    ct_cuda_launch(b, CT_CUDA_logits,
+                   &(struct ct_gpu_logits){.x = b->logits.handle,
+                                           .origin = CT_CUDA_AT(const int32_t, b->at.origin) + row,
+                                           .bad = CT_CUDA_AT(int32_t, b->bad),
+                                           .ldx = b->logits.stride,
+                                           .n = head->rows,
+                                           .cap = cap},
+                   blocks_of(head->rows), n);
+    b->bad_is_known = false;
+}
+
 static void cuda_project_logits(struct ct_backend *base, ct_mat in, int first, int n, float *const *to,
                                 const struct ct_weight *head, float cap)
 {
     struct ct_cuda_backend *b = ct_cuda(base);
 
     for (int at = 0, slice; head->data && at < n; at += slice) {
-        slice = CT_MIN(n - at, LOGITS_ROWS);
-        multiply_slice(b, in, first + at, slice, head);
-        ct_cuda_launch(b, CT_CUDA_logits,
-                       &(struct ct_gpu_logits){.x = b->logits.handle,
-                                               .origin = CT_CUDA_AT(const int32_t, b->at.origin) + first + at,
-                                               .bad = CT_CUDA_AT(int32_t, b->bad),
-                                               .ldx = b->logits.stride,
-                                               .n = head->rows,
-                                               .cap = cap},
-                       blocks_of(head->rows), slice);
+        slice = CT_MIN(n - at, CT_CUDA_LOGITS_ROWS);
+        ct_cuda_logits(b, in, first + at, slice, head, cap);
         for (int i = 0; i < slice; i++)
             ct_cuda_get(b, to[at + i], ct_cuda_row(b->logits, i), (size_t)head->rows * sizeof(float));
     }
-    b->bad_is_known = false;
 }
 
 static void cuda_project_some(struct ct_backend *base, ct_mat in, int first, int n, float *const *to,
@@ -372,7 +378,7 @@ void ct_cuda_lay_out_pass(struct ct_cuda_backend *b)
     b->scale = ct_cuda_take(&b->work, rows * padded / CT_GROUP * sizeof(float));
     b->sum = ct_cuda_take(&b->work, rows * padded / CT_HALF * sizeof(int32_t));
     b->up = b->base.verb.alloc(&b->base, b->extent.rows, CT_MAX(b->o.max_ffn, 1));
-    b->logits = b->base.verb.alloc(&b->base, LOGITS_ROWS, CT_MAX(b->o.n_vocab, 1));
+    b->logits = b->base.verb.alloc(&b->base, CT_CUDA_LOGITS_ROWS, CT_MAX(b->o.n_vocab, 1));
 }
 
 void ct_cuda_pass_verbs(struct ct_verbs *v)

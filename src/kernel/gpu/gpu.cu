@@ -7,6 +7,7 @@
 #include "gpu_weight.h"
 
 #include "attend.cu"
+#include "best.cu"
 #include "embed.cu"
 #include "kv_write.cu"
 #include "logits.cu"

@@ -17,8 +17,8 @@
 /* Kernels by name. The list is all that the backend and the emulation know of them. */
 /* clang-format off */
 #define CT_GPU_KERNELS(K)                                                                                    \
-    K(attend) K(embed) K(geglu) K(kv_write) K(logits) K(norm) K(prepare_q8) K(prepare_value) K(project_q8)   \
-    K(project_value) K(rope) K(scale) K(select_rows)
+    K(apart) K(attend) K(best) K(embed) K(geglu) K(kv_write) K(logits) K(norm) K(prepare_q8)                 \
+    K(prepare_value) K(project_q8) K(project_value) K(rope) K(scale) K(select_rows)
 /* clang-format on */
 
 /* ---- weights: panels of 16 rows (layout/panel.h), one behind the other ---- */
@@ -161,6 +161,30 @@ struct ct_gpu_logits {
     int ldx, n;
     float cap;
 };
+
+/* ---- what is read of logits: a candidate is its id and its bits in 64 bits, {id, bits}; id -1: none ---- */
+
+/* Takes ids out of logits: to[row][i] = the candidate id[row][i], whose logit becomes -infinity. Ids outside
+ * [0, n) are none. Blocks: of ids. */
+struct ct_gpu_apart {
+    GLOBAL float *x;
+    GLOBAL const int32_t *id;
+    GLOBAL uint64_t *to;
+    int ldx, n, ids;
+};
+
+/* The k best by logit, and of two alike the lower id. Each block sorts CT_GPU_SORTED of n logits, or of n
+ * keys that blocks left before it, [row][n], and leaves the keys of its k best, [row][blocks][k]. Where there
+ * is one block, it ends with ends != 0: to[row][k + ids] are candidates, those of `apart` too, by id
+ * ascending. Blocks: of logits or keys. */
+struct ct_gpu_best {
+    GLOBAL const float *x;
+    GLOBAL const uint64_t *from; /* keys; NULL: logits */
+    GLOBAL const uint64_t *apart;
+    GLOBAL uint64_t *to;
+    int ldx, n, k, ids, ends;
+};
+#define CT_GPU_SORTED 1024 /* k + ids at most, too */
 
 /* Row i becomes row from[i], i ascending, from[i] >= i. Blocks: of columns; there is one row of blocks. */
 struct ct_gpu_select {

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_few.c: what a draw reads of logits, found on the device where they lie: the best ids and those that
+ * stand apart come to the host, and the rest never does. Logits themselves: cuda_pass.c. */
+#include "backend/cuda/cuda_backend.h"
+
+static_assert(CT_FEW_BEST + CT_FEW_APART <= CT_GPU_SORTED && CT_FEW_BEST <= CT_GPU_SORTED / 4,
+              "one block sorts all that is read, and four leave no more than that");
+
+/* Keys that blocks leave of n. */
+static size_t keys_left(size_t n)
+{
+    return (n + CT_GPU_SORTED - 1) / CT_GPU_SORTED * CT_FEW_BEST;
+}
+
+/* ---- on the device ---- */
+
+/* What is read of the rows of a slice together; a row may get more of the best than it asked for. */
+struct slice {
+    int rows, k, ids, n;
+};
+
+static struct slice slice_of(const struct ct_few *few, int n)
+{
+    struct slice s = {.n = few->reading->n};
+
+    for (; s.rows < n && s.rows < CT_CUDA_LOGITS_ROWS && few[s.rows].reading->n == s.n; s.rows++) {
+        s.k = CT_MAX(s.k, few[s.rows].reading->k);
+        s.ids = CT_MAX(s.ids, few[s.rows].reading->n_apart);
+    }
+    return s;
+}
+
+static void take_apart(struct ct_cuda_backend *b, const struct slice *s, const struct ct_few *few, int rows)
+{
+    struct ct_cuda_few *f = &b->few;
+
+    for (int r = 0; r < s->rows; r++)
+        for (int i = 0; i < s->ids; i++)
+            f->asked[r * s->ids + i] = i < few[r].reading->n_apart ? few[r].reading->apart[i] : -1;
+    ct_cuda_put(b, f->id, f->asked, (size_t)(s->rows * s->ids) * sizeof *f->asked);
+    ct_cuda_launch(b, CT_CUDA_apart,
+                   &(struct ct_gpu_apart){.x = b->logits.handle,
+                                          .id = CT_CUDA_AT(const int32_t, f->id),
+                                          .to = CT_CUDA_AT(uint64_t, f->apart),
+                                          .ldx = b->logits.stride,
+                                          .n = rows,
+                                          .ids = s->ids},
+                   (s->ids + CT_GPU_THREADS - 1) / CT_GPU_THREADS, s->rows);
+}
+
+static void find_best(struct ct_cuda_backend *b, const struct slice *s)
+{
+    const struct ct_cuda_few *f = &b->few;
+    ct_cu_address from = 0;
+
+    for (int n = s->n, blocks, turn = 0; n > 0; turn ^= 1) {
+        blocks = (n + CT_GPU_SORTED - 1) / CT_GPU_SORTED;
+        const bool ends = blocks == 1;
+        ct_cuda_launch(b, CT_CUDA_best,
+                       &(struct ct_gpu_best){.x = b->logits.handle,
+                                             .from = CT_CUDA_AT(const uint64_t, from),
+                                             .apart = CT_CUDA_AT(const uint64_t, f->apart),
+                                             .to = CT_CUDA_AT(uint64_t, ends ? f->found : f->keys[turn]),
+                                             .ldx = b->logits.stride,
+                                             .n = n,
+                                             .k = s->k,
+                                             .ids = s->ids,
+                                             .ends = ends},
+                       blocks, s->rows);
+        from = f->keys[turn];
+        n = ends ? 0 : blocks * s->k;
+    }
+}
+
+/* ---- in memory of the host ---- */
+
+static void unpack(struct ct_few *few, const uint64_t *candidate, int most)
+{
+    int n = 0;
+
+    while (n < most && (int32_t)(candidate[n] >> 32) >= 0)
+        n++;
+    int32_t *id = (int32_t *)(void *)(few->memory + n);
+    for (int i = 0; i < n; i++) {
+        few->memory[i] = ct_f32_from_bits((uint32_t)candidate[i]);
+        id[i] = (int32_t)(candidate[i] >> 32);
+    }
+    few->logits = (struct ct_logits){few->memory, id, n};
+}
+
+static void cuda_project_few(struct ct_backend *base, ct_mat in, int first, int n, struct ct_few *few,
+                             const struct ct_weight *head, float cap)
+{
+    struct ct_cuda_backend *b = ct_cuda(base);
+    struct slice s;
+
+    for (int at = 0; at < n; at += s.rows) {
+        s = slice_of(few + at, n - at);
+        const int most = s.k + s.ids;
+        ct_cuda_logits(b, in, first + at, s.rows, head, cap);
+        if (s.ids)
+            take_apart(b, &s, few + at, head->rows);
+        find_best(b, &s);
+        ct_cuda_fetch(b, b->known_bad, b->bad, (size_t)b->begun * sizeof *b->known_bad);
+        ct_cuda_get(b, b->few.candidate, b->few.found, (size_t)(s.rows * most) * sizeof *b->few.candidate);
+        for (int r = 0; r < s.rows; r++)
+            unpack(&few[at + r], b->few.candidate + (size_t)r * (size_t)most, most);
+    }
+    b->bad_is_known = true;
+}
+
+void ct_cuda_lay_out_few(struct ct_cuda_backend *b)
+{
+    struct ct_backend *h = b->host;
+    struct ct_cuda_few *f = &b->few;
+    const size_t rows = CT_CUDA_LOGITS_ROWS, keys = keys_left((size_t)b->o.n_vocab);
+
+    f->asked = h->verb.alloc_host(h, rows * CT_FEW_APART * sizeof *f->asked);
+    f->candidate = h->verb.alloc_host(h, rows * CT_GPU_SORTED * sizeof *f->candidate);
+    f->id = ct_cuda_take(&b->work, rows * CT_FEW_APART * sizeof(int32_t));
+    f->apart = ct_cuda_take(&b->work, rows * CT_FEW_APART * sizeof(uint64_t));
+    f->keys[0] = ct_cuda_take(&b->work, rows * keys * sizeof(uint64_t));
+    f->keys[1] = ct_cuda_take(&b->work, rows * keys_left(keys) * sizeof(uint64_t));
+    f->found = ct_cuda_take(&b->work, rows * CT_GPU_SORTED * sizeof(uint64_t));
+}
+
+void ct_cuda_few_verbs(struct ct_verbs *v)
+{
+    v->project_few = cuda_project_few;
+}

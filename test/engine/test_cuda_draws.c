@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_cuda_draws.c: answers on an emulated GPU (test/emu): the ids of the CPU for every way to draw, few
+ * bytes of logits that come to the host, all of them for who asks, and a device that is lost in an answer.
+ * Logits themselves: test_cuda.c. */
+#define _POSIX_C_SOURCE 200809L
+#include <dlfcn.h>
+#include <carat_generate.h>
+
+#include "vector_util.h"
+
+#define TINY CT_TEST_DATA "/../../models/tiny"
+enum { PROMPT = 9, IDS = 10, SESSIONS = 2 };
+
+static carat_model *model;
+static void *driver;   /* kept open for its counter */
+static size_t *copied; /* bytes that came from the device */
+
+static int open_tiny(void **unused)
+{
+    carat_error why = {CARAT_OK, ""};
+    carat_engine_options o;
+    carat_plan plan = {.size = sizeof plan};
+
+    (void)unused;
+    carat_engine_options_default(&o);
+    o.device = "cuda";
+    OK(carat_model_open(&model, TINY, NULL, err));
+    carat_plan_engine(model, &o, &plan, &why);
+    if (why.code && strstr(why.message, "without clang")) {
+        print_message("%s\n", why.message);
+        skip();
+    }
+    if (why.code)
+        fail_msg("%s", why.message);
+    driver = dlopen("libcuda.so.1", RTLD_NOW);
+    assert_non_null(driver);
+    copied = dlsym(driver, "emu_copied");
+    assert_non_null(copied);
+    return 0;
+}
+
+static int close_tiny(void **unused)
+{
+    (void)unused;
+    carat_model_close(model);
+    return 0;
+}
+
+/* ---- ways to draw ---- */
+
+struct way {
+    const char *name;
+    carat_sampling sampling;
+    carat_chain chain;
+    carat_bias biases[2];
+    int32_t banned[3];
+    int logprobs, loop_guard;
+    int few; /* best ids that a token reads; 0: all logits */
+};
+
+static struct way plain(const char *name, float temperature, int top_k, float top_p, float min_p, int few)
+{
+    struct way w = {.name = name, .few = few, .banned = {300, 17, 105}};
+
+    carat_sampling_default(model, &w.sampling);
+    carat_chain_default(&w.chain);
+    w.sampling.temperature = temperature;
+    w.sampling.top_k = top_k;
+    w.sampling.top_p = top_p;
+    w.sampling.min_p = min_p;
+    w.sampling.seed = 11;
+    return w;
+}
+
+enum { WAYS = 9 };
+
+static void make_ways(struct way *w)
+{
+    w[0] = plain("greedy", 0, 0, 1, 0, 1);
+    w[1] = plain("the model's", 1, 64, 0.95f, 0, 64);
+    w[2] = plain("min-p", 1.5f, 40, 1, 0.05f, 40);
+    w[3] = plain("penalties", 0.8f, 40, 0.9f, 0, 40);
+    w[3].chain.repeat_penalty = 1.3f;
+    w[3].chain.presence_penalty = 0.5f;
+    w[4] = plain("biases", 1, 20, 1, 0, 20);
+    w[4].biases[0] = (carat_bias){301, 4};
+    w[4].biases[1] = (carat_bias){302, -100};
+    w[5] = plain("banned", 1, 200, 1, 0, 200);
+    w[5].sampling.n_banned = 3;
+    w[6] = plain("a guard against loops", 0, 0, 1, 0, 64);
+    w[6].loop_guard = 24;
+    w[7] = plain("all ids", 1, 0, 1, 0, 0);
+    w[8] = plain("probabilities", 1, 64, 0.95f, 0, 0);
+    w[8].logprobs = 1;
+    for (int i = 0; i < WAYS; i++) {
+        w[i].sampling.banned = w[i].sampling.n_banned ? w[i].banned : NULL;
+        w[i].chain.biases = w[i].biases;
+        w[i].chain.n_biases = i == 4 ? 2 : 0;
+        w[i].sampling.chain = i == 3 || i == 4 ? &w[i].chain : NULL;
+    }
+}
+
+/* ---- answers ---- */
+
+struct answer {
+    int32_t id[IDS];
+    float logprob[IDS];
+    int n;
+    size_t most; /* bytes that came to the host for a token, at most */
+};
+
+static int hear(void *user, const carat_given *given)
+{
+    struct answer *a = user;
+
+    assert_true(a->n < IDS);
+    a->logprob[a->n] = given->logprob;
+    a->id[a->n++] = given->id;
+    return 0;
+}
+
+static void answer(struct answer *a, const char *device, const struct way *w, int n, float *logits)
+{
+    static const int32_t prompt[SESSIONS][PROMPT] = {{2, 105, 300, 301, 302, 107, 99, 400, 12},
+                                                     {2, 105, 310, 311, 312, 107, 98, 420, 13}};
+    carat_engine_options o;
+    carat_generation *g[SESSIONS];
+
+    carat_engine_options_default(&o);
+    o.device = device;
+    o.context = 128;
+    o.sessions = SESSIONS;
+    struct rig r = rig_open(model, &o);
+    memset(a, 0, (size_t)n * sizeof *a);
+    for (int i = 0; i < n; i++) {
+        carat_generation_options go;
+        carat_generation_options_default(&go);
+        go.sampling = &w->sampling;
+        go.logprobs = w->logprobs;
+        go.loop_guard = w->loop_guard;
+        go.max_tokens = IDS;
+        go.on_token = hear;
+        go.user = &a[i];
+        go.lookup = CARAT_LOOKUP_OFF;
+        OK(carat_sync(r.session[i], prompt[i], PROMPT, NULL, err));
+        OK(carat_generation_create(&g[i], r.session[i], &go, err));
+    }
+    for (bool goes_on = true; goes_on;) {
+        goes_on = false;
+        const size_t before = copied ? *copied : 0;
+        const int tokens = a[0].n;
+        OK(carat_generation_step(r.engine, g, n, err));
+        if (copied && tokens > 0 && *copied - before > a[0].most) /* the first comes without a pass */
+            a[0].most = *copied - before;
+        for (int i = 0; i < n; i++) {
+            carat_generation_info info = {.size = sizeof info};
+            OK(carat_generation_get_info(g[i], &info, err));
+            goes_on |= info.reason == CARAT_REASON_NONE;
+        }
+    }
+    for (int i = 0; i < n; i++) { /* what nobody has read until now */
+        const float *all = carat_logits(r.session[i]);
+        assert_non_null(all);
+        memcpy(logits + (size_t)i * (size_t)r.n_vocab, all, (size_t)r.n_vocab * sizeof *all);
+        carat_generation_close(g[i]);
+    }
+    rig_close(&r);
+}
+
+static void same_answers(const struct way *w, int n, const char *what)
+{
+    static struct answer cpu[SESSIONS], cuda[SESSIONS];
+    const carat_model_info info = model_info(model);
+    const size_t bytes = (size_t)n * (size_t)info.n_vocab * sizeof(float);
+    float *logits[2] = {malloc(bytes), malloc(bytes)};
+
+    assert_true(logits[0] && logits[1]);
+    answer(cpu, "cpu", w, n, logits[0]);
+    answer(cuda, "cuda", w, n, logits[1]);
+    for (int i = 0; i < n; i++)
+        if (cpu[i].n != cuda[i].n || memcmp(cpu[i].id, cuda[i].id, sizeof cpu[i].id) != 0 ||
+            memcmp(cpu[i].logprob, cuda[i].logprob, sizeof cpu[i].logprob) != 0)
+            fail_msg("%s, %s: answer %d of %d is another", w->name, what, i, n);
+    if (memcmp(logits[0], logits[1], bytes) != 0)
+        fail_msg("%s, %s: the last logits are others", w->name, what);
+    /* best ids with their logits, the same of those apart, of which there are few, and the hidden state */
+    const size_t few = (size_t)n * ((size_t)w->few * 8 + 128 * 8 + (size_t)info.hidden * sizeof(float));
+    if (w->few && copied && (cuda[0].most == 0 || cuda[0].most > few || cuda[0].most > 8192))
+        fail_msg("%s, %s: %zu bytes came for a token, not at most %zu", w->name, what, cuda[0].most, few);
+    free(logits[0]);
+    free(logits[1]);
+}
+
+static void every_way_to_draw_gives_the_ids_of_the_cpu(void **unused)
+{
+    struct way ways[WAYS];
+
+    (void)unused;
+    make_ways(ways);
+    for (int i = 0; i < WAYS; i++) {
+        if (i < 2)
+            same_answers(&ways[i], 1, "alone");
+        same_answers(&ways[i], SESSIONS, "together");
+    }
+}
+
+static void an_answer_goes_on_when_the_device_is_lost(void **unused)
+{
+    static const char *const lost[] = {"cuLaunchKernel:700", "cuMemcpyDtoHAsync_v2:12"};
+    struct way ways[WAYS];
+
+    (void)unused;
+    dlclose(driver); /* each engine has one of its own, which was not lost before */
+    copied = NULL;
+    make_ways(ways);
+    for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
+        setenv("EMU_LOST", lost[i], 1);
+        same_answers(&ways[1], SESSIONS, lost[i]);
+        unsetenv("EMU_LOST");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_way_to_draw_gives_the_ids_of_the_cpu),
+        cmocka_unit_test(an_answer_goes_on_when_the_device_is_lost),
+    };
+    return cmocka_run_group_tests_name("engine: draws on cuda, emulated", tests, open_tiny, close_tiny);
+}
