@@ -21,6 +21,19 @@ static carat_status plan_weight(void *user, const char *place, const char *tenso
     return left || w == p->aside ? CARAT_OK : p->backend->verb.plan_weight(p->backend, w, p->err);
 }
 
+/* Of vectors without a place in a file. */
+static carat_status plan_made(struct planning *p, const struct ct_weights *w, int n_layer)
+{
+    for (int i = -1; i < n_layer; i++) {
+        const struct ct_weight *const made[] = {i < 0 ? &w->ple_scale : &w->layer[i].v_norm,
+                                                i < 0 ? &w->quarter : &w->layer[i].halves};
+        for (int k = 0; k < 2; k++)
+            if (made[k]->data)
+                CT_TRY(plan_weight(p, NULL, NULL, made[k]));
+    }
+    return CARAT_OK;
+}
+
 struct ct_weights ct_engine_weights(const carat_engine *e)
 {
     struct ct_weights w = e->model->weights;
@@ -36,9 +49,7 @@ carat_status ct_engine_plan_weights(carat_engine *e, struct ct_backend *b, carat
     struct planning planning = {b, e->head.aside ? head : NULL, e->resident, err};
 
     CT_TRY(ct_weights_walk(&weights, &e->config, e->model->file, plan_weight, &planning));
-    for (int i = 0; i < e->config.n_layer; i++) /* vectors without a place in a file */
-        if (weights.layer[i].v_norm.data)
-            CT_TRY(plan_weight(&planning, NULL, NULL, &weights.layer[i].v_norm));
+    CT_TRY(plan_made(&planning, &weights, e->config.n_layer));
     planning.aside = NULL;
     return e->drafting ? ct_weights_walk(&e->drafting->weights, &e->drafting->config, e->drafting->file,
                                          plan_weight, &planning)

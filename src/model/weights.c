@@ -601,14 +601,19 @@ void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const
     if (!head_aside)
         to->head = from->tied ? to->embed : b->verb.pack_weight(b, from->head);
     pack_slots(to, c, b, -1);
-    if (b->apart)
+    if (b->apart) {
         to->final_norm = b->verb.pack_weight(b, from->final_norm);
+        to->ple_scale = b->verb.pack_weight(b, from->ple_scale); /* what is made has no slot */
+        to->quarter = b->verb.pack_weight(b, from->quarter);
+    }
     to->layer = layer;
     for (int i = 0; i < c->n_layer; i++) {
         layer[i] = from->layer[i];
         pack_slots(&layer[i], c, b, i);
-        if (b->apart) /* it has no slot */
+        if (b->apart) {
             layer[i].v_norm = b->verb.pack_weight(b, layer[i].v_norm);
+            layer[i].halves = b->verb.pack_weight(b, layer[i].halves);
+        }
         pack_experts(&layer[i].experts, expert, b);
         expert += layer[i].experts.n;
         share_weights(&layer[i]);

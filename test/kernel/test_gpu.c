@@ -317,18 +317,21 @@ static void norms_have_the_bits_of_ref(void **unused)
         const int n = lengths[l];
         float *x = values((size_t)(PARTS * n), hard), *w = values((size_t)n, mild),
               *before = values((size_t)(PARTS * n), mild);
-        float *out = room((size_t)(PARTS * n) * sizeof(float)), *expected = room((size_t)n * sizeof(float));
+        float *out = room((size_t)(PARTS * n) * sizeof(float)), *expected = room((size_t)n * sizeof(float)),
+              *normed = room((size_t)(PARTS * n) * sizeof(float));
         for (ORDERS(order))
             for (int add = 0; add < 2; add++) {
+                memcpy(normed, x, (size_t)(PARTS * n) * sizeof(float));
                 memcpy(out, add ? before : x, (size_t)(PARTS * n) * sizeof(float));
                 fibre_run(norm_thread,
                           &(struct ct_gpu_norm){
-                              .out = out, .x = add ? x : out, .w = w, .n = n, .add = add, .eps = 1e-6f},
+                              .out = out, .x = add ? normed : out, .w = w, .n = n, .add = add, .eps = 1e-6f},
                           PARTS, 1);
                 for (int p = 0; p < PARTS; p++) {
                     ref.norm(expected, x + p * n, w, n, 1e-6f);
                     if (add) {
                         float *sum = before + p * n, *made = expected;
+                        assert_memory_equal(normed + p * n, expected, (size_t)n * sizeof(float));
                         for (int i = 0; i < n; i++)
                             made[i] = sum[i] + made[i];
                     }
@@ -340,6 +343,86 @@ static void norms_have_the_bits_of_ref(void **unused)
         free(before);
         free(out);
         free(expected);
+        free(normed);
+    }
+}
+
+/* Streams of one row and what a layer made of the first, behind one another. */
+static void check_altup(int n, bool corrects, const float *rows, const float *norm, const float *router,
+                        const float *coefs, const float *scale)
+{
+    const size_t bytes = (size_t)n * sizeof(float);
+    float *got = room((CT_STREAMS + 1) * bytes), *expected = room((CT_STREAMS + 1) * bytes),
+          *y = got + CT_STREAMS * n;
+    float coef[CT_STREAMS * CT_STREAMS], *made = expected + CT_STREAMS * n;
+    float *const stream[CT_STREAMS] = {expected, expected + n, expected + 2 * n, expected + 3 * n};
+    const struct ct_altup w = {norm, router, coefs, corrects ? CT_STREAMS : CT_STREAMS * CT_STREAMS};
+
+    memcpy(got, rows, (CT_STREAMS + 1) * bytes);
+    memcpy(expected, rows, (CT_STREAMS + 1) * bytes);
+    fibre_run(altup_thread,
+              &(struct ct_gpu_altup){.y = y,
+                                     .stream = {got, got + n, got + 2 * n, got + 3 * n},
+                                     .norm = norm,
+                                     .router = router,
+                                     .coefs = coefs,
+                                     .scale = scale,
+                                     .n = n,
+                                     .corrects = corrects,
+                                     .eps = 1e-6f},
+              1, 1);
+    ref.altup_coefs(coef, corrects ? made : expected, &w, n, 1e-6f);
+    if (corrects)
+        ref.altup_correct(stream, made, coef, n);
+    else
+        ref.altup_predict(stream, coef, n);
+    for (int i = 0; i < n; i++)
+        made[i] = scale ? expected[i] * scale[i] : expected[i];
+    assert_memory_equal(got, expected, (CT_STREAMS + 1) * bytes);
+    free(got);
+    free(expected);
+}
+
+static void streams_have_the_bits_of_ref(void **unused)
+{
+    static const int lengths[] = {2, 33, 96, 2048, 2600};
+
+    (void)unused;
+    state = 2026;
+    for (size_t l = 0; l < CT_COUNT(lengths); l++) {
+        const int n = lengths[l];
+        const size_t bytes = (size_t)n * sizeof(float);
+        float *rows = values((CT_STREAMS + 1) * (size_t)n, mild), *norm = values((size_t)n, mild),
+              *router = values(CT_STREAMS * (size_t)n, mild), *scale = values((size_t)n, mild),
+              *coefs = values(CT_STREAMS * CT_STREAMS * CT_STREAMS, mild), *x = room(bytes), *y = room(bytes);
+        for (ORDERS(order)) {
+            check_altup(n, false, rows, norm, router, coefs, NULL);
+            check_altup(n, true, rows, norm, router, coefs, scale);
+            memcpy(x, rows, bytes);
+            memcpy(y, rows, bytes);
+            fibre_run(altup_match_thread, &(struct ct_gpu_altup_match){.y = x, .x = rows + n, .n = n}, 1, 1);
+            ref.altup_match(y, rows + n, n);
+            assert_memory_equal(x, y, bytes);
+            fibre_run(cutoff_thread, &(struct ct_gpu_cutoff){.x = x, .n = n, .deviations = 0.3f}, 1, 1);
+            ref.cutoff(y, 0.3f, n);
+            assert_memory_equal(x, y, bytes);
+            fibre_run(add_rows_thread, &(struct ct_gpu_add_rows){.x = x, .from = rows, .n = n, .times = 0.7f},
+                      (n + 255) / 256, 1);
+            ref.add(y, rows, n);
+            ref.scale(y, 0.7f, n);
+            assert_memory_equal(x, y, bytes);
+            fibre_run(add_scaled_thread, &(struct ct_gpu_add_scaled){.x = x, .y = norm, .n = n, .by = 0.3f},
+                      (n + 255) / 256, 1);
+            ref.add_scaled(y, 0.3f, norm, n);
+            assert_memory_equal(x, y, bytes);
+        }
+        free(rows);
+        free(norm);
+        free(router);
+        free(scale);
+        free(coefs);
+        free(x);
+        free(y);
     }
 }
 
@@ -429,6 +512,7 @@ static void rows_that_go_on_close_up(void **unused)
 enum { KV_HEADS = 2, GROUP = 3, BLOCKS = 3, QUERIES = 4 };
 
 struct attention {
+    enum ct_kv_type type;
     int dim;
     uint8_t *memory; /* [BLOCKS] of K and then V */
     size_t half, block_bytes;
@@ -437,10 +521,10 @@ struct attention {
 
 static struct ct_kv_head head_of(const struct attention *a, uint8_t *memory, int number, int head)
 {
-    uint8_t *at = memory + (size_t)a->table[number] * a->block_bytes +
-                  (size_t)head * ct_kv_bytes(CT_KV_BF16, 256, a->dim);
+    uint8_t *at =
+        memory + (size_t)a->table[number] * a->block_bytes + (size_t)head * ct_kv_bytes(a->type, 256, a->dim);
 
-    return (struct ct_kv_head){CT_KV_BF16, 256, a->dim, at, at + a->half};
+    return (struct ct_kv_head){a->type, 256, a->dim, at, at + a->half};
 }
 
 static struct ct_gpu_kv kv_of(const struct attention *a, const int32_t *sequence)
@@ -450,8 +534,10 @@ static struct ct_gpu_kv kv_of(const struct attention *a, const int32_t *sequence
                               .table = a->table,
                               .sequence = sequence,
                               .block_bytes = a->block_bytes,
+                              .head_bytes = ct_kv_bytes(a->type, 256, a->dim),
                               .length = BLOCKS,
-                              .dim = a->dim};
+                              .dim = (uint32_t)a->dim,
+                              .type = (uint32_t)a->type};
 }
 
 /* Stores positions [0, n) through the kernel, and through ref, which must give the same bytes. */
@@ -464,6 +550,10 @@ static void store(const struct attention *a, int n)
     uint8_t *expected = room(BLOCKS * a->block_bytes);
     const int32_t kept[] = {3};
 
+    for (int i = 0; i < n * width; i++) { /* beyond f16 a row is not whole, too */
+        k[i] = fabsf(k[i]) < 0x1p15f ? k[i] : k[i] > 0 ? 0x1p15f : -1.0f;
+        v[i] = fabsf(v[i]) < 0x1p15f ? v[i] : 65504.0f;
+    }
     k[5 * width + 1] = INFINITY;
     v[9 * width] = NAN;
     for (int i = 0; i < n; i++)
@@ -479,7 +569,7 @@ static void store(const struct attention *a, int n)
                                         .ldk = width,
                                         .ldv = width,
                                         .heads = KV_HEADS,
-                                        .limit = ct_kv_info(CT_KV_BF16)->limit},
+                                        .limit = ct_kv_info(a->type)->limit},
               1, n);
     for (int i = 0; i < n; i++) {
         const bool whole = i != 5 && i != 9;
@@ -531,24 +621,26 @@ static void attend_by_ref(float *out, const struct attention *a, const float *q,
 static void attention_has_the_bits_of_ref(void **unused)
 {
     static const int dims[] = {32, 64, 72, 256, 512};
+    static const enum ct_kv_type types[] = {CT_KV_BF16, CT_KV_F16, CT_KV_F32, CT_KV_Q8};
     static const int32_t seen[QUERIES * 2] = {0, 699, 450, 699, 256, 511, 3, 3};
     const int32_t sequence[QUERIES] = {0};
 
     (void)unused;
-    for (size_t d = 0; d < CT_COUNT(dims); d++) {
+    for (size_t i = 0; i < CT_COUNT(dims) * CT_COUNT(types); i++) {
         struct attention a = {
-            .dim = dims[d], .half = KV_HEADS * ct_kv_bytes(CT_KV_BF16, 256, dims[d]), .table = {2, 0, 1}};
+            .type = types[i % CT_COUNT(types)], .dim = dims[i / CT_COUNT(types)], .table = {2, 0, 1}};
         const int width = KV_HEADS * GROUP * a.dim;
-        state = 1 + d;
+        state = 1 + i;
+        a.half = KV_HEADS * ct_kv_bytes(a.type, 256, a.dim);
         a.block_bytes = 2 * a.half;
         a.memory = room(BLOCKS * a.block_bytes);
         store(&a, 700);
         float *q = values((size_t)(QUERIES * width), mild), *out = room((size_t)(QUERIES * width) * 4),
               *expected = room((size_t)(QUERIES * width) * 4);
         struct ct_queries t = {.n = QUERIES, .q = room(CT_QUERIES * (size_t)a.dim * 4)};
-        for (int i = 0; i < QUERIES; i++) {
-            t.lo[i] = seen[2 * i];
-            t.hi[i] = seen[2 * i + 1];
+        for (int n = 0; n < QUERIES; n++) {
+            t.lo[n] = seen[2 * n];
+            t.hi[n] = seen[2 * n + 1];
         }
         for (int capped = 0; capped < 2; capped++) {
             for (int h = 0; h < KV_HEADS * GROUP; h++)
@@ -582,6 +674,7 @@ int main(void)
         cmocka_unit_test(products_have_the_bits_of_ref),
         cmocka_unit_test(a_missing_barrier_is_seen),
         cmocka_unit_test(packed_weights_become_the_same_panels),
+        cmocka_unit_test(streams_have_the_bits_of_ref),
         cmocka_unit_test(embeddings_have_the_bits_of_ref),
         cmocka_unit_test(norms_have_the_bits_of_ref),
         cmocka_unit_test(vectors_have_the_bits_of_ref),

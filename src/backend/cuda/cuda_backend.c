@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_backend.c: the backend for NVIDIA's GPUs: what it refuses, its memory, its table of verbs. Weights, K
+/* cuda_backend.c: the backend for NVIDIA's GPUs: its memory, its table of verbs. Weights, K
  * and V, the verbs of a pass and those beside it have files of their own. */
 #include "backend/cuda/cuda_backend.h"
 
@@ -24,14 +24,15 @@ static void cuda_lay_out(struct ct_backend *base, const struct ct_extent *e)
     b->extent = *e;
     b->kv.used = b->work.used = 0;
     b->n_pools = 0;
-    b->other_kv = false;
     b->host->verb.lay_out(b->host, &(struct ct_extent){1, CT_KEY_BLOCK, 1}); /* for draws */
     b->panels = b->host->verb.alloc_host(b->host, CT_CUDA_PANELS * b->widest_panel);
     b->stored = b->host->verb.alloc_host(b->host, CT_GPU_SPARE(b->widest));
-    b->block =
-        b->host->verb.alloc_host(b->host, 2 * ct_kv_bytes(CT_KV_BF16, CT_KEY_BLOCK, b->o.max_head_dim));
+    b->block = /* f32 is the widest type */
+        b->host->verb.alloc_host(b->host, 2 * ct_kv_bytes(CT_KV_F32, CT_KEY_BLOCK, b->o.max_head_dim));
     ct_cuda_lay_out_pass(b);
     ct_cuda_lay_out_few(b);
+    ct_cuda_lay_out_streams(b);
+    ct_cuda_lay_out_experts(b);
 }
 
 static ct_mat cuda_alloc(struct ct_backend *base, int rows, int cols)
@@ -65,26 +66,9 @@ static carat_status cuda_reserve(struct ct_backend *base, carat_error *err)
 {
     struct ct_cuda_backend *b = ct_cuda(base);
 
-    if (b->other_kv)
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "a GPU keeps K and V in bf16 so far");
     CT_TRY(b->host->verb.reserve(b->host, err));
     CT_TRY(ct_cuda_begin(b, err));
     return ct_cuda_reserve(b, err);
-}
-
-/* What no kernel is there for. */
-static carat_status refuse(const struct ct_backend_options *o, carat_error *err)
-{
-    const char *what = o->max_experts.n ? "experts"
-                       : o->max_row     ? "inputs of layers"
-                       : !o->n_vocab    ? "embedders"
-                                        : NULL;
-
-    if (what)
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "a GPU does not compute %s so far", what);
-    return *ct_cuda_ptx ? CARAT_OK
-                        : ct_fail(err, CARAT_E_UNSUPPORTED,
-                                  "this library was built without clang, so it has no kernels for a GPU");
 }
 
 static carat_status find_device(struct ct_cuda_backend *b, const struct ct_backend_options *o, int device,
@@ -106,7 +90,9 @@ static carat_status find_device(struct ct_cuda_backend *b, const struct ct_backe
 carat_status ct_backend_create_cuda(struct ct_backend **out, const struct ct_backend_options *o, int device,
                                     carat_error *err)
 {
-    CT_TRY(refuse(o, err));
+    if (!*ct_cuda_ptx)
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "this library was built without clang, so it has no kernels for a GPU");
     struct ct_cuda_backend *b = calloc(1, sizeof *b);
     if (!b)
         return ct_no_memory(err, "a backend");
@@ -125,6 +111,8 @@ carat_status ct_backend_create_cuda(struct ct_backend **out, const struct ct_bac
     ct_cuda_kv_verbs(&b->base.verb);
     ct_cuda_pass_verbs(&b->base.verb);
     ct_cuda_few_verbs(&b->base.verb);
+    ct_cuda_stream_verbs(&b->base.verb);
+    ct_cuda_expert_verbs(&b->base.verb);
     ct_cuda_told_verbs(&b->base.verb);
     b->o = *o;
     carat_status status = find_device(b, o, device, err);

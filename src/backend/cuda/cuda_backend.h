@@ -43,6 +43,13 @@ struct ct_cuda_few {
 };
 enum { CT_CUDA_LOGITS_ROWS = 8 }; /* whose logits lie on the device together */
 
+/* What the host decides of experts, and what one of them makes of a row. */
+struct ct_cuda_experts {
+    int32_t *id; /* [row][used] */
+    float *weight, *route, *scale;
+    ct_mat gate, up, made;
+};
+
 struct ct_cuda_backend {
     struct ct_backend base;  /* what the others see: the first member */
     struct ct_backend *host; /* the CPU's, with memory of the host, and the verbs beside a pass */
@@ -63,7 +70,6 @@ struct ct_cuda_backend {
     uint8_t *panels, *stored; /* of the host: panels of a weight, and rows as a file has them */
     struct ct_cuda_pool pool[CT_ATTN_TYPES]; /* [n_pools] */
     int n_pools;
-    bool other_kv;  /* K and V of a type that no kernel has */
     uint8_t *block; /* of the host: K and V of a head of a block */
 
     carat_progress progress; /* of loading */
@@ -79,8 +85,11 @@ struct ct_cuda_backend {
     ct_cu_address piece;
     struct ct_cuda_rows at;
     ct_cu_address prepared, scale, sum; /* the input of a product, scales and sums of int8 */
+    ct_cu_address added;                /* rows of a table that are added to those of the pass */
+    float *table_rows, *table_scratch;  /* of the host: the same, and to decode them */
     ct_mat up;                          /* what gate is multiplied by */
-    ct_mat logits;                      /* of a slice of rows */
+    struct ct_cuda_experts experts;
+    ct_mat logits; /* of a slice of rows */
     struct ct_cuda_few few;
     ct_cu_address bad;  /* [row of the pass] */
     int32_t *known_bad; /* the same of the host, where it is known */
@@ -94,6 +103,12 @@ struct ct_cuda_backend {
 static inline struct ct_cuda_backend *ct_cuda(struct ct_backend *b)
 {
     return (struct ct_cuda_backend *)b; /* base is the first member */
+}
+
+/* Blocks of a thread for each of n columns. */
+static inline int ct_cuda_blocks(int n)
+{
+    return (n + CT_GPU_THREADS - 1) / CT_GPU_THREADS;
 }
 
 /* An address of the device as kernels are told. */
@@ -147,6 +162,14 @@ void ct_cuda_logits(struct ct_cuda_backend *b, ct_mat in, int row, int n, const 
 /* cuda_few.c: few of them */
 void ct_cuda_few_verbs(struct ct_verbs *v);
 void ct_cuda_lay_out_few(struct ct_cuda_backend *b);
+/* out[i] = in * w[i]^T for so many rows. */
+void ct_cuda_products(struct ct_cuda_backend *b, ct_mat in, int rows, int n, const ct_mat *out,
+                      const struct ct_weight *const *w);
+/* cuda_experts.c, cuda_streams.c: those of some models alone */
+void ct_cuda_expert_verbs(struct ct_verbs *v);
+void ct_cuda_lay_out_experts(struct ct_cuda_backend *b);
+void ct_cuda_stream_verbs(struct ct_verbs *v);
+void ct_cuda_lay_out_streams(struct ct_cuda_backend *b);
 /* cuda_told.c: the verbs beside it */
 void ct_cuda_told_verbs(struct ct_verbs *v);
 

@@ -5,6 +5,10 @@
 
 #include "layout/kv.h"
 
+static_assert((int)CT_KV_BF16 == CT_GPU_KV_BF16 && (int)CT_KV_F16 == CT_GPU_KV_F16 &&
+                  (int)CT_KV_F32 == CT_GPU_KV_F32 && (int)CT_KV_Q8 == CT_GPU_KV_Q8,
+              "as kernels are told");
+
 /* Bytes of K, or of V, of n positions of a head. */
 static size_t bytes_of_head(const struct ct_kv *kv, int n)
 {
@@ -47,7 +51,6 @@ static void cuda_alloc_kv(struct ct_backend *base, struct ct_kv_pool *pool, int 
         size_t half = (size_t)layer[i].n_kv_head * bytes_of_head(&layer[i], CT_KEY_BLOCK);
         if (layer[i].pool != pool)
             continue;
-        b->other_kv |= layer[i].type != CT_KV_BF16;
         layer[i].k = used;
         layer[i].v = used + half;
         used += 2 * half;
@@ -154,8 +157,10 @@ static struct ct_gpu_kv gpu_layer(const struct ct_cuda_backend *b, const struct 
                               .table = CT_CUDA_AT(const int32_t, pool_of(b, kv)->table),
                               .sequence = CT_CUDA_AT(const int32_t, b->at.sequence),
                               .block_bytes = kv->pool->block_bytes,
+                              .head_bytes = bytes_of_head(kv, CT_KEY_BLOCK),
                               .length = kv->pool->length,
-                              .dim = kv->head_dim};
+                              .dim = (uint32_t)kv->head_dim,
+                              .type = (uint32_t)kv->type};
 }
 
 static void cuda_kv_write(struct ct_backend *base, const struct ct_kv *kv, ct_mat k, ct_mat v)

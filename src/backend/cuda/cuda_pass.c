@@ -7,11 +7,6 @@
 #include "kernel/gpu/gpu_types.h"
 #include "os/clock.h"
 
-static int blocks_of(int n)
-{
-    return (n + CT_GPU_THREADS - 1) / CT_GPU_THREADS;
-}
-
 /* ---- rows ---- */
 
 /* Room for the piece: nine numbers of a row, and its angles. */
@@ -149,7 +144,7 @@ static void cuda_select_rows(struct ct_backend *base, int n, const ct_mat *m)
                                                    .ldx = m[i].stride,
                                                    .cols = m[i].cols,
                                                    .n = kept},
-                           blocks_of(m[i].cols), 1);
+                           ct_cuda_blocks(m[i].cols), 1);
 }
 
 /* ---- row by row ---- */
@@ -170,7 +165,7 @@ static void cuda_embed(struct ct_backend *base, ct_mat x, const struct ct_weight
                                           .cols = x.cols,
                                           .factor = table->scale,
                                           .scale = scale},
-                   blocks_of(x.cols), b->rows.n);
+                   ct_cuda_blocks(x.cols), b->rows.n);
 }
 
 /* Of parts of n columns each. */
@@ -229,7 +224,7 @@ static void cuda_scale(struct ct_backend *base, ct_mat x, const struct ct_weight
 
     ct_cuda_launch(b, CT_CUDA_scale,
                    &(struct ct_gpu_scale){.x = x.handle, .by = w->data, .ldx = x.stride, .n = x.cols},
-                   blocks_of(x.cols), b->rows.n);
+                   ct_cuda_blocks(x.cols), b->rows.n);
 }
 
 /* ---- products ---- */
@@ -253,7 +248,7 @@ static void prepare(struct ct_cuda_backend *b, ct_mat in, int rows, enum ct_inpu
                                             .cols = in.cols,
                                             .padded = padded,
                                             .bf16 = form == CT_INPUT_BF16},
-                   blocks_of(padded), rows);
+                   ct_cuda_blocks(padded), rows);
 }
 
 /* By the input that was prepared last. */
@@ -274,20 +269,25 @@ static void multiply(struct ct_cuda_backend *b, ct_mat out, int rows, const stru
                    (w->rows + CT_GPU_ROWS - 1) / CT_GPU_ROWS, rows);
 }
 
-static void cuda_project(struct ct_backend *base, ct_mat in, int n, const ct_mat *out,
-                         const struct ct_weight *const *w)
+void ct_cuda_products(struct ct_cuda_backend *b, ct_mat in, int rows, int n, const ct_mat *out,
+                      const struct ct_weight *const *w)
 {
-    struct ct_cuda_backend *b = ct_cuda(base);
     enum ct_input ready = CT_INPUT_COUNT;
 
     for (int i = 0; i < n; i++) {
         if (!w[i]->data)
             continue;
         if (input_of(b, w[i]) != ready)
-            prepare(b, in, b->rows.n, input_of(b, w[i]));
+            prepare(b, in, rows, input_of(b, w[i]));
         ready = input_of(b, w[i]);
-        multiply(b, out[i], b->rows.n, w[i]);
+        multiply(b, out[i], rows, w[i]);
     }
+}
+
+static void cuda_project(struct ct_backend *base, ct_mat in, int n, const ct_mat *out,
+                         const struct ct_weight *const *w)
+{
+    ct_cuda_products(ct_cuda(base), in, ct_cuda(base)->rows.n, n, out, w);
 }
 
 static void cuda_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, const struct ct_weight *gate,
@@ -301,14 +301,15 @@ static void cuda_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, c
         b, CT_CUDA_geglu,
         &(struct ct_gpu_geglu){
             .gate = out.handle, .up = b->up.handle, .ldg = out.stride, .ldu = b->up.stride, .n = gate->rows},
-        blocks_of(gate->rows), b->rows.n);
+        ct_cuda_blocks(gate->rows), b->rows.n);
 }
 
 /* Products of the current row `row` and the next ones, as they are. */
 static void multiply_slice(struct ct_cuda_backend *b, ct_mat in, int row, int n, const struct ct_weight *w)
 {
-    prepare(b, (ct_mat){CT_CUDA_AT(void, ct_cuda_row(in, row)), in.cols, in.stride}, n, input_of(b, w));
-    multiply(b, b->logits, n, w);
+    const ct_mat rows = {CT_CUDA_AT(void, ct_cuda_row(in, row)), in.cols, in.stride};
+
+    ct_cuda_products(b, rows, n, 1, &b->logits, &w);
 }
 
 void ct_cuda_logits(struct ct_cuda_backend *b, ct_mat in, int row, int n, const struct ct_weight *head,
@@ -322,7 +323,7 @@ void ct_cuda_logits(struct ct_cuda_backend *b, ct_mat in, int row, int n, const 
                                            .ldx = b->logits.stride,
                                            .n = head->rows,
                                            .cap = cap},
-                   blocks_of(head->rows), n);
+                   ct_cuda_blocks(head->rows), n);
     b->bad_is_known = false;
 }
 

@@ -81,9 +81,25 @@ static bool cuda_serving(const struct ct_backend *b, bool decodes, const char *v
     static const struct {
         const char *verb, *entry; /* NULL: a product */
     } entries[] = {
-        {"project", NULL},  {"project_geglu", NULL}, {"project_logits", NULL}, {"project_some", NULL},
-        {"embed", "embed"}, {"norm", "norm"},        {"qk_norm", "norm"},      {"residual_norm", "norm"},
-        {"rope", "rope"},   {"scale", "scale"},      {"attend", "attend"},     {"kv_write", "kv_write"},
+        {"project", NULL},
+        {"project_geglu", NULL},
+        {"project_logits", NULL},
+        {"project_some", NULL},
+        {"embed", "embed"},
+        {"norm", "norm"},
+        {"qk_norm", "norm"},
+        {"residual_norm", "norm"},
+        {"rope", "rope"},
+        {"scale", "scale"},
+        {"attend", "attend"},
+        {"kv_write", "kv_write"},
+        {"embed_add", "add_rows"},
+        {"gelu_times", "geglu"},
+        {"altup_predict", "altup"},
+        {"altup_correct", "altup"},
+        {"altup_match", "altup_match"},
+        {"cutoff", "cutoff"},
+        {"experts", "add_scaled"},
     };
     static const char *const inputs[CT_INPUT_COUNT] = {
         [CT_INPUT_F32] = "f32", [CT_INPUT_BF16] = "bf16", [CT_INPUT_Q8] = "int8"};

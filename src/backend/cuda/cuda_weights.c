@@ -29,6 +29,8 @@ static carat_status cuda_plan_weight(struct ct_backend *base, const struct ct_we
     struct ct_cuda_memory planned = {0, b->planned, 0};
 
     (void)err;
+    if (w->layout == CT_LAYOUT_TABLE) /* it stays with the host */
+        return CARAT_OK;
     ct_cuda_take(&planned, bytes_of(w));
     b->planned = planned.used;
     b->widest_panel = CT_MAX(b->widest_panel, ct_gpu_panel_bytes(w->type, w->cols));
@@ -61,11 +63,11 @@ static void put_panels(struct ct_cuda_backend *b, ct_cu_address to, const struct
 static struct ct_weight cuda_pack_weight(struct ct_backend *base, struct ct_weight w)
 {
     struct ct_cuda_backend *b = ct_cuda(base);
-    const ct_cu_address at = w.data ? ct_cuda_take(&b->weights, bytes_of(&w)) : 0;
     struct ct_weight packed = w;
 
-    if (!w.data)
+    if (!w.data || w.layout == CT_LAYOUT_TABLE)
         return w;
+    const ct_cu_address at = ct_cuda_take(&b->weights, bytes_of(&w));
     if (is_vector(&w))
         ct_cuda_put(b, at, w.data, bytes_of(&w));
     for (int i = 0; !is_vector(&w) && i < panels_of(&w) && !b->stopped; i += CT_CUDA_PANELS)

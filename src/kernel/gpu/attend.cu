@@ -3,37 +3,54 @@
  * thread is a key for the scores, and a channel, or two, for the sum over values; blocks are merged one after
  * another, each thread its channels. */
 
-enum { MOST_DIM = 512, CHANNELS = MOST_DIM / BLOCK };
+enum { MOST_DIM = 512 };
 
-DEVICE float attend_score(GLOBAL const uint32_t *key, LOCAL const float *q, int dim)
+/* Of a key, a thread's own. */
+DEVICE float attend_score(struct ct_gpu_kv kv, GLOBAL const uint8_t *k, LOCAL const float *q, uint32_t slot)
 {
+    GLOBAL const uint32_t *pair = (GLOBAL const uint32_t *)k + slot / 16 * kv.dim * 8 + slot % 16;
     float s = 0.0f;
 
-    for (int g = 0; g < dim; g += 32) {
+    for (uint32_t g = 0; g < kv.dim; g += 32) {
         float e = 0.0f, o = 0.0f;
-        for (int d = g; d < g + 32 && d < dim; d += 2) {
-            uint32_t pair = key[d * 8];
-            e = FMA(gpu_low(pair), q[d], e);
-            o = FMA(gpu_high(pair), q[d + 1], o);
-        }
+        uint32_t end = g + 32 < kv.dim ? g + 32 : kv.dim;
+        if (kv.type == CT_GPU_KV_BF16)
+            for (uint32_t d = g; d < end; d += 2) {
+                e = FMA(gpu_low(pair[d * 8]), q[d], e);
+                o = FMA(gpu_high(pair[d * 8]), q[d + 1], o);
+            }
+        else
+            for (uint32_t d = g; d < end; d++) { /* the chains take turns */
+                float next = FMA(gpu_kept(kv, k, slot, d, false), q[d], e);
+                e = o;
+                o = next;
+            }
         s = ADD(s, ADD(e, o));
     }
     return s;
 }
 
-/* Groups of 32 keys that hold a visible one. */
-DEVICE float attend_value(GLOBAL const uint32_t *value, LOCAL const float *weight, int dim, int first,
-                          int last)
+/* Of a channel; groups of 32 keys that hold a visible one. */
+DEVICE float attend_value(struct ct_gpu_kv kv, GLOBAL const uint8_t *v, LOCAL const float *weight, uint32_t d,
+                          uint32_t first, uint32_t last)
 {
+    GLOBAL const uint32_t *pair = (GLOBAL const uint32_t *)v + d;
     float sum = 0.0f;
 
-    for (int g = first / 32; g <= last / 32; g++) {
+    for (uint32_t g = first / 32 * 32; g <= last; g += 32) {
         float e = 0.0f, o = 0.0f;
-        for (int j = g * 32; j < g * 32 + 32; j += 2) {
-            uint32_t pair = value[(long)(j / 2) * dim];
-            e = FMA(weight[j], gpu_low(pair), e);
-            o = FMA(weight[j + 1], gpu_high(pair), o);
-        }
+        if (kv.type == CT_GPU_KV_BF16)
+            for (uint32_t j = g; j < g + 32; j += 2) {
+                uint32_t both = pair[(uint64_t)(j / 2) * kv.dim];
+                e = FMA(weight[j], gpu_low(both), e);
+                o = FMA(weight[j + 1], gpu_high(both), o);
+            }
+        else
+            for (uint32_t j = g; j < g + 32; j++) {
+                float next = FMA(weight[j], gpu_kept(kv, v, j, d, true), e);
+                e = o;
+                o = next;
+            }
         sum = ADD(sum, ADD(e, o));
     }
     return sum;
@@ -42,25 +59,25 @@ DEVICE float attend_value(GLOBAL const uint32_t *value, LOCAL const float *weigh
 KERNEL(attend, ct_gpu_attend)
 {
     THREADS(ct_gpu_attend);
-    SHARED float q[MOST_DIM], weight[BLOCK], total;
+    SHARED float q[MOST_DIM], acc[MOST_DIM], weight[BLOCK], total;
     SHARED uint32_t tops[BLOCK / 32];
-    int dim = a.kv.dim, sequence = a.kv.sequence[row], lowest = a.seen[row * 2],
-        highest = a.seen[row * 2 + 1];
-    float most = 0.0f, sum = 0.0f, acc[CHANNELS] = {0.0f};
+    uint32_t dim = a.kv.dim;
+    int sequence = a.kv.sequence[row], lowest = a.seen[row * 2], highest = a.seen[row * 2 + 1];
+    float most = 0.0f, sum = 0.0f;
 
-    for (int d = tid; d < dim; d += BLOCK)
-        q[d] = gpu_bf16_round(a.q[(long)row * a.ldq + bid * dim + d]);
+    for (uint32_t d = (uint32_t)tid; d < dim; d += BLOCK) {
+        float v = a.q[(long)row * a.ldq + bid * dim + d];
+        q[d] = a.kv.type == CT_GPU_KV_BF16 ? gpu_bf16_round(v) : v;
+    }
     BARRIER();
     for (int number = lowest / 256; number <= highest / 256; number++) {
         int block = a.kv.table[sequence * a.kv.length + number % a.kv.length];
-        long head = (long)block * (long)a.kv.block_bytes + (long)(bid / a.group) * dim * 512;
-        GLOBAL const uint32_t *k = (GLOBAL const uint32_t *)(a.kv.k + head);
-        GLOBAL const uint32_t *v = (GLOBAL const uint32_t *)(a.kv.v + head);
+        uint64_t head = (uint64_t)block * a.kv.block_bytes + (uint64_t)(bid / a.group) * a.kv.head_bytes;
         int first = lowest - number * 256, last = highest - number * 256;
         first = first > 0 ? first : 0;
         last = last < 255 ? last : 255;
         bool visible = tid >= first && tid <= last;
-        float s = visible ? MUL(attend_score(k + tid / 16 * dim * 8 + tid % 16, q, dim), a.scale) : 0.0f;
+        float s = visible ? MUL(attend_score(a.kv, a.kv.k + head, q, tid), a.scale) : 0.0f;
         if (a.cap != 0.0f)
             s = MUL(a.cap, gpu_tanh(DIV(s, a.cap)));
         uint32_t top = AS_U32(s); /* turned so that it orders as the value does; 0 is below all */
@@ -75,7 +92,8 @@ KERNEL(attend, ct_gpu_attend)
         for (int i = 0; i < BLOCK / 32; i++)
             top = tops[i] > top ? tops[i] : top;
         float m = AS_F32(top & 0x80000000u ? top & 0x7fffffffu : ~top);
-        weight[tid] = visible ? gpu_bf16_round(gpu_exp(ADD(s, -m))) : 0.0f;
+        float e = visible ? gpu_exp(ADD(s, -m)) : 0.0f;
+        weight[tid] = a.kv.type == CT_GPU_KV_BF16 ? gpu_bf16_round(e) : e;
         BARRIER();
         float p = 0.0f;
         for (int i = 0; i < BLOCK; i += 32)
@@ -95,16 +113,12 @@ KERNEL(attend, ct_gpu_attend)
         }
         sum = begins ? l : FMA(sum, one, MUL(l, by));
         most = m;
-        for (int c = 0; c < CHANNELS; c++) {
-            int d = c * BLOCK + tid;
-            if (d < dim) {
-                float o = attend_value(v + d, weight, dim, first, last);
-                acc[c] = begins ? o : FMA(acc[c], one, MUL(o, by));
-            }
+        for (uint32_t d = (uint32_t)tid; d < dim; d += BLOCK) {
+            float o = attend_value(a.kv, a.kv.v + head, weight, d, first, last);
+            acc[d] = begins ? o : FMA(acc[d], one, MUL(o, by));
         }
         BARRIER(); /* the next block's weights take the place of these */
     }
-    for (int c = 0; c < CHANNELS; c++)
-        if (c * BLOCK + tid < dim)
-            a.out[(long)row * a.ldo + bid * dim + c * BLOCK + tid] = DIV(acc[c], sum);
+    for (uint32_t d = (uint32_t)tid; d < dim; d += BLOCK)
+        a.out[(long)row * a.ldo + bid * dim + d] = DIV(acc[d], sum);
 }

@@ -4,14 +4,17 @@
 #include "gpu.h"
 
 #include "gpu_math.h"
+#include "gpu_kv.h"
 #include "gpu_weight.h"
 
+#include "norm.cu"
+
+#include "altup.cu"
 #include "attend.cu"
 #include "best.cu"
 #include "embed.cu"
 #include "kv_write.cu"
 #include "logits.cu"
-#include "norm.cu"
 #include "prepare.cu"
 #include "project.cu"
 #include "vector.cu"

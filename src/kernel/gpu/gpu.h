@@ -17,8 +17,9 @@
 /* Kernels by name. The list is all that the backend and the emulation know of them. */
 /* clang-format off */
 #define CT_GPU_KERNELS(K)                                                                                    \
-    K(apart) K(attend) K(best) K(embed) K(geglu) K(kv_write) K(logits) K(norm) K(prepare_q8)                 \
-    K(prepare_value) K(project_q8) K(project_value) K(rope) K(scale) K(select_rows)
+    K(add_rows) K(add_scaled) K(altup) K(altup_match) K(apart) K(attend) K(best) K(cutoff) K(embed) K(geglu) \
+    K(kv_write) K(logits) K(norm) K(prepare_q8) K(prepare_value) K(project_q8) K(project_value) K(rope)      \
+    K(scale) K(select_rows)
 /* clang-format on */
 
 /* ---- weights: panels of 16 rows (layout/panel.h), one behind the other ---- */
@@ -45,12 +46,13 @@ enum ct_gpu_more { CT_GPU_ONE_STEP, CT_GPU_MINIMUM, CT_GPU_APART };
 struct ct_gpu_type {
     enum ct_gpu_form form;
     enum ct_gpu_more more;
-    int low, high;            /* bits of a plane, and of the one above it */
+    uint32_t low, high;       /* bits of a plane, and of the one above it */
     uint32_t mask, mask_high; /* ones of these in each byte */
     /* Of a chunk: its groups as a power of two, its bytes, and those before its lines; to the d of the next
      * group, and to e; before a, and from row to row. */
-    int shift, chunk, lines, stride, apart, bytes, width;
-    int times, minus;  /* an integer is code * times - minus */
+    uint32_t shift, chunk, lines, stride, apart, bytes, width;
+    uint32_t times; /* an integer is code * times - minus */
+    int minus;
     uint32_t flip;     /* bits that codes have otherwise */
     int tabled;        /* codes are numbers of values: */
     uint32_t value[4]; /* 16 int8 */
@@ -68,11 +70,11 @@ struct ct_gpu_embed {
     float factor, scale;
 };
 
-/* out = x / rms(x) * w, or plus that where add is not 0. Blocks: parts of n values, each by itself. out may
- * be x. */
+/* out = x / rms(x) * w; where add is not 0, x becomes that and is added to out. Blocks: parts of n values,
+ * each by itself. out may be x. */
 struct ct_gpu_norm {
-    GLOBAL float *out;
-    GLOBAL const float *x, *w; /* w NULL: x as it is */
+    GLOBAL float *out, *x;
+    GLOBAL const float *w; /* NULL: x as it is */
     int ldo, ldx, n, add;
     float eps;
 };
@@ -107,6 +109,46 @@ struct ct_gpu_geglu {
     int ldg, ldu, n;
 };
 
+/* x = (x + from) * times. Blocks: of columns. */
+struct ct_gpu_add_rows {
+    GLOBAL float *x;
+    GLOBAL const float *from; /* [row][n] */
+    int ldx, n;
+    float times;
+};
+
+/* x += by * y, of one row. Blocks: of columns. */
+struct ct_gpu_add_scaled {
+    GLOBAL float *x;
+    GLOBAL const float *y;
+    int n;
+    float by;
+};
+
+/* AltUp: each stream becomes what is predicted of it, or is corrected by y, which a layer made of the first;
+ * y becomes the first one, times scale. Blocks: one. */
+struct ct_gpu_altup {
+    GLOBAL float *y;
+    GLOBAL float *stream[4];
+    GLOBAL const float *norm, *router, *coefs, *scale; /* scale NULL: y as it is */
+    int ldy, lds, n, corrects;
+    float eps;
+};
+
+/* y gets the root mean square of x. Blocks: one. */
+struct ct_gpu_altup_match {
+    GLOBAL float *y;
+    GLOBAL const float *x;
+    int ldy, ldx, n;
+};
+
+/* x loses so many deviations above its mean, and what would be negative is 0. Blocks: one. */
+struct ct_gpu_cutoff {
+    GLOBAL float *x;
+    int ldx, n;
+    float deviations;
+};
+
 /* Turns all heads. Blocks: one. */
 struct ct_gpu_rope {
     GLOBAL float *x;
@@ -122,13 +164,14 @@ struct ct_gpu_scale {
 };
 
 /* Where K and V of a layer lie: heads of a block of 256 positions one after another, each as layout/kv.h says
- * for bf16. */
+ * for the type, which has the number of its enum ct_kv_type. */
+enum { CT_GPU_KV_BF16, CT_GPU_KV_F16, CT_GPU_KV_F32, CT_GPU_KV_Q8 };
 struct ct_gpu_kv {
     GLOBAL uint8_t *k, *v; /* of block 0 */
     GLOBAL const int32_t *table, *sequence;
-    uint64_t block_bytes;
+    uint64_t block_bytes, head_bytes;
     int length; /* entries of a sequence's table */
-    int dim;
+    uint32_t dim, type;
 };
 
 /* Stores K and V of the rows. One that has a value of `limit` or more is not finite and stores zeros; of

@@ -54,7 +54,7 @@ static const struct row {
     [CT_I8] = {.form = CT_GPU_BF16_SCALE, .bits = 8},
 };
 
-static uint32_t ones(int bits)
+static uint32_t ones(uint32_t bits)
 {
     return bits < 8 ? ((1u << bits) - 1) * 0x01010101u : ~0u;
 }
@@ -81,23 +81,23 @@ struct ct_gpu_type ct_gpu_type_of(enum ct_type type)
                             .more = info->apart     ? CT_GPU_APART
                                     : info->minimum ? CT_GPU_MINIMUM
                                                     : CT_GPU_ONE_STEP,
-                            .low = bits < 16 ? ct_plane_bits(bits) : bits,
-                            .chunk = expanded ? EXPANDED : panel->bytes,
-                            .shift = __builtin_ctz((unsigned)groups),
+                            .low = (uint32_t)(bits < 16 ? ct_plane_bits(bits) : bits),
+                            .chunk = (uint32_t)(expanded ? EXPANDED : panel->bytes),
+                            .shift = (uint32_t)__builtin_ctz((unsigned)groups),
                             .stride = in_groups ? CT_PANEL_ROWS * 2 : 0,
-                            .apart = CT_PANEL_ROWS * 2 * (factors == 4 ? groups : 1),
-                            .width = CT_MIN(factors, 2),
-                            .times = row->times ? row->times : 1,
+                            .apart = CT_PANEL_ROWS * 2 * (factors == 4 ? (uint32_t)groups : 1),
+                            .width = (uint32_t)CT_MIN(factors, 2),
+                            .times = row->times ? (uint32_t)row->times : 1,
                             .minus = row->minus,
                             .flip = bits == 8 && info->expand ? 0x80808080u : 0,
                             .tabled = expanded || row->values,
                             .by = row->by != 0 ? row->by : 1};
 
-    t.high = bits - t.low;
+    t.high = (uint32_t)bits - t.low;
     t.mask = ones(t.low);
     t.mask_high = ones(t.high);
-    t.lines = t.chunk - groups * 64 * bits;
-    t.bytes = t.lines - groups * CT_PANEL_ROWS * factors;
+    t.lines = t.chunk - (uint32_t)(groups * 64 * bits);
+    t.bytes = t.lines - (uint32_t)(groups * CT_PANEL_ROWS * factors);
     if (expanded)
         expanded_values((int8_t *)t.value, row);
     else if (row->values)

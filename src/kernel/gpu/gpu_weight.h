@@ -2,12 +2,13 @@
 /* gpu_weight.h: weights as kernels read them out of panels (layout/panel.h), by what struct ct_gpu_type tells
  * of their type: the codes of a group, its factors, its values. Included once, by gpu.cu. */
 
-/* ROLLED: a loop that stays one. PERMUTE: bytes of two words by the numbers in the low nibbles of s. */
+/* UNROLLED: of a loop, four steps at a time; the others stay loops. PERMUTE: bytes of two words by the
+ * numbers in the low nibbles of s. */
 #if defined(__CUDA__)
-#define ROLLED           _Pragma("nounroll")
+#define UNROLLED         _Pragma("unroll 4")
 #define PERMUTE(x, y, s) __nvvm_prmt(x, y, s)
 #else
-#define ROLLED
+#define UNROLLED
 DEVICE uint32_t PERMUTE(uint32_t x, uint32_t y, uint32_t s)
 {
     uint32_t all = 0;
@@ -25,7 +26,7 @@ struct gpu_group {
     int32_t first, second, low0, low1; /* factors of halves: of codes, and of the minimum */
 };
 
-DEVICE GLOBAL const uint8_t *gpu_panel(GLOBAL const void *w, uint64_t panel, int row)
+DEVICE GLOBAL const uint8_t *gpu_panel(GLOBAL const void *w, uint64_t panel, uint32_t row)
 {
     return (GLOBAL const uint8_t *)w + (uint64_t)(row / 16) * panel;
 }
@@ -38,10 +39,10 @@ DEVICE float gpu_half_e4m3(uint32_t e)
     return e == 0x7f ? 0.0f : v;
 }
 
-DEVICE struct gpu_group gpu_group(GLOBAL const uint8_t *panel, struct ct_gpu_type t, int g, int row)
+DEVICE struct gpu_group gpu_group(GLOBAL const uint8_t *panel, struct ct_gpu_type t, uint32_t g, uint32_t row)
 {
-    int r = row % 16, at = g & ((1 << t.shift) - 1);
-    GLOBAL const uint8_t *chunk = panel + (uint64_t)(uint32_t)(g >> t.shift) * (uint32_t)t.chunk;
+    uint32_t r = row % 16, at = g & ((1u << t.shift) - 1);
+    GLOBAL const uint8_t *chunk = panel + (uint64_t)(g >> t.shift) * t.chunk;
     GLOBAL const uint8_t *d = chunk + at * t.stride + r * 2,
                          *a = chunk + t.bytes + at * t.width * 16 + r * t.width;
     struct gpu_group f = {
@@ -84,19 +85,19 @@ DEVICE uint32_t gpu_look_up(struct ct_gpu_type t, uint32_t code)
 }
 
 /* Codes 4 i to 4 i + 3 of a group, as bytes. */
-DEVICE uint32_t gpu_codes(struct ct_gpu_type t, GLOBAL const uint32_t *lines, int i)
+DEVICE uint32_t gpu_codes(struct ct_gpu_type t, GLOBAL const uint32_t *lines, uint32_t i)
 {
-    int low = i * t.low, high = i * t.high;
+    uint32_t low = i * t.low, high = i * t.high;
     uint32_t code = lines[(low >> 3) * 16] >> (low & 7) & t.mask;
 
     if (t.high)
         code |= (lines[(t.low + (high >> 3)) * 16] >> (high & 7) & t.mask_high) << t.low;
-    code = code * (uint32_t)t.times ^ t.flip;
+    code = code * t.times ^ t.flip;
     return t.tabled ? gpu_look_up(t, code) : code;
 }
 
 /* Value k of a group. */
-DEVICE float gpu_value(struct ct_gpu_type t, struct gpu_group f, int k)
+DEVICE float gpu_value(struct ct_gpu_type t, struct gpu_group f, uint32_t k)
 {
     if (t.form == CT_GPU_F32)
         return AS_F32(f.lines[k * 16]);

@@ -1,21 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kv_write.cu: K and V of the rows into their blocks, in bf16 (NUMERICS.md section 7). */
+/* kv_write.cu: K and V of the rows into their blocks (NUMERICS.md section 7). */
+
+/* One value of bf16, f16 or f32. */
+DEVICE void kv_put(struct ct_gpu_kv kv, GLOBAL uint8_t *head, uint32_t slot, uint32_t d, bool is_v,
+                   float value)
+{
+    uint64_t at = gpu_kv_place(kv, slot, d, is_v);
+    uint64_t of_pair = is_v ? (uint64_t)(slot / 2 * 2) * kv.dim + d * 2 + slot % 2
+                            : (uint64_t)(slot / 16) * kv.dim * 16 + d / 2 * 32 + slot % 16 * 2 + d % 2;
+
+    if (kv.type == CT_GPU_KV_BF16)
+        ((GLOBAL uint16_t *)head)[of_pair] = (uint16_t)(AS_U32(gpu_bf16_round(value)) >> 16);
+    else if (kv.type == CT_GPU_KV_F16)
+        ((GLOBAL uint16_t *)head)[at] = (uint16_t)gpu_to_f16(value);
+    else
+        ((GLOBAL float *)head)[at] = value;
+}
+
+/* A group of at most 32 channels as int8; zeros unless they are whole. */
+DEVICE void kv_put_q8(struct ct_gpu_kv kv, GLOBAL uint8_t *head, uint32_t slot, uint32_t d, bool is_v,
+                      GLOBAL const float *x, bool whole)
+{
+    GLOBAL uint8_t *group = head + gpu_kv_group(kv, slot, d);
+    uint32_t n = kv.dim - d < 32 ? kv.dim - d : 32, most = 0;
+
+    for (uint32_t i = 0; whole && i < n; i++) {
+        uint32_t size = AS_U32(x[i]) & 0x7fffffffu;
+        most = size > most ? size : most;
+    }
+    uint32_t scale = gpu_to_f16(DIV(AS_F32(most), 127.0f));
+    scale = scale < 0x7bffu ? scale : 0x7bffu;
+    float by = gpu_f16(scale);
+    ((GLOBAL uint16_t *)group)[slot % 16] = (uint16_t)scale;
+    for (uint32_t i = 0; i < n; i++) {
+        float q = by > 0.0f ? gpu_rne(DIV(x[i], by)) : 0.0f;
+        q = q > -127.0f ? q : -127.0f;
+        group[gpu_kv_code(slot, i, is_v)] = (uint8_t)(int32_t)(q < 127.0f ? q : 127.0f);
+    }
+}
 
 KERNEL(kv_write, ct_gpu_kv_write)
 {
     THREADS(ct_gpu_kv_write);
     SHARED int32_t whole;
-    GLOBAL const float *k = a.k + (long)row * a.ldk, *v = a.v + (long)row * a.ldv;
-    int position = a.position[row], sequence = a.kv.sequence[row], slot = position % 256;
-    int n = a.heads * a.kv.dim, block = a.kv.table[sequence * a.kv.length + position / 256 % a.kv.length];
+    int position = a.position[row], sequence = a.kv.sequence[row];
+    int block = a.kv.table[sequence * a.kv.length + position / 256 % a.kv.length];
+    uint32_t slot = (uint32_t)position % 256, dim = a.kv.dim, n = (uint32_t)a.heads * dim;
     bool below = true;
 
     if (tid == 0)
         whole = 1;
     BARRIER();
-    for (int i = tid; i < n; i += BLOCK) {
-        float most_k = AS_F32(AS_U32(k[i]) & 0x7fffffffu), most_v = AS_F32(AS_U32(v[i]) & 0x7fffffffu);
-        below = below && most_k < a.limit && most_v < a.limit; /* NaN is not */
+    for (uint32_t i = (uint32_t)tid; i < 2 * n; i += BLOCK) {
+        float v = i < n ? a.k[(long)row * a.ldk + i] : a.v[(long)row * a.ldv + i - n];
+        below = below && AS_F32(AS_U32(v) & 0x7fffffffu) < a.limit; /* NaN is not */
     }
     if (!below) {
         whole = 0;
@@ -24,14 +62,17 @@ KERNEL(kv_write, ct_gpu_kv_write)
     BARRIER();
     if (a.kept && position < a.kept[sequence])
         return;
-    for (int i = tid; i < n; i += BLOCK) {
-        int d = i % a.kv.dim;
-        long head = (long)block * (long)a.kv.block_bytes + (long)(i / a.kv.dim) * a.kv.dim * 512;
-        GLOBAL uint16_t *to_k = (GLOBAL uint16_t *)(a.kv.k + head),
-                        *to_v = (GLOBAL uint16_t *)(a.kv.v + head);
-        uint32_t one = whole ? AS_U32(gpu_bf16_round(k[i])) >> 16 : 0u;
-        uint32_t two = whole ? AS_U32(gpu_bf16_round(v[i])) >> 16 : 0u;
-        to_k[slot / 16 * a.kv.dim * 16 + d / 2 * 32 + slot % 16 * 2 + d % 2] = (uint16_t)one;
-        to_v[slot / 2 * 2 * a.kv.dim + d * 2 + slot % 2] = (uint16_t)two;
+    uint32_t step = a.kv.type == CT_GPU_KV_Q8 ? 32 : 1, parts = (dim + step - 1) / step;
+    uint32_t all = (uint32_t)a.heads * parts;
+    for (uint32_t i = (uint32_t)tid; i < 2 * all; i += BLOCK) {
+        bool is_v = i >= all;
+        uint32_t part = is_v ? i - all : i, head = part / parts, d = part % parts * step;
+        GLOBAL const float *x = is_v ? a.v + (long)row * a.ldv : a.k + (long)row * a.ldk;
+        GLOBAL uint8_t *to =
+            (is_v ? a.kv.v : a.kv.k) + (uint64_t)block * a.kv.block_bytes + (uint64_t)head * a.kv.head_bytes;
+        if (step == 32)
+            kv_put_q8(a.kv, to, slot, d, is_v, x + head * dim + d, whole);
+        else
+            kv_put(a.kv, to, slot, d, is_v, whole ? x[head * dim + d] : 0.0f);
     }
 }

@@ -23,14 +23,14 @@ KERNEL(project_value, ct_gpu_project)
             GLOBAL const float *by = x + g * 32;
             float e = 0.0f, o = 0.0f;
             if (a.type.form == CT_GPU_BF16) {
-                for (int i = 0; i < 16; i++) {
+                UNROLLED for (int i = 0; i < 16; i++)
+                {
                     uint32_t pair = group.lines[i * 16];
                     e = FMA(gpu_low(pair), by[2 * i], e);
                     o = FMA(gpu_high(pair), by[2 * i + 1], o);
                 }
             } else {
-                ROLLED for (int k = 0; k < 32; k++) /* the chains take turns */
-                {
+                for (int k = 0; k < 32; k++) { /* the chains take turns */
                     float next = FMA(gpu_value(a.type, group, k), by[k], e);
                     e = o;
                     o = next;
@@ -54,14 +54,14 @@ DEVICE int32_t project_half(struct ct_gpu_type t, GLOBAL const uint32_t *lines, 
 
     lines += t.low == 8 ? half * 64 : half * 32;
     if (t.low == 8) {
-        for (int i = 0; i < 4; i++)
-            sum = DP4A(lines[i * 16] ^ t.flip, x[i], sum);
+        UNROLLED for (int i = 0; i < 4; i++) sum = DP4A(lines[i * 16] ^ t.flip, x[i], sum);
     } else if (t.low == 4 && !t.high && !t.tabled) {
-        for (int i = 0; i < 4; i++)
-            sum = DP4A(lines[i / 2 * 16] >> i % 2 * 4 & 0x0f0f0f0fu, x[i], sum);
+        UNROLLED for (int i = 0; i < 4; i++) sum =
+            DP4A(lines[i / 2 * 16] >> i % 2 * 4 & 0x0f0f0f0fu, x[i], sum);
     } else {
         lines -= half * 32;
-        ROLLED for (int i = 0; i < 4; i++) sum = DP4A(gpu_codes(t, lines, half * 4 + i), x[i], sum);
+        for (int i = 0; i < 4; i++)
+            sum = DP4A(gpu_codes(t, lines, half * 4 + i), x[i], sum);
     }
     return sum;
 }
@@ -85,8 +85,7 @@ KERNEL(project_q8, ct_gpu_project)
             struct gpu_group f = gpu_group(panel, a.type, g, r);
             int32_t dot = 0, of_half = 0;
             float xs = scale[g];
-            ROLLED for (int i = 0; i < 2; i++)
-            {
+            for (int i = 0; i < 2; i++) {
                 of_half = project_half(a.type, f.lines, q + g * 8 + i * 4, i) - a.type.minus * sum[g * 2 + i];
                 dot += (i ? f.second : f.first) * of_half;
             }

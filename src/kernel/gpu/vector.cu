@@ -13,6 +13,26 @@ KERNEL(geglu, ct_gpu_geglu)
     *gate = MUL(DIV(x, ADD(1.0f, gpu_exp(MUL(-2.0f, u)))), a.up[(long)row * a.ldu + i]);
 }
 
+KERNEL(add_rows, ct_gpu_add_rows)
+{
+    THREADS(ct_gpu_add_rows);
+    int i = bid * BLOCK + tid;
+
+    if (i < a.n) {
+        GLOBAL float *x = a.x + (long)row * a.ldx + i;
+        *x = MUL(ADD(*x, a.from[(long)row * a.n + i]), a.times);
+    }
+}
+
+KERNEL(add_scaled, ct_gpu_add_scaled)
+{
+    THREADS(ct_gpu_add_scaled);
+    int i = bid * BLOCK + tid;
+
+    if (i < a.n)
+        a.x[i] = FMA(a.by, a.y[i], a.x[i]);
+}
+
 KERNEL(rope, ct_gpu_rope)
 {
     THREADS(ct_gpu_rope);
