@@ -300,8 +300,6 @@ static carat_status create_backend(struct carat_engine *e, const carat_engine_op
     if (strcmp(o->device, "cuda") != 0 &&
         (sscanf(o->device, "cuda:%3d%n", &number, &end) != 1 || o->device[end] || number < 0))
         return ct_fail(err, CARAT_E_ARGUMENT, "device is \"%s\", expected cpu, cuda or cuda:N", o->device);
-    if (e->drafting)
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "a GPU does not compute drafters that read K and V so far");
     e->of_backend = *of_backend;
     e->of_backend.isa = e->of_backend.decode_isa = NULL; /* the caller's; every level has the same bits */
     return ct_backend_create_cuda(&e->backend, of_backend, number, err);

@@ -51,9 +51,11 @@ carat_status ct_engine_plan_weights(carat_engine *e, struct ct_backend *b, carat
     CT_TRY(ct_weights_walk(&weights, &e->config, e->model->file, plan_weight, &planning));
     CT_TRY(plan_made(&planning, &weights, e->config.n_layer));
     planning.aside = NULL;
-    return e->drafting ? ct_weights_walk(&e->drafting->weights, &e->drafting->config, e->drafting->file,
-                                         plan_weight, &planning)
-                       : CARAT_OK;
+    if (!e->drafting)
+        return CARAT_OK;
+    CT_TRY(plan_made(&planning, &e->drafting->weights, e->drafting->config.n_layer));
+    return ct_weights_walk(&e->drafting->weights, &e->drafting->config, e->drafting->file, plan_weight,
+                           &planning);
 }
 
 carat_status ct_engine_load_weights(carat_engine *e, const carat_engine_options *o, carat_error *err)

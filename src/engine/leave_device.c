@@ -14,6 +14,8 @@ static void lay_out_again(carat_engine *e, struct ct_backend *b)
         b->verb.alloc_kv(b, &e->cache.group[i].pool, e->config.n_layer, e->cache.layer);
     ct_pass_init(&e->pass, b, &e->config, &e->weights, e->plan.chunk);
     e->pass.ple = ple;
+    if (e->drafting)
+        ct_drafter_lay_out(&e->drafter, b, &e->drafting->config, &e->config, &e->weights);
 }
 
 /* What was in blocks is lost. Whoever holds some without a session gives them back. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cuda.c: engines on an emulated GPU (test/emu, which LD_LIBRARY_PATH leads to): the committed hashes of
- * logits, in several passes and orders of threads; what is refused, and how; and every call of the driver
- * failing. Kernels one by one: test/kernel/test_gpu.c. */
+ * logits, in several passes and orders of threads, vectors of texts, guesses of drafters; what is refused,
+ * and how; and every call of the driver failing. Kernels one by one: test/kernel/test_gpu.c. */
 #define _POSIX_C_SOURCE 200809L
 #include "vector_util.h"
 
 #include <carat_embed.h>
 
+#include "engine/engine.h"
 #include "kernel/gpu/gpu.h"
 
 #define XXH_INLINE_ALL
@@ -201,6 +202,61 @@ static void vectors_of_texts_are_those_of_the_cpu(void **unused)
     }
 }
 
+/* Ids that a drafter guesses behind a prompt, which it reads K and V of, and the states it goes through. */
+enum { GUESSES = 4, MOST_STATE = 512 };
+struct guesses {
+    int32_t id[GUESSES];
+    float state[GUESSES][MOST_STATE];
+};
+
+static void guess_on(const char *model_path, const char *drafter_path, const char *device, struct guesses *g)
+{
+    carat_engine_options o = cuda_options();
+    carat_model_options with;
+    carat_model *model = NULL;
+
+    carat_model_options_default(&with);
+    with.drafter = drafter_path;
+    o.device = device;
+    o.context = 128;
+    OK(carat_model_open(&model, model_path, &with, err));
+    struct rig r = rig_open(model, &o);
+    struct ids ids = scattered_ids(40, model_info(model).n_text_vocab, 11);
+    carat_session *s = r.session[0];
+    struct ct_drafter *d = &r.engine->drafter;
+    int32_t token = 300;
+
+    OK(carat_sync(s, ids.id, ids.n, NULL, err));
+    assert_true(d->state.cols <= MOST_STATE);
+    ct_drafter_begin(d, ct_outcome_hidden(r.engine, s->outcome));
+    for (int i = 0; i < GUESSES; i++) {
+        g->id[i] = token = ct_drafter_step(d, (struct ct_draft_place){s->slot, s->n}, token);
+        r.engine->backend->verb.copy_out(r.engine->backend, g->state[i], d->state, 0);
+    }
+    free(ids.id);
+    rig_close(&r);
+    carat_model_close(model);
+}
+
+static void drafters_guess_as_on_the_cpu(void **unused)
+{
+    static const char *const models[] = {"models/g4-e", "models/g4-dense"};
+    char vectors[PATH_SIZE];
+
+    (void)unused;
+    if (!shared_vectors(vectors))
+        skip();
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        static struct guesses cpu, cuda;
+        char family[PATH_SIZE], model[PATH_SIZE], drafter[PATH_SIZE + 16];
+        path_join(model, path_join(family, vectors, "../family"), models[i]);
+        snprintf(drafter, sizeof drafter, "%s-assistant", model);
+        guess_on(model, drafter, "cpu", &cpu);
+        guess_on(model, drafter, "cuda", &cuda);
+        assert_memory_equal(&cpu, &cuda, sizeof cpu);
+    }
+}
+
 /* ---- what is refused ---- */
 
 static void refuses(const char *path, const carat_engine_options *o, carat_status status, const char *text)
@@ -377,6 +433,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(logits_have_the_committed_hashes, has_gpu),
         cmocka_unit_test_setup(sessions_go_back_and_on_as_on_the_cpu, has_gpu),
+        cmocka_unit_test_setup(drafters_guess_as_on_the_cpu, has_gpu),
         cmocka_unit_test_setup(vectors_of_texts_are_those_of_the_cpu, has_gpu),
         cmocka_unit_test_setup(devices_are_chosen_and_refused, has_gpu),
         cmocka_unit_test_setup(a_device_without_room_is_refused, has_gpu),
