@@ -45,6 +45,7 @@ fi
 if [ "${1:-}" = check-deep ]; then
     need_command chromium chromium fonts-dejavu-core
     need_command xmllint libxml2-utils
+    [ -e /etc/OpenCL/vendors/pocl.icd ] || packages+=(pocl-opencl-icd ocl-icd-libopencl1)
 fi
 [ ${#packages[@]} -gt 0 ] || exit 0
 

@@ -14,15 +14,16 @@
 typedef char int8_t; typedef uchar uint8_t; typedef ushort uint16_t; typedef int int32_t;
 typedef uint uint32_t; typedef ulong uint64_t; typedef uint4 word4;
 /* clang-format on */
+#define half   turn /* a type here, a name elsewhere */
 #define GLOBAL global
 #define SHARED local
 #define LOCAL  local /* of a pointer to what is SHARED */
 #define DEVICE static inline
 #define KERNEL(name, args)                                                                                   \
-    __attribute__((reqd_work_group_size(BLOCK, 1, 1))) kernel void name(global const struct args *all)
+    __attribute__((reqd_work_group_size(BLOCK, 1, 1))) kernel void name(global const struct args *given)
 #define THREADS(args)                                                                                        \
     local uint warp_room[BLOCK];                                                                             \
-    const struct args a = *all;                                                                              \
+    const struct args a = *given;                                                                            \
     const int tid = get_local_id(0), bid = get_group_id(0), row = get_group_id(1), lane = tid & 31;          \
     (void)bid, (void)row, (void)lane, (void)warp_room
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
@@ -108,7 +109,6 @@ DEVICE uint32_t AS_U32(float f)
     return u;
 }
 #endif
-
 #ifndef DP4A
 DEVICE int32_t DP4A(uint32_t x, uint32_t y, int32_t sum) /* four bytes by four bytes, exact */
 {
