@@ -113,5 +113,5 @@ DEVICE float gpu_value(struct ct_gpu_type t, struct gpu_group f, uint32_t k)
     float q = (float)((int32_t)(int8_t)code - t.minus);
     float ws = k >= 16 && t.more == CT_GPU_APART ? f.m : MUL(f.ws, (float)(k < 16 ? f.first : f.second));
     float m = MUL(f.m, (float)(k < 16 ? f.low0 : f.low1)), v = MUL(ws, q);
-    return t.form == CT_GPU_BF16_SCALE ? FMA(ws, q, m) : t.more == CT_GPU_MINIMUM ? ADD(v, m) : v;
+    return t.more == CT_GPU_MINIMUM ? ADD(v, m) : v; /* of bf16 v is exact, as in an fma */
 }
