@@ -360,6 +360,7 @@ struct ct_backend {
      * project_few alone. Asking it something waits for it. */
     bool apart;
     carat_error failure; /* code 0: none. The device failed: from here on no pass is whole */
+    carat_error remark;  /* code 0: none. A line about passes, which are whole, for who listens */
 };
 
 /* The CPU. E_ARGUMENT (no such isa), E_MEMORY. */

@@ -510,6 +510,13 @@ static void make_again(struct step *s)
     }
 }
 
+/* What the backend has to say about passes, once. */
+static void tell_remark(carat_engine *e)
+{
+    ct_head_log(&e->head, "%s", e->backend->remark.message);
+    e->backend->remark.code = CARAT_OK;
+}
+
 /* One pass over what the rows have left; none when nothing can go on. */
 static void run_pass(struct step *s)
 {
@@ -532,6 +539,8 @@ static void run_pass(struct step *s)
         }
         if (whole)
             count_pass(s, ct_os_seconds() - start);
+        if (e->backend->remark.code)
+            tell_remark(e);
         for (int r = 0; r < s->n; r++)
             if (s->rows[r].session->taking > 0)
                 settle(s, r, whole);

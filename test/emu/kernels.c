@@ -12,7 +12,7 @@ static const struct {
     const char *name;
     void (*thread)(const void *args);
 } kernels[] = {
-#define KERNEL_ROW(name) {#name, name##_thread},
+#define KERNEL_ROW(name, arguments) {#name, name##_thread},
     CT_GPU_KERNELS(KERNEL_ROW)
 #undef KERNEL_ROW
 };

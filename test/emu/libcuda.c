@@ -8,7 +8,8 @@
  *   EMU_ORDER=0..2          in which order threads take turns (fibre.h)
  *   EMU_FAIL=NAME:N         the N-th call of a function fails
  *   EMU_LOST=NAME:N         from that call on every call fails, as after a lost context
- * emu_copied counts the bytes that came to the host, for who asks how many a token moves.
+ * emu_copied counts the bytes that came to the host, emu_launches and emu_graphs what was launched, for who
+ * asks what a token costs.
  * What the real one checks and a test would miss is checked: a context is current, addresses are of
  * allocations that live and wide enough, streams and modules are there, and gone with the context. A breach
  * ends the program. */
@@ -39,14 +40,24 @@ enum {
     LAUNCH_FAILED = 719
 };
 
-enum { MOST_DEVICES = 4, MOST_ALLOCATIONS = 64, MOST_OBJECTS = 16, MOST_KERNELS = 64, ALIGNMENT = 512 };
+enum { MOST_DEVICES = 4, MOST_ALLOCATIONS = 64, MOST_OBJECTS = 64, MOST_KERNELS = 64, ALIGNMENT = 512 };
 
 /* What handles point to. */
 struct object {
-    enum { NOTHING, CONTEXT, STREAM, MODULE, FUNCTION } kind;
+    enum { NOTHING, CONTEXT, STREAM, MODULE, FUNCTION, GRAPH, LAUNCHES } kind;
     int device;
     const char *image;                /* of a module */
     void (*thread)(const void *args); /* of a function */
+    size_t bytes;                     /* of its arguments, as the module says */
+    struct node *first;               /* of a graph, and of one that a stream is captured into */
+    bool captures;                    /* a stream: what it is asked for is kept, not done */
+};
+/* A launch in a graph, with its arguments as they were when it was captured. */
+struct node {
+    struct node *next;
+    void (*thread)(const void *args);
+    unsigned blocks, rows;
+    uint8_t arguments[];
 };
 
 static struct {
@@ -62,8 +73,8 @@ static struct {
     size_t used, memory;
 } emu = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-extern size_t emu_copied;
-size_t emu_copied;
+extern size_t emu_copied, emu_launches, emu_graphs;
+size_t emu_copied, emu_launches, emu_graphs;
 
 static _Thread_local CUobject current[8];
 static _Thread_local int depth;
@@ -265,6 +276,14 @@ static void is_stream(const char *call, CUobject stream)
         breach(call, "not a stream");
 }
 
+/* One that does what it is asked for; from memory of the host nothing can be captured. */
+static void is_doing(const char *call, CUobject stream)
+{
+    is_stream(call, stream);
+    if (stream->captures)
+        breach(call, "while its stream is captured");
+}
+
 CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 {
     BEGIN(true);
@@ -313,7 +332,7 @@ CUresult cuMemFree_v2(CUdeviceptr address)
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUobject stream)
 {
     BEGIN(true);
-    is_stream(__func__, stream);
+    is_doing(__func__, stream);
     memset(place(__func__, to, bytes), value, bytes);
     return SUCCESS;
 }
@@ -321,7 +340,7 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUob
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUobject stream)
 {
     BEGIN(true);
-    is_stream(__func__, stream);
+    is_doing(__func__, stream);
     not_of_device(__func__, from);
     memcpy(place(__func__, to, bytes), from, bytes);
     return SUCCESS;
@@ -330,7 +349,7 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CU
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUobject stream)
 {
     BEGIN(true);
-    is_stream(__func__, stream);
+    is_doing(__func__, stream);
     not_of_device(__func__, to);
     memcpy(to, place(__func__, from, bytes), bytes);
     emu_copied += bytes;
@@ -340,7 +359,7 @@ CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUobject
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUobject stream)
 {
     BEGIN(true);
-    is_stream(__func__, stream);
+    is_doing(__func__, stream);
     memcpy(place(__func__, to, bytes), place(__func__, from, bytes), bytes);
     return SUCCESS;
 }
@@ -378,7 +397,7 @@ CUresult cuStreamCreate(CUobject *stream, unsigned flags)
 CUresult cuStreamDestroy_v2(CUobject stream)
 {
     BEGIN(true);
-    is_stream(__func__, stream);
+    is_doing(__func__, stream);
     stream->kind = NOTHING;
     return SUCCESS;
 }
@@ -386,7 +405,7 @@ CUresult cuStreamDestroy_v2(CUobject stream)
 CUresult cuStreamSynchronize(CUobject stream)
 {
     BEGIN(true);
-    is_stream(__func__, stream);
+    is_doing(__func__, stream);
     return SUCCESS;
 }
 
@@ -421,27 +440,132 @@ CUresult cuModuleGetFunction(CUobject *function, CUobject module, const char *na
     if (!strstr(module->image, entry) || !emu_kernel(name))
         return NOT_FOUND;
     struct object *f = &emu.function[emu.functions++ % MOST_KERNELS];
-    *f = (struct object){.kind = FUNCTION, .thread = emu_kernel(name)};
+    const char *size = strchr(strstr(module->image, entry) + strlen(entry), '[');
+    *f = (struct object){
+        .kind = FUNCTION, .thread = emu_kernel(name), .bytes = size ? strtoul(size + 1, NULL, 10) : 0};
     *function = f;
     return SUCCESS;
+}
+
+static void run(void (*thread)(const void *args), const void *arguments, unsigned blocks, unsigned rows)
+{
+    const char *order = getenv("EMU_ORDER");
+
+    pthread_mutex_lock(&emu.lock);
+    fibre_order = order ? (enum fibre_order)(atoi(order) % FIBRE_ORDERS) : FIBRE_UP;
+    fibre_run(thread, arguments, (int)blocks, (int)rows);
+    pthread_mutex_unlock(&emu.lock);
+}
+
+static void keep(CUobject stream, CUobject function, const void *arguments, unsigned blocks, unsigned rows)
+{
+    struct node **last = &stream->first, *n = malloc(sizeof *n + function->bytes);
+
+    if (!n)
+        abort();
+    while (*last)
+        last = &(*last)->next;
+    *n = (struct node){.thread = function->thread, .blocks = blocks, .rows = rows};
+    memcpy(n->arguments, arguments, function->bytes);
+    *last = n;
 }
 
 CUresult cuLaunchKernel(CUobject function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,
                         unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared,
                         CUobject stream, void **arguments, void **extra)
 {
-    const char *order = getenv("EMU_ORDER");
-
     BEGIN(true);
     is_stream(__func__, stream);
     if (!function || function->kind != FUNCTION || threads_x != FIBRE_MOST || threads_y != 1 ||
         threads_z != 1 || blocks_x == 0 || blocks_y == 0 || blocks_y > 65535 || blocks_z != 1 || shared ||
         extra)
         return INVALID_VALUE;
-    pthread_mutex_lock(&emu.lock);
-    fibre_order = order ? (enum fibre_order)(atoi(order) % FIBRE_ORDERS) : FIBRE_UP;
-    fibre_run(function->thread, arguments[0], (int)blocks_x, (int)blocks_y);
-    pthread_mutex_unlock(&emu.lock);
+    if (stream->captures) {
+        keep(stream, function, arguments[0], blocks_x, blocks_y);
+        return SUCCESS;
+    }
+    run(function->thread, arguments[0], blocks_x, blocks_y);
+    emu_launches++;
+    return SUCCESS;
+}
+
+/* ---- graphs ---- */
+
+static void free_nodes(CUobject graph)
+{
+    for (struct node *n = graph->first, *next; n; n = next) {
+        next = n->next;
+        free(n);
+    }
+    *graph = (struct object){.kind = NOTHING};
+}
+
+static void is_kind(const char *call, CUobject object, int kind)
+{
+    if (!object || (int)object->kind != kind)
+        breach(call, "not what it is taken for");
+}
+
+CUresult cuStreamBeginCapture_v2(CUobject stream, int mode)
+{
+    BEGIN(true);
+    is_doing(__func__, stream);
+    if (mode < 0 || mode > 2)
+        return INVALID_VALUE;
+    stream->captures = true;
+    return SUCCESS;
+}
+
+/* The capture ends, whether there is a graph or not. */
+CUresult cuStreamEndCapture(CUobject stream, CUobject *graph)
+{
+    struct object captured = {.kind = GRAPH, .first = stream->first};
+
+    stream->captures = false;
+    stream->first = NULL;
+    CUresult result = begin(__func__, true);
+    if (result == SUCCESS)
+        result = make(graph, captured);
+    if (result != SUCCESS)
+        free_nodes(&captured);
+    return result;
+}
+
+/* A graph of its own: the one that it is made of may go. */
+CUresult cuGraphInstantiate_v2(CUobject *launches, CUobject graph, CUobject *failed, char *log, size_t size)
+{
+    BEGIN(true);
+    is_kind(__func__, graph, GRAPH);
+    if (failed || log || size)
+        return INVALID_VALUE;
+    CUresult result = make(launches, (struct object){.kind = LAUNCHES, .first = graph->first});
+    if (result == SUCCESS)
+        graph->first = NULL;
+    return result;
+}
+
+CUresult cuGraphDestroy(CUobject graph)
+{
+    is_kind(__func__, graph, GRAPH);
+    free_nodes(graph);
+    return begin(__func__, true);
+}
+
+CUresult cuGraphExecDestroy(CUobject launches)
+{
+    is_kind(__func__, launches, LAUNCHES);
+    free_nodes(launches);
+    return begin(__func__, true);
+}
+
+CUresult cuGraphLaunch(CUobject launches, CUobject stream)
+{
+    BEGIN(true);
+    is_kind(__func__, launches, LAUNCHES);
+    is_doing(__func__, stream);
+    for (const struct node *n = launches->first; n; n = n->next)
+        run(n->thread, n->arguments, n->blocks, n->rows);
+    emu_graphs++;
     return SUCCESS;
 }
 
@@ -482,6 +606,12 @@ CUresult cuGetProcAddress(const char *name, void **function, int version, uint64
         ROW("cuModuleUnload", cuModuleUnload),
         ROW("cuModuleGetFunction", cuModuleGetFunction),
         ROW("cuLaunchKernel", cuLaunchKernel),
+        ROW("cuStreamBeginCapture", cuStreamBeginCapture_v2),
+        ROW("cuStreamEndCapture", cuStreamEndCapture),
+        ROW("cuGraphInstantiate", cuGraphInstantiate_v2),
+        ROW("cuGraphDestroy", cuGraphDestroy),
+        ROW("cuGraphLaunch", cuGraphLaunch),
+        ROW("cuGraphExecDestroy", cuGraphExecDestroy),
     };
 
     if (version < 11030 || flags != 0)

@@ -57,7 +57,7 @@ static struct {
 } cl;
 
 /* Threads stand for kernels here, and are never called. */
-#define THREAD(name)                                                                                         \
+#define THREAD(name, arguments)                                                                              \
     void name##_thread(const void *all);                                                                     \
     void name##_planted(const void *all);                                                                    \
     void name##_thread(const void *all)                                                                      \
@@ -77,7 +77,7 @@ static struct kernel {
     void (*thread)(const void *args), (*planted)(const void *args);
     cl_object whole, wrong; /* the same, and without its barriers */
 } kernels[] = {
-#define ROW(name) {#name, name##_thread, name##_planted, NULL, NULL},
+#define ROW(name, arguments) {#name, name##_thread, name##_planted, NULL, NULL},
     CT_GPU_KERNELS(ROW)
 #undef ROW
 };

@@ -320,7 +320,7 @@ static void a_device_without_room_is_refused(void **unused)
 
 /* ---- calls that fail ---- */
 
-#define ONE(name) +1
+#define ONE(name, arguments) +1
 enum {
     IDS = 6,
     WEIGHTS = 357, /* copies to the device until there is an engine */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cuda_draws.c: answers on an emulated GPU (test/emu): the ids of the CPU for every way to draw, few
- * bytes of logits that come to the host, all of them for who asks, and a device that is lost in an answer.
- * Logits themselves: test_cuda.c. */
+ * bytes of logits that come to the host, all of them for who asks, passes that are one launch and those that
+ * cannot be, and a device that is lost in an answer. Logits themselves: test_cuda.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
 #include <carat_generate.h>
@@ -9,11 +9,18 @@
 #include "vector_util.h"
 
 #define TINY CT_TEST_DATA "/../../models/tiny"
-enum { PROMPT = 9, IDS = 10, SESSIONS = 2 };
+enum { PROMPT = 5, IDS = 6, SESSIONS = 3 };
 
 static carat_model *model;
-static void *driver;   /* kept open for its counter */
-static size_t *copied; /* bytes that came from the device */
+static void *driver; /* kept open for its counters */
+static size_t *copied, *launches, *graphs;
+static char told[256]; /* the last line of an engine */
+
+static void hear_line(void *user, const char *line)
+{
+    (void)user;
+    snprintf(told, sizeof told, "%s", line);
+}
 
 static int open_tiny(void **unused)
 {
@@ -35,8 +42,18 @@ static int open_tiny(void **unused)
     driver = dlopen("libcuda.so.1", RTLD_NOW);
     assert_non_null(driver);
     copied = dlsym(driver, "emu_copied");
-    assert_non_null(copied);
+    launches = dlsym(driver, "emu_launches");
+    graphs = dlsym(driver, "emu_graphs");
+    assert_true(copied && launches && graphs);
     return 0;
+}
+
+/* From here on each engine has a driver of its own, which was not lost before. */
+static void let_go(void)
+{
+    if (driver)
+        dlclose(driver);
+    driver = copied = NULL;
 }
 
 static int close_tiny(void **unused)
@@ -106,7 +123,8 @@ struct answer {
     int32_t id[IDS];
     float logprob[IDS];
     int n;
-    size_t most; /* bytes that came to the host for a token, at most */
+    size_t bytes, launches; /* of those that came to the host for a token, and of kernels one by one: most */
+    int passes, graphs;
 };
 
 static int hear(void *user, const carat_given *given)
@@ -119,17 +137,31 @@ static int hear(void *user, const carat_given *given)
     return 0;
 }
 
+struct counted {
+    size_t copied, launches, graphs;
+};
+
+static struct counted count(void)
+{
+    return copied ? (struct counted){*copied, *launches, *graphs} : (struct counted){0};
+}
+
 static void answer(struct answer *a, const char *device, const struct way *w, int n, float *logits)
 {
-    static const int32_t prompt[SESSIONS][PROMPT] = {{2, 105, 300, 301, 302, 107, 99, 400, 12},
-                                                     {2, 105, 310, 311, 312, 107, 98, 420, 13}};
+    static const int32_t prompt[SESSIONS][PROMPT] = {
+        {2, 105, 300, 301, 107}, {2, 105, 310, 311, 98}, {2, 105, 320, 321, 97}};
     carat_engine_options o;
+    carat_head_options head;
     carat_generation *g[SESSIONS];
 
     carat_engine_options_default(&o);
     o.device = device;
     o.context = 128;
     o.sessions = SESSIONS;
+    carat_head_options_default(&head);
+    head.log = hear_line;
+    o.head = &head;
+    *told = 0;
     struct rig r = rig_open(model, &o);
     memset(a, 0, (size_t)n * sizeof *a);
     for (int i = 0; i < n; i++) {
@@ -145,13 +177,19 @@ static void answer(struct answer *a, const char *device, const struct way *w, in
         OK(carat_sync(r.session[i], prompt[i], PROMPT, NULL, err));
         OK(carat_generation_create(&g[i], r.session[i], &go, err));
     }
+    int steps = 0;
     for (bool goes_on = true; goes_on;) {
         goes_on = false;
-        const size_t before = copied ? *copied : 0;
-        const int tokens = a[0].n;
+        const struct counted before = count();
+        const bool passes = steps++ > 0; /* the first ids come without one */
         OK(carat_generation_step(r.engine, g, n, err));
-        if (copied && tokens > 0 && *copied - before > a[0].most) /* the first comes without a pass */
-            a[0].most = *copied - before;
+        const struct counted now = count();
+        if (passes && now.copied - before.copied > a[0].bytes)
+            a[0].bytes = now.copied - before.copied;
+        if (passes && now.launches - before.launches > a[0].launches)
+            a[0].launches = now.launches - before.launches;
+        a[0].passes += passes;
+        a[0].graphs += (int)(now.graphs - before.graphs);
         for (int i = 0; i < n; i++) {
             carat_generation_info info = {.size = sizeof info};
             OK(carat_generation_get_info(g[i], &info, err));
@@ -185,8 +223,12 @@ static void same_answers(const struct way *w, int n, const char *what)
         fail_msg("%s, %s: the last logits are others", w->name, what);
     /* best ids with their logits, the same of those apart, of which there are few, and the hidden state */
     const size_t few = (size_t)n * ((size_t)w->few * 8 + 128 * 8 + (size_t)info.hidden * sizeof(float));
-    if (w->few && copied && (cuda[0].most == 0 || cuda[0].most > few || cuda[0].most > 8192))
-        fail_msg("%s, %s: %zu bytes came for a token, not at most %zu", w->name, what, cuda[0].most, few);
+    if (w->few && copied && (cuda[0].bytes == 0 || cuda[0].bytes > few || cuda[0].bytes > 8192))
+        fail_msg("%s, %s: %zu bytes came for a token, not at most %zu", w->name, what, cuda[0].bytes, few);
+    /* beside the graph of a pass there is the head */
+    if (copied && (cuda[0].graphs != cuda[0].passes || cuda[0].launches > 7))
+        fail_msg("%s, %s: %d graphs of %d passes, %zu launches", w->name, what, cuda[0].graphs,
+                 cuda[0].passes, cuda[0].launches);
     free(logits[0]);
     free(logits[1]);
 }
@@ -204,14 +246,105 @@ static void every_way_to_draw_gives_the_ids_of_the_cpu(void **unused)
     }
 }
 
-static void an_answer_goes_on_when_the_device_is_lost(void **unused)
+/* Of 262144 ids several rounds of blocks find the best. */
+static void a_large_vocabulary_stays_on_the_device(void **unused)
 {
-    static const char *const lost[] = {"cuLaunchKernel:700", "cuMemcpyDtoHAsync_v2:12"};
+    char shared[PATH_SIZE], path[PATH_SIZE];
+    carat_model *tiny = model;
     struct way ways[WAYS];
 
     (void)unused;
-    dlclose(driver); /* each engine has one of its own, which was not lost before */
-    copied = NULL;
+    if (!shared_vectors(shared))
+        skip();
+    OK(carat_model_open(&model, path_join(path, shared, "models/gemma3-realvocab"), NULL, err));
+    make_ways(ways);
+    same_answers(&ways[1], 1, "a large vocabulary");
+    carat_model_close(model);
+    model = tiny;
+}
+
+/* A call for graphs fails once, or the context is lost in it: kernels run one by one, or the CPU goes on. */
+static void an_answer_needs_no_graph(void **unused)
+{
+    static const struct {
+        const char *variable, *call, *told;
+    } cases[] = {{"EMU_FAIL", "cuStreamBeginCapture_v2:1", "runs kernels one by one"},
+                 {"EMU_FAIL", "cuStreamEndCapture:1", "runs kernels one by one"},
+                 {"EMU_FAIL", "cuGraphInstantiate_v2:1", "runs kernels one by one"},
+                 {"EMU_FAIL", "cuGraphDestroy:1", ""},
+                 {"EMU_FAIL", "cuGraphLaunch:1", "runs kernels one by one"},
+                 {"EMU_FAIL", "cuGraphLaunch:3", "runs kernels one by one"},
+                 {"EMU_LOST", "cuStreamEndCapture:1", "the CPU goes on"},
+                 {"EMU_LOST", "cuGraphLaunch:3", "the CPU goes on"}};
+    struct way ways[WAYS];
+
+    (void)unused;
+    make_ways(ways);
+    let_go();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setenv(cases[i].variable, cases[i].call, 1);
+        same_answers(&ways[1], SESSIONS, cases[i].call);
+        if (!strstr(told, cases[i].told) || (!*cases[i].told && *told))
+            fail_msg("%s=%s: '%s'", cases[i].variable, cases[i].call, told);
+        unsetenv(cases[i].variable);
+    }
+}
+
+/* Logits behind STEPS tokens of one session, beside another, which wants some in the first and the last step
+ * alone. */
+enum { STEPS = 7 };
+static void step_beside(const char *device, float *logits)
+{
+    static const int32_t ids[2][STEPS] = {{2, 105, 300, 301, 107, 99, 12}, {2, 105, 310, 311, 107, 98, 13}};
+    carat_engine_options o;
+    carat_head_options head;
+
+    carat_engine_options_default(&o);
+    carat_head_options_default(&head);
+    head.log = hear_line;
+    o.head = &head;
+    o.device = device;
+    o.context = 128;
+    o.sessions = 2;
+    *told = 0;
+    struct rig r = rig_open(model, &o);
+    for (int i = 0; i < STEPS; i++) {
+        carat_row rows[] = {{.session = r.session[0], .tokens = &ids[0][i], .n = 1},
+                            {.session = r.session[1], .tokens = &ids[1][i], .n = 1}};
+        rows[0].wants = CARAT_WANTS_LAST;
+        rows[1].wants = i == 0 || i == STEPS - 1 ? CARAT_WANTS_LAST : CARAT_WANTS_NONE;
+        OK(carat_step(r.engine, rows, sizeof *rows, 2, err));
+        memcpy(logits + (size_t)i * (size_t)r.n_vocab, carat_logits(r.session[0]),
+               (size_t)r.n_vocab * sizeof *logits);
+    }
+    memcpy(logits + (size_t)STEPS * (size_t)r.n_vocab, carat_logits(r.session[1]),
+           (size_t)r.n_vocab * sizeof *logits);
+    rig_close(&r);
+}
+
+/* Passes that are not those of their graph run as they are, and after some there are no graphs any more. */
+static void other_passes_than_those_of_a_graph_are_right(void **unused)
+{
+    const size_t n = (STEPS + 1) * (size_t)model_info(model).n_vocab;
+    float *cpu = calloc(n, sizeof *cpu), *cuda = calloc(n, sizeof *cuda);
+
+    (void)unused;
+    assert_true(cpu && cuda);
+    step_beside("cpu", cpu);
+    step_beside("cuda", cuda);
+    assert_memory_equal(cpu, cuda, n * sizeof *cpu);
+    assert_non_null(strstr(told, "passes ask for others each time"));
+    free(cpu);
+    free(cuda);
+}
+
+static void an_answer_goes_on_when_the_device_is_lost(void **unused)
+{
+    static const char *const lost[] = {"cuLaunchKernel:420", "cuMemcpyDtoHAsync_v2:12"};
+    struct way ways[WAYS];
+
+    (void)unused;
+    let_go();
     make_ways(ways);
     for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
         setenv("EMU_LOST", lost[i], 1);
@@ -224,6 +357,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_way_to_draw_gives_the_ids_of_the_cpu),
+        cmocka_unit_test(a_large_vocabulary_stays_on_the_device),
+        cmocka_unit_test(other_passes_than_those_of_a_graph_are_right),
+        cmocka_unit_test(an_answer_needs_no_graph),
         cmocka_unit_test(an_answer_goes_on_when_the_device_is_lost),
     };
     return cmocka_run_group_tests_name("engine: draws on cuda, emulated", tests, open_tiny, close_tiny);

@@ -14,7 +14,7 @@
 #include "kernel/kernel.h"
 #include "layout/panel.h"
 
-#define DECLARE(name) void name##_thread(const void *all), name##_planted(const void *all);
+#define DECLARE(name, arguments) void name##_thread(const void *all), name##_planted(const void *all);
 CT_GPU_KERNELS(DECLARE)
 
 /* ---- values ---- */

@@ -33,6 +33,7 @@ static void cuda_lay_out(struct ct_backend *base, const struct ct_extent *e)
     ct_cuda_lay_out_few(b);
     ct_cuda_lay_out_streams(b);
     ct_cuda_lay_out_experts(b);
+    ct_cuda_lay_out_graphs(b);
 }
 
 static ct_mat cuda_alloc(struct ct_backend *base, int rows, int cols)

@@ -16,7 +16,7 @@ struct ct_cuda_memory {
 };
 
 enum ct_cuda_kernel {
-#define CT_CUDA_KERNEL(name) CT_CUDA_##name,
+#define CT_CUDA_KERNEL(name, arguments) CT_CUDA_##name,
     CT_GPU_KERNELS(CT_CUDA_KERNEL)
 #undef CT_CUDA_KERNEL
         CT_CUDA_KERNELS
@@ -41,6 +41,22 @@ struct ct_cuda_few {
     int32_t *asked; /* of the host: what lies at `id` */
     uint64_t *candidate;
 };
+/* Launches of passes that decode (cuda_graph.c): those that wait, and for each bucket of rows a graph. */
+enum { CT_CUDA_BUCKETS = 6 }; /* 1, 2, 4, ... 32 rows */
+struct ct_cuda_graphs {
+    uint8_t *waiting; /* of the host */
+    size_t used;
+    int bucket;   /* of those that wait; -1: none do */
+    bool running; /* its graph is */
+    bool refused; /* there are none any more */
+    int strikes;  /* passes one after another whose launches were not those of their graph */
+    struct ct_cuda_graph {
+        ct_cu_object made; /* NULL: none yet */
+        uint64_t hash;     /* of the launches in it */
+        int32_t first;     /* the kernel of the first */
+    } of[CT_CUDA_BUCKETS];
+};
+
 enum { CT_CUDA_LOGITS_ROWS = 8 }; /* whose logits lie on the device together */
 
 /* What the host decides of experts, and what one of them makes of a row. */
@@ -77,8 +93,9 @@ struct ct_cuda_backend {
     size_t loaded;
 
     struct ct_rows rows; /* current ones of the pass; the arrays below */
-    int begun;           /* how many it began with */
-    int32_t *position, *sequence, *origin, *from;
+    int begun;           /* how many it began with, and copies of its first one behind them */
+    int copies;
+    int32_t *token, *position, *sequence, *origin, *from;
     struct ct_seen *seen[CT_ATTN_TYPES];
     double *inverse[CT_ATTN_TYPES]; /* [head_dim / 2] rope frequencies */
     uint8_t *staged;                /* of the host: what lies at `piece` */
@@ -91,6 +108,7 @@ struct ct_cuda_backend {
     struct ct_cuda_experts experts;
     ct_mat logits; /* of a slice of rows */
     struct ct_cuda_few few;
+    struct ct_cuda_graphs graphs;
     ct_cu_address bad;  /* [row of the pass] */
     int32_t *known_bad; /* the same of the host, where it is known */
     bool bad_is_known;
@@ -143,8 +161,23 @@ void ct_cuda_zero(struct ct_cuda_backend *b, ct_cu_address to, size_t bytes);
 /* Runs a kernel over [blocks][rows] with its arguments (kernel/gpu/gpu.h). */
 void ct_cuda_launch(struct ct_cuda_backend *b, enum ct_cuda_kernel kernel, const void *arguments, int blocks,
                     int rows);
+/* Launches that wait (cuda_graph.c) run; whoever asks for anything else calls it first. */
+void ct_cuda_settle(struct ct_cuda_backend *b);
 /* Whether the pass goes on; asks the watch now and then. */
 bool ct_cuda_goes_on(struct ct_cuda_backend *b);
+
+/* cuda_graph.c: which bucket the rows of a pass are brought to; -1: none. */
+int ct_cuda_bucket(const struct ct_cuda_backend *b, const struct ct_rows *rows);
+void ct_cuda_lay_out_graphs(struct ct_cuda_backend *b);
+/* From now on launches wait, until they are run. bucket -1: they do not. */
+void ct_cuda_hold_back(struct ct_cuda_backend *b, int bucket);
+ct_cu_result ct_cuda_run_waiting(struct ct_cuda_backend *b);
+/* Whether this one waits; and runs it at once. */
+bool ct_cuda_waits(struct ct_cuda_backend *b, enum ct_cuda_kernel kernel, const void *arguments, int blocks,
+                   int rows);
+ct_cu_result ct_cuda_launch_now(struct ct_cuda_backend *b, enum ct_cuda_kernel kernel, const void *arguments,
+                                int blocks, int rows);
+void ct_cuda_end_graphs(struct ct_cuda_backend *b);
 
 /* cuda_weights.c: panels of weights, so many at a time */
 #define CT_CUDA_PANELS 2

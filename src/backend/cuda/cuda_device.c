@@ -38,7 +38,7 @@ void ct_cuda_leave(struct ct_cuda_backend *b)
 static carat_status load_kernels(struct ct_cuda_backend *b, carat_error *err)
 {
     static const char *const names[] = {
-#define NAME(name) #name,
+#define NAME(name, arguments) #name,
         CT_GPU_KERNELS(NAME)
 #undef NAME
     };
@@ -113,6 +113,8 @@ void ct_cuda_end(struct ct_cuda_backend *b)
         for (size_t i = 0; i < CT_COUNT(memory) && b->current; i++)
             if (memory[i]->base)
                 d->cuMemFree(memory[i]->base);
+        if (b->current)
+            ct_cuda_end_graphs(b);
         if (b->module && b->current)
             d->cuModuleUnload(b->module);
         if (b->stream && b->current)
@@ -121,6 +123,11 @@ void ct_cuda_end(struct ct_cuda_backend *b)
         d->cuDevicePrimaryCtxRelease(b->device.device);
     }
     ct_cuda_close(&b->driver);
+}
+
+void ct_cuda_settle(struct ct_cuda_backend *b)
+{
+    good(b, ct_cuda_run_waiting(b), "a kernel");
 }
 
 /* ---- memory ---- */
@@ -136,12 +143,14 @@ ct_cu_address ct_cuda_take(struct ct_cuda_memory *m, size_t bytes)
 
 void ct_cuda_put(struct ct_cuda_backend *b, ct_cu_address to, const void *from, size_t bytes)
 {
+    ct_cuda_settle(b);
     if (lives(b) && bytes)
         good(b, b->driver.cuMemcpyHtoDAsync(to, from, bytes, b->stream), "a copy to it");
 }
 
 void ct_cuda_fetch(struct ct_cuda_backend *b, void *to, ct_cu_address from, size_t bytes)
 {
+    ct_cuda_settle(b);
     if (lives(b))
         good(b, b->driver.cuMemcpyDtoHAsync(to, from, bytes, b->stream), "a copy from it");
 }
@@ -156,18 +165,21 @@ void ct_cuda_get(struct ct_cuda_backend *b, void *to, ct_cu_address from, size_t
 
 void ct_cuda_wait(struct ct_cuda_backend *b)
 {
+    ct_cuda_settle(b);
     if (lives(b))
         good(b, b->driver.cuStreamSynchronize(b->stream), "waiting for it");
 }
 
 void ct_cuda_copy(struct ct_cuda_backend *b, ct_cu_address to, ct_cu_address from, size_t bytes)
 {
+    ct_cuda_settle(b);
     if (lives(b))
         good(b, b->driver.cuMemcpyDtoDAsync(to, from, bytes, b->stream), "a copy in it");
 }
 
 void ct_cuda_zero(struct ct_cuda_backend *b, ct_cu_address to, size_t bytes)
 {
+    ct_cuda_settle(b);
     if (lives(b) && bytes)
         good(b, b->driver.cuMemsetD8Async(to, 0, bytes, b->stream), "zeroing");
 }
@@ -177,13 +189,11 @@ void ct_cuda_zero(struct ct_cuda_backend *b, ct_cu_address to, size_t bytes)
 void ct_cuda_launch(struct ct_cuda_backend *b, enum ct_cuda_kernel kernel, const void *arguments, int blocks,
                     int rows)
 {
-    void *all[] = {(void *)(uintptr_t)arguments};
-
-    if (lives(b) && !b->stopped && blocks > 0 && rows > 0)
-        good(b,
-             b->driver.cuLaunchKernel(b->function[kernel], (unsigned)blocks, (unsigned)rows, 1,
-                                      CT_GPU_THREADS, 1, 1, 0, b->stream, all, NULL),
-             "a kernel");
+    if (!lives(b) || b->stopped || blocks <= 0 || rows <= 0 ||
+        ct_cuda_waits(b, kernel, arguments, blocks, rows))
+        return;
+    ct_cuda_settle(b);
+    good(b, ct_cuda_launch_now(b, kernel, arguments, blocks, rows), "a kernel");
 }
 
 bool ct_cuda_goes_on(struct ct_cuda_backend *b)

@@ -9,7 +9,7 @@
 typedef int ct_cu_result; /* 0: it went well */
 typedef int ct_cu_device;
 typedef uint64_t ct_cu_address;
-typedef struct ct_cu_object *ct_cu_object; /* a context, module, function or stream */
+typedef struct ct_cu_object *ct_cu_object; /* a context, module, function, stream or graph */
 
 enum { CT_CU_OUT_OF_MEMORY = 2, CT_CU_NO_DEVICE = 100 };
 enum { CT_CU_MAJOR = 75, CT_CU_MINOR = 76 }; /* attributes: the compute capability */
@@ -41,7 +41,14 @@ enum { CT_CU_MAJOR = 75, CT_CU_MINOR = 76 }; /* attributes: the compute capabili
     F(cuModuleGetFunction, (ct_cu_object * function, ct_cu_object module, const char *name))                 \
     F(cuLaunchKernel, (ct_cu_object function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,       \
                        unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared,          \
-                       ct_cu_object stream, void **arguments, void **extra))
+                       ct_cu_object stream, void **arguments, void **extra))                                 \
+    F(cuStreamBeginCapture, (ct_cu_object stream, int mode))                                                 \
+    F(cuStreamEndCapture, (ct_cu_object stream, ct_cu_object * graph))                                       \
+    F(cuGraphInstantiate,                                                                                    \
+      (ct_cu_object * launches, ct_cu_object graph, ct_cu_object * failed, char *log, size_t size))          \
+    F(cuGraphDestroy, (ct_cu_object graph))                                                                  \
+    F(cuGraphLaunch, (ct_cu_object launches, ct_cu_object stream))                                           \
+    F(cuGraphExecDestroy, (ct_cu_object launches))
 
 struct ct_cuda_driver {
 #define CT_CUDA_MEMBER(name, parameters) ct_cu_result(*name) parameters;

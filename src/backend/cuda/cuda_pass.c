@@ -48,7 +48,7 @@ static void bring_rows(struct ct_cuda_backend *b)
     const size_t n = (size_t)b->rows.n;
     size_t used = 0;
 
-    b->at.token = append(b, &used, b->rows.token, n);
+    b->at.token = append(b, &used, b->token, n);
     b->at.position = append(b, &used, b->position, n);
     b->at.sequence = append(b, &used, b->sequence, n);
     b->at.origin = append(b, &used, b->origin, n);
@@ -60,22 +60,43 @@ static void bring_rows(struct ct_cuda_backend *b)
     ct_cuda_put(b, b->piece, b->staged, used);
 }
 
+/* A copy of the first row behind the others computes and stores what that does. */
+static void copy_first(struct ct_cuda_backend *b)
+{
+    const int at = b->rows.n++;
+
+    b->token[at] = b->token[0];
+    b->position[at] = b->position[0];
+    b->sequence[at] = b->sequence[0];
+    for (int i = 0; i < CT_ATTN_TYPES; i++)
+        b->seen[i][at] = b->seen[i][0];
+    b->origin[at] = 0;
+    b->copies++;
+}
+
 static void cuda_begin_pass(struct ct_backend *base, const struct ct_rows *rows, const struct ct_watch *watch)
 {
     struct ct_cuda_backend *b = ct_cuda(base);
     const size_t n = (size_t)rows->n;
+    const int bucket = ct_cuda_bucket(b, rows);
 
     assert(rows->n > 0 && rows->n <= b->extent.rows);
     b->rows = *rows;
     b->begun = rows->n;
+    memcpy(b->token, rows->token, n * sizeof *b->token);
     memcpy(b->position, rows->position, n * sizeof *b->position);
     memcpy(b->sequence, rows->sequence, n * sizeof *b->sequence);
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
         memcpy(b->seen[i], rows->seen[i], n * sizeof *b->seen[i]);
         b->rows.seen[i] = b->seen[i];
     }
-    for (size_t i = 0; i < n; i++)
-        b->origin[i] = b->from[i] = (int32_t)i;
+    for (int i = 0; i < b->begun; i++)
+        b->origin[i] = i;
+    for (b->copies = 0; bucket >= 0 && b->rows.n < 1 << bucket;)
+        copy_first(b);
+    for (int i = 0; i < b->rows.n; i++)
+        b->from[i] = i;
+    b->rows.token = b->token;
     b->rows.position = b->position;
     b->rows.sequence = b->sequence;
     b->watch = *watch;
@@ -86,6 +107,7 @@ static void cuda_begin_pass(struct ct_backend *base, const struct ct_rows *rows,
     bring_rows(b);
     ct_cuda_bring_tables(b);
     ct_cuda_zero(b, b->bad, n * sizeof(int32_t));
+    ct_cuda_hold_back(b, bucket);
 }
 
 static bool cuda_end_pass(struct ct_backend *base)
@@ -304,11 +326,13 @@ static void cuda_project_geglu(struct ct_backend *base, ct_mat out, ct_mat in, c
         ct_cuda_blocks(gate->rows), b->rows.n);
 }
 
-/* Products of the current row `row` and the next ones, as they are. */
+/* Products of the current row `row` and the next ones, as they are. Which rows these are, and what is read of
+ * them, is no part of a graph. */
 static void multiply_slice(struct ct_cuda_backend *b, ct_mat in, int row, int n, const struct ct_weight *w)
 {
     const ct_mat rows = {CT_CUDA_AT(void, ct_cuda_row(in, row)), in.cols, in.stride};
 
+    ct_cuda_settle(b);
     ct_cuda_products(b, rows, n, 1, &b->logits, &w);
 }
 
@@ -360,6 +384,7 @@ void ct_cuda_lay_out_pass(struct ct_cuda_backend *b)
     struct ct_backend *h = b->host;
     const size_t rows = (size_t)b->extent.rows, padded = (size_t)ct_pad_group(CT_MAX(b->widest, 1));
 
+    b->token = h->verb.alloc_host(h, rows * sizeof *b->token);
     b->position = h->verb.alloc_host(h, rows * sizeof *b->position);
     b->sequence = h->verb.alloc_host(h, rows * sizeof *b->sequence);
     b->origin = h->verb.alloc_host(h, rows * sizeof *b->origin);

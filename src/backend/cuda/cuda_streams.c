@@ -11,7 +11,7 @@ static void cuda_embed_add(struct ct_backend *base, ct_mat x, const struct ct_we
 
     assert(x.cols == table->cols && table->cols <= b->o.max_row && table->layout != CT_LAYOUT_DEVICE);
     for (int r = 0; r < b->rows.n && ct_cuda_goes_on(b); r++) {
-        b->kernel.dequantize_row(b->table_rows + (size_t)r * n, table, row[r], b->table_scratch);
+        b->kernel.dequantize_row(b->table_rows + (size_t)r * n, table, row[b->origin[r]], b->table_scratch);
         b->kernel.scale(b->table_rows + (size_t)r * n, scale, x.cols);
     }
     ct_cuda_put(b, b->added, b->table_rows, (size_t)b->rows.n * n * sizeof(float));

@@ -55,7 +55,10 @@ static struct ct_cost cuda_cost(const struct ct_backend *base, const struct ct_e
 {
     const struct ct_cuda_backend *b = (const struct ct_cuda_backend *)base;
 
-    return ct_cost_of_rows(&b->rows, event, false);
+    struct ct_rows rows = b->rows;
+
+    rows.n = CT_MAX(rows.n - b->copies, 0);
+    return ct_cost_of_rows(&rows, event, false);
 }
 
 static void cuda_facts(const struct ct_backend *base, bool decodes, struct ct_backend_facts *f)

@@ -11,15 +11,21 @@
 #define GLOBAL
 #endif
 
+/* The backend compares arguments as bytes: where a struct would have padding, it has `none`, which is 0. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded"
+
 #define CT_GPU_THREADS 256
 #define CT_GPU_ROWS    32 /* of a weight, that a block computes: a lane of a warp has one */
 
-/* Kernels by name. The list is all that the backend and the emulation know of them. */
+/* Kernels by name, with what follows ct_gpu_ in the name of their arguments. The list is all that the backend
+ * and the emulation know of them. */
 /* clang-format off */
-#define CT_GPU_KERNELS(K)                                                                                    \
-    K(add_rows) K(add_scaled) K(altup) K(altup_match) K(apart) K(attend) K(best) K(cutoff) K(embed) K(geglu) \
-    K(kv_write) K(logits) K(norm) K(prepare_q8) K(prepare_value) K(project_q8) K(project_value) K(rope)      \
-    K(scale) K(select_rows)
+#define CT_GPU_KERNELS(K)                                                                                   \
+    K(add_rows, add_rows) K(add_scaled, add_scaled) K(altup, altup) K(altup_match, altup_match)             \
+    K(apart, apart) K(attend, attend) K(best, best) K(cutoff, cutoff) K(embed, embed) K(geglu, geglu)       \
+    K(kv_write, kv_write) K(logits, logits) K(norm, norm) K(prepare_q8, prepare) K(prepare_value, prepare)  \
+    K(project_q8, project) K(project_value, project) K(rope, rope) K(scale, scale) K(select_rows, select)
 /* clang-format on */
 
 /* ---- weights: panels of 16 rows (layout/panel.h), one behind the other ---- */
@@ -77,6 +83,7 @@ struct ct_gpu_norm {
     GLOBAL const float *w; /* NULL: x as it is */
     int ldo, ldx, n, add;
     float eps;
+    int none;
 };
 
 /* The input of products, [row][padded]: f32, perhaps rounded to bf16, or int8 with a scale for each group and
@@ -107,6 +114,7 @@ struct ct_gpu_geglu {
     GLOBAL float *gate;
     GLOBAL const float *up;
     int ldg, ldu, n;
+    int none;
 };
 
 /* x = (x + from) * times. Blocks: of columns. */
@@ -115,6 +123,7 @@ struct ct_gpu_add_rows {
     GLOBAL const float *from; /* [row][n] */
     int ldx, n;
     float times;
+    int none;
 };
 
 /* x += by * y, of one row. Blocks: of columns. */
@@ -133,6 +142,7 @@ struct ct_gpu_altup {
     GLOBAL const float *norm, *router, *coefs, *scale; /* scale NULL: y as it is */
     int ldy, lds, n, corrects;
     float eps;
+    int none;
 };
 
 /* y gets the root mean square of x. Blocks: one. */
@@ -140,6 +150,7 @@ struct ct_gpu_altup_match {
     GLOBAL float *y;
     GLOBAL const float *x;
     int ldy, ldx, n;
+    int none;
 };
 
 /* x loses so many deviations above its mean, and what would be negative is 0. Blocks: one. */
@@ -147,6 +158,7 @@ struct ct_gpu_cutoff {
     GLOBAL float *x;
     int ldx, n;
     float deviations;
+    int none;
 };
 
 /* Turns all heads. Blocks: one. */
@@ -172,6 +184,7 @@ struct ct_gpu_kv {
     uint64_t block_bytes, head_bytes;
     int length; /* entries of a sequence's table */
     uint32_t dim, type;
+    int none;
 };
 
 /* Stores K and V of the rows. One that has a value of `limit` or more is not finite and stores zeros; of
@@ -194,6 +207,7 @@ struct ct_gpu_attend {
     GLOBAL const int32_t *seen; /* [row] first, last */
     int ldo, ldq, group;        /* group: query heads of a KV head */
     float scale, cap;
+    int none;
 };
 
 /* Caps logits where cap > 0, and notes rows with one that is not finite. Blocks: of columns. */
@@ -203,6 +217,7 @@ struct ct_gpu_logits {
     GLOBAL int32_t *bad;
     int ldx, n;
     float cap;
+    int none;
 };
 
 /* ---- what is read of logits: a candidate is its id and its bits in 64 bits, {id, bits}; id -1: none ---- */
@@ -214,6 +229,7 @@ struct ct_gpu_apart {
     GLOBAL const int32_t *id;
     GLOBAL uint64_t *to;
     int ldx, n, ids;
+    int none;
 };
 
 /* The k best by logit, and of two alike the lower id. Each block sorts CT_GPU_SORTED of n logits, or of n
@@ -226,6 +242,7 @@ struct ct_gpu_best {
     GLOBAL const uint64_t *apart;
     GLOBAL uint64_t *to;
     int ldx, n, k, ids, ends;
+    int none;
 };
 #define CT_GPU_SORTED 1024 /* k + ids at most, too */
 
@@ -234,6 +251,8 @@ struct ct_gpu_select {
     GLOBAL float *x;
     GLOBAL const int32_t *from;
     int ldx, cols, n;
+    int none;
 };
 
+#pragma GCC diagnostic pop
 #endif
