@@ -182,11 +182,11 @@ struct ct_reading {
     const uint64_t *allowed; /* bits of the ids of which alone something is read; NULL: of any */
 };
 
-/* The same of a row, read where a backend keeps all logits. */
+/* The same of a row, found where a backend computes all logits. */
 struct ct_few {
-    const struct ct_reading *reading; /* with k > 0 */
-    float *memory;                    /* of the host, for as many values as it reads, and their ids behind */
-    struct ct_logits logits;          /* result, in the memory */
+    const struct ct_reading *reading; /* with k > 0; NULL: all */
+    float *memory;                    /* [n_vocab] of the host */
+    struct ct_logits logits;          /* result, in the memory: all, or at least what is read */
 };
 enum { CT_FEW_BEST = 256, CT_FEW_APART = 768 }; /* the most k, and the most ids apart */
 
@@ -272,7 +272,6 @@ struct ct_verbs {
     void (*experts)(struct ct_backend *b, ct_mat out, ct_mat in, ct_mat route, const struct ct_experts *e);
     void (*project_logits)(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
                            const struct ct_weight *head, float cap);
-    /* NULL: logits lie in memory of the host anyway. */
     void (*project_few)(struct ct_backend *b, ct_mat in, int first, int n, struct ct_few *few,
                         const struct ct_weight *head, float cap);
     void (*project_some)(struct ct_backend *b, ct_mat in, int first, int n, float *const *to,
@@ -481,8 +480,8 @@ static inline void project_logits(struct ct_backend *b, ct_mat in, int first, in
     CT_TRACED(b, project_logits, (b, in, first, n, to, head, cap), .n = 1, .w = &head, .first = first,
               .n_logits = n, .logits = to);
 }
-/* The same logits, of which only what is read comes to memory of the host: at most CT_FEW_BEST of the best,
- * and CT_FEW_APART apart. Who listens hears of the product and gets no logits. */
+/* The same logits, of which hardly more than what is read is written to memory of the host: at most
+ * CT_FEW_BEST of the best, and CT_FEW_APART apart. Who listens hears of the product and gets no logits. */
 static inline void project_few(struct ct_backend *b, ct_mat in, int first, int n, struct ct_few *few,
                                const struct ct_weight *head, float cap)
 {

@@ -385,6 +385,24 @@ void ct_case_finite(struct ct_case *c, const float *x, int n)
     }
 }
 
+/* The first above values of its own and what is not finite. */
+void ct_case_above(struct ct_case *c, const float *x, int n)
+{
+    const float limit[] = {x[0], x[n / 3], x[n - 1], -__builtin_inff(), __builtin_inff(), __builtin_nanf("")};
+    int want[CT_COUNT(limit)], got[CT_COUNT(limit)];
+
+    for (size_t i = 0; i < CT_COUNT(limit); i++)
+        for (want[i] = 0; want[i] < n && !(x[want[i]] > limit[i]);)
+            want[i]++;
+    case_keep(c, 0, want, sizeof want);
+    for (int l = 0; l < c->n_level; l++) {
+        c->enter(c, l, "above", "");
+        for (size_t i = 0; i < CT_COUNT(limit); i++)
+            got[i] = c->level[l].above(x, n, limit[i]);
+        c->compare_bytes(c, 0, got, sizeof got);
+    }
+}
+
 void ct_case_log_sum(struct ct_case *c, const float *x, int n)
 {
     for (int l = 0; l < c->n_level; l++) {

@@ -93,6 +93,7 @@ void ct_case_route(struct ct_case *c, const float *logits, int n, int k, const f
 void ct_case_rope(struct ct_case *c, const struct ct_rotation *r);
 void ct_case_altup(struct ct_case *c, const struct ct_stream_rows *s);
 void ct_case_finite(struct ct_case *c, const float *x, int n);
+void ct_case_above(struct ct_case *c, const float *x, int n);
 /* All are finite. */
 void ct_case_log_sum(struct ct_case *c, const float *x, int n);
 void ct_case_entropy(struct ct_case *c, const float *x, int n);

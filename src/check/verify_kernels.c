@@ -462,6 +462,7 @@ static carat_status add_head(struct trials *ts)
     const struct ct_config *c = &ts->v->model->config;
     const struct trial of_head[] = {
         {try_values, "finite", .n = c->n_vocab, .values = ct_case_finite},
+        {try_values, "above", .n = c->n_vocab, .values = ct_case_above},
         {try_values, "log_sum", .n = c->n_vocab, .values = ct_case_log_sum},
         {try_values, "entropy", .n = c->n_vocab, .values = ct_case_entropy},
         {try_draw, "draw", .n = c->n_vocab},

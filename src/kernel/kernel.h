@@ -92,7 +92,7 @@ enum { CT_DRAW_ARRAYS = 6 };
 
 /* ---- the table of a level ---- */
 
-enum { CT_N_ENTRIES = 35 };
+enum { CT_N_ENTRIES = 36 };
 struct ct_kernel {
     const char *isa;
     const char *by[CT_N_ENTRIES]; /* the level that wrote each entry; ct_kernel_level_of reads it */
@@ -192,6 +192,8 @@ struct ct_kernel {
      * have room for l->n each. Or spare is NULL and best has room for k; then a large k takes longer. */
     int (*select)(int32_t *best, const struct ct_logits *l, int k, const int32_t *excluded, int n_excluded,
                   void *spare);
+    /* The first place in x[n] whose value is above the limit; n: none is. NaN is never above. */
+    int (*above)(const float *x, int n, float limit);
     /* The next id out of logits; -1 when every id is banned. A chain that begins with top-k gives the same id
      * for a list that has the k best, edits included, as for all logits. */
     int32_t (*draw)(const struct ct_logits *l, const struct ct_draw *d, struct ct_draw_room *room);

@@ -10,41 +10,33 @@ enum {
     SHORTLIST = 16,
 };
 
-/* Whether a device can give what is read of a row, in the memory of the row. */
-static bool is_few(const struct ct_head *h, const struct ct_head_row *row)
+/* What is read of a row where a backend looks for no more than so many; else NULL. */
+static const struct ct_reading *few_of(const struct ct_head *h, const struct ct_head_row *row)
 {
     const struct ct_reading *r = row->reading;
+    const bool few = r && r->k > 0 && r->k <= CT_FEW_BEST && r->n_apart <= CT_FEW_APART &&
+                     r->k + r->n_apart <= CT_MIN(r->n, h->stored.rows / 2);
 
-    return r && r->k > 0 && r->k <= CT_FEW_BEST && r->n_apart <= CT_FEW_APART &&
-           r->k + r->n_apart <= CT_MIN(r->n, h->stored.rows / 2);
+    return few ? r : NULL;
 }
 
-static void rows_few(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row)
+/* Few logits are found where they are computed, unless somebody listens, who wants all. */
+static void rows_dense(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row)
 {
     struct ct_few few[CT_HEAD_SLICE];
 
-    for (int i = 0; i < n; i++)
-        few[i] = (struct ct_few){.reading = row[i].reading, .memory = row[i].memory};
-    project_few(p->backend, p->h, first, n, few, h->packed, p->config->logit_cap);
-    for (int i = 0; i < n; i++)
-        row[i].logits = few[i].logits;
-}
-
-/* Logits stay on a device where few of them are read, and nobody listens who wants all. */
-static void rows_dense(struct ct_head *h, const struct ct_pass *p, int first, int n, struct ct_head_row *row)
-{
-    const bool keeps = p->backend->verb.project_few && !ct_trace_reads(p->backend);
-
     h->stats.bytes += n ? ct_weight_bytes(h->packed) : 0;
-    if (!keeps) {
+    if (ct_trace_reads(p->backend)) {
         ct_head_dense(h, p, first, n, row);
         return;
     }
-    for (int i = 0, alike; i < n; i += alike) {
-        const bool few = is_few(h, &row[i]);
-        for (alike = 1; i + alike < n && alike < CT_HEAD_SLICE && is_few(h, &row[i + alike]) == few;)
-            alike++;
-        (few ? rows_few : ct_head_dense)(h, p, first + i, alike, row + i);
+    for (int done = 0, part; done < n; done += part) {
+        part = CT_MIN(n - done, CT_HEAD_SLICE);
+        for (int i = 0; i < part; i++)
+            few[i] = (struct ct_few){.reading = few_of(h, &row[done + i]), .memory = row[done + i].memory};
+        project_few(p->backend, p->h, first + done, part, few, h->packed, p->config->logit_cap);
+        for (int i = 0; i < part; i++)
+            row[done + i].logits = few[i].logits;
     }
 }
 

@@ -127,6 +127,11 @@ static void run_chain(struct bench *b)
                               .n_edits = EDITS});
 }
 
+static void run_above(struct bench *b)
+{
+    b->id = b->k->above(b->logits, VOCABULARY, __builtin_inff());
+}
+
 static void run_select(struct bench *b)
 {
     const struct ct_logits l = {.value = b->logits, .n = VOCABULARY};
@@ -171,6 +176,7 @@ static const struct entry {
     {"finite", "logits", VOCABULARY, run_finite},
     {"log_sum", "logits", VOCABULARY, run_log_sum},
     {"entropy", "logits of candidates", 64, run_entropy},
+    {"above", "nothing is", VOCABULARY, run_above},
     {"select", "the 64 best", VOCABULARY, run_select},
     {"input_norms", "a row", WIDTH, run_input_norms},
     {"prune", "few rows stay", VOCABULARY, run_prune_most},

@@ -127,6 +127,13 @@ static void finite_case(struct kcheck *c)
     ct_case_finite(&c->cases, inputs(c, (size_t)n, false), n);
 }
 
+static void above_case(struct kcheck *c)
+{
+    int n = draw_length(c);
+
+    ct_case_above(&c->cases, inputs(c, (size_t)n, false), n);
+}
+
 static void log_sum_case(struct kcheck *c)
 {
     int n = draw_length(c);
@@ -325,5 +332,6 @@ const struct kc_vector_case kc_vector_cases[] = {
     {"entropy", entropy_case},   {"draw", draw_case},
     {"select", kc_select_case},  {"input_norms", kc_norms_case},
     {"prune", kc_prune_case},    {"uncap", kc_uncap_case},
+    {"above", above_case},
 };
 const int kc_vector_case_count = (int)CT_COUNT(kc_vector_cases);

@@ -54,4 +54,14 @@ struct ct_cpu_geglu {
 void ct_cpu_geglu_rows(struct ct_cpu_backend *b, const struct ct_cpu_geglu *g, int r0, int r1, int step,
                        struct ct_panels_next next, int thread);
 
+/* ---- what draws read of logits; cpu_few.c has it ---- */
+
+/* logits: of a row, whose memory has room for all of them. */
+void ct_cpu_few_begin(const struct ct_cpu_backend *b, struct ct_few *few, int n, int logits);
+/* A thread has computed the logits of ids [first, first + n) of a row. */
+void ct_cpu_few_see(const struct ct_cpu_backend *b, const struct ct_few *few, const float *logits, int first,
+                    int n, int thread);
+/* All logits have been seen: sets what was found of each row. */
+void ct_cpu_few_end(struct ct_cpu_backend *b, struct ct_few *few, int n);
+
 #endif

@@ -27,6 +27,7 @@ struct job {
     float *const *to; /* [tokens] where its results go */
     bool logits;      /* they are */
     float cap;
+    const struct ct_few *few;     /* [tokens] what is read of logits; NULL: all, at `to` */
     const struct ct_range *range; /* [n_ranges] rows of the only product */
     int n_ranges, results;        /* results: rows of all */
 };
@@ -393,14 +394,14 @@ static void cpu_cap_logits(struct ct_backend *base, int row, float *logits, int 
 }
 
 /* Rows of the weight for every row of the slice, to `at`. Those of a single row are computed there; those of
- * several rows are not at even distances. Logits are capped, and looked at whether they are finite, before
- * they go there: where they go is far apart, and not in the cache. */
+ * several rows are not at even distances. Logits are capped, and looked at, before they go there: where they
+ * go is far apart, and not in the cache. */
 static void some_rows(const struct job *j, struct ct_panels_next rows, int at, struct ct_panels_next next,
                       int thread)
 {
     struct ct_cpu_backend *b = j->blocks.b;
     struct ct_weight w = ct_weight_rows(rows.w, rows.r0, rows.r1);
-    bool alone = j->tokens == 1;
+    bool alone = j->tokens == 1 && !j->few;
     ct_mat out = {alone ? j->to[0] + at : ct_cpu_beside(b, thread), w.rows, ct_stride(w.rows)};
 
     assert(alone || (size_t)out.stride * (size_t)j->tokens <= beside_values(b));
@@ -408,7 +409,9 @@ static void some_rows(const struct job *j, struct ct_panels_next rows, int at, s
     for (int t = 0; t < j->tokens; t++) {
         if (j->logits)
             cpu_cap_logits(&b->base, j->first + t, ct_row(out, t), w.rows, j->cap);
-        if (!alone)
+        if (j->few)
+            ct_cpu_few_see(b, &j->few[t], ct_row(out, t), at, w.rows, thread);
+        else if (!alone)
             memcpy(j->to[t] + at, ct_row(out, t), (size_t)w.rows * sizeof(float));
     }
 }
@@ -474,22 +477,34 @@ static void project_ranges(struct job *j, ct_mat in)
     ct_cpu_run_blocks(&j->blocks, (j->results + rows - 1) / rows);
 }
 
+static void project_head(struct job *j, ct_mat in)
+{
+    const struct ct_range all = {0, j->ws[0]->rows, 0};
+
+    j->range = &all;
+    j->n_ranges = 1;
+    j->logits = true;
+    ct_pool_wait_awake(j->blocks.b->pool, true); /* a token is drawn, then comes the next pass */
+    project_ranges(j, in);
+}
+
 static void cpu_project_logits(struct ct_backend *base, ct_mat in, int first, int n, float *const *to,
                                const struct ct_weight *head, float cap)
 {
-    const struct ct_range all = {0, head->rows, 0};
-    struct job j = {.blocks.b = ct_cpu(base),
-                    .ws = &head,
-                    .tokens = n,
-                    .first = first,
-                    .to = to,
-                    .range = &all,
-                    .n_ranges = 1,
-                    .logits = true,
-                    .cap = cap};
+    struct job j = {.blocks.b = ct_cpu(base), .ws = &head, .tokens = n, .first = first, .to = to, .cap = cap};
 
-    ct_pool_wait_awake(j.blocks.b->pool, true); /* a token is drawn, then comes the next pass */
-    project_ranges(&j, in);
+    project_head(&j, in);
+}
+
+static void cpu_project_few(struct ct_backend *base, ct_mat in, int first, int n, struct ct_few *few,
+                            const struct ct_weight *head, float cap)
+{
+    struct ct_cpu_backend *b = ct_cpu(base);
+    struct job j = {.blocks.b = b, .ws = &head, .tokens = n, .first = first, .few = few, .cap = cap};
+
+    ct_cpu_few_begin(b, few, n, head->rows);
+    project_head(&j, in);
+    ct_cpu_few_end(b, few, n);
 }
 
 static void cpu_project_some(struct ct_backend *base, ct_mat in, int first, int n, float *const *to,
@@ -533,6 +548,7 @@ void ct_cpu_product_verbs(struct ct_verbs *v)
     v->project = cpu_project;
     v->project_geglu = cpu_project_geglu;
     v->project_logits = cpu_project_logits;
+    v->project_few = cpu_project_few;
     v->project_some = cpu_project_some;
     v->cap_logits = cpu_cap_logits;
 }

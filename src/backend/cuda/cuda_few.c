@@ -23,9 +23,12 @@ static struct slice slice_of(const struct ct_few *few, int n)
 {
     struct slice s = {.n = few->reading->n};
 
-    for (; s.rows < n && s.rows < CT_CUDA_LOGITS_ROWS && few[s.rows].reading->n == s.n; s.rows++) {
-        s.k = CT_MAX(s.k, few[s.rows].reading->k);
-        s.ids = CT_MAX(s.ids, few[s.rows].reading->n_apart);
+    for (; s.rows < n && s.rows < CT_CUDA_LOGITS_ROWS; s.rows++) {
+        const struct ct_reading *r = few[s.rows].reading;
+        if (!r || r->n != s.n)
+            break;
+        s.k = CT_MAX(s.k, r->k);
+        s.ids = CT_MAX(s.ids, r->n_apart);
     }
     return s;
 }
@@ -88,25 +91,47 @@ static void unpack(struct ct_few *few, const uint64_t *candidate, int most)
     few->logits = (struct ct_logits){few->memory, id, n};
 }
 
+/* Of the first rows all is wanted. Returns how many of them have it now. */
+static int give_all(struct ct_cuda_backend *b, ct_mat in, int first, int n, struct ct_few *few,
+                    const struct ct_weight *head, float cap)
+{
+    float *to[CT_CUDA_LOGITS_ROWS];
+    int rows = 0;
+
+    for (; rows < n && rows < CT_CUDA_LOGITS_ROWS && !few[rows].reading; rows++) {
+        to[rows] = few[rows].memory;
+        few[rows].logits = (struct ct_logits){to[rows], NULL, head->rows};
+    }
+    if (rows)
+        b->base.verb.project_logits(&b->base, in, first, rows, to, head, cap);
+    return rows;
+}
+
+/* Of the first rows few are read. Returns how many of them have these now. */
+static int give_few(struct ct_cuda_backend *b, ct_mat in, int first, int n, struct ct_few *few,
+                    const struct ct_weight *head, float cap)
+{
+    const struct slice s = slice_of(few, n);
+    const int most = s.k + s.ids;
+
+    ct_cuda_logits(b, in, first, s.rows, head, cap);
+    if (s.ids)
+        take_apart(b, &s, few, head->rows);
+    find_best(b, &s);
+    ct_cuda_fetch(b, b->known_bad, b->bad, (size_t)b->begun * sizeof *b->known_bad);
+    ct_cuda_get(b, b->few.candidate, b->few.found, (size_t)(s.rows * most) * sizeof *b->few.candidate);
+    b->bad_is_known = true;
+    for (int r = 0; r < s.rows; r++)
+        unpack(&few[r], b->few.candidate + (size_t)r * (size_t)most, most);
+    return s.rows;
+}
+
 static void cuda_project_few(struct ct_backend *base, ct_mat in, int first, int n, struct ct_few *few,
                              const struct ct_weight *head, float cap)
 {
-    struct ct_cuda_backend *b = ct_cuda(base);
-    struct slice s;
-
-    for (int at = 0; at < n; at += s.rows) {
-        s = slice_of(few + at, n - at);
-        const int most = s.k + s.ids;
-        ct_cuda_logits(b, in, first + at, s.rows, head, cap);
-        if (s.ids)
-            take_apart(b, &s, few + at, head->rows);
-        find_best(b, &s);
-        ct_cuda_fetch(b, b->known_bad, b->bad, (size_t)b->begun * sizeof *b->known_bad);
-        ct_cuda_get(b, b->few.candidate, b->few.found, (size_t)(s.rows * most) * sizeof *b->few.candidate);
-        for (int r = 0; r < s.rows; r++)
-            unpack(&few[at + r], b->few.candidate + (size_t)r * (size_t)most, most);
-    }
-    b->bad_is_known = true;
+    for (int at = 0; at < n;)
+        at += (few[at].reading ? give_few : give_all)(ct_cuda(base), in, first + at, n - at, few + at, head,
+                                                      cap);
 }
 
 void ct_cuda_lay_out_few(struct ct_cuda_backend *b)

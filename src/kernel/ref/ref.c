@@ -181,6 +181,7 @@ void CT_NAME(ct_kernel_init)(struct ct_kernel *k)
         .prune = CT_NAME(ct_prune),
         .uncap = CT_NAME(ct_uncap),
         .select = CT_NAME(ct_select),
+        .above = CT_NAME(ct_above),
         .draw = CT_NAME(ct_draw),
     };
 }

@@ -26,6 +26,7 @@ ENTRY(input_norms);
 ENTRY(prune);
 ENTRY(uncap);
 ENTRY(select);
+ENTRY(above);
 ENTRY(draw);
 #undef ENTRY
 

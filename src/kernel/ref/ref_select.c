@@ -48,6 +48,17 @@ static bool select_any_above(const float *value, float limit)
     return any;
 }
 
+int CT_NAME(ct_above)(const float *x, int n, float limit)
+{
+    int at = 0;
+
+    while (at + BLOCK <= n && !select_any_above(x + at, limit))
+        at += BLOCK;
+    while (at < n && !(x[at] > limit))
+        at++;
+    return at;
+}
+
 /* n log k at worst. Of many values hardly one in a hundred enters the heap; the others are skipped by blocks.
  * A value equal to the root's does not enter: its place is higher. */
 static int select_by_heap(int32_t *best, const struct ct_logits *l, int k, const int32_t *excluded,
