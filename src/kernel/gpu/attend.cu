@@ -105,11 +105,12 @@ KERNEL(attend, ct_gpu_attend)
         BARRIER();
         float one = 1.0f, by = 1.0f, l = total; /* the first block is taken as it is */
         bool begins = sum == 0.0f;
-        if (!begins) {
-            float both = most > m ? most : m;
-            one = gpu_exp(ADD(most, -both));
-            by = gpu_exp(ADD(m, -both));
-            m = both;
+        if (!begins) { /* of the two factors one is 1 */
+            bool higher = most > m;
+            float less = gpu_exp(higher ? ADD(m, -most) : ADD(most, -m));
+            one = higher ? 1.0f : less;
+            by = higher ? less : 1.0f;
+            m = higher ? most : m;
         }
         sum = begins ? l : FMA(sum, one, MUL(l, by));
         most = m;
