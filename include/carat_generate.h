@@ -459,7 +459,7 @@ typedef struct carat_pass_stats {
 /* Passes that one kind of processor computed. */
 typedef struct carat_dispatch {
     uint64_t passes, rows;
-    const char *reason; /* of the choice, one sentence; static */
+    const char *reason; /* of the choice, one sentence; until the engine is closed */
 } carat_dispatch;
 
 typedef struct carat_engine_stats {

@@ -100,7 +100,7 @@ def returns(path, name, seen):
 bad = 0
 count = 0
 for header in ("carat.h", "carat_generate.h", "carat_tools.h", "carat_quality.h", "carat_embed.h", "carat_convert.h",
-               "carat_constrain.h", "carat_receipt.h"):
+               "carat_constrain.h", "carat_receipt.h", "carat_device.h"):
     text = (ROOT / "include" / header).read_text()
     listed_of = {}
     for m in re.finditer(r"/\*((?:(?!\*/).)*)\*/\s*CARAT_API carat_status (carat_\w+)\(", text, flags=re.S):

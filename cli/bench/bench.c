@@ -146,12 +146,11 @@ static int plan_settings(struct bench *b)
         for (int k = 0; k < chunk.n; k++)
             for (int f = 0; f < flash.n && code == DONE; f++) {
                 struct setting *s = &b->setting[b->n_setting++];
-                *s = (struct setting){threads.value[i],
-                                      chunk.value[k],
-                                      flash.value[f],
-                                      {.size = sizeof s->plan},
-                                      {.size = sizeof s->limits},
-                                      0};
+                *s = (struct setting){.threads = threads.value[i],
+                                      .chunk = chunk.value[k],
+                                      .flash = flash.value[f],
+                                      .plan = {.size = sizeof s->plan},
+                                      .limits = {.size = sizeof s->limits}};
                 code = plan_tests(b, s);
             }
     return code;

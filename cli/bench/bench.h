@@ -12,6 +12,7 @@
 
 #include <jansson.h>
 
+#include "carat_device.h"
 #include "bench/figures.h"
 #include "bench/load.h"
 #include "bench/older.h"
@@ -29,7 +30,11 @@ struct setting {
     int threads, chunk; /* as asked for; 0: the library's choice */
     int flash;          /* of -fa: 0 or 1, which are one kernel */
     carat_plan plan;
-    carat_limits limits;   /* of the machine with these threads */
+    carat_limits limits;      /* of the machine with these threads, or of the GPU's memory */
+    const char *backend;      /* "CPU", "CUDA" */
+    carat_device device;      /* the GPU; name "": none */
+    double free_mb, total_mb; /* of its memory */
+    int gpu_layers;
     double engine_seconds; /* of its creation */
 };
 

@@ -157,7 +157,7 @@ static int make_command(struct bench *b)
     if (!b->several_chunks)
         of->chunk_list = chunk;
     engine->kv = plan->kv;
-    engine->isa = plan->isa;
+    engine->isa = *b->setting[0].device.name ? NULL : plan->isa;
     fputs("carat bench ", f);
     quote(f, o.model);
     for (const struct option_row *r = table_rows(); r->option; r++) {

@@ -20,7 +20,7 @@ static void setting_cells(struct table *table, const struct bench *b, const stru
     table_cell(table, "%s", b->type);
     table_cell(table, "%s", size_text(size, (double)b->info.weight_bytes));
     table_cell(table, "%.2f M", (double)b->info.n_parameter / 1e6);
-    table_cell(table, "CPU %s", plan->isa);
+    table_cell(table, "%s %s", t->with->backend, *t->with->device.name ? t->with->device.name : plan->isa);
     table_cell(table, "%d", plan->threads);
     table_number(table, "%.0f", b->several_chunks ? plan->chunk : 0);
     table_cell(table, "%s", !b->several_flash ? "" : t->with->flash ? "1" : "0");
@@ -234,7 +234,11 @@ static void print_limits(const struct bench *b)
         for (int a = 0; a < CARAT_N_ARITHMETIC; a++)
             if (l->operations[a] > 0)
                 out_print(", %.0f GOP/s %s", l->operations[a] / 1e9, arithmetic_names[a]);
-        out_print(" by %d threads, measured in this run\n", l->threads);
+        if (*b->setting[i].device.name)
+            out_print(" read and written in copies of %s's memory, measured in this run\n",
+                      b->setting[i].device.name);
+        else
+            out_print(" by %d threads, measured in this run\n", l->threads);
     }
 }
 

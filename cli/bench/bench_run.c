@@ -39,11 +39,31 @@ static void keep(struct bench *b, const struct setting *s, const carat_limits *f
             keep_higher(&b->setting[i].limits, found);
 }
 
+/* How the options name the GPU. */
+static const char *device_name(const struct options *o)
+{
+    return strcmp(o->engine->device, "auto") == 0 ? "cuda" : o->engine->device;
+}
+
+/* Of a GPU: what it reads and writes while it copies its memory; of its arithmetic nothing is known. */
+static int measure_device(struct bench *b, const struct setting *s)
+{
+    carat_device found = {.size = sizeof found};
+    carat_error err;
+
+    if (carat_get_device(device_name(b->o), 1, &found, &err) != CARAT_OK)
+        return fail_status(&err);
+    keep(b, s, &(carat_limits){.threads = s->plan.threads, .isa = s->plan.isa, .read = found.copied});
+    return DONE;
+}
+
 static int measure(struct bench *b, const struct setting *s)
 {
     carat_limits found = {.size = sizeof found};
     carat_error err;
 
+    if (*s->device.name)
+        return measure_device(b, s);
     if (carat_measure_limits(s->plan.threads, b->o->engine->isa, stop_when_interrupted, NULL, &found, &err) !=
         CARAT_OK)
         return fail_status(&err);
@@ -71,7 +91,7 @@ static int measure_apart(struct bench *b, const struct setting *s)
     pid_t child;
     bool good;
 
-    if (pipe(ends) != 0)
+    if (*s->device.name || pipe(ends) != 0)
         return measure(b, s);
     child = fork();
     if (child == 0) {
@@ -93,6 +113,24 @@ static int measure_apart(struct bench *b, const struct setting *s)
 }
 
 /* ---- the model ---- */
+
+/* Which device the engine of a setting will have. */
+static int find_device(struct bench *b, struct setting *s)
+{
+    carat_error err;
+
+    s->backend = "CPU";
+    if (strcmp(s->plan.isa, "cuda") != 0)
+        return DONE;
+    s->device.size = sizeof s->device;
+    if (carat_get_device(device_name(b->o), 0, &s->device, &err) != CARAT_OK)
+        return fail_status(&err);
+    s->backend = "CUDA";
+    s->free_mb = (double)s->device.free_bytes / 1e6;
+    s->total_mb = (double)s->device.total_bytes / 1e6;
+    s->gpu_layers = b->info.n_layer;
+    return DONE;
+}
 
 /* What the engine of a setting is made of. */
 static int set_options(struct bench *b, const struct setting *s, carat_engine_options *options)
@@ -122,6 +160,7 @@ int bench_open(struct bench *b)
         TRY(set_options(b, s, &options));
         if (carat_plan_engine(b->model, &options, &s->plan, &err) != CARAT_OK)
             return fail_status(&err);
+        TRY(find_device(b, s));
     }
     b->ids = calloc((size_t)b->longest, sizeof *b->ids);
     if (!b->ids)

@@ -41,6 +41,8 @@ static void name_settings(struct costs *c, const carat_engine_options *e, const 
         n += snprintf(c->settings + n, sizeof c->settings - (size_t)n, ", decode %d threads%s%s",
                       e->decode_threads ? e->decode_threads : threads, e->decode_isa ? " at most " : "",
                       e->decode_isa ? e->decode_isa : "");
+    if (e->device)
+        n += snprintf(c->settings + n, sizeof c->settings - (size_t)n, ", on %.8s", e->device);
     if (e->layers)
         snprintf(c->settings + n, sizeof c->settings - (size_t)n, ", %d layers", e->layers);
 }

@@ -2,6 +2,8 @@
 /* engine.c: turns options into an engine, with a bar while it takes the weights, and evaluates ids in it. */
 #include "model/engine.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "carat_tools.h"
@@ -107,6 +109,35 @@ static void fit_table(carat_engine_options *e, const carat_model *model, const s
         e->ple_resident = 1;
 }
 
+/* -ngl: a GPU has all layers or none. */
+static int place_layers(carat_engine_options *e, int n_layer, const struct options *o)
+{
+    const char *asked = o->engine->gpu_layers, *words = " all auto -1 ";
+    char *end, word[16];
+
+    if (!asked)
+        return DONE;
+    snprintf(word, sizeof word, " %.12s ", asked);
+    const long n = strstr(words, word) ? n_layer : strtol(asked, &end, 10);
+    if (!strstr(words, word) && (end == asked || *end || n < 0))
+        return fail(USAGE, "-ngl is \"%s\", expected a number of layers, or all", asked);
+    if (!e->device) {
+        note("ignored: -ngl, since --device is cpu");
+    } else if (n > n_layer) {
+        note("-ngl is %ld: all %d layers of the model are on the GPU", n, n_layer);
+    } else if (n > 0 && n < n_layer && strcmp(e->device, "auto") != 0) {
+        return fail_as(BAD_MODEL, CARAT_E_UNSUPPORTED,
+                       "-ngl is %ld, but a GPU computes all %d layers of the model or none so far: leave it "
+                       "out, or take --device cpu",
+                       n, n_layer);
+    } else if (n < n_layer) {
+        if (n > 0)
+            note("-ngl is %ld: a GPU computes all %d layers or none so far; the CPU computes", n, n_layer);
+        e->device = NULL;
+    }
+    return DONE;
+}
+
 int fit_engine(carat_engine_options *e, const carat_model *model, const struct options *o)
 {
     const carat_kv asked = e->kv;
@@ -118,6 +149,7 @@ int fit_engine(carat_engine_options *e, const carat_model *model, const struct o
     if (o->engine->max_layers > info.n_layer)
         return fail(USAGE, "--max-layers is %d, expected 1 to %d, the layers of the model",
                     o->engine->max_layers, info.n_layer);
+    TRY(place_layers(e, e->layers ? e->layers : info.n_layer, o));
     if (o->engine->memory == NO_SIZE || o->engine->memory == 0)
         return DONE;
     if (carat_fit_engine(model, e, (size_t)o->engine->memory, &err) != CARAT_OK)

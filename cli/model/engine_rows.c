@@ -59,8 +59,10 @@ static const struct option rows[] = {
     {ABOUT_COMPUTING + 310, {"--no-profile"}, FLAG, AT(no_profile), "/ " EVALUATES " -bench embed show compare", NULL, NULL,
      "ignore a file carat.json beside the weights, which has settings for prompts and for generation", 0, 0},
     {ABOUT_COMPUTING + 315, {"-dev", "--device"}, TEXT, AT(device), "/ " EVALUATES, "DEVICE", "cpu",
-     "what computes: cpu; cuda or cuda:N, an NVIDIA GPU, with the bits of the CPU, where all weights are BF16 or Q8_0 "
-     "(default {default})", 0, 0},
+     "what computes: cpu; cuda or cuda:N, an NVIDIA GPU, with the bits of the CPU; "
+     "auto: cuda, or where that fails, cpu (default {default})", 0, 0},
+    {ABOUT_COMPUTING + 317, {"-ngl", "--gpu-layers", "--n-gpu-layers"}, TEXT, AT(gpu_layers), "/ " EVALUATES, "N", NULL,
+     "layers on the GPU that --device names: at least those of the model, or all; 0 is the CPU", 0, 0},
     {ABOUT_COMPUTING + 320, {"--isa"}, CHOICE, AT(isa), "/ " EVALUATES " embed show compare verify replay", isa_words, NULL,
      "use kernels of at most this level; the last three are for Arm", 0, 0},
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "carat_device.h"
 #include "options/table.h"
 #include "options/texts.h"
 #include "term/columns.h"
@@ -220,11 +221,13 @@ int verb_version(const struct options *o)
 #else
     const char *compiler = "unknown";
 #endif
+    const char *kernels = carat_gpu_kernels();
     if (o->json)
-        return out_json(json_pack("{s:s, s:i, s:i, s:s}", "version", carat_version(), "numerics",
+        return out_json(json_pack("{s:s, s:i, s:i, s:s, s:s?}", "version", carat_version(), "numerics",
                                   CARAT_NUMERICS_VERSION, "drawing", CARAT_DRAWING_VERSION, "compiler",
-                                  compiler));
-    out_print("carat %s\nnumerics %d\ndrawing %d\ncompiler %s\n", carat_version(), CARAT_NUMERICS_VERSION,
-              CARAT_DRAWING_VERSION, compiler);
+                                  compiler, "gpu_kernels", kernels));
+    out_print("carat %s\nnumerics %d\ndrawing %d\ncompiler %s\ngpu kernels %s\n", carat_version(),
+              CARAT_NUMERICS_VERSION, CARAT_DRAWING_VERSION, compiler,
+              kernels ? kernels : "none: built without clang");
     return DONE;
 }

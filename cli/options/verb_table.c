@@ -424,6 +424,8 @@ const struct verb verbs[] = {
      .details = "Paste the lines from ``` to ``` into a bug report. The most that memory and "
                 "arithmetic can do is measured in two seconds and kept in the cache. The last lines "
                 "are advice, one for each thing that makes this machine slow.\n"
+                "It lists the GPUs that NVIDIA's driver shows (CUDA_VISIBLE_DEVICES hides some from it), or why "
+                "there is none.\n"
                 "With MODEL it also shows what passes of it cost here, by number of tokens, as "
                 "earlier runs have measured.\n"
                 "A processor can be wrong without a sign of it. --soak computes the same answer for SECONDS, on "
@@ -465,7 +467,7 @@ const struct verb verbs[] = {
                  "carat completion fish >carat.fish\n"},
     {.name = "version", .group = FOR_MORE, .brief = "print the version",
      .args = "", .summary = "print the version",
-     .details = "",
+     .details = "It also says which kernels for GPUs this build has; they are made where clang is.\n",
      .examples = "carat version --json\n"},
     {.name = "help", .group = FOR_MORE, .brief = "describe a verb",
      .args = "[VERB]", .summary = "describe a verb and its options",

@@ -213,6 +213,21 @@ carat_status carat_measure_limits(int threads, const char *isa, carat_progress p
     return ct_give_struct(limits, &full, sizeof full, "carat_limits", err);
 }
 
+const char *carat_gpu_kernels(void)
+{
+    return ct_cuda_kernels();
+}
+
+carat_status carat_get_device(const char *name, int measure, carat_device *device, carat_error *err)
+{
+    carat_device full;
+
+    CT_GIVEN(name, err);
+    CT_TRY(ct_check_struct(device, sizeof full, "carat_device", err));
+    CT_TRY(ct_cuda_describe(name, measure != 0, &full, err));
+    return ct_give_struct(device, &full, sizeof full, "carat_device", err);
+}
+
 carat_status carat_save(carat_session *session, const char *path, const void *note, size_t n_note,
                         carat_error *err)
 {

@@ -6,6 +6,7 @@
 #ifndef CT_BACKEND_H
 #define CT_BACKEND_H
 
+#include "carat_device.h"
 #include "carat_generate.h"
 #include "carat_tools.h"
 #include "quant/kv_type.h"
@@ -370,6 +371,11 @@ carat_status ct_backend_create_cpu(struct ct_backend **b, const struct ct_backen
  * E_UNSUPPORTED (no kernels for such a model), E_MEMORY. */
 carat_status ct_backend_create_cuda(struct ct_backend **b, const struct ct_backend_options *o, int number,
                                     carat_error *err);
+/* The number in "cuda:N", or -1 of "cuda". E_ARGUMENT: it is neither. */
+carat_status ct_cuda_number(const char *name, int *number, carat_error *err);
+/* What carat_get_device and carat_gpu_kernels say. */
+carat_status ct_cuda_describe(const char *name, bool measure, carat_device *device, carat_error *err);
+const char *ct_cuda_kernels(void);
 /* Bytes of a panel of a type in a packed file; 0: it is not packed. */
 size_t ct_backend_panel_size(enum ct_type type, int cols);
 

@@ -289,17 +289,15 @@ static bool table_on_disk(const carat_model *model, const carat_engine_options *
     return table && o->ple_resident <= 0 && (o->ple_resident < 0 || ct_file_on_disk(model->file, table));
 }
 
-/* The device that is asked for: "cpu", "cuda" or "cuda:N". */
+/* The device that is asked for: "cpu", "cuda" or "cuda:N"; "auto" was one of them before. */
 static carat_status create_backend(struct carat_engine *e, const carat_engine_options *o,
                                    const struct ct_backend_options *of_backend, carat_error *err)
 {
-    int number = -1, end = 0;
+    int number;
 
     if (!o->device || strcmp(o->device, "cpu") == 0)
         return ct_backend_create_cpu(&e->backend, of_backend, err);
-    if (strcmp(o->device, "cuda") != 0 &&
-        (sscanf(o->device, "cuda:%3d%n", &number, &end) != 1 || o->device[end] || number < 0))
-        return ct_fail(err, CARAT_E_ARGUMENT, "device is \"%s\", expected cpu, cuda or cuda:N", o->device);
+    CT_TRY(ct_cuda_number(o->device, &number, err));
     e->of_backend = *of_backend;
     e->of_backend.isa = e->of_backend.decode_isa = NULL; /* the caller's; every level has the same bits */
     return ct_backend_create_cuda(&e->backend, of_backend, number, err);
@@ -430,17 +428,10 @@ void ct_engine_close(carat_engine *e)
 
 /* ---- what callers ask for ---- */
 
-/* The options of a caller, complete, with what they point to. */
-struct engine_options {
-    carat_engine_options o;
-    carat_head_options head;
-    carat_costs costs;
-};
-
-static carat_status take_options(struct engine_options *full, const carat_engine_options *given,
-                                 carat_error *err)
+carat_status ct_take_engine_options(struct ct_whole_options *full, const carat_engine_options *given,
+                                    carat_error *err)
 {
-    *full = (struct engine_options){0};
+    *full = (struct ct_whole_options){0};
     CT_TRY(ct_take_struct(&full->o, sizeof full->o, given, "carat_engine_options", err));
     CT_TRY(ct_take_struct(&full->head, sizeof full->head, full->o.head, "carat_head_options", err));
     CT_TRY(ct_take_struct(&full->costs, sizeof full->costs, full->o.costs, "carat_costs", err));
@@ -452,6 +443,15 @@ static carat_status take_options(struct engine_options *full, const carat_engine
 static carat_status new_plan(carat_engine **e, const carat_model *model, const carat_engine_options *o,
                              carat_error *err)
 {
+    if (ct_device_is_open(o)) {
+        carat_engine_options gpu = *o, cpu = *o;
+        gpu.device = "cuda";
+        cpu.device = "cpu";
+        if (new_plan(e, model, &gpu, NULL) == CARAT_OK)
+            return CARAT_OK;
+        ct_engine_close(*e);
+        return new_plan(e, model, &cpu, err);
+    }
     *e = calloc(1, sizeof **e);
     return *e ? ct_plan(*e, model, o, err) : ct_no_memory(err, "an engine");
 }
@@ -459,10 +459,10 @@ static carat_status new_plan(carat_engine **e, const carat_model *model, const c
 carat_status ct_plan_engine(const carat_model *model, const carat_engine_options *options, carat_plan *plan,
                             carat_error *err)
 {
-    struct engine_options full;
+    struct ct_whole_options full;
     struct carat_engine *e;
 
-    CT_TRY(take_options(&full, options, err));
+    CT_TRY(ct_take_engine_options(&full, options, err));
     carat_status status = new_plan(&e, model, &full.o, err);
     if (!status)
         status = ct_give_struct(plan, &e->plan, sizeof e->plan, "carat_plan", err);
@@ -495,11 +495,11 @@ static carat_status fit(struct carat_engine *e, const carat_engine_options *o, s
 carat_status ct_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
                            carat_error *err)
 {
-    struct engine_options full;
+    struct ct_whole_options full;
     carat_engine_options fitting = {0};
     struct carat_engine *e;
 
-    CT_TRY(take_options(&full, options, err));
+    CT_TRY(ct_take_engine_options(&full, options, err));
     CT_TRY(ct_take_struct(&fitting, sizeof fitting, options, "carat_engine_options", err));
     full.o.max_bytes = 0; /* the budget stands for it */
     carat_status status = new_plan(&e, model, &full.o, err);
@@ -565,40 +565,41 @@ static carat_status create_beside(struct carat_engine *e, const carat_engine_opt
     if (!m)
         return CARAT_OK;
     const carat_engine_options beside = options_beside(e, o, e->plan.context);
-    CT_TRY(ct_engine_create(&e->beside, m, &beside, err));
+    CT_TRY(ct_engine_create_on(&e->beside, m, &(carat_costs){0}, &beside, err));
     measure_beside(e);
     return CARAT_OK;
 }
 
-carat_status ct_engine_create(carat_engine **engine, const carat_model *model,
-                              const carat_engine_options *options, carat_error *err)
+/* What comes when the backend has reserved memory. */
+static carat_status fill_engine(carat_engine *e, const carat_engine_options *o, carat_error *err)
 {
-    struct engine_options full;
-    struct carat_engine *e;
+    engine_lay_out(e);
+    ct_kv_cache_begin(&e->cache);
+    CT_TRY(ct_engine_load_weights(e, o, err));
+    CT_TRY(ct_ple_open(&e->pass.ple, e->model->file, &e->model->weights.ple, err));
+    CT_TRY(keep_made(e, o, err));
+    CT_TRY(create_beside(e, o, err));
+    if (o->activations_f16)
+        CT_TRY(ct_f16_begin(e, err));
+    if (e->drafting)
+        measure_reader(e);
+    return CARAT_OK;
+}
 
-    CT_TRY(take_options(&full, options, err));
-    carat_status status = new_plan(&e, model, &full.o, err);
+carat_status ct_engine_create_on(carat_engine **engine, const carat_model *model, const carat_costs *costs,
+                                 const carat_engine_options *o, carat_error *err)
+{
+    struct carat_engine *e;
+    carat_status status = new_plan(&e, model, o, err);
+
     if (!status)
-        status = ct_plan_fits_machine(e, &full.o, err);
+        status = ct_plan_fits_machine(e, o, err);
     if (!status)
-        status = ct_stats_take_costs(&e->stats, &full.costs, err);
+        status = ct_stats_take_costs(&e->stats, costs, err);
     if (!status)
         status = e->backend->verb.reserve(e->backend, err);
-    if (!status) {
-        engine_lay_out(e);
-        ct_kv_cache_begin(&e->cache);
-        status = ct_engine_load_weights(e, &full.o, err);
-    }
     if (!status)
-        status = ct_ple_open(&e->pass.ple, model->file, &model->weights.ple, err);
-    if (!status)
-        status = keep_made(e, &full.o, err);
-    if (!status)
-        status = create_beside(e, &full.o, err);
-    if (!status && full.o.activations_f16)
-        status = ct_f16_begin(e, err);
-    if (!status && e->drafting)
-        measure_reader(e);
+        status = fill_engine(e, o, err);
     if (status)
         ct_engine_close(e);
     else

@@ -24,6 +24,7 @@ struct carat_engine {
     const struct carat_model *model; /* down to cache nothing changes after creation */
     struct ct_backend *backend;
     struct ct_backend *gone; /* a device that failed, whose memory of the host is the engine's; NULL: none */
+    carat_error no_device;   /* why "auto" is the CPU; CARAT_OK: it is not */
     struct ct_backend_options of_backend; /* of a device: what a CPU in its place would be made with */
     carat_plan plan;
     enum ct_kv_type kv_type;
@@ -144,6 +145,22 @@ carat_status ct_fit_engine(const carat_model *model, carat_engine_options *optio
                            carat_error *err);
 carat_status ct_engine_create(carat_engine **engine, const carat_model *model,
                               const carat_engine_options *options, carat_error *err);
+/* The options of a caller, complete, with what they point to. */
+struct ct_whole_options {
+    carat_engine_options o;
+    carat_head_options head;
+    carat_costs costs;
+};
+carat_status ct_take_engine_options(struct ct_whole_options *full, const carat_engine_options *given,
+                                    carat_error *err);
+/* Whether they leave the device open. */
+static inline bool ct_device_is_open(const carat_engine_options *o)
+{
+    return o->device && strcmp(o->device, "auto") == 0;
+}
+/* An engine on the device that complete options name, which is not checked. */
+carat_status ct_engine_create_on(carat_engine **engine, const carat_model *model, const carat_costs *costs,
+                                 const carat_engine_options *o, carat_error *err);
 void ct_engine_close(carat_engine *e); /* may be NULL */
 carat_status ct_engine_use(carat_engine *engine, carat_use *use, carat_error *err);
 /* engine_weights.c: the model's weights from the first layer on that runs, as they are stored; counts them
@@ -151,6 +168,9 @@ carat_status ct_engine_use(carat_engine *engine, carat_use *use, carat_error *er
 struct ct_weights ct_engine_weights(const carat_engine *e);
 carat_status ct_engine_plan_weights(carat_engine *e, struct ct_backend *b, carat_error *err);
 carat_status ct_engine_load_weights(carat_engine *e, const carat_engine_options *o, carat_error *err);
+/* check_device.c: E_IO: the device of e does not give the CPU's bits; whatever else an engine on it ends
+ * with. */
+carat_status ct_check_device(const carat_engine *e, const carat_engine_options *o, carat_error *err);
 /* The engine's device failed: it goes on with the CPU, where sessions hold tokens and no K and V. False: it
  * has none, or there is no memory for it. The lock is held. */
 bool ct_engine_leave_device(carat_engine *e);

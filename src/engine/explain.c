@@ -214,6 +214,7 @@ carat_status ct_explain(const carat_engine *engine, carat_explain_line line, voi
     b->verb.facts(b, true, &decode);
     bool differ = strcmp(prefill.used, decode.used) != 0;
     say(&x, "backend", "%s", prefill.name);
+    say(&x, "backend_why", "%s", ct_engine_device_why(engine));
     say(&x, "arithmetic", "%s",
         engine->exact ? "exact: float32, as the reference" : "fast: inputs as the types of weights ask");
     say(&x, "numerics", "%d", CARAT_NUMERICS_VERSION);

@@ -169,6 +169,8 @@ void ct_stats_pass(struct ct_stats *s, const struct ct_pass_facts *pass)
 
     ct_times_add(&s->times[bucket], pass->seconds);
     s->rows[bucket] += (uint64_t)pass->rows;
+    s->gpu_passes += pass->on_gpu;
+    s->gpu_rows += pass->on_gpu ? (uint64_t)pass->rows : 0;
     s->drafted += (uint64_t)pass->drafted;
     s->reevaluated += (uint64_t)pass->reevaluated;
     *(pass->decodes && !pass->one_by_one ? &s->decode : &s->prefill) += (uint64_t)others;
@@ -197,6 +199,14 @@ static carat_pass_stats bucket_stats(const struct ct_stats *s, int bucket)
     return p;
 }
 
+const char *ct_engine_device_why(const carat_engine *e)
+{
+    return e->gone             ? e->gone->failure.message
+           : e->no_device.code ? e->no_device.message
+           : e->backend->apart ? "the engine was made for the GPU"
+                               : "the engine was made for the CPU";
+}
+
 carat_status ct_engine_stats(carat_engine *e, carat_engine_stats *stats, carat_error *err)
 {
     ct_lock_enter(&e->lock);
@@ -219,8 +229,8 @@ carat_status ct_engine_stats(carat_engine *e, carat_engine_stats *stats, carat_e
         full.rows += full.by_rows[i].rows;
         full.seconds += full.by_rows[i].seconds;
     }
-    full.cpu = (carat_dispatch){full.passes, full.rows, "it is the only backend of this build"};
-    full.gpu = (carat_dispatch){0, 0, "this build has no backend for one"};
+    full.gpu = (carat_dispatch){s->gpu_passes, s->gpu_rows, ct_engine_device_why(e)};
+    full.cpu = (carat_dispatch){full.passes - s->gpu_passes, full.rows - s->gpu_rows, full.gpu.reason};
     ct_lock_leave(&e->lock);
     return ct_give_struct(stats, &full, sizeof full, "carat_engine_stats", err);
 }

@@ -23,7 +23,8 @@ double ct_times_percentile(const struct ct_times *t, double share);
 struct ct_pass_facts {
     int rows, depth; /* depth: positions that its furthest row sees */
     double seconds;
-    bool all_logits;          /* every row wants them */
+    bool all_logits; /* every row wants them */
+    bool on_gpu;
     bool decodes, one_by_one; /* one_by_one: a prompt's, cut to one row */
     int drafted, reevaluated; /* of its rows */
 };
@@ -31,6 +32,7 @@ struct ct_pass_facts {
 struct ct_stats {
     struct ct_times times[CARAT_ROW_BUCKETS];
     uint64_t rows[CARAT_ROW_BUCKETS];
+    uint64_t gpu_passes, gpu_rows; /* those of them that a GPU computed */
     uint64_t prefill, decode, drafted, reevaluated, restored, one_by_one, snapshots_used;
     carat_costs costs;
     int depth;  /* of the latest pass */
@@ -51,5 +53,8 @@ bool ct_one_by_one(struct ct_stats *s, int n, int depth);
 
 /* The same for an engine as it stands, every row with logits. Takes the engine's lock. */
 double ct_pass_cost(carat_engine *e, int rows);
+
+/* Why passes are computed where they are: one sentence that lives as long as the engine. */
+const char *ct_engine_device_why(const carat_engine *e);
 
 #endif

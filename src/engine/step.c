@@ -453,6 +453,7 @@ static void count_pass(struct step *s, double seconds)
     struct ct_pass_facts pass = {.rows = s->taken,
                                  .seconds = seconds,
                                  .all_logits = true,
+                                 .on_gpu = e->backend->apart,
                                  .decodes = s->decodes,
                                  .one_by_one = s->one_by_one};
 

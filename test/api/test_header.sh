@@ -11,7 +11,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
 [ "$(wc -l <"$source/include/carat.h")" -le 480 ] || { echo "carat.h has more than 480 lines" >&2; exit 1; }
-for header in carat carat_generate carat_tools carat_quality carat_embed carat_convert carat_constrain carat_receipt; do
+for header in carat carat_generate carat_tools carat_quality carat_embed carat_convert carat_constrain carat_receipt carat_device; do
     printf '#include <%s.h>\n#include <%s.h>\nint main(void)\n{\n    return CARAT_OK;\n}\n' $header $header >"$dir/$header.c"
 done
 # Every struct that begins with its size has a function that fills it.
@@ -21,6 +21,7 @@ cat >"$dir/init.c" <<'C'
 #include <carat_convert.h>
 #include <carat_constrain.h>
 #include <carat_receipt.h>
+#include <carat_device.h>
 #include <carat_quality.h>
 #include <carat_embed.h>
 int main(void)
@@ -35,7 +36,7 @@ for type in $(sed -n '/^ *size_t size;/{x;p;d};x' "$source"/include/*.h | sed -n
 done
 [ "$(grep -c _default "$dir/init.c")" -ge 12 ] || { echo "too few structs found" >&2; exit 1; }
 printf '    return s.size != sizeof s;\n}\n' >>"$dir/init.c"
-for file in carat carat_generate carat_tools carat_quality carat_embed carat_convert carat_constrain carat_receipt init; do
+for file in carat carat_generate carat_tools carat_quality carat_embed carat_convert carat_constrain carat_receipt carat_device init; do
     for standard in c99 c11; do
         "${CC:-cc}" -std=$standard -pedantic -Wall -Wextra -Wstrict-prototypes -Wmissing-field-initializers -Werror \
             -I"$source/include" -fsyntax-only "$dir/$file.c"
@@ -54,7 +55,7 @@ int main()
     return carat_model_open(&model, "/absent", nullptr, &err) == CARAT_E_NOT_FOUND ? 0 : 1;
 }
 C
-for file in carat carat_generate carat_tools carat_quality carat_embed carat_convert carat_constrain carat_receipt init; do
+for file in carat carat_generate carat_tools carat_quality carat_embed carat_convert carat_constrain carat_receipt carat_device init; do
     cp "$dir/$file.c" "$dir/$file.cpp"
 done
 for file in carat carat_generate carat_tools carat_quality carat_embed carat_convert init link; do

@@ -4,9 +4,11 @@
  * module has an entry of. Whoever loads it says by the environment what is wrong with it:
  *   EMU_DRIVER=11020        the version of the driver
  *   EMU_DEVICES=5.2,9.0     compute capabilities of the devices; "" for none
+ *   CUDA_VISIBLE_DEVICES=1  those of them that are shown, in this order, as the real one obeys it
  *   EMU_MEMORY=BYTES        of each device
  *   EMU_ORDER=0..2          in which order threads take turns (fibre.h)
  *   EMU_FAIL=NAME:N         the N-th call of a function fails
+ *   EMU_PLANTED=WHAT        kernels are wrong (kernels.c)
  *   EMU_LOST=NAME:N         from that call on every call fails, as after a lost context
  * emu_copied counts the bytes that came to the host, emu_launches and emu_graphs what was launched, for who
  * asks what a token costs.
@@ -40,7 +42,7 @@ enum {
     LAUNCH_FAILED = 719
 };
 
-enum { MOST_DEVICES = 4, MOST_ALLOCATIONS = 64, MOST_OBJECTS = 64, MOST_KERNELS = 64, ALIGNMENT = 512 };
+enum { MOST_DEVICES = 4, MOST_ALLOCATIONS = 64, MOST_OBJECTS = 64, MOST_KERNELS = 256, ALIGNMENT = 512 };
 
 /* What handles point to. */
 struct object {
@@ -96,11 +98,38 @@ static bool is_told(const char *variable, const char *call, int *count)
     return told && strncmp(told, call, n) == 0 && told[n] == ':' && ++*count == atoi(told + n + 1);
 }
 
+/* How often each was called. */
+static struct {
+    const char *call;
+    int n;
+} calls[64];
+
+int emu_count(const char *call);
+int emu_count(const char *call)
+{
+    int i = 0;
+
+    while (calls[i].call && strcmp(calls[i].call, call) != 0)
+        i++;
+    return calls[i].n;
+}
+
+static void count(const char *call)
+{
+    int i = 0;
+
+    while (calls[i].call && strcmp(calls[i].call, call) != 0)
+        i++;
+    calls[i].call = call;
+    calls[i].n++;
+}
+
 /* The result of a call before it does anything. */
 static CUresult begin(const char *call, bool needs_context)
 {
     static int failing, losing;
 
+    count(call);
     if (is_told("EMU_LOST", call, &losing))
         emu.lost = true;
     if (emu.lost)
@@ -125,6 +154,8 @@ static CUresult begin(const char *call, bool needs_context)
 CUresult cuInit(unsigned flags)
 {
     const char *devices = getenv("EMU_DEVICES"), *memory = getenv("EMU_MEMORY");
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    int all[MOST_DEVICES], n = 0;
     char *end;
 
     if (flags != 0)
@@ -133,10 +164,17 @@ CUresult cuInit(unsigned flags)
     BEGIN(false);
     emu.memory = memory ? strtoull(memory, NULL, 10) : (size_t)1 << 30;
     emu.devices = 0;
-    for (const char *at = devices ? devices : "9.0"; *at && emu.devices < MOST_DEVICES;
-         at = end + (*end == ',')) {
+    for (const char *at = devices ? devices : "9.0"; *at && n < MOST_DEVICES; at = end + (*end == ',')) {
         int major = (int)strtol(at, &end, 10);
-        emu.capability[emu.devices++] = major * 10 + (int)strtol(end + 1, &end, 10);
+        all[n++] = major * 10 + (int)strtol(end + 1, &end, 10);
+    }
+    for (int i = 0; i < n && !visible; i++)
+        emu.capability[emu.devices++] = all[i];
+    for (const char *at = visible; at && *at && emu.devices < n; at = end + (*end == ',')) {
+        long i = strtol(at, &end, 10);
+        if (end == at || i < 0 || i >= n) /* the first that there is not ends the list */
+            break;
+        emu.capability[emu.devices++] = all[i];
     }
     return emu.devices ? SUCCESS : NO_DEVICE;
 }
@@ -216,6 +254,8 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
     BEGIN(false);
     if (--emu.retained[device] < 0)
         breach(__func__, "a context that nobody retains");
+    if (emu.retained[device] > 0)
+        return SUCCESS;
     if (emu.used > 0 && !getenv("EMU_FAIL"))
         breach(__func__, "memory of the context that nobody gave back");
     for (int i = 0; i < MOST_OBJECTS; i++)

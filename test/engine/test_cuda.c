@@ -3,6 +3,11 @@
  * logits, in several passes and orders of threads, vectors of texts, guesses of drafters; what is refused,
  * and how; and every call of the driver failing. Kernels one by one: test/kernel/test_gpu.c. */
 #define _POSIX_C_SOURCE 200809L
+#include <dlfcn.h>
+
+#include <carat_device.h>
+#include <carat_generate.h>
+
 #include "vector_util.h"
 
 #include <carat_embed.h>
@@ -282,8 +287,8 @@ static void devices_are_chosen_and_refused(void **unused)
         {"5.2", "12040", "cuda", CARAT_E_IO, "compute capability 5.2, expected at least 6.1"},
         {"5.2,9.0", "12040", "cuda:0", CARAT_E_IO, "cuda:0, emulated 0, has compute capability 5.2"},
         {"5.2,9.0", "12040", "cuda:7", CARAT_E_ARGUMENT, "shows 2 GPUs"},
-        {"9.0", "12040", "cuda:x", CARAT_E_ARGUMENT, "expected cpu, cuda or cuda:N"},
-        {"9.0", "12040", "gpu", CARAT_E_ARGUMENT, "expected cpu, cuda or cuda:N"},
+        {"9.0", "12040", "cuda:x", CARAT_E_ARGUMENT, "expected cpu, cuda, cuda:N or auto"},
+        {"9.0", "12040", "gpu", CARAT_E_ARGUMENT, "expected cpu, cuda, cuda:N or auto"},
         {"5.2,9.0", "12040", "cuda", CARAT_OK, ""},
         {"5.2,9.0", "12040", "cuda:1", CARAT_OK, ""},
     };
@@ -318,14 +323,131 @@ static void a_device_without_room_is_refused(void **unused)
     unsetenv("EMU_MEMORY");
 }
 
+/* ---- what is told ---- */
+
+static void devices_are_described(void **unused)
+{
+    carat_device d, larger = {.size = sizeof d + 1};
+
+    (void)unused;
+    carat_device_default(&d);
+    setenv("EMU_DEVICES", "5.2,9.0", 1);
+    setenv("EMU_MEMORY", "50000000", 1);
+    OK(carat_get_device("cuda", 0, &d, err));
+    assert_true(d.number == 1 && d.usable && d.compute_major == 9 && d.compute_minor == 0 && !*d.why);
+    assert_string_equal(d.name, "emulated 1");
+    assert_true(d.free_bytes == 50000000 && d.total_bytes == 50000000 && d.copied == 0);
+    OK(carat_get_device("cuda:1", 1, &d, err));
+    assert_true(d.number == 1 && d.copied > 0);
+    OK(carat_get_device("cuda:0", 1, &d, err));
+    assert_true(d.number == 0 && !d.usable && d.compute_major == 5 && d.compute_minor == 2 && d.copied == 0);
+    assert_non_null(strstr(d.why, "expected at least 6.1"));
+    FAILS_WITH(carat_get_device("cuda:2", 0, &d, err), CARAT_E_ARGUMENT, "shows 2 GPUs");
+    FAILS_WITH(carat_get_device("cpu", 0, &d, err), CARAT_E_ARGUMENT, "expected cpu, cuda, cuda:N");
+    FAILS_WITH(carat_get_device(NULL, 0, &d, err), CARAT_E_ARGUMENT, "name");
+    FAILS_WITH(carat_get_device("cuda", 0, NULL, err), CARAT_E_ARGUMENT, "NULL");
+    FAILS_WITH(carat_get_device("cuda", 0, &larger, err), CARAT_E_ARGUMENT, "carat_device");
+    setenv("EMU_FAIL", "cuMemcpyDtoDAsync_v2:2", 1); /* what cannot be measured is not known */
+    OK(carat_get_device("cuda", 1, &d, err));
+    assert_true(d.usable && d.copied == 0 && d.total_bytes == 50000000);
+    unsetenv("EMU_FAIL");
+    setenv("EMU_DEVICES", "5.2", 1);
+    FAILS_WITH(carat_get_device("cuda", 0, &d, err), CARAT_E_IO, "expected at least 6.1");
+    setenv("EMU_DRIVER", "11020", 1);
+    FAILS_WITH(carat_get_device("cuda:0", 0, &d, err), CARAT_E_IO, "too old");
+    unsetenv("EMU_DRIVER");
+    unsetenv("EMU_DEVICES");
+    unsetenv("EMU_MEMORY");
+    assert_string_equal(carat_gpu_kernels(), "PTX for sm_61");
+}
+
+/* Who computed, and why: what --stats tells. */
+static carat_engine_stats stats_of_auto(carat_model *model)
+{
+    const int32_t ids[] = {2, 105, 300};
+    carat_engine_options o = cuda_options();
+    carat_engine_stats s = {.size = sizeof s};
+
+    o.device = "auto";
+    struct rig r = rig_open(model, &o);
+    OK(carat_sync(r.session[0], ids, 3, NULL, err));
+    OK(carat_engine_get_stats(r.engine, &s, err));
+    s.gpu.reason = s.cpu.reason = NULL; /* it ends with the engine */
+    rig_close(&r);
+    return s;
+}
+
+static void auto_takes_the_gpu_or_the_cpu(void **unused)
+{
+    carat_model *model = NULL;
+    carat_engine *engine = NULL;
+    carat_engine_options o = cuda_options();
+    carat_plan plan = {.size = sizeof plan};
+    int asked = 0;
+
+    (void)unused;
+    OK(carat_model_open(&model, TINY, NULL, err));
+    o.device = "auto";
+    OK(carat_plan_engine(model, &o, &plan, err));
+    assert_string_equal(plan.isa, "cuda");
+    carat_engine_stats s = stats_of_auto(model);
+    assert_true(s.gpu.passes == 1 && s.gpu.rows == 3 && s.cpu.passes == 0 && s.cpu.rows == 0);
+
+    o.progress = stop_at_once; /* who stops it does not want another one */
+    o.user = &asked;
+    assert_int_equal(carat_engine_create(&engine, model, &o, NULL), CARAT_E_CANCELLED);
+    assert_int_equal(asked, 1);
+    o.progress = NULL;
+
+    setenv("EMU_DRIVER", "11020", 1);
+    OK(carat_plan_engine(model, &o, &plan, err));
+    assert_string_not_equal(plan.isa, "cuda");
+    OK(carat_fit_engine(model, &o, 64 << 20, err));
+    s = stats_of_auto(model);
+    assert_true(s.gpu.passes == 0 && s.gpu.rows == 0 && s.cpu.passes == 1 && s.cpu.rows == 3);
+    unsetenv("EMU_DRIVER");
+    o.context = -1; /* nobody takes it */
+    FAILS_WITH(carat_engine_create(&engine, model, &o, err), CARAT_E_ARGUMENT, "context");
+    carat_model_close(model);
+}
+
+/* A device that computes something else, in a model of each type that it reads. */
+static void a_wrong_device_is_refused(void **unused)
+{
+    static const char *const planted[] = {"unfused", "barriers"}, *const models[] = {
+                                                                      TINY,
+                                                                      CT_TEST_DATA "/vectors/gguf/q8_0.gguf"};
+    carat_engine_options o = cuda_options();
+
+    (void)unused;
+    o.context = 0;
+    for (int i = 0; i < 4; i++) {
+        setenv("EMU_PLANTED", planted[i % 2], 1);
+        refuses(models[i / 2], &o, CARAT_E_IO, "gives other numbers than the CPU");
+        unsetenv("EMU_PLANTED");
+    }
+}
+
 /* ---- calls that fail ---- */
 
-#define ONE(name, arguments) +1
-enum {
-    IDS = 6,
-    WEIGHTS = 357, /* copies to the device until there is an engine */
-    KERNELS = CT_GPU_KERNELS(ONE)
-};
+enum { IDS = 6 };
+
+/* How often an engine of the model calls a function until it is there. */
+static int calls_until_made(carat_model *model, const char *name)
+{
+    carat_engine_options o = cuda_options();
+    carat_engine *engine = NULL;
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *found = NULL;
+    int (*count)(const char *) = NULL;
+
+    assert_true(driver && (found = dlsym(driver, "emu_count")));
+    memcpy(&count, &found, sizeof found);
+    OK(carat_engine_create(&engine, model, &o, err));
+    const int n = count(name);
+    carat_engine_close(engine);
+    dlclose(driver);
+    return n;
+}
 
 /* Logits of tiny while a call fails, or of the CPU. Returns whether an engine came of it: if not, there is
  * one line. */
@@ -357,23 +479,24 @@ static void every_call_may_fail(void **unused)
 {
     static const struct {
         const char *name;
-        int create, most; /* calls until there is an engine, and those that fail in turn */
-    } calls[] = {{"cuInit", 1, 1},
-                 {"cuDeviceGetCount", 1, 1},
-                 {"cuDeviceGet", 1, 1},
-                 {"cuDeviceGetName", 1, 1},
-                 {"cuDeviceGetAttribute", 2, 2},
-                 {"cuDevicePrimaryCtxRetain", 1, 1},
-                 {"cuCtxPushCurrent_v2", 3, 5},
-                 {"cuStreamCreate", 1, 1},
-                 {"cuModuleLoadData", 1, 1},
-                 {"cuModuleGetFunction", KERNELS, KERNELS},
-                 {"cuMemAlloc_v2", 3, 3},
-                 {"cuMemsetD8Async", 2, 4},
-                 {"cuMemcpyHtoDAsync_v2", WEIGHTS, WEIGHTS + 8},
-                 {"cuMemcpyDtoHAsync_v2", 0, 8},
-                 {"cuStreamSynchronize", 0, 8},
-                 {"cuLaunchKernel", 0, 150}};
+        int beyond; /* calls of an engine that is there, which fail in turn, too */
+        int spare;  /* calls before, at the end of the device's check, whose failure changes nothing */
+    } calls[] = {{"cuInit", 0, 0},
+                 {"cuDeviceGetCount", 0, 0},
+                 {"cuDeviceGet", 0, 0},
+                 {"cuDeviceGetName", 0, 0},
+                 {"cuDeviceGetAttribute", 0, 0},
+                 {"cuDevicePrimaryCtxRetain", 0, 0},
+                 {"cuCtxPushCurrent_v2", 2, 1},
+                 {"cuStreamCreate", 0, 0},
+                 {"cuModuleLoadData", 0, 0},
+                 {"cuModuleGetFunction", 0, 0},
+                 {"cuMemAlloc_v2", 0, 0},
+                 {"cuMemsetD8Async", 2, 0},
+                 {"cuMemcpyHtoDAsync_v2", 8, 0},
+                 {"cuMemcpyDtoHAsync_v2", 8, 0},
+                 {"cuStreamSynchronize", 8, 0},
+                 {"cuLaunchKernel", 150, 0}};
     static const char *const variables[] = {"EMU_FAIL", "EMU_LOST"};
     carat_model *model = NULL;
 
@@ -383,19 +506,23 @@ static void every_call_may_fail(void **unused)
     float *cpu = calloc(n, sizeof *cpu), *cuda = calloc(n, sizeof *cuda);
     assert_true(cpu && cuda && computes(model, "cpu", cpu));
     for (int v = 0; v < 2; v++)
-        for (size_t c = 0; c < sizeof calls / sizeof *calls; c++)
-            for (int i = 1; i <= calls[c].most; i += 1 + i / 8) {
+        for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+            const int create = calls_until_made(model, calls[c].name);
+            int spared = 0;
+            for (int i = 1; i <= create + calls[c].beyond; i += 1 + i / 8) {
                 char told[64];
                 snprintf(told, sizeof told, "%s:%d", calls[c].name, i);
                 setenv(variables[v], told, 1);
                 memset(cuda, 0, n * sizeof *cuda);
-                if (computes(model, "cuda", cuda) != (i > calls[c].create))
-                    fail_msg("%s=%s: %s", variables[v], told,
-                             i > calls[c].create ? "no engine" : "an engine");
-                if (i > calls[c].create && memcmp(cpu, cuda, n * sizeof *cpu) != 0)
+                const bool made = computes(model, "cuda", cuda);
+                spared += made && i <= create;
+                if (i > create ? !made : spared > calls[c].spare)
+                    fail_msg("%s=%s: %s", variables[v], told, made ? "an engine" : "no engine");
+                if (made && memcmp(cpu, cuda, n * sizeof *cpu) != 0)
                     fail_msg("%s=%s: the CPU went on with other logits", variables[v], told);
                 unsetenv(variables[v]);
             }
+        }
     free(cpu);
     free(cuda);
     carat_model_close(model);
@@ -404,8 +531,14 @@ static void every_call_may_fail(void **unused)
 /* Sessions that hold tokens when the device is lost, in a pass of several of them. */
 static void a_lost_device_loses_no_session(void **unused)
 {
-    static const char *const lost[] = {"cuLaunchKernel:150", "cuLaunchKernel:320", "cuMemcpyDtoDAsync_v2:1",
-                                       "cuMemcpyDtoHAsync_v2:3"};
+    static const struct {
+        const char *name;
+        int after; /* calls, the last of which finds the device gone */
+    } lost[] = {{"cuLaunchKernel", 150},
+                {"cuLaunchKernel", 320},
+                {"cuMemcpyDtoDAsync_v2", 1},
+                {"cuMemcpyDtoHAsync_v2", 3}};
+    char told[64];
     carat_model *model = NULL;
 
     (void)unused;
@@ -416,11 +549,13 @@ static void a_lost_device_loses_no_session(void **unused)
     assert_true(cpu && cuda);
     play(model, "cpu", cpu, n_vocab);
     for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
-        setenv("EMU_LOST", lost[i], 1);
+        snprintf(told, sizeof told, "%s:%d", lost[i].name,
+                 calls_until_made(model, lost[i].name) + lost[i].after);
+        setenv("EMU_LOST", told, 1);
         memset(cuda, 0, n * sizeof *cuda);
         play(model, "cuda", cuda, n_vocab);
         if (memcmp(cpu, cuda, n * sizeof *cpu) != 0)
-            fail_msg("EMU_LOST=%s: other logits", lost[i]);
+            fail_msg("EMU_LOST=%s: other logits", told);
         unsetenv("EMU_LOST");
     }
     free(cpu);
@@ -437,6 +572,9 @@ int main(void)
         cmocka_unit_test_setup(vectors_of_texts_are_those_of_the_cpu, has_gpu),
         cmocka_unit_test_setup(devices_are_chosen_and_refused, has_gpu),
         cmocka_unit_test_setup(a_device_without_room_is_refused, has_gpu),
+        cmocka_unit_test_setup(devices_are_described, has_gpu),
+        cmocka_unit_test_setup(auto_takes_the_gpu_or_the_cpu, has_gpu),
+        cmocka_unit_test_setup(a_wrong_device_is_refused, has_gpu),
         cmocka_unit_test_setup(every_call_may_fail, has_gpu),
         cmocka_unit_test_setup(a_lost_device_loses_no_session, has_gpu),
     };

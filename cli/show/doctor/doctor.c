@@ -210,6 +210,15 @@ static void print_limits(const struct machine *m)
     print_speed(&m->limits);
 }
 
+static void print_devices(const struct devices *d)
+{
+    const char *name;
+    char text[DEVICE_TEXT];
+
+    for (int i = 0; doctor_device(d, i, &name, text); i++)
+        line(name, "%s", text);
+}
+
 static void print_cache(const struct report *r)
 {
     static const char *const words[CACHE_STATES] = {
@@ -272,6 +281,7 @@ static int doctor_print_text(const struct report *r)
     print_now(&r->now);
     print_variables();
     print_limits(&r->machine);
+    print_devices(&r->devices);
     print_cache(r);
     if (r->model)
         print_costs(r);
@@ -331,6 +341,7 @@ int verb_doctor(const struct options *o)
         return code;
     if ((code = find_limits(&r, o->show->measure)) != DONE)
         return code;
+    doctor_find_devices(&r.devices);
     r.cap = (double)o->open->cache_size;
     if (r.cache.in.usable)
         doctor_look_into(&r.content, r.cache.path);

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "carat_device.h"
 #include "carat_tools.h"
 #include "model/conditions.h"
 #include "model/costs.h"
@@ -18,6 +19,14 @@ struct cache_content {
     double bytes[CACHE_STATES];
     int n_part; /* unfinished files of processes that are gone */
     double part_bytes;
+};
+
+/* What NVIDIA's driver shows, and why nothing else. */
+enum { MOST_DEVICES = 16 };
+struct devices {
+    carat_device of[MOST_DEVICES];
+    int n;
+    char none[256]; /* why there is none; "" with some */
 };
 
 enum { MOST_ADVICE = 24 };
@@ -33,6 +42,7 @@ struct report {
     double cap; /* bytes that packed models may take */
     struct conditions now;
     struct machine machine;
+    struct devices devices;
     char kernels_why[320]; /* why no higher level of kernels is used */
     const char *model;     /* whose costs are asked for; NULL: none */
     struct costs costs;
@@ -41,6 +51,12 @@ struct report {
     struct advice advice[MOST_ADVICE];
     int n_advice;
 };
+
+/* doctor_devices.c: looks for them; line i of what was found, in two parts, false after the last. */
+void doctor_find_devices(struct devices *d);
+enum { DEVICE_TEXT = 320 };
+bool doctor_device(const struct devices *d, int i, const char **name, char text[DEVICE_TEXT]);
+json_t *doctor_devices_json(const struct devices *d);
 
 /* doctor_cache.c */
 void doctor_look_into(struct cache_content *c, const char *directory);

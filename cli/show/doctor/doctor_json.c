@@ -126,12 +126,13 @@ int doctor_print_json(const struct report *r)
     for (int i = 0; i < r->n_advice; i++)
         json_array_append_new(
             advice, json_pack("{s:s, s:o}", "id", r->advice[i].id, "text", text_json(r->advice[i].text)));
-    json_t *object = json_pack(
-        "{s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version", h->version,
-        "numerics", h->numerics, "compiler", h->compiler, "build", h->build, "system", text_json(h->system),
-        "libc", text_json(h->libc), "processor", processor_json(r), "threads", threads_json(h), "memory",
-        memory_json(r), "now", now_json(&r->now), "limits", limits_json(&r->machine), "speed_at_most",
-        speed_json(&r->machine.limits), "cache", cache_json(r), "advice", advice);
+    json_t *object =
+        json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version",
+                  h->version, "numerics", h->numerics, "compiler", h->compiler, "build", h->build, "system",
+                  text_json(h->system), "libc", text_json(h->libc), "processor", processor_json(r), "threads",
+                  threads_json(h), "memory", memory_json(r), "now", now_json(&r->now), "limits",
+                  limits_json(&r->machine), "speed_at_most", speed_json(&r->machine.limits), "gpu",
+                  doctor_devices_json(&r->devices), "cache", cache_json(r), "advice", advice);
 
     if (object && r->model)
         json_object_set_new(object, "costs", doctor_costs_json(r));

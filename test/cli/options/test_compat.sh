@@ -7,18 +7,25 @@
 expect 0 run tiny hi -n 8 --seed 3
 cp out wanted
 # one note names them all; the text is the same
-expect 0 run tiny hi -n 8 --seed 3 --no-perf -ngl 99 --mlock --no-mmap -fa on -fa -b 64 -tb 2 --numa distribute \
+expect 0 run tiny hi -n 8 --seed 3 --no-perf -sm none --mlock --no-mmap -fa on -fa -b 64 -tb 2 --numa distribute \
     --prio 2 --poll 50 -C 0x3 --cpu-range 0-1 -cb --no-warmup --log-disable --log-file x -lv 1 --swa-full \
     --device none -nkvo --jinja -st --no-display-prompt --simple-io --flash-attn=auto --repeat-penalty 1.0 \
-    --presence-penalty 0 --mirostat 0 --repeat-last-n 64 --reasoning-budget -1 --gpu-layers=0
+    --presence-penalty 0 --mirostat 0 --repeat-last-n 64 --reasoning-budget -1 --main-gpu=0
 same wanted out
 [ "$(wc -l <err)" = 1 ] || die 'not one note'
-err_has '^note: ignored.*-ngl, --mlock, .*--gpu-layers$'
+err_has '^note: ignored.*-sm, --mlock, .*--main-gpu$'
 [ ! -e x ] || die 'a log file was written'
 for verb in logits bench tokenize render show; do
     expect 0 help $verb
     ! grep -q -e -ngl out || die "help $verb shows an option that it ignores"
 done
+for layers in 99 all -1 0; do
+    expect 0 run tiny hi -n 8 --seed 3 -ngl $layers
+    same wanted out
+    [ "$(cat err)" = 'note: ignored: -ngl, since --device is cpu' ] || die 'not one note'
+done
+refuse 2 run tiny hi -ngl some
+refuse 2 run tiny hi --gpu-layers=-2
 expect 0 bench tiny -p 4 -n 1 -r 1 -ngl 0
 err_has '^note: '
 expect 0 tokenize tiny hi --no-mmap

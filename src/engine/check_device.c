@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_device.c: whether a device gives the CPU's bits, before an engine trusts it: a small model of made-up
+ * weights, once for each type that the engine's model has, is evaluated by both. It goes the whole way of a
+ * pass, through two layers, a local and a global one, so every kernel that such a model needs is run; the
+ * numbers themselves do not matter. */
+#include "engine/engine.h"
+
+#include <stdlib.h>
+
+#include "quant/encode.h"
+
+/* The least that blocks of every type have room in. */
+enum { WIDTH = 256, HEADS = 4, HEAD_DIM = WIDTH / HEADS, LAYERS = 2, IDS = 5 };
+
+struct small {
+    struct carat_model model;
+    struct ct_layer layer[LAYERS];
+    float vector[WIDTH];
+    uint8_t *matrix; /* [WIDTH][row]: all matrices are its first rows */
+};
+
+/* ---- the model ---- */
+
+/* Within (-1, 1), and not a number of few bits. */
+static float number(uint32_t i)
+{
+    uint32_t u = i * 2654435761u + 36;
+
+    u = (u ^ u >> 15) * 2246822519u;
+    return (float)((u ^ u >> 13) >> 8) * 0x1p-23f - 1;
+}
+
+static struct ct_weight rows_of(const struct small *s, enum ct_type type, int rows)
+{
+    struct ct_weight w = {.type = type, .rows = rows, .cols = WIDTH, .data = s->matrix, .scale = 1};
+
+    (void)ct_type_row_bytes(type, WIDTH, &w.row_bytes);
+    return w;
+}
+
+static struct ct_weight vector_of(const struct small *s, int n)
+{
+    return (struct ct_weight){.type = CT_F32,
+                              .rows = 1,
+                              .cols = n,
+                              .row_bytes = (size_t)n * sizeof(float),
+                              .data = s->vector,
+                              .scale = 1};
+}
+
+static struct ct_layer small_layer(const struct small *s, enum ct_type type, int i)
+{
+    const struct ct_weight whole = rows_of(s, type, WIDTH), head = rows_of(s, type, HEAD_DIM),
+                           norm = vector_of(s, WIDTH), head_norm = vector_of(s, HEAD_DIM);
+
+    return (struct ct_layer){.c = s->model.config.layer[i],
+                             .attn_norm = norm,
+                             .q = whole,
+                             .k = head,
+                             .v = head,
+                             .o = whole,
+                             .q_norm = head_norm,
+                             .k_norm = head_norm,
+                             .attn_post_norm = norm,
+                             .ffn_norm = norm,
+                             .gate = whole,
+                             .up = whole,
+                             .down = whole,
+                             .ffn_post_norm = norm};
+}
+
+static struct ct_config small_config(void)
+{
+    struct ct_config c = {.architecture = "gemma3",
+                          .n_layer = LAYERS,
+                          .hidden = WIDTH,
+                          .n_vocab = WIDTH,
+                          .n_text_vocab = WIDTH,
+                          .max_context = CT_KEY_BLOCK,
+                          .tied = 1,
+                          .post_norms = true,
+                          .qk_norms = true,
+                          .norm_eps = 1e-6f,
+                          .logit_cap = 30,
+                          .embed_scale = 16,
+                          .residual_scale = 1};
+
+    for (int i = 0; i < LAYERS; i++) {
+        const enum ct_attn_type type = i ? CT_GLOBAL : CT_LOCAL;
+        c.attn[type] = (struct ct_attn){.window = i ? 0 : 2,
+                                        .head_dim = HEAD_DIM,
+                                        .rotated = HEAD_DIM / 2,
+                                        .rope_base = i ? 1e6 : 1e4,
+                                        .rope_factor = 1};
+        c.layer[i] = (struct ct_layer_config){.n_head = HEADS,
+                                              .n_kv_head = 1,
+                                              .head_dim = HEAD_DIM,
+                                              .ffn = WIDTH,
+                                              .attn_type = (int)type,
+                                              .kv_layer = i,
+                                              .attn_scale = 0.125f};
+    }
+    return c;
+}
+
+/* file: of another model, which says nothing of this one. */
+static carat_status small_model(struct small *s, struct ct_file *file, enum ct_type type, carat_error *err)
+{
+    size_t row_bytes = 0;
+    float row[WIDTH];
+
+    *s = (struct small){.model = {.file = file, .has_weights = true, .config = small_config()}};
+    if (!ct_type_row_bytes(type, WIDTH, &row_bytes) || !(s->matrix = malloc(WIDTH * row_bytes)))
+        return ct_no_memory(err, "a check of the device");
+    for (uint32_t r = 0; r < WIDTH; r++) {
+        for (uint32_t i = 0; i < WIDTH; i++)
+            row[i] = number(r * WIDTH + i) * 0.125f;
+        ct_encode_row(type, s->matrix + r * row_bytes, row, WIDTH, NULL, false);
+    }
+    for (uint32_t i = 0; i < WIDTH; i++)
+        s->vector[i] = 1 + 0.5f * number(WIDTH * WIDTH + i);
+    for (int i = 0; i < LAYERS; i++)
+        s->layer[i] = small_layer(s, type, i);
+    s->model.weights = (struct ct_weights){.embed = rows_of(s, type, WIDTH),
+                                           .head = rows_of(s, type, WIDTH),
+                                           .final_norm = vector_of(s, WIDTH),
+                                           .layer = s->layer,
+                                           .tied = true};
+    return CARAT_OK;
+}
+
+/* ---- its numbers ---- */
+
+/* Logits behind each id. */
+static carat_status small_logits(const struct small *s, const carat_engine_options *o, const char *device,
+                                 float logits[IDS * WIDTH], carat_error *err)
+{
+    static const int32_t ids[IDS] = {2, 105, 200, 77, 13};
+    const carat_engine_options with = {.threads = 1,
+                                       .sessions = 1,
+                                       .chunk = IDS,
+                                       .kv = o->kv,
+                                       .exact = o->exact,
+                                       .isa = o->isa,
+                                       .device = device};
+    carat_engine *e = NULL;
+    carat_session *session = NULL;
+    carat_status status = ct_engine_create_on(&e, &s->model, &(carat_costs){0}, &with, err);
+
+    if (!status)
+        status = ct_session_create(&session, e, NULL, err);
+    carat_row row = {.session = session, .tokens = ids, .n = IDS, .logits = logits};
+    if (!status)
+        status = ct_evaluate(e, &row, 1, false, err);
+    if (!status && e->gone)
+        status = ct_fail(err, e->gone->failure.code, "%s", e->gone->failure.message);
+    ct_session_close(session);
+    ct_engine_close(e);
+    return status;
+}
+
+static carat_status check_type(struct ct_file *file, enum ct_type type, const carat_engine_options *o,
+                               carat_error *err)
+{
+    float by_cpu[IDS * WIDTH], by_device[IDS * WIDTH];
+    struct small s;
+    carat_device device = {.name = ""};
+    carat_status status = small_model(&s, file, type, err);
+
+    if (!status)
+        status = small_logits(&s, o, "cpu", by_cpu, err);
+    if (!status)
+        status = small_logits(&s, o, o->device, by_device, err);
+    if (status == CARAT_E_NUMERIC || (!status && memcmp(by_cpu, by_device, sizeof by_cpu) != 0)) {
+        (void)ct_cuda_describe(o->device, false, &device, NULL);
+        status = ct_fail(err, CARAT_E_IO, "the GPU %s gives other numbers than the CPU with weights of %s",
+                         device.name, ct_type_info(type)->name);
+    }
+    free(s.matrix);
+    return status;
+}
+
+/* Types of matrices, as bits. */
+static carat_status note_type(void *user, const char *place, const char *tensor, const struct ct_weight *w)
+{
+    (void)place, (void)tensor;
+    if (w->rows > 1 && ct_encodes_rows(w->type))
+        *(uint64_t *)user |= (uint64_t)1 << w->type;
+    return CARAT_OK;
+}
+
+carat_status ct_check_device(const carat_engine *e, const carat_engine_options *o, carat_error *err)
+{
+    const struct ct_weights weights = ct_engine_weights(e);
+    uint64_t types = 0;
+
+    CT_TRY(ct_weights_walk(&weights, &e->config, e->model->file, note_type, &types));
+    for (int type = 0; type < CT_TYPE_COUNT; type++)
+        if (types >> type & 1)
+            CT_TRY(check_type(e->model->file, (enum ct_type)type, o, err));
+    return CARAT_OK;
+}

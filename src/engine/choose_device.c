@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* choose_device.c: an engine on the device that its options name or leave open, and what a device that is too
+ * small has room for. Where a device fails later: leave_device.c. */
+#include "engine/engine.h"
+
+#include <stdio.h>
+
+/* All but stacks; some of the work is the host's, too, so that it is a little more than the device needs. */
+static bool fits(const carat_model *model, const carat_engine_options *o, int layers, size_t bytes)
+{
+    carat_engine_options cut = *o;
+    carat_plan plan = {.size = sizeof plan};
+
+    cut.layers = layers;
+    return ct_plan_engine(model, &cut, &plan, NULL) == CARAT_OK && plan.bytes - plan.stack_bytes <= bytes;
+}
+
+/* A plan that a device has no room for: adds to the message how many layers it has room for. */
+static void tell_what_fits(const carat_model *model, const carat_engine_options *o, carat_error *err)
+{
+    const int all = o->layers ? o->layers : model->config.n_layer - o->first_layer;
+    carat_device device;
+    int some = 0, beyond = all;
+
+    if (!err || ct_cuda_describe(o->device, false, &device, NULL) || fits(model, o, all, device.free_bytes))
+        return;
+    while (beyond - some > 1) {
+        const int middle = some + (beyond - some) / 2;
+        *(fits(model, o, middle, device.free_bytes) ? &some : &beyond) = middle;
+    }
+    const size_t used = strlen(err->message);
+    if (some)
+        snprintf(err->message + used, sizeof err->message - used, "; %d of the %d layers would fit", some,
+                 all);
+    else
+        snprintf(err->message + used, sizeof err->message - used, "; not even one of the %d layers fits",
+                 all);
+}
+
+/* Whoever is asked for a GPU gets one that gives the CPU's bits. */
+static carat_status create_checked(carat_engine **engine, const carat_model *model, const carat_costs *costs,
+                                   const carat_engine_options *o, carat_error *err)
+{
+    const bool on_gpu = o->device && strcmp(o->device, "cpu") != 0;
+    carat_engine *e = NULL;
+    carat_status status = ct_engine_create_on(&e, model, costs, o, err);
+
+    if (status == CARAT_E_MEMORY && on_gpu)
+        tell_what_fits(model, o, err);
+    if (!status && on_gpu && (status = ct_check_device(e, o, err)))
+        ct_engine_close(e);
+    if (!status)
+        *engine = e;
+    return status;
+}
+
+/* A GPU, or where that fails, for what reason ever, the CPU, which logs the reason in a line. */
+static carat_status create_open(carat_engine **engine, const carat_model *model, const carat_costs *costs,
+                                const carat_engine_options *o, carat_error *err)
+{
+    carat_engine_options gpu = *o, cpu = *o;
+    carat_error refusal;
+
+    gpu.device = "cuda";
+    cpu.device = "cpu";
+    carat_status status = create_checked(engine, model, costs, &gpu, &refusal);
+    if (!status)
+        return CARAT_OK;
+    if (status == CARAT_E_CANCELLED)
+        return ct_fail(err, status, "%s", refusal.message);
+    CT_TRY(create_checked(engine, model, costs, &cpu, err));
+    (*engine)->no_device = refusal;
+    ct_head_log(&(*engine)->head, "%s; the CPU computes", refusal.message);
+    return CARAT_OK;
+}
+
+carat_status ct_engine_create(carat_engine **engine, const carat_model *model,
+                              const carat_engine_options *options, carat_error *err)
+{
+    struct ct_whole_options full;
+
+    CT_TRY(ct_take_engine_options(&full, options, err));
+    return ct_device_is_open(&full.o) ? create_open(engine, model, &full.costs, &full.o, err)
+                                      : create_checked(engine, model, &full.costs, &full.o, err);
+}
