@@ -100,7 +100,7 @@ static void make_ways(struct way *w)
     w[3].chain.repeat_penalty = 1.3f;
     w[3].chain.presence_penalty = 0.5f;
     w[4] = plain("biases", 1, 20, 1, 0, 20);
-    w[4].biases[0] = (carat_bias){301, 4};
+    w[4].biases[0] = (carat_bias){301, 40};
     w[4].biases[1] = (carat_bias){302, -100};
     w[5] = plain("banned", 1, 200, 1, 0, 200);
     w[5].sampling.n_banned = 3;
