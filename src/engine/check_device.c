@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_device.c: whether a device gives the CPU's bits, before an engine trusts it: a small model of made-up
- * weights, once for each type that the engine's model has, is evaluated by both. It goes the whole way of a
- * pass, through two layers, a local and a global one, so every kernel that such a model needs is run; the
- * numbers themselves do not matter. */
+ * weights, once for each kind of type that the engine's model has, is evaluated by both. It goes the whole
+ * way of a pass, through two layers, a local and a global one, so that every kernel which such a model needs
+ * is run; the numbers themselves do not matter. */
 #include "engine/engine.h"
 
 #include <stdlib.h>
@@ -103,6 +103,18 @@ static struct ct_config small_config(void)
     return c;
 }
 
+static void write_row(enum ct_type type, void *to, const float row[WIDTH])
+{
+    if (ct_encodes(type)) {
+        ct_encode(type, to, row, WIDTH);
+        return;
+    }
+    for (int i = 0; i < WIDTH; i++) {
+        const uint16_t bf16 = ct_f32_to_bf16(row[i]);
+        memcpy((uint8_t *)to + (size_t)i * sizeof bf16, &bf16, sizeof bf16);
+    }
+}
+
 /* file: of another model, which says nothing of this one. */
 static carat_status small_model(struct small *s, struct ct_file *file, enum ct_type type, carat_error *err)
 {
@@ -115,7 +127,7 @@ static carat_status small_model(struct small *s, struct ct_file *file, enum ct_t
     for (uint32_t r = 0; r < WIDTH; r++) {
         for (uint32_t i = 0; i < WIDTH; i++)
             row[i] = number(r * WIDTH + i) * 0.125f;
-        ct_encode_row(type, s->matrix + r * row_bytes, row, WIDTH, NULL, false);
+        write_row(type, s->matrix + r * row_bytes, row);
     }
     for (uint32_t i = 0; i < WIDTH; i++)
         s->vector[i] = 1 + 0.5f * number(WIDTH * WIDTH + i);
@@ -180,12 +192,15 @@ static carat_status check_type(struct ct_file *file, enum ct_type type, const ca
     return status;
 }
 
-/* Types of matrices, as bits. */
+/* Types of matrices, as bits: each that is written in a few lines, and for others one that the same kernel
+ * multiplies. */
 static carat_status note_type(void *user, const char *place, const char *tensor, const struct ct_weight *w)
 {
+    const enum ct_type alike = ct_type_info(w->type)->block > 1 ? CT_Q4_0 : CT_BF16;
+
     (void)place, (void)tensor;
-    if (w->rows > 1 && ct_encodes_rows(w->type))
-        *(uint64_t *)user |= (uint64_t)1 << w->type;
+    if (w->rows > 1)
+        *(uint64_t *)user |= (uint64_t)1 << (ct_encodes(w->type) ? w->type : alike);
     return CARAT_OK;
 }
 

@@ -15,6 +15,7 @@
  * What the real one checks and a test would miss is checked: a context is current, addresses are of
  * allocations that live and wide enough, streams and modules are there, and gone with the context. A breach
  * ends the program. */
+#define _POSIX_C_SOURCE 200809L /* strdup */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,7 +49,7 @@ enum { MOST_DEVICES = 4, MOST_ALLOCATIONS = 64, MOST_OBJECTS = 64, MOST_KERNELS 
 struct object {
     enum { NOTHING, CONTEXT, STREAM, MODULE, FUNCTION, GRAPH, LAUNCHES } kind;
     int device;
-    const char *image;                /* of a module */
+    char *image;                      /* of a module: its own */
     void (*thread)(const void *args); /* of a function */
     size_t bytes;                     /* of its arguments, as the module says */
     struct node *first;               /* of a graph, and of one that a stream is captured into */
@@ -458,7 +459,7 @@ CUresult cuModuleLoadData(CUobject *module, const void *image)
     const char *version = strstr(image, ".version ");
     if (!version || !strstr(version, ".target sm_") || !strstr(version, ".address_size 64"))
         return INVALID_IMAGE;
-    return make(module, (struct object){.kind = MODULE, .image = image});
+    return make(module, (struct object){.kind = MODULE, .image = strdup(image)});
 }
 
 CUresult cuModuleUnload(CUobject module)
@@ -466,6 +467,7 @@ CUresult cuModuleUnload(CUobject module)
     BEGIN(true);
     if (module->kind != MODULE)
         breach(__func__, "not a module");
+    free(module->image);
     module->kind = NOTHING;
     return SUCCESS;
 }

@@ -138,8 +138,9 @@ static inline ct_cu_address ct_cuda_row(ct_mat m, int row)
     return (ct_cu_address)(uintptr_t)m.handle + (size_t)row * (size_t)m.stride * sizeof(float);
 }
 
-/* cuda_ptx.S: kernels as PTX; "" where no clang was there when the library was built. */
-extern const char ct_cuda_ptx[];
+/* cuda_ptx.S: kernels as PTX, by gzip; a 0 where no clang was there when the library was built. */
+extern const uint8_t ct_cuda_ptx[], ct_cuda_ptx_end[];
+extern const char ct_cuda_target[]; /* the devices that they are for, and later ones; "": there are none */
 
 /* cuda_device.c: the device itself. Its first failure is noted in base.failure; from there on nothing is
  * asked of it any more. */

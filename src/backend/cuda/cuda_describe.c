@@ -21,11 +21,10 @@ carat_status ct_cuda_number(const char *name, int *number, carat_error *err)
 const char *ct_cuda_kernels(void)
 {
     static _Thread_local char text[32];
-    const char *target = strstr(ct_cuda_ptx, ".target ");
 
-    if (!target || sscanf(target, ".target %15[a-z0-9_]", text + sizeof "PTX for " - 1) != 1)
+    if (!*ct_cuda_target)
         return NULL;
-    memcpy(text, "PTX for ", sizeof "PTX for " - 1);
+    snprintf(text, sizeof text, "PTX for %s", ct_cuda_target);
     return text;
 }
 

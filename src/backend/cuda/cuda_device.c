@@ -4,6 +4,9 @@
  * with the failure. */
 #include "backend/cuda/cuda_backend.h"
 
+#include <stdlib.h>
+
+#include "base/gunzip.h"
 #include "os/clock.h"
 
 static bool good(struct ct_cuda_backend *b, ct_cu_result result, const char *what)
@@ -42,8 +45,11 @@ static carat_status load_kernels(struct ct_cuda_backend *b, carat_error *err)
         CT_GPU_KERNELS(NAME)
 #undef NAME
     };
-    ct_cu_result result = b->driver.cuModuleLoadData(&b->module, ct_cuda_ptx);
-
+    char *text = ct_gunzip(ct_cuda_ptx, (size_t)(ct_cuda_ptx_end - ct_cuda_ptx));
+    if (!text)
+        return ct_no_memory(err, "the kernels of a GPU");
+    ct_cu_result result = b->driver.cuModuleLoadData(&b->module, text);
+    free(text);
     for (int i = 0; i < CT_CUDA_KERNELS && result == 0; i++)
         result = b->driver.cuModuleGetFunction(&b->function[i], b->module, names[i]);
     return result == 0 ? CARAT_OK

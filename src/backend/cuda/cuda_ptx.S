@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_ptx.S: the kernels as PTX, which clang makes of kernel/gpu/gpu.cu while the library is built. Without
- * clang the text is empty, and the backend says so. */
+/* cuda_ptx.S: the kernels as PTX, which clang makes of kernel/gpu/gpu.cu while the library is built, and gzip
+ * small. Without clang nothing is there, and the backend says so. */
     .section .rodata
     .global ct_cuda_ptx
     .hidden ct_cuda_ptx
+    .global ct_cuda_ptx_end
+    .hidden ct_cuda_ptx_end
     .type ct_cuda_ptx, %object
 ct_cuda_ptx:
 #ifdef CT_PTX
     .incbin CT_PTX
 #endif
+ct_cuda_ptx_end:
     .byte 0
     .size ct_cuda_ptx, . - ct_cuda_ptx
+    .global ct_cuda_target
+    .hidden ct_cuda_target
+ct_cuda_target:
+#ifdef CT_PTX
+    .ascii CT_PTX_TARGET
+#endif
+    .byte 0
     .section .note.GNU-stack, "", %progbits
