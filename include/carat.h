@@ -321,7 +321,7 @@ typedef struct carat_engine_options {
     const struct carat_head_options *head; /* which logits are computed (carat_generate.h); NULL: all */
     int ple_resident;    /* 1: the table of layer inputs (Gemma 3n and 4) is in memory; 0: it stays on disk */
     int activations_f16; /* 1: results of operations are rounded to f16 (NUMERICS.md section 14) */
-    const char *device;  /* "cuda", "cuda:N": a GPU, with the same bits; "auto": where one works; NULL, "cpu" */
+    const char *device;  /* "cuda", "cuda:N": a GPU, equal bits; "auto": where one works; NULL, "cpu" */
 } carat_engine_options;
 CARAT_DEFAULT(carat_engine_options)
 
