@@ -156,7 +156,7 @@ for device in cpu none; do
 done
 for device in Vulkan0 metal 0; do
     refuse 2 run tiny hi --device $device
-    err_has "device is \"$device\", expected cpu, cuda or cuda:N"
+    err_has "device is \"$device\", expected cpu, cuda, cuda:N or auto"
 done
 
 # ---- 15: the spellings of other runners of Gemma, without a verb too ----
@@ -195,7 +195,7 @@ done
 expect 0 --weights tiny --bench --prompt hi --max-tokens 2 --bench-warmup 0 --bench-iters 1 --top-k 1
 out_has 'tok/s'
 expect 2 --weights tiny --prompt hi --device metal
-err_has 'device is "metal", expected cpu, cuda or cuda:N'
+err_has 'device is "metal", expected cpu, cuda, cuda:N or auto'
 refuse 2 --weights
 refuse 2 --weights tiny --encode
 err_has 'option --encode needs a value'
