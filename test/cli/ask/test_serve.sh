@@ -67,6 +67,14 @@ ask 200 POST $chat "{$messages,\"seed\":7,\"n\":3,\"logprobs\":true,\"top_logpro
 for i in 0 1 2; do body_has "\"index\":$i,"; done
 body_has '"top_logprobs":[{"token":"The","logprob":'
 body_has '"bytes":[84,104,101]'
+# each choice has draws of its own, whatever others there are
+contents() {
+    ask 200 POST $chat "{$messages,\"seed\":8,\"temperature\":2,\"top_k\":0,\"top_p\":1,\"n\":$1,\"max_tokens\":20}"
+    grep -o '"content":"[^"]*"' body
+}
+contents 3 >three
+[ "$(sort -u three | wc -l)" = 3 ] || die "choices are alike: $(cat body)"
+[ "$(contents 2)" = "$(head -n 2 three)" ] || die "other choices beside fewer: $(cat body)"
 ask 200 POST $chat "{$messages,\"temperature\":0,\"stream\":true,\"stream_options\":{\"include_usage\":true}}"
 body_has '"choices":[],"usage":{"prompt_tokens":14,"completion_tokens":7,"total_tokens":21,"prompt_tokens_details":{"cached_tokens":13}'
 
