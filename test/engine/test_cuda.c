@@ -108,8 +108,8 @@ static void has_hash(const struct line *l, int i)
 /* With "all" as an argument: what takes a minute of a processor, too. */
 static bool all;
 
-/* tiny in every arithmetic and type of K and V; and of all each of the others in one of them, and in the usual
- * one. */
+/* tiny in every arithmetic and type of K and V; with "all" each of the others in one of them, and in the
+ * usual one. */
 static void logits_have_the_committed_hashes(void **unused)
 {
     char text[256];
