@@ -405,13 +405,6 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
     return SUCCESS;
 }
 
-/* What nobody gave back, or could, ends with the driver. */
-__attribute__((destructor)) static void end(void)
-{
-    for (int i = 0; i < MOST_ALLOCATIONS; i++)
-        free(emu.allocation[i].at);
-}
-
 /* A stream or a module. */
 static CUresult make(CUobject *object, struct object as)
 {
@@ -540,6 +533,18 @@ static void free_nodes(CUobject graph)
         free(n);
     }
     *graph = (struct object){.kind = NOTHING};
+}
+
+/* What nobody gave back, or could, ends with the driver. */
+__attribute__((destructor)) static void end(void)
+{
+    for (int i = 0; i < MOST_ALLOCATIONS; i++)
+        free(emu.allocation[i].at);
+    for (int i = 0; i < MOST_OBJECTS; i++)
+        if (emu.object[i].kind != NOTHING) {
+            free(emu.object[i].image);
+            free_nodes(&emu.object[i]);
+        }
 }
 
 static void is_kind(const char *call, CUobject object, int kind)
