@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_backend.c: the backend for NVIDIA's GPUs: its memory, its table of verbs. Weights, K
- * and V, the verbs of a pass and those beside it have files of their own. */
+/* cuda_backend.c: the backend for NVIDIA's GPUs: its memory, its table of verbs. Weights, K and V, the verbs
+ * of a pass and those beside it have files of their own. */
 #include "backend/cuda/cuda_backend.h"
 
 #include <stdlib.h>

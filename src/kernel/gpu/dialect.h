@@ -12,7 +12,7 @@
 #pragma OPENCL FP_CONTRACT OFF
 /* clang-format off */
 typedef char int8_t; typedef uchar uint8_t; typedef ushort uint16_t; typedef int int32_t;
-typedef uint uint32_t; typedef ulong uint64_t; typedef uint4 word4;
+typedef uint uint32_t; typedef ulong uint64_t;
 /* clang-format on */
 #define half   turn /* a type here, a name elsewhere */
 #define GLOBAL global
@@ -93,9 +93,6 @@ DEVICE int32_t gpu_dp4a(uint32_t x, uint32_t y, int32_t z)
 #define DIV(x, y)       ((x) / (y))
 #define SQRT(x)         __builtin_sqrtf(x)
 #endif
-typedef struct {
-    uint32_t x, y, z, w;
-} __attribute__((aligned(16))) word4;
 DEVICE float AS_F32(uint32_t u)
 {
     float f;
