@@ -31,9 +31,16 @@ static void rows_dense(struct ct_head *h, const struct ct_pass *p, int first, in
         return;
     }
     for (int done = 0, part; done < n; done += part) {
+        bool any = false;
         part = CT_MIN(n - done, CT_HEAD_SLICE);
-        for (int i = 0; i < part; i++)
+        for (int i = 0; i < part; i++) {
             few[i] = (struct ct_few){.reading = few_of(h, &row[done + i]), .memory = row[done + i].memory};
+            any |= few[i].reading != NULL;
+        }
+        if (!any) { /* a row's logits are computed where they belong */
+            ct_head_dense(h, p, first + done, part, row + done);
+            continue;
+        }
         project_few(p->backend, p->h, first + done, part, few, h->packed, p->config->logit_cap);
         for (int i = 0; i < part; i++)
             row[done + i].logits = few[i].logits;
