@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_gpu_pocl.sh: the kernels for GPUs as OpenCL C, compiled and run by pocl in place of the fibres
-# (test/emu/pocl.c): test_gpu.c and test_gpu_best.c compare what that gives with ref. A compiler that may
+# (test/emu/pocl.c): test_gpu*.c compare what that gives with ref. A compiler that may
 # round as it likes is seen.
 set -eu
 : "${CARAT_SOURCE:?is the root of the sources}" "${CARAT_BUILD:?is where they were built}"
@@ -19,7 +19,7 @@ make() { # PROGRAM TEST FLAGS...
         "$CARAT_SOURCE/test/emu/pocl.c" "$CARAT_SOURCE/test/kernel/$test.c" "$CARAT_BUILD/libcarat.a" \
         -lcmocka -lm -lpthread -ldl -o "$work/$program"
 }
-for test in test_gpu test_gpu_best; do
+for test in test_gpu test_gpu_best test_gpu_products; do
     make "$test" "$test"
     code=0
     "$work/$test" || code=$?

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_gpu_ptx.sh: the PTX that clang made of the kernels for GPUs, executed here: tools/ptx_to_c.py writes it
-# as C, and test_gpu.c and test_gpu_best.c compare that with ref. What may change bits is refused.
+# as C, and test_gpu*.c compare that with ref. What may change bits is refused.
 set -eu
 : "${CARAT_SOURCE:?is the root of the sources}" "${CARAT_BUILD:?is where they were built}"
 ptx=$CARAT_BUILD/gpu.ptx
@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 
 translate() { python3 "$CARAT_SOURCE/tools/ptx_to_c.py" "$1" "$work/gpu_ptx.c"; }
 translate "$ptx"
-for test in test_gpu test_gpu_best; do
+for test in test_gpu test_gpu_best test_gpu_products; do
     "${CC:-cc}" -std=c11 -O2 -ffp-contract=off -I"$CARAT_SOURCE/src" -I"$CARAT_SOURCE/include" \
         -I"$CARAT_SOURCE/test/emu" "$work/gpu_ptx.c" "$CARAT_SOURCE"/test/emu/{fibre,planted}.c \
         "$CARAT_SOURCE/test/kernel/$test.c" "$CARAT_BUILD/libcarat.a" -lcmocka -lm -lpthread -o "$work/$test"

@@ -285,10 +285,11 @@ static void multiply(struct ct_cuda_backend *b, ct_mat out, int rows, const stru
                                             .sum = CT_CUDA_AT(const int32_t, b->sum),
                                             .panel = ct_gpu_panel_bytes(w->type, w->cols),
                                             .ldo = out.stride,
+                                            .n = rows,
                                             .rows = w->rows,
                                             .groups = ct_pad_group(w->cols) / CT_GROUP,
                                             .factor = w->scale},
-                   (w->rows + CT_GPU_ROWS - 1) / CT_GPU_ROWS, rows);
+                   (w->rows + CT_GPU_ROWS - 1) / CT_GPU_ROWS, (rows + CT_GPU_TOKENS - 1) / CT_GPU_TOKENS);
 }
 
 void ct_cuda_products(struct ct_cuda_backend *b, ct_mat in, int rows, int n, const ct_mat *out,

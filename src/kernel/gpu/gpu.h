@@ -17,6 +17,7 @@
 
 #define CT_GPU_THREADS 256
 #define CT_GPU_ROWS    32 /* of a weight, that a block computes: a lane of a warp has one */
+#define CT_GPU_TOKENS  8  /* rows of the pass, for which it does so: a warp folds one */
 
 /* Kernels by name, with what follows ct_gpu_ in the name of their arguments. The list is all that the backend
  * and the emulation know of them. */
@@ -96,7 +97,8 @@ struct ct_gpu_prepare {
     int ldx, cols, padded, bf16;
 };
 
-/* out = x * w^T * factor. Blocks: of 32 rows of w. */
+/* out = x * w^T * factor, for n rows of the pass. Blocks: of 32 rows of w; a row of blocks has CT_GPU_TOKENS
+ * rows of the pass. */
 struct ct_gpu_project {
     struct ct_gpu_type type;
     GLOBAL float *out;
@@ -105,8 +107,9 @@ struct ct_gpu_project {
     GLOBAL const float *scale; /* of x */
     GLOBAL const int32_t *sum;
     uint64_t panel; /* bytes */
-    int ldo, rows, groups;
+    int ldo, n, rows, groups;
     float factor;
+    int none;
 };
 
 /* gate = gelu(gate) * up. Blocks: of columns. */

@@ -2,13 +2,16 @@
 /* gpu_weight.h: weights as kernels read them out of panels (layout/panel.h), by what struct ct_gpu_type tells
  * of their type: the codes of a group, its factors, its values. Included once, by gpu.cu. */
 
-/* UNROLLED: of a loop, four steps at a time; the others stay loops. PERMUTE: bytes of two words by the
- * numbers in the low nibbles of s. */
+/* UNROLLED: of a loop, all steps one after another; the others stay loops. WIDE: an address of a multiple of
+ * 16 bytes, of which a load may take all. PERMUTE: bytes of two words by the numbers in the low nibbles of
+ * s. */
 #if defined(__CUDA__)
-#define UNROLLED         _Pragma("unroll 4")
+#define UNROLLED         _Pragma("unroll")
+#define WIDE(p)          (__typeof__(p))__builtin_assume_aligned(p, 16)
 #define PERMUTE(x, y, s) __nvvm_prmt(x, y, s)
 #else
 #define UNROLLED
+#define WIDE(p) (p)
 DEVICE uint32_t PERMUTE(uint32_t x, uint32_t y, uint32_t s)
 {
     uint32_t all = 0;

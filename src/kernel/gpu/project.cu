@@ -1,69 +1,113 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* project.cu: products of one row of the pass with 32 rows of a weight, a lane each (NUMERICS.md sections 3
- * to 5). Groups depend on nothing else: warp w computes groups w, w + 8, ... The chain over them is ordered,
- * and short: the first warp folds eight groups while the others are at the next eight, whose results go to
- * the other half of the buffer. */
+/* project.cu: products of rows of the pass with 32 rows of a weight, a lane each (NUMERICS.md sections 3 to
+ * 5). A block takes up to CT_GPU_TOKENS rows of the pass, so that a weight is read, and its codes and factors
+ * worked out, once for all of them. Groups depend on nothing else: warp w computes groups w, w + 8, ... The
+ * chain over them is ordered, and short: warp w folds eight groups of row w of the pass while others are at
+ * the next eight, whose results go to the other half of the buffer. */
 
 enum { WARPS = BLOCK / 32 };
+
+/* How many rows of the pass a block has, of which the first is `first`. */
+DEVICE int project_tokens(struct ct_gpu_project a, int first)
+{
+    return a.n - first < CT_GPU_TOKENS ? a.n - first : CT_GPU_TOKENS;
+}
+
+/* The values of a group of 16 bit floats. */
+DEVICE void project_pairs(float value[32], GLOBAL const uint32_t *lines, bool bf16)
+{
+    if (bf16) {
+        UNROLLED for (int i = 0; i < 16; i++)
+        {
+            uint32_t pair = lines[i * 16];
+            value[2 * i] = gpu_low(pair);
+            value[2 * i + 1] = gpu_high(pair);
+        }
+    } else {
+        UNROLLED for (int i = 0; i < 16; i++)
+        {
+            uint32_t pair = lines[i * 16];
+            value[2 * i] = gpu_f16(pair & 0xffffu);
+            value[2 * i + 1] = gpu_f16(pair >> 16);
+        }
+    }
+}
+
+/* A group of any type with up to four rows of the pass. */
+DEVICE void project_four(LOCAL float (*to)[32], struct gpu_group group, struct ct_gpu_type t,
+                         GLOBAL const float *x, int ldx, int n, int lane)
+{
+    float e[4], o[4];
+
+    UNROLLED for (int i = 0; i < 4; i++) e[i] = o[i] = 0.0f;
+    for (int k = 0; k < 32; k++) { /* the chains take turns */
+        float v = gpu_value(t, group, k);
+        UNROLLED for (int i = 0; i < 4; i++)
+        {
+            float next = i < n ? FMA(v, x[(long)i * ldx + k], e[i]) : 0.0f;
+            e[i] = o[i];
+            o[i] = next;
+        }
+    }
+    UNROLLED for (int i = 0; i < 4; i++) to[i][lane] = ADD(e[i], o[i]);
+}
 
 /* Values of any type by f32. */
 KERNEL(project_value, ct_gpu_project)
 {
     THREADS(ct_gpu_project);
-    SHARED float part[2][WARPS][32];
-    int out = bid * 32 + lane, r = out < a.rows ? out : a.rows - 1;
+    SHARED float part[2][WARPS][CT_GPU_TOKENS][32];
+    int out = bid * 32 + lane, r = out < a.rows ? out : a.rows - 1, warp = tid / 32;
+    int token = row * CT_GPU_TOKENS, n = project_tokens(a, token), ldx = a.groups * 32;
     GLOBAL const uint8_t *panel = gpu_panel(a.w, a.panel, r);
-    GLOBAL const float *x = (GLOBAL const float *)a.x + (long)row * a.groups * 32;
+    GLOBAL const float *x = (GLOBAL const float *)a.x + (long)token * ldx;
     float acc = 0.0f;
 
     for (int first = 0, half = 0; first < a.groups; first += WARPS, half ^= 1) {
-        int warp = tid / 32, g = first + warp;
+        int g = first + warp;
         if (g < a.groups) {
             struct gpu_group group = gpu_group(panel, a.type, g, r);
-            GLOBAL const float *by = x + g * 32;
-            float e = 0.0f, o = 0.0f;
-            if (a.type.form == CT_GPU_BF16) {
-                UNROLLED for (int i = 0; i < 16; i++)
-                {
-                    uint32_t pair = group.lines[i * 16];
-                    e = FMA(gpu_low(pair), by[2 * i], e);
-                    o = FMA(gpu_high(pair), by[2 * i + 1], o);
+            LOCAL float(*to)[32] = part[half][warp];
+            if (a.type.form == CT_GPU_BF16 || a.type.form == CT_GPU_F16) {
+                float value[32];
+                project_pairs(value, group.lines, a.type.form == CT_GPU_BF16);
+                for (int t = 0; t < n; t++) {
+                    GLOBAL const float *by = WIDE(x + (long)t * ldx + g * 32);
+                    float e = 0.0f, o = 0.0f;
+                    UNROLLED for (int k = 0; k < 32; k += 2)
+                    {
+                        e = FMA(value[k], by[k], e);
+                        o = FMA(value[k + 1], by[k + 1], o);
+                    }
+                    to[t][lane] = ADD(e, o);
                 }
             } else {
-                for (int k = 0; k < 32; k++) { /* the chains take turns */
-                    float next = FMA(gpu_value(a.type, group, k), by[k], e);
-                    e = o;
-                    o = next;
-                }
+                for (int t = 0; t < n; t += 4)
+                    project_four(to + t, group, a.type, x + (long)t * ldx + g * 32, ldx, n - t, lane);
             }
-            part[half][warp][lane] = ADD(e, o);
         }
         BARRIER();
-        for (int j = 0; warp == 0 && j < WARPS && first + j < a.groups; j++)
-            acc = ADD(acc, part[half][j][lane]);
+        for (int j = 0; warp < n && j < WARPS && first + j < a.groups; j++)
+            acc = ADD(acc, part[half][j][warp][lane]);
     }
-    if (tid < 32 && out < a.rows)
-        a.out[(long)row * a.ldo + out] = MUL(acc, a.factor);
+    if (warp < n && out < a.rows)
+        a.out[(long)(token + warp) * a.ldo + out] = MUL(acc, a.factor);
 }
 
-/* Half a group of codes by int8. The commonest ones come without what they do not need. */
-DEVICE int32_t project_half(struct ct_gpu_type t, GLOBAL const uint32_t *lines, GLOBAL const uint32_t *x,
-                            int half)
+/* The codes of a group, four to a word; `room` is the thread's own. The commonest ones come without what they
+ * do not need. */
+DEVICE void project_codes(uint32_t code[8], struct ct_gpu_type t, GLOBAL const uint32_t *lines,
+                          LOCAL int32_t room[8][32])
 {
-    int32_t sum = 0;
-
-    lines += t.low == 8 ? half * 64 : half * 32;
     if (t.low == 8) {
-        UNROLLED for (int i = 0; i < 4; i++) sum = DP4A(lines[i * 16] ^ t.flip, x[i], sum);
+        UNROLLED for (int i = 0; i < 8; i++) code[i] = lines[i * 16] ^ t.flip;
     } else if (t.low == 4 && !t.high && !t.tabled) {
-        UNROLLED for (int i = 0; i < 4; i++) sum =
-            DP4A(lines[i / 2 * 16] >> i % 2 * 4 & 0x0f0f0f0fu, x[i], sum);
+        UNROLLED for (int i = 0; i < 8; i++) code[i] = lines[i / 2 * 16] >> i % 2 * 4 & 0x0f0f0f0fu;
     } else {
-        lines -= half * 32;
-        for (int i = 0; i < 4; i++)
-            sum = DP4A(gpu_codes(t, lines, half * 4 + i), x[i], sum);
+        for (int i = 0; i < 8; i++)
+            room[i][0] = (int32_t)gpu_codes(t, lines, i);
+        UNROLLED for (int i = 0; i < 8; i++) code[i] = (uint32_t)room[i][0];
     }
-    return sum;
 }
 
 /* Codes of integer types by int8. Where a group takes two steps of the chain, `more` are those of the
@@ -71,41 +115,54 @@ DEVICE int32_t project_half(struct ct_gpu_type t, GLOBAL const uint32_t *lines, 
 KERNEL(project_q8, ct_gpu_project)
 {
     THREADS(ct_gpu_project);
-    SHARED float part[2][WARPS][32], by[2][WARPS][32], more[2][WARPS][32], more_by[2][WARPS][32];
-    int out = bid * 32 + lane, r = out < a.rows ? out : a.rows - 1;
+    SHARED int32_t dot[2][WARPS][CT_GPU_TOKENS][32], more[2][WARPS][CT_GPU_TOKENS][32];
+    SHARED float ws[2][WARPS][32], m[2][WARPS][32];
+    int out = bid * 32 + lane, r = out < a.rows ? out : a.rows - 1, warp = tid / 32;
+    int token = row * CT_GPU_TOKENS, n = project_tokens(a, token);
     GLOBAL const uint8_t *panel = gpu_panel(a.w, a.panel, r);
-    GLOBAL const uint32_t *q = (GLOBAL const uint32_t *)a.x + (long)row * a.groups * 8;
-    GLOBAL const float *scale = a.scale + (long)row * a.groups;
-    GLOBAL const int32_t *sum = a.sum + (long)row * a.groups * 2;
+    GLOBAL const uint32_t *x = (GLOBAL const uint32_t *)a.x + (long)token * a.groups * 8;
+    GLOBAL const float *scale = a.scale + (long)(token + (warp < n ? warp : 0)) * a.groups;
+    GLOBAL const int32_t *sum = a.sum + (long)token * a.groups * 2;
     float acc = 0.0f;
 
     for (int first = 0, half = 0; first < a.groups; first += WARPS, half ^= 1) {
-        int warp = tid / 32, g = first + warp;
+        int g = first + warp;
         if (g < a.groups) {
             struct gpu_group f = gpu_group(panel, a.type, g, r);
-            int32_t dot = 0, of_half = 0;
-            float xs = scale[g];
-            for (int i = 0; i < 2; i++) {
-                of_half = project_half(a.type, f.lines, q + g * 8 + i * 4, i) - a.type.minus * sum[g * 2 + i];
-                dot += (i ? f.second : f.first) * of_half;
-            }
-            part[half][warp][lane] = (float)dot;
-            by[half][warp][lane] = MUL(f.ws, xs);
-            if (a.type.more == CT_GPU_MINIMUM) {
-                more[half][warp][lane] = f.m;
-                more_by[half][warp][lane] = MUL(xs, (float)(f.low0 * sum[g * 2] + f.low1 * sum[g * 2 + 1]));
-            } else if (a.type.more == CT_GPU_APART) {
-                more[half][warp][lane] = (float)of_half;
-                more_by[half][warp][lane] = MUL(f.m, xs);
+            LOCAL int32_t(*dots)[32] = dot[half][warp];
+            uint32_t code[8];
+            project_codes(code, a.type, f.lines, (LOCAL int32_t(*)[32])&dots[0][lane]);
+            ws[half][warp][lane] = f.ws;
+            m[half][warp][lane] = f.m;
+            for (int t = 0; t < n; t++) {
+                long at = (long)t * a.groups + g;
+                GLOBAL const uint32_t *by = WIDE(x + at * 8);
+                int32_t first_sum = sum[at * 2], second_sum = sum[at * 2 + 1];
+                int32_t first_half = -a.type.minus * first_sum, second_half = -a.type.minus * second_sum;
+                uint32_t q[8];
+                UNROLLED for (int i = 0; i < 8; i++) q[i] = by[i];
+                UNROLLED for (int i = 0; i < 4; i++)
+                {
+                    first_half = DP4A(code[i], q[i], first_half);
+                    second_half = DP4A(code[4 + i], q[4 + i], second_half);
+                }
+                dots[t][lane] = f.first * first_half + f.second * second_half;
+                if (a.type.more)
+                    more[half][warp][t][lane] = a.type.more == CT_GPU_APART
+                                                    ? second_half
+                                                    : f.low0 * first_sum + f.low1 * second_sum;
             }
         }
         BARRIER();
-        for (int j = 0; warp == 0 && j < WARPS && first + j < a.groups; j++) {
-            acc = FMA(part[half][j][lane], by[half][j][lane], acc);
-            if (a.type.more)
-                acc = FMA(more[half][j][lane], more_by[half][j][lane], acc);
+        for (int j = 0; warp < n && j < WARPS && first + j < a.groups; j++) {
+            float xs = scale[first + j], by = MUL(ws[half][j][lane], xs), second = m[half][j][lane];
+            acc = FMA((float)dot[half][j][warp][lane], by, acc);
+            if (a.type.more) {
+                float q = (float)more[half][j][warp][lane];
+                acc = a.type.more == CT_GPU_APART ? FMA(q, MUL(second, xs), acc) : FMA(second, MUL(xs, q), acc);
+            }
         }
     }
-    if (tid < 32 && out < a.rows)
-        a.out[(long)row * a.ldo + out] = MUL(acc, a.factor);
+    if (warp < n && out < a.rows)
+        a.out[(long)(token + warp) * a.ldo + out] = MUL(acc, a.factor);
 }

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_gpu_products.c: products by kernels for GPUs, as host C on fibres (test/emu), against ref, bit for
+ * bit: every type, hard values, numbers of rows about those of a block, and threads that take turns in three
+ * orders. Kernels without their barriers are seen to be wrong. Also what lies on a device as weights do:
+ * panels and tables of embeddings. All other kernels: test_gpu.c. */
+#include "gpu_util.h"
+
+#include "kernel/gpu/gpu_types.h"
+#include "layout/panel.h"
+
+enum { MOST_TOKENS = 65, ROWS = 70, ALL_PANELS = (ROWS + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS };
+
+struct product {
+    struct ct_weight w;
+    uint8_t *stored, *panels; /* rows of a file, and the same as a device has them */
+    size_t panel;
+    float *x, *expected;
+    int groups, tokens;
+};
+
+/* A block of any bits whose values are finite and not so large that sums are not. */
+static void put_block(uint8_t *to, enum ct_type type)
+{
+    const struct ct_type_info *info = ct_type_info(type);
+    float value[256];
+    bool fits = false;
+
+    while (!fits) {
+        const float f = hard();
+        for (int i = 0; i < info->bytes; i++)
+            to[i] = (uint8_t)bits();
+        if (type == CT_F32)
+            memcpy(to, &f, sizeof f);
+        ct_dequantize(type, value, to, (size_t)info->block);
+        fits = true;
+        for (int i = 0; i < info->block; i++)
+            fits &= fabsf(value[i]) < 0x1p65f;
+    }
+}
+
+static void pack_product(struct product *p, const struct ct_weight *w, uint8_t *to)
+{
+    uint8_t *spare = room(CT_GPU_SPARE(w->cols));
+
+    for (int i = 0; i < ALL_PANELS; i++)
+        ct_gpu_pack(to + (size_t)i * p->panel, w, i * CT_PANEL_ROWS, spare);
+    free(spare);
+}
+
+static struct product make_product(enum ct_type type, int cols, int tokens)
+{
+    const struct ct_type_info *info = ct_type_info(type);
+    struct product p = {.w = {.type = type, .rows = ROWS, .cols = cols, .scale = 0.75f},
+                        .panel = ct_gpu_panel_bytes(type, cols),
+                        .groups = ct_pad_group(cols) / CT_GROUP,
+                        .tokens = tokens};
+
+    assert_true(ct_type_row_bytes(type, (size_t)cols, &p.w.row_bytes));
+    p.stored = room(ROWS * p.w.row_bytes);
+    for (size_t at = 0; at < ROWS * p.w.row_bytes; at += (size_t)info->bytes)
+        put_block(p.stored + at, type);
+    p.w.data = p.stored;
+    p.panels = room(ALL_PANELS * p.panel);
+    pack_product(&p, &p.w, p.panels);
+    p.x = values((size_t)tokens * (size_t)cols, hard);
+    for (int k = 0; k < cols && tokens > 1; k++) /* a row below what int8 takes for zeros */
+        p.x[cols + k] = 0x1.8p-91f;
+    p.expected = room((size_t)tokens * ROWS * sizeof(float));
+    return p;
+}
+
+static void end_product(struct product *p)
+{
+    free(p->stored);
+    free(p->panels);
+    free(p->x);
+    free(p->expected);
+}
+
+/* What ref makes of the product, and how many of the outputs of the kernels differ from it. */
+static int wrong_outputs(struct product *p, bool exact, bool planted)
+{
+    const enum ct_input form = ct_input_form(&p->w, exact);
+    const bool q8 = form == CT_INPUT_Q8;
+    const size_t tokens = (size_t)p->tokens, padded = (size_t)p->groups * CT_GROUP,
+                 all = ct_round_up(tokens, CT_LANES) * padded, outs = tokens * ROWS;
+    struct ct_prepared x = {p->tokens, p->w.cols, room(all * 4), room(all), room(all), room(all)};
+    float *scratch = room(CT_SCRATCH(p->w.cols) * sizeof(float)), *out = room(outs * sizeof(float));
+    void *to = room(tokens * padded * sizeof(float));
+    float *scale = room(tokens * padded / CT_GROUP * sizeof(float));
+    int32_t *sum = room(tokens * padded / CT_HALF * sizeof(int32_t));
+    int wrong = 0;
+
+    ref.prepare_input(&x, form, p->x, (size_t)p->w.cols,
+                      ct_input_of_tokens(&x, 0, (int)ct_round_up(tokens, CT_LANES)));
+    ref.project(p->expected, ROWS, &p->w, 0, ROWS, &x, form, scratch, NULL);
+    memset(out, 0xa5, outs * sizeof(float));
+    fibre_run(q8 ? prepare_q8_thread : prepare_value_thread,
+              &(struct ct_gpu_prepare){.x = p->x,
+                                       .to = to,
+                                       .scale = scale,
+                                       .sum = sum,
+                                       .ldx = p->w.cols,
+                                       .cols = p->w.cols,
+                                       .padded = (int)padded,
+                                       .bf16 = form == CT_INPUT_BF16},
+              (int)(padded + 255) / 256, p->tokens);
+    fibre_run(planted ? (q8 ? project_q8_planted : project_value_planted)
+                      : (q8 ? project_q8_thread : project_value_thread),
+              &(struct ct_gpu_project){.type = ct_gpu_type_of(p->w.type),
+                                       .out = out,
+                                       .w = p->panels,
+                                       .x = to,
+                                       .scale = scale,
+                                       .sum = sum,
+                                       .panel = p->panel,
+                                       .ldo = ROWS,
+                                       .n = p->tokens,
+                                       .rows = ROWS,
+                                       .groups = p->groups,
+                                       .factor = p->w.scale},
+              (ROWS + CT_GPU_ROWS - 1) / CT_GPU_ROWS, (p->tokens + CT_GPU_TOKENS - 1) / CT_GPU_TOKENS);
+    for (size_t i = 0; i < outs; i++)
+        wrong += ct_f32_bits(out[i]) != ct_f32_bits(p->expected[i]);
+    free(x.value);
+    free(x.q);
+    free(x.scale);
+    free(x.sum);
+    free(scratch);
+    free(out);
+    free(to);
+    free(scale);
+    free(sum);
+    return wrong;
+}
+
+/* Columns for a type, of which plain ones need not be whole groups. */
+static int cols_of(enum ct_type type, int i)
+{
+    const int block = ct_type_info(type)->block, chunks[] = {1, 3, 10};
+
+    return block == 1 ? chunks[i] * 96 - 6 : chunks[i] * block;
+}
+
+static void products_have_the_bits_of_ref(void **unused)
+{
+    static const int tokens[] = {3, 1, 9, 2, 8, 7, 16, 17};
+
+    (void)unused;
+    for (int type = 0; type < CT_TYPE_COUNT; type++)
+        for (int i = 0; type != CT_NUQ && i < 3; i++) {
+            state = 88172645463325252u + (uint64_t)(type * 3 + i);
+            struct product p =
+                make_product((enum ct_type)type, cols_of((enum ct_type)type, i), tokens[(type + 3 * i) % 8]);
+            for (ORDERS(order))
+                for (int exact = 0; exact < 2; exact++) {
+                    const int wrong = wrong_outputs(&p, exact, false);
+                    if (wrong)
+                        fail_msg("%s, %d columns, %d rows, %s, order %d: %d of %d outputs",
+                                 ct_type_info(p.w.type)->name, p.w.cols, p.tokens, exact ? "exact" : "fast",
+                                 order, wrong, p.tokens * ROWS);
+                }
+            end_product(&p);
+        }
+}
+
+/* Every number of rows, of types that differ most in how they lie. */
+static void products_of_many_rows_have_the_bits_of_ref(void **unused)
+{
+    static const int tokens[] = {1, 2, 3, 7, 8, 9, 31, 32, 33, 64, MOST_TOKENS};
+    static const enum ct_type types[] = {CT_BF16, CT_F16,  CT_SFP,  CT_Q8_0,
+                                         CT_Q4_0, CT_Q4_K, CT_Q6_K, CT_NVFP4};
+
+    (void)unused;
+    for (size_t t = 0; t < CT_COUNT(types) * CT_COUNT(tokens); t++) {
+        const enum ct_type type = types[t % CT_COUNT(types)];
+        state = 19 + t;
+        struct product p = make_product(type, cols_of(type, 1), tokens[t / CT_COUNT(types)]);
+        fibre_order = (enum fibre_order)(t % FIBRE_ORDERS);
+        if (wrong_outputs(&p, false, false))
+            fail_msg("%s, %d rows", ct_type_info(type)->name, p.tokens);
+        end_product(&p);
+    }
+}
+
+/* Packed files have panels, which become the same ones on a device. */
+static void packed_weights_become_the_same_panels(void **unused)
+{
+    (void)unused;
+    state = 31;
+    for (int type = 0; type < CT_TYPE_COUNT; type++) {
+        if (type == CT_NUQ)
+            continue;
+        struct product p = make_product((enum ct_type)type, cols_of((enum ct_type)type, 1), 1);
+        struct ct_weight packed = p.w;
+        packed.layout = CT_LAYOUT_PANELS;
+        packed.row_bytes = ct_panel_size(p.w.type, p.w.cols);
+        uint8_t *data = room(ALL_PANELS * packed.row_bytes), *panels = room(ALL_PANELS * p.panel);
+        for (int i = 0; i < ALL_PANELS; i++)
+            ct_pack(data + (size_t)i * packed.row_bytes, &p.w, i * CT_PANEL_ROWS);
+        packed.data = data;
+        pack_product(&p, &packed, panels);
+        assert_memory_equal(panels, p.panels, ALL_PANELS * p.panel);
+        free(data);
+        free(panels);
+        end_product(&p);
+    }
+}
+
+/* A kernel whose threads do not wait for each other gives others. */
+static void a_missing_barrier_is_seen(void **unused)
+{
+    (void)unused;
+    state = 1234567;
+    struct product q8 = make_product(CT_Q8_0, 1152, 3), bf16 = make_product(CT_BF16, 1152, 3);
+    for (ORDERS(order)) {
+        assert_true(wrong_outputs(&q8, false, true) > 3 * ROWS / 2);
+        assert_true(wrong_outputs(&bf16, false, true) > 3 * ROWS / 2);
+    }
+    end_product(&q8);
+    end_product(&bf16);
+}
+
+static void embeddings_have_the_bits_of_ref(void **unused)
+{
+    enum { COLS = 512, IDS = 3 };
+    const int32_t token[IDS] = {69, 0, 33};
+    float expected[COLS], out[IDS * COLS], scratch[CT_SCRATCH(COLS)];
+
+    (void)unused;
+    state = 77;
+    for (int type = 0; type < CT_TYPE_COUNT; type++) {
+        if (type == CT_NUQ)
+            continue;
+        struct product p = make_product((enum ct_type)type, COLS, 1);
+        fibre_order = FIBRE_SCATTERED;
+        fibre_run(embed_thread,
+                  &(struct ct_gpu_embed){.type = ct_gpu_type_of(p.w.type),
+                                         .out = out,
+                                         .table = p.panels,
+                                         .token = token,
+                                         .panel = p.panel,
+                                         .ldo = COLS,
+                                         .cols = COLS,
+                                         .factor = p.w.scale,
+                                         .scale = 16.25f},
+                  2, IDS);
+        for (int t = 0; t < IDS; t++) {
+            ref.dequantize_row(expected, &p.w, token[t], scratch);
+            ref.scale(expected, 16.25f, COLS);
+            assert_memory_equal(out + t * COLS, expected, sizeof expected);
+        }
+        end_product(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_have_the_bits_of_ref),
+        cmocka_unit_test(products_of_many_rows_have_the_bits_of_ref),
+        cmocka_unit_test(a_missing_barrier_is_seen),
+        cmocka_unit_test(packed_weights_become_the_same_panels),
+        cmocka_unit_test(embeddings_have_the_bits_of_ref),
+    };
+    return cmocka_run_group_tests_name("kernel: gpu products, emulated", tests, choose, NULL);
+}
