@@ -322,6 +322,7 @@ typedef struct carat_engine_options {
     int ple_resident;    /* 1: the table of layer inputs (Gemma 3n and 4) is in memory; 0: it stays on disk */
     int activations_f16; /* 1: results of operations are rounded to f16 (NUMERICS.md section 14) */
     const char *device;  /* "cuda", "cuda:N": a GPU, equal bits; "auto": where one works; NULL, "cpu" */
+    int gpu_layers;      /* of "cuda": the last so many are there, and the CPU has the others; 0: all are */
 } carat_engine_options;
 CARAT_DEFAULT(carat_engine_options)
 
@@ -392,8 +393,7 @@ CARAT_DEFAULT(carat_use)
 /* Any thread. CARAT_E_ARGUMENT. */
 CARAT_API carat_status carat_engine_use(carat_engine *engine, carat_use *use, carat_error *err);
 
-/* Which logits a row wants. Those of its last token are the session's, too; the head is not computed for
- * others. */
+/* Which logits a row wants: the head computes no others. Those of its last token are the session's, too. */
 typedef enum {
     CARAT_WANTS_DEFAULT, /* all where `logits` is given, else the last */
     CARAT_WANTS_NONE,

@@ -109,7 +109,7 @@ static void fit_table(carat_engine_options *e, const carat_model *model, const s
         e->ple_resident = 1;
 }
 
-/* -ngl: a GPU has all layers or none. */
+/* -ngl: the last layers are on the GPU. */
 static int place_layers(carat_engine_options *e, int n_layer, const struct options *o)
 {
     const char *asked = o->engine->gpu_layers, *words = " all auto -1 ";
@@ -125,15 +125,10 @@ static int place_layers(carat_engine_options *e, int n_layer, const struct optio
         note("ignored: -ngl, since --device is cpu");
     } else if (n > n_layer) {
         note("-ngl is %ld: all %d layers of the model are on the GPU", n, n_layer);
-    } else if (n > 0 && n < n_layer && strcmp(e->device, "auto") != 0) {
-        return fail_as(BAD_MODEL, CARAT_E_UNSUPPORTED,
-                       "-ngl is %ld, but a GPU computes all %d layers of the model or none so far: leave it "
-                       "out, or take --device cpu",
-                       n, n_layer);
-    } else if (n < n_layer) {
-        if (n > 0)
-            note("-ngl is %ld: a GPU computes all %d layers or none so far; the CPU computes", n, n_layer);
+    } else if (n == 0) {
         e->device = NULL;
+    } else if (n < n_layer) {
+        e->gpu_layers = (int)n;
     }
     return DONE;
 }

@@ -62,7 +62,7 @@ static const struct option rows[] = {
      "what computes: cpu; cuda or cuda:N, an NVIDIA GPU, with the bits of the CPU; "
      "auto: cuda, or where that fails, cpu (default {default})", 0, 0},
     {ABOUT_COMPUTING + 317, {"-ngl", "--gpu-layers", "--n-gpu-layers"}, TEXT, AT(gpu_layers), "/ " EVALUATES, "N", NULL,
-     "layers on the GPU that --device names: at least those of the model, or all; 0 is the CPU", 0, 0},
+     "so many of the last layers, and the head, are on the GPU that --device names, or all; 0 is the CPU", 0, 0},
     {ABOUT_COMPUTING + 320, {"--isa"}, CHOICE, AT(isa), "/ " EVALUATES " embed show compare verify replay", isa_words, NULL,
      "use kernels of at most this level; the last three are for Arm", 0, 0},
 };

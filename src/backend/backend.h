@@ -73,7 +73,8 @@ struct ct_kv {
     enum ct_kv_type type;
     int n_kv_head, head_dim;
     const struct ct_kv_pool *pool;
-    size_t k, v; /* where they begin in a block; the backend's own */
+    size_t k, v;     /* where they begin in a block; the backend's own */
+    int first, last; /* layers that write them */
 };
 
 /* Feed-forwards of which each row goes through a few. */
@@ -102,11 +103,17 @@ struct ct_backend_options {
         int n, used, cols, ffn; /* cols: what they read */
     } max_experts;              /* of a layer; n 0: none has any */
     int n_vocab;
+    int n_layer;     /* that run */
+    int host_layers; /* of a backend of two: the first so many are the CPU's; -1: each of the two has all */
     struct ct_attn attn[CT_ATTN_TYPES];
     /* Called when stored bytes were packed and will not be read again, from any thread. */
     void (*done_with)(void *user, const void *p, size_t bytes);
     void *user;
 };
+
+/* What a weight is of: a layer, counted from the first that runs, or these. An embedding may be the head,
+ * too. */
+enum { CT_PART_EMBEDDING = -3, CT_PART_TIED, CT_PART_BEFORE = -1, CT_PART_BEHIND = INT32_MAX };
 
 /* What the passes of an engine can be like at most. */
 struct ct_extent {
@@ -359,6 +366,8 @@ struct ct_backend {
     /* Its memory is a device's: vectors go through pack_weight, too, and logits come from project_logits and
      * project_few alone. Asking it something waits for it. */
     bool apart;
+    int part;            /* of the model: what the next weights are of that are planned or packed */
+    bool on_host;        /* of two that each have all: the CPU runs the next passes, else the GPU */
     carat_error failure; /* code 0: none. The device failed: from here on no pass is whole */
     carat_error remark;  /* code 0: none. A line about passes, which are whole, for who listens */
 };
@@ -370,6 +379,9 @@ carat_status ct_backend_create_cpu(struct ct_backend **b, const struct ct_backen
  * E_IO (there is no driver or no device, or it is too old), E_ARGUMENT (there are fewer devices),
  * E_UNSUPPORTED (no kernels for such a model), E_MEMORY. */
 carat_status ct_backend_create_cuda(struct ct_backend **b, const struct ct_backend_options *o, int number,
+                                    carat_error *err);
+/* The CPU and such a GPU as one backend (backend/pair). Errors likewise. */
+carat_status ct_backend_create_pair(struct ct_backend **b, const struct ct_backend_options *o, int number,
                                     carat_error *err);
 /* The number in "cuda:N", or -1 of "cuda". E_ARGUMENT: it is neither. */
 carat_status ct_cuda_number(const char *name, int *number, carat_error *err);

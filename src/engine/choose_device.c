@@ -49,9 +49,13 @@ static carat_status create_checked(carat_engine **engine, const carat_model *mod
         tell_what_fits(model, o, err);
     if (!status && on_gpu && (status = ct_check_device(e, o, err)))
         ct_engine_close(e);
-    if (!status)
-        *engine = e;
-    return status;
+    if (status)
+        return status;
+    if (e->host_layers)
+        ct_head_log(&e->head, "the GPU has the last %d of %d layers and the head, the CPU the others",
+                    e->config.n_layer - e->host_layers, e->config.n_layer);
+    *engine = e;
+    return CARAT_OK;
 }
 
 /* A GPU, or where that fails, for what reason ever, the CPU, which logs the reason in a line. */

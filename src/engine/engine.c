@@ -78,6 +78,8 @@ static struct ct_backend_options backend_options(const struct carat_model *m, co
         .max_input = CT_MAX(c->hidden, c->ple_width * c->ple_layers),
         .max_experts = {.cols = c->hidden},
         .n_vocab = c->embeds ? 0 : c->n_vocab,
+        .n_layer = c->n_layer,
+        .host_layers = o->gpu_layers ? CT_MAX(c->n_layer - o->gpu_layers, 0) : 0,
         .done_with = done_with,
         .user = (void *)(uintptr_t)m,
     };
@@ -298,9 +300,11 @@ static carat_status create_backend(struct carat_engine *e, const carat_engine_op
     if (!o->device || strcmp(o->device, "cpu") == 0)
         return ct_backend_create_cpu(&e->backend, of_backend, err);
     CT_TRY(ct_cuda_number(o->device, &number, err));
+    e->host_layers = of_backend->host_layers;
     e->of_backend = *of_backend;
     e->of_backend.isa = e->of_backend.decode_isa = NULL; /* the caller's; every level has the same bits */
-    return ct_backend_create_cuda(&e->backend, of_backend, number, err);
+    return (of_backend->host_layers ? ct_backend_create_pair
+                                    : ct_backend_create_cuda)(&e->backend, of_backend, number, err);
 }
 
 /* *over: the plan needs more than o->max_bytes. */
@@ -323,6 +327,7 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
     CT_TRY(ct_check_range("kv", (int)o->kv, 0, CARAT_KV_Q8, err));
     CT_TRY(ct_check_range("first_layer", o->first_layer, 0, model->config.n_layer - 1, err));
     CT_TRY(ct_check_range("layers", o->layers, 0, model->config.n_layer - o->first_layer, err));
+    CT_TRY(ct_check_range("gpu_layers", o->gpu_layers, 0, INT32_MAX, err));
     CT_TRY(ct_check_range("logits_rows", o->logits_rows, 0, MAX_LOGITS_ROWS, err));
     *e = (struct carat_engine){.model = model,
                                .kv_bytes = o->kv_bytes,

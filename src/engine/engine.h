@@ -31,6 +31,7 @@ struct carat_engine {
     bool exact;
     bool resident, on_disk; /* the table of layer inputs, where there is one; neither: in buffers */
     int decode_chunk;       /* rows of a pass that decodes, at most */
+    int host_layers;        /* with a GPU: the first so many are the CPU's */
     char content[33];       /* hash of the model, once it is known; else "" */
     int first_layer;        /* of the model, that runs */
     const struct carat_model *drafting; /* the drafter that reads K and V; NULL: there is none */

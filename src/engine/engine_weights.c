@@ -1,21 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* engine_weights.c: the weights of an engine: counted for a backend, and brought into it. */
 #include "engine/engine.h"
+
+#include <stdio.h>
+
 #include "os/clock.h"
 
 struct planning {
     struct ct_backend *backend;
     const struct ct_weight *aside; /* the head brings it in itself; NULL: it does not */
     bool resident;                 /* so is the table of layer inputs */
+    bool tied, drafts;             /* the embedding is the head, too; they are a drafter's */
     carat_error *err;
 };
+
+/* As ct_weights_pack tells of it. */
+static int part_at(const struct planning *p, const char *place)
+{
+    int layer;
+
+    if (p->drafts || strncmp(place, "output", 6) == 0)
+        return CT_PART_BEHIND;
+    if (strcmp(place, "token_embd") == 0)
+        return p->tied ? CT_PART_TIED : CT_PART_EMBEDDING;
+    return sscanf(place, "blk.%d.", &layer) == 1 ? layer : CT_PART_BEFORE;
+}
 
 static carat_status plan_weight(void *user, const char *place, const char *tensor, const struct ct_weight *w)
 {
     const struct planning *p = user;
 
-    (void)place;
     (void)tensor;
+    p->backend->part = part_at(p, place);
     /* norms are the model's, and a table mostly stays on the disk */
     const bool left = w->layout == CT_LAYOUT_TABLE ? !p->resident : w->rows == 1 && !p->backend->apart;
     return left || w == p->aside ? CARAT_OK : p->backend->verb.plan_weight(p->backend, w, p->err);
@@ -24,12 +40,16 @@ static carat_status plan_weight(void *user, const char *place, const char *tenso
 /* Of vectors without a place in a file. */
 static carat_status plan_made(struct planning *p, const struct ct_weights *w, int n_layer)
 {
+    char place[32] = "";
+
     for (int i = -1; i < n_layer; i++) {
         const struct ct_weight *const made[] = {i < 0 ? &w->ple_scale : &w->layer[i].v_norm,
                                                 i < 0 ? &w->quarter : &w->layer[i].halves};
-        for (int k = 0; k < 2; k++)
+        for (int k = 0; k < 2; k++) {
+            snprintf(place, sizeof place, i >= 0 ? "blk.%d." : k ? "output" : "inputs", i);
             if (made[k]->data)
-                CT_TRY(plan_weight(p, NULL, NULL, made[k]));
+                CT_TRY(plan_weight(p, place, NULL, made[k]));
+        }
     }
     return CARAT_OK;
 }
@@ -46,11 +66,12 @@ carat_status ct_engine_plan_weights(carat_engine *e, struct ct_backend *b, carat
 {
     const struct ct_weights weights = ct_engine_weights(e);
     const struct ct_weight *head = weights.tied ? &weights.embed : &weights.head;
-    struct planning planning = {b, e->head.aside ? head : NULL, e->resident, err};
+    struct planning planning = {b, e->head.aside ? head : NULL, e->resident, weights.tied, false, err};
 
     CT_TRY(ct_weights_walk(&weights, &e->config, e->model->file, plan_weight, &planning));
     CT_TRY(plan_made(&planning, &weights, e->config.n_layer));
     planning.aside = NULL;
+    planning.drafts = true;
     if (!e->drafting)
         return CARAT_OK;
     CT_TRY(plan_made(&planning, &e->drafting->weights, e->drafting->config.n_layer));

@@ -90,10 +90,20 @@ static const struct ct_weight *explained_weight(const carat_engine *e, const str
                                  : (const struct ct_weight *)((const char *)owner[o->owner] + o->place);
 }
 
-/* Whether two weights are stored alike, so that the same kernels serve both. */
-static bool are_alike(const struct ct_weight *a, const struct ct_weight *b)
+/* Whether the same kernels serve two weights of an operation: they are stored alike, in one place. */
+static bool are_alike(const struct explaining *x, const struct operation *o, bool decodes,
+                      const struct ct_weight *a, const struct ct_weight *b)
 {
-    return (a->data != NULL) == (b->data != NULL) && a->type == b->type && a->layout == b->layout;
+    struct ct_backend *of = x->engine->backend;
+    struct ct_serving s = {.level = ""}, t = {.level = ""};
+
+    if ((a->data != NULL) != (b->data != NULL) || a->type != b->type || a->layout != b->layout)
+        return false;
+    if (a->data && of->apart) {
+        of->verb.serving(of, decodes, o->verb, a, x->engine->kv_type, &s);
+        of->verb.serving(of, decodes, o->verb, b, x->engine->kv_type, &t);
+    }
+    return strcmp(s.level, t.level) == 0;
 }
 
 /* "Q4_0 in panels, input int8 for panels: project_panels of vnni; why; why". of: layers that are so, of n. */
@@ -130,12 +140,12 @@ static void explain_operation(struct explaining *x, const struct operation *o, b
         const struct ct_weight *w = explained_weight(e, o, i);
         int first = 0, of = 0;
         char key[64], number[16] = "";
-        while (w && first < i && !are_alike(explained_weight(e, o, first), w))
+        while (w && first < i && !are_alike(x, o, decodes, explained_weight(e, o, first), w))
             first++;
         if (w && first < i)
             continue; /* it has its line */
         for (int j = i; w && j < n; j++)
-            of += are_alike(explained_weight(e, o, j), w);
+            of += are_alike(x, o, decodes, explained_weight(e, o, j), w);
         if (w && !w->data)
             continue;
         if (kinds++ > 0)
@@ -165,6 +175,18 @@ static void explain_settings(struct explaining *x, const char *prefix, const str
     say(x, "chunk", "%d", chunk);
     say(x, "isa", "%s", f->used);
     x->prefix = "";
+}
+
+/* Layers as the model counts them, where some are the CPU's and some the GPU's. */
+static void explain_places(struct explaining *x)
+{
+    const carat_engine *e = x->engine;
+    const int first = e->first_layer, n = e->config.n_layer, host = e->host_layers;
+
+    if (host <= 0 || !e->backend->apart)
+        return;
+    say(x, "layers.cpu", "the embedding and layers %d to %d", first, first + host - 1);
+    say(x, "layers.gpu", "layers %d to %d and the head", first + host, first + n - 1);
 }
 
 static void explain_head(struct explaining *x)
@@ -215,6 +237,7 @@ carat_status ct_explain(const carat_engine *engine, carat_explain_line line, voi
     bool differ = strcmp(prefill.used, decode.used) != 0;
     say(&x, "backend", "%s", prefill.name);
     say(&x, "backend_why", "%s", ct_engine_device_why(engine));
+    explain_places(&x);
     say(&x, "arithmetic", "%s",
         engine->exact ? "exact: float32, as the reference" : "fast: inputs as the types of weights ask");
     say(&x, "numerics", "%d", CARAT_NUMERICS_VERSION);

@@ -201,10 +201,11 @@ static carat_pass_stats bucket_stats(const struct ct_stats *s, int bucket)
 
 const char *ct_engine_device_why(const carat_engine *e)
 {
-    return e->gone             ? e->gone->failure.message
-           : e->no_device.code ? e->no_device.message
-           : e->backend->apart ? "the engine was made for the GPU"
-                               : "the engine was made for the CPU";
+    return e->gone              ? e->gone->failure.message
+           : e->no_device.code  ? e->no_device.message
+           : !e->backend->apart ? "the engine was made for the CPU"
+           : e->host_layers     ? "the engine was made with its last layers on the GPU"
+                                : "the engine was made for the GPU";
 }
 
 carat_status ct_engine_stats(carat_engine *e, carat_engine_stats *stats, carat_error *err)

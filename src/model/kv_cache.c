@@ -102,7 +102,9 @@ void ct_kv_cache_init(struct ct_kv_cache *cache, struct ct_backend *b, const str
         cache->place[i] = place_of_layer(c, e, i);
         if (cache->place[i] == i) /* the others have those of an earlier layer */
             cache->layer[i] =
-                (struct ct_kv){type, l->n_kv_head, l->head_dim, &cache->group[l->attn_type].pool, 0, 0};
+                (struct ct_kv){type, l->n_kv_head, l->head_dim, &cache->group[l->attn_type].pool, 0, 0, i, i};
+        if (l->kv_layer == i)
+            cache->layer[cache->place[i]].last = i;
     }
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
         struct ct_kv_blocks *g = &cache->group[i];

@@ -161,8 +161,7 @@ static bool has_slot(const struct slot *s, const struct ct_config *c, int layer)
     return has[s->when];
 }
 
-/* The slot behind s (NULL: the first one) that a layer of the model has, or for layer -1 the model itself;
- * NULL: there is none. */
+/* The slot behind s (NULL: the first) of a layer, or for -1 of the model itself; NULL: there is none. */
 static const struct slot *next_slot(const struct slot *s, const struct ct_config *c, int layer)
 {
     const struct slot *const first = layer < 0 ? model_slots : slots;
@@ -279,8 +278,7 @@ static carat_status pass_over(struct ct_binding *b, const char *name)
     return b->container->factor ? b->container->factor(&unused, b, t) : CARAT_OK;
 }
 
-/* The tensor that holds a part of all experts of a layer, in its shape, perhaps in *made; *t is NULL when it
- * is missing. */
+/* The tensor with a part of all experts of a layer, in its shape, maybe in *made; *t NULL: there is none. */
 static carat_status find_whole(struct ct_binding *b, int layer, const struct part *p, struct ct_tensor *made,
                                const struct ct_tensor **t)
 {
@@ -575,6 +573,7 @@ carat_status ct_weights_move(struct ct_weights *w, struct ct_config *c, const st
 
 static void pack_slots(void *of, const struct ct_config *c, struct ct_backend *b, int layer)
 {
+    b->part = c->backbone ? CT_PART_BEHIND : layer; /* all of a drafter works where the model ends */
     for (const struct slot *s = NULL; (s = next_slot(s, c, layer));) {
         struct ct_weight *w = slot_weight(of, s);
         if ((s->matrix || b->apart) && w->layout != CT_LAYOUT_TABLE)
@@ -596,18 +595,20 @@ void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const
                      struct ct_layer *layer, struct ct_expert *expert, struct ct_backend *b, bool head_aside)
 {
     *to = *from;
+    b->part = c->backbone ? CT_PART_BEHIND : from->tied ? CT_PART_TIED : CT_PART_EMBEDDING;
     if (!head_aside || !from->tied)
         to->embed = b->verb.pack_weight(b, from->embed);
-    if (!head_aside)
-        to->head = from->tied ? to->embed : b->verb.pack_weight(b, from->head);
     pack_slots(to, c, b, -1);
     if (b->apart) {
-        to->final_norm = b->verb.pack_weight(b, from->final_norm);
         to->ple_scale = b->verb.pack_weight(b, from->ple_scale); /* what is made has no slot */
+        b->part = CT_PART_BEHIND;
+        to->final_norm = b->verb.pack_weight(b, from->final_norm);
         to->quarter = b->verb.pack_weight(b, from->quarter);
     }
+    if (!head_aside)
+        to->head = from->tied ? to->embed : b->verb.pack_weight(b, from->head);
     to->layer = layer;
-    for (int i = 0; i < c->n_layer; i++) {
+    for (int i = 0; i < c->n_layer; expert += layer[i++].experts.n) {
         layer[i] = from->layer[i];
         pack_slots(&layer[i], c, b, i);
         if (b->apart) {
@@ -615,7 +616,6 @@ void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const
             layer[i].halves = b->verb.pack_weight(b, layer[i].halves);
         }
         pack_experts(&layer[i].experts, expert, b);
-        expert += layer[i].experts.n;
         share_weights(&layer[i]);
     }
 }

@@ -105,7 +105,7 @@ for planted in unfused barriers; do
     unset EMU_PLANTED
 done
 
-# layers on it: all or none
+# layers on it
 layers=$("$CARAT" show tiny --json | tr , '\n' | sed -n 's/.*"n_layer": *\([0-9]*\).*/\1/p' | head -1)
 for n in all -1 "$layers"; do
     expect 0 run tiny 'Turn on the kitchen lights' --seed 3 --device cuda -ngl "$n"
@@ -118,11 +118,31 @@ err_has "^note: -ngl is 99: all $layers layers of the model are on the GPU$"
 err_has '^backend: cuda$'
 expect 0 run tiny hi -n 3 --device cuda -ngl 0 --explain-plan
 err_has '^backend: cpu$'
-refuse 4 run tiny hi --device cuda -ngl 1
-err_has "^error: E_UNSUPPORTED: -ngl is 1, but a GPU computes all $layers layers"
-expect 0 run tiny 'Turn on the kitchen lights' --seed 3 --device auto -ngl 1
+boundary() { # N DEVICE: the last N layers are on the GPU
+    expect 0 run tiny 'Turn on the kitchen lights' --seed 3 --device "$2" -ngl "$1" --explain-plan --stats
+    same wanted out
+    local first=$((layers - $1))
+    err_has "^note: the GPU has the last $1 of $layers layers and the head, the CPU the others$"
+    err_has '^backend: cpu and cuda$'
+    err_has "^layers.cpu: the embedding and layers 0 to $((first - 1))$"
+    err_has "^layers.gpu: layers $first to $((layers - 1)) and the head$"
+    err_has "^kernel.gate: .* in $first of $layers layers, "
+    err_has "^kernel.gate.2: .* in $1 of $layers layers, .* of cuda$"
+    err_has '^backend_why: the engine was made with its last layers on the GPU$'
+}
+boundary 1 cuda
+boundary $((layers - 1)) auto
+EMU_DRIVER=11020 expect 0 run tiny 'Turn on the kitchen lights' --seed 3 --device auto -ngl 1
 same wanted out
-[ "$(wc -l <err)" = 1 ] || die 'not one line'
+err_has '^note: the NVIDIA driver is too old.*; the CPU computes$'
+EMU_DRIVER=11020 refuse 1 run tiny hi --device cuda -ngl 1
+EMU_LOST=cuLaunchKernel:200 expect 0 run tiny 'Turn on the kitchen lights' --seed 3 --device cuda -ngl 2
+same wanted out
+err_has 'the GPU emulated 0 failed: .*; the CPU goes on$'
+EMU_MEMORY=1000000 refuse 5 run tiny hi --device cuda -ngl 1
+# with fewer layers on it a small device is enough
+EMU_MEMORY=9000000 refuse 5 run tiny hi --device cuda -c 2048
+EMU_MEMORY=9000000 expect 0 run tiny hi -n 3 --device cuda -ngl 1 -c 2048
 
 # what there is
 EMU_DEVICES=5.2,9.0 expect 0 doctor --measure off
