@@ -178,7 +178,7 @@ class Kernel:
         if k in ('neg', 'not'):
             sign = '-' if k == 'neg' else '!' if kind == 'pred' else '~'
             return self.set(a[0], kind, f'{sign}{self.value(a[1], kind)}')
-        if k == 'mov' or op == 'cvta.to.global.u64':
+        if k == 'mov' or op in ('cvta.to.global.u64', 'cvta.global.u64'):
             return self.set(a[0], kind, self.value(a[1], kind))
         if k == 'selp':
             x, y = self.value(a[1], kind), self.value(a[2], kind)

@@ -315,6 +315,11 @@ static void devices_are_chosen_and_refused(void **unused)
     }
     unsetenv("EMU_DEVICES");
     unsetenv("EMU_DRIVER");
+    struct ct_backend *none = NULL;
+    carat_error why = {CARAT_OK, ""};
+    const struct ct_backend_options odd = {.attn = {{.head_dim = 64}, {.head_dim = 70}}};
+    assert_int_equal(ct_backend_create_cuda(&none, &odd, -1, &why), CARAT_E_UNSUPPORTED);
+    assert_non_null(strstr(why.message, "heads have 70 values"));
 }
 
 static void a_device_without_room_is_refused(void **unused)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_gpu.c: the kernels for GPUs, as host C on fibres (test/emu), against ref, bit for bit: with hard
- * values, and with threads that take turns in three orders. Products: test_gpu_products.c; what is read of
- * logits: test_gpu_best.c. What a compiler makes of them for a device, and the backend around them, are left
- * to others. */
+ * values, and with threads that take turns in three orders. Products: test_gpu_products.c; attention:
+ * test_gpu_attend.c; what is read of logits: test_gpu_best.c. What a compiler makes of them for a device, and
+ * the backend around them, are left to others. */
 #include "gpu_util.h"
 
 enum { TOKENS = 3 };
@@ -212,173 +212,12 @@ static void rows_that_go_on_close_up(void **unused)
     }
 }
 
-/* ---- attention ---- */
-
-enum { KV_HEADS = 2, GROUP = 3, BLOCKS = 3, QUERIES = 4 };
-
-struct attention {
-    enum ct_kv_type type;
-    int dim;
-    uint8_t *memory; /* [BLOCKS] of K and then V */
-    size_t half, block_bytes;
-    int32_t table[BLOCKS];
-};
-
-static struct ct_kv_head head_of(const struct attention *a, uint8_t *memory, int number, int head)
-{
-    uint8_t *at =
-        memory + (size_t)a->table[number] * a->block_bytes + (size_t)head * ct_kv_bytes(a->type, 256, a->dim);
-
-    return (struct ct_kv_head){a->type, 256, a->dim, at, at + a->half};
-}
-
-static struct ct_gpu_kv kv_of(const struct attention *a, const int32_t *sequence)
-{
-    return (struct ct_gpu_kv){.k = a->memory,
-                              .v = a->memory + a->half,
-                              .table = a->table,
-                              .sequence = sequence,
-                              .block_bytes = a->block_bytes,
-                              .head_bytes = ct_kv_bytes(a->type, 256, a->dim),
-                              .length = BLOCKS,
-                              .dim = (uint32_t)a->dim,
-                              .type = (uint32_t)a->type};
-}
-
-/* Stores positions [0, n) through the kernel, and through ref, which must give the same bytes. */
-static void store(const struct attention *a, int n)
-{
-    const int width = KV_HEADS * a->dim;
-    float *k = values((size_t)(n * width), hard), *v = values((size_t)(n * width), hard);
-    int32_t *position = room((size_t)n * 4), *sequence = room((size_t)n * 4), *origin = room((size_t)n * 4),
-            *bad = room((size_t)n * 4);
-    uint8_t *expected = room(BLOCKS * a->block_bytes);
-    const int32_t kept[] = {3};
-
-    for (int i = 0; i < n * width && a->type == CT_KV_F16; i++) { /* beyond it a row is not whole, too */
-        k[i] = fabsf(k[i]) < 0x1p15f ? k[i] : -65504.0f;
-        v[i] = fabsf(v[i]) < 0x1p15f ? v[i] : 65504.0f;
-    }
-    k[5 * width + 1] = INFINITY;
-    v[9 * width] = NAN;
-    for (int i = 0; i < n; i++)
-        position[i] = origin[i] = i;
-    fibre_run(kv_write_thread,
-              &(struct ct_gpu_kv_write){.kv = kv_of(a, sequence),
-                                        .k = k,
-                                        .v = v,
-                                        .position = position,
-                                        .kept = kept,
-                                        .origin = origin,
-                                        .bad = bad,
-                                        .ldk = width,
-                                        .ldv = width,
-                                        .heads = KV_HEADS,
-                                        .limit = ct_kv_info(a->type)->limit},
-              1, n);
-    for (int i = 0; i < n; i++) {
-        const bool whole = i != 5 && i != 9;
-        assert_int_equal(bad[i], !whole);
-        for (int d = 0; d < width && !whole; d++)
-            k[i * width + d] = v[i * width + d] = 0;
-        for (int h = 0; h < KV_HEADS && i >= kept[0]; h++) {
-            struct ct_kv_head head = head_of(a, expected, i / 256, h);
-            ref.kv_write(&head, i % 256, k + i * width + h * a->dim, v + i * width + h * a->dim);
-        }
-    }
-    assert_memory_equal(a->memory, expected, BLOCKS * a->block_bytes);
-    free(k);
-    free(v);
-    free(position);
-    free(sequence);
-    free(origin);
-    free(bad);
-    free(expected);
-}
-
-static void attend_by_ref(float *out, const struct attention *a, const float *q, struct ct_queries *t,
-                          int head, float cap)
-{
-    struct ct_attended all = {room(64), room(64), room(QUERIES * (size_t)a->dim * 4)},
-                       block = {room(64), room(64), room(QUERIES * (size_t)a->dim * 4)};
-    float *scratch = room(CT_ATTEND_SCRATCH * sizeof(float));
-
-    for (int i = 0; i < t->n; i++) {
-        const struct ct_kv_head kv = head_of(a, a->memory, 0, head / GROUP);
-        ref.attend_query(t, i, q + (i * KV_HEADS * GROUP + head) * a->dim, &kv);
-    }
-    for (int b = 0; b < BLOCKS; b++) {
-        const struct ct_kv_head kv = head_of(a, a->memory, b, head / GROUP);
-        ref.attend_block(&block, t, &kv, b, 0.0625f, cap, scratch);
-        ref.attend_merge(&all, &block, t->n, a->dim);
-    }
-    for (int i = 0; i < t->n; i++)
-        ref.attend_finish(out + (i * KV_HEADS * GROUP + head) * a->dim, &all, i, a->dim);
-    free(all.max);
-    free(all.sum);
-    free(all.out);
-    free(block.max);
-    free(block.sum);
-    free(block.out);
-    free(scratch);
-}
-
-static void attention_has_the_bits_of_ref(void **unused)
-{
-    static const int dims[] = {32, 64, 72, 256, 512};
-    static const enum ct_kv_type types[] = {CT_KV_BF16, CT_KV_F16, CT_KV_F32, CT_KV_Q8};
-    static const int32_t seen[QUERIES * 2] = {0, 699, 450, 699, 256, 511, 3, 3};
-    const int32_t sequence[QUERIES] = {0};
-
-    (void)unused;
-    for (size_t i = 0; i < CT_COUNT(dims) * CT_COUNT(types); i++) {
-        struct attention a = {
-            .type = types[i % CT_COUNT(types)], .dim = dims[i / CT_COUNT(types)], .table = {2, 0, 1}};
-        const int width = KV_HEADS * GROUP * a.dim;
-        state = 1 + i;
-        a.half = KV_HEADS * ct_kv_bytes(a.type, 256, a.dim);
-        a.block_bytes = 2 * a.half;
-        a.memory = room(BLOCKS * a.block_bytes);
-        store(&a, 700);
-        float *q = values((size_t)(QUERIES * width), mild), *out = room((size_t)(QUERIES * width) * 4),
-              *expected = room((size_t)(QUERIES * width) * 4);
-        struct ct_queries t = {.n = QUERIES, .q = room(CT_QUERIES * (size_t)a.dim * 4)};
-        for (int n = 0; n < QUERIES; n++) {
-            t.lo[n] = seen[2 * n];
-            t.hi[n] = seen[2 * n + 1];
-        }
-        for (int capped = 0; capped < 2; capped++) {
-            for (int h = 0; h < KV_HEADS * GROUP; h++)
-                attend_by_ref(expected, &a, q, &t, h, capped ? 50.0f : 0.0f);
-            for (ORDERS(order)) {
-                fibre_run(attend_thread,
-                          &(struct ct_gpu_attend){.kv = kv_of(&a, sequence),
-                                                  .out = out,
-                                                  .q = q,
-                                                  .seen = seen,
-                                                  .ldo = width,
-                                                  .ldq = width,
-                                                  .group = GROUP,
-                                                  .scale = 0.0625f,
-                                                  .cap = capped ? 50.0f : 0.0f},
-                          KV_HEADS * GROUP, QUERIES);
-                assert_memory_equal(out, expected, (size_t)(QUERIES * width) * sizeof(float));
-            }
-        }
-        free(a.memory);
-        free(q);
-        free(out);
-        free(expected);
-        free(t.q);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_have_the_bits_of_ref), cmocka_unit_test(norms_have_the_bits_of_ref),
         cmocka_unit_test(vectors_have_the_bits_of_ref), cmocka_unit_test(logits_are_capped_and_looked_at),
-        cmocka_unit_test(rows_that_go_on_close_up),     cmocka_unit_test(attention_has_the_bits_of_ref),
+        cmocka_unit_test(rows_that_go_on_close_up),
     };
     return cmocka_run_group_tests_name("kernel: gpu, emulated", tests, choose, NULL);
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_gpu_pocl.sh: the kernels for GPUs as OpenCL C, compiled and run by pocl in place of the fibres
-# (test/emu/pocl.c): test_gpu*.c compare what that gives with ref. A compiler that may
-# round as it likes is seen.
+# (test/emu/pocl.c): test_gpu*.c compare what that gives with ref. A compiler that may round as it likes is
+# seen.
 set -eu
 : "${CARAT_SOURCE:?is the root of the sources}" "${CARAT_BUILD:?is where they were built}"
 [ -z "${CARAT_CFLAGS:-}" ] || { echo 'what pocl compiles knows nothing of a sanitizer'; exit 77; }
@@ -19,7 +19,7 @@ make() { # PROGRAM TEST FLAGS...
         "$CARAT_SOURCE/test/emu/pocl.c" "$CARAT_SOURCE/test/kernel/$test.c" "$CARAT_BUILD/libcarat.a" \
         -lcmocka -lm -lpthread -ldl -o "$work/$program"
 }
-for test in test_gpu test_gpu_best test_gpu_products; do
+for test in test_gpu test_gpu_attend test_gpu_best test_gpu_products; do
     make "$test" "$test"
     code=0
     "$work/$test" || code=$?

@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 
 translate() { python3 "$CARAT_SOURCE/tools/ptx_to_c.py" "$1" "$work/gpu_ptx.c"; }
 translate "$ptx"
-for test in test_gpu test_gpu_best test_gpu_products; do
+for test in test_gpu test_gpu_attend test_gpu_best test_gpu_products; do
     "${CC:-cc}" -std=c11 -O2 -ffp-contract=off -I"$CARAT_SOURCE/src" -I"$CARAT_SOURCE/include" \
         -I"$CARAT_SOURCE/test/emu" "$work/gpu_ptx.c" "$CARAT_SOURCE"/test/emu/{fibre,planted}.c \
         "$CARAT_SOURCE/test/kernel/$test.c" "$CARAT_BUILD/libcarat.a" -lcmocka -lm -lpthread -o "$work/$test"

@@ -30,6 +30,7 @@ static void cuda_lay_out(struct ct_backend *base, const struct ct_extent *e)
     b->block = /* f32 is the widest type */
         b->host->verb.alloc_host(b->host, 2 * ct_kv_bytes(CT_KV_F32, CT_KEY_BLOCK, b->o.max_head_dim));
     ct_cuda_lay_out_pass(b);
+    ct_cuda_lay_out_attend(b);
     ct_cuda_lay_out_few(b);
     ct_cuda_lay_out_streams(b);
     ct_cuda_lay_out_experts(b);
@@ -94,6 +95,11 @@ carat_status ct_backend_create_cuda(struct ct_backend **out, const struct ct_bac
     if (!*ct_cuda_ptx)
         return ct_fail(err, CARAT_E_UNSUPPORTED,
                        "this library was built without clang, so it has no kernels for a GPU");
+    for (int i = 0; i < CT_ATTN_TYPES; i++)
+        if (o->attn[i].head_dim % 4)
+            return ct_fail(err, CARAT_E_UNSUPPORTED,
+                           "heads have %d values, and on a GPU carat runs multiples of 4 alone",
+                           o->attn[i].head_dim);
     struct ct_cuda_backend *b = calloc(1, sizeof *b);
     if (!b)
         return ct_no_memory(err, "a backend");
@@ -110,6 +116,7 @@ carat_status ct_backend_create_cuda(struct ct_backend **out, const struct ct_bac
     };
     ct_cuda_weight_verbs(&b->base.verb);
     ct_cuda_kv_verbs(&b->base.verb);
+    ct_cuda_attend_verbs(&b->base.verb);
     ct_cuda_pass_verbs(&b->base.verb);
     ct_cuda_few_verbs(&b->base.verb);
     ct_cuda_stream_verbs(&b->base.verb);

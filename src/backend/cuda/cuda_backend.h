@@ -106,7 +106,9 @@ struct ct_cuda_backend {
     float *table_rows, *table_scratch;  /* of the host: the same, and to decode them */
     ct_mat up;                          /* what gate is multiplied by */
     struct ct_cuda_experts experts;
-    ct_mat logits; /* of a slice of rows */
+    ct_mat logits;      /* of a slice of rows */
+    ct_cu_address part; /* what blocks of keys give, which attention merges: so many floats */
+    size_t parts;
     struct ct_cuda_few few;
     struct ct_cuda_graphs graphs;
     ct_cu_address bad;  /* [row of the pass] */
@@ -185,8 +187,13 @@ void ct_cuda_end_graphs(struct ct_cuda_backend *b);
 void ct_cuda_weight_verbs(struct ct_verbs *v);
 /* cuda_kv.c */
 void ct_cuda_kv_verbs(struct ct_verbs *v);
+/* K and V of a layer as kernels are told. */
+struct ct_gpu_kv ct_cuda_layer(const struct ct_cuda_backend *b, const struct ct_kv *kv);
 /* Brings the tables of all pools to the device. */
 void ct_cuda_bring_tables(struct ct_cuda_backend *b);
+/* cuda_attend.c */
+void ct_cuda_attend_verbs(struct ct_verbs *v);
+void ct_cuda_lay_out_attend(struct ct_cuda_backend *b);
 /* cuda_pass.c: the verbs of a pass */
 void ct_cuda_pass_verbs(struct ct_verbs *v);
 void ct_cuda_lay_out_pass(struct ct_cuda_backend *b);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_kv.c: K and V on the device, in blocks as backend/cpu/cpu_kv.c has them: the layers of a pool one
- * after another, in each the heads of K and then those of V. */
+ * after another, in each the heads of K and then those of V. Attention over them: cuda_attend.c. */
 #include "backend/cuda/cuda_backend.h"
 
 #include "layout/kv.h"
@@ -148,7 +148,7 @@ static const struct ct_cuda_pool *pool_of(const struct ct_cuda_backend *b, const
     return p;
 }
 
-static struct ct_gpu_kv gpu_layer(const struct ct_cuda_backend *b, const struct ct_kv *kv)
+struct ct_gpu_kv ct_cuda_layer(const struct ct_cuda_backend *b, const struct ct_kv *kv)
 {
     const ct_cu_address base = b->kv.base + kv->pool->at;
 
@@ -171,7 +171,7 @@ static void cuda_kv_write(struct ct_backend *base, const struct ct_kv *kv, ct_ma
         return;
     ct_cuda_launch(b, CT_CUDA_kv_write,
                    &(struct ct_gpu_kv_write){
-                       .kv = gpu_layer(b, kv),
+                       .kv = ct_cuda_layer(b, kv),
                        .k = k.handle,
                        .v = v.handle,
                        .position = CT_CUDA_AT(const int32_t, b->at.position),
@@ -186,26 +186,6 @@ static void cuda_kv_write(struct ct_backend *base, const struct ct_kv *kv, ct_ma
     b->bad_is_known = false;
 }
 
-static void cuda_attend(struct ct_backend *base, ct_mat out, ct_mat q, const struct ct_kv *kv, int attn_type,
-                        float scale, float cap)
-{
-    struct ct_cuda_backend *b = ct_cuda(base);
-    const int heads = q.cols / kv->head_dim;
-
-    ct_cuda_goes_on(b);
-    ct_cuda_launch(b, CT_CUDA_attend,
-                   &(struct ct_gpu_attend){.kv = gpu_layer(b, kv),
-                                           .out = out.handle,
-                                           .q = q.handle,
-                                           .seen = CT_CUDA_AT(const int32_t, b->at.seen[attn_type]),
-                                           .ldo = out.stride,
-                                           .ldq = q.stride,
-                                           .group = heads / kv->n_kv_head,
-                                           .scale = scale,
-                                           .cap = cap},
-                   heads, b->rows.n);
-}
-
 void ct_cuda_kv_verbs(struct ct_verbs *v)
 {
     v->alloc_kv = cuda_alloc_kv;
@@ -215,5 +195,4 @@ void ct_cuda_kv_verbs(struct ct_verbs *v)
     v->kv_discard = cuda_kv_discard;
     v->kv_long = cuda_kv_long;
     v->kv_write = cuda_kv_write;
-    v->attend = cuda_attend;
 }

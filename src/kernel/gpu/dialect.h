@@ -54,7 +54,7 @@ static uint warp_read(local uint *room, uint v, int tid, int from)
 #define DEVICE static inline __attribute__((device, always_inline))
 #define SHARED static __attribute__((shared))
 #define KERNEL(name, args)                                                                                   \
-    extern "C" __attribute__((global, launch_bounds(BLOCK))) void name(const struct args a)
+    extern "C" __attribute__((global, launch_bounds(BLOCK, 2))) void name(const struct args a)
 #define THREADS(args)                                                                                        \
     const int tid = __nvvm_read_ptx_sreg_tid_x(), lane = tid & 31;                                           \
     const int bid = __nvvm_read_ptx_sreg_ctaid_x(), row = __nvvm_read_ptx_sreg_ctaid_y();                    \

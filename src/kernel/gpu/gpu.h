@@ -24,7 +24,8 @@
 /* clang-format off */
 #define CT_GPU_KERNELS(K)                                                                                   \
     K(add_rows, add_rows) K(add_scaled, add_scaled) K(altup, altup) K(altup_match, altup_match)             \
-    K(apart, apart) K(attend, attend) K(best, best) K(cutoff, cutoff) K(embed, embed) K(geglu, geglu)       \
+    K(apart, apart) K(attend, attend) K(attend_merge, attend_merge) K(best, best) K(cutoff, cutoff)         \
+    K(embed, embed) K(geglu, geglu)                                                                         \
     K(kv_write, kv_write) K(logits, logits) K(norm, norm) K(prepare_q8, prepare) K(prepare_value, prepare)  \
     K(project_q8, project) K(project_value, project) K(rope, rope) K(scale, scale) K(select_rows, select)
 /* clang-format on */
@@ -202,15 +203,28 @@ struct ct_gpu_kv_write {
     float limit;
 };
 
-/* out = attention of the rows' queries. Blocks: query heads. */
+/* out = attention of the queries of n rows. A block has those of `rows` rows and `heads` query heads of a KV
+ * head, CT_GPU_QUERIES at most, and every splits-th block of keys. Where splits > 1, it leaves what each of
+ * these gives, and `attend_merge` merges that. Blocks: [KV head][heads of its group][split]; a row of blocks
+ * has `rows` rows of the pass. */
 struct ct_gpu_attend {
     struct ct_gpu_kv kv;
     GLOBAL float *out;
     GLOBAL const float *q;
     GLOBAL const int32_t *seen; /* [row] first, last */
-    int ldo, ldq, group;        /* group: query heads of a KV head */
+    GLOBAL float *part;         /* [row][query head][entry of the table][dim + 2]: o, and behind it m and l */
+    int ldo, ldq, n, all, group; /* all, group: query heads of a row, and of a KV head */
+    int rows, heads, splits;
     float scale, cap;
-    int none;
+};
+#define CT_GPU_QUERIES 8
+
+/* out = what all blocks of keys give. Blocks: query heads. */
+struct ct_gpu_attend_merge {
+    GLOBAL float *out;
+    GLOBAL const float *part;
+    GLOBAL const int32_t *seen;
+    int ldo, all, dim, length; /* length: entries of a sequence's table */
 };
 
 /* Caps logits where cap > 0, and notes rows with one that is not finite. Blocks: of columns. */

@@ -6,11 +6,9 @@ DEVICE void kv_put(struct ct_gpu_kv kv, GLOBAL uint8_t *head, uint32_t slot, uin
                    float value)
 {
     uint64_t at = gpu_kv_place(kv, slot, d, is_v);
-    uint64_t of_pair = is_v ? (uint64_t)(slot / 2 * 2) * kv.dim + d * 2 + slot % 2
-                            : (uint64_t)(slot / 16) * kv.dim * 16 + d / 2 * 32 + slot % 16 * 2 + d % 2;
 
     if (kv.type == CT_GPU_KV_BF16)
-        ((GLOBAL uint16_t *)head)[of_pair] = (uint16_t)(AS_U32(gpu_bf16_round(value)) >> 16);
+        ((GLOBAL uint16_t *)head)[at] = (uint16_t)(AS_U32(gpu_bf16_round(value)) >> 16);
     else if (kv.type == CT_GPU_KV_F16)
         ((GLOBAL uint16_t *)head)[at] = (uint16_t)gpu_to_f16(value);
     else
