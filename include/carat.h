@@ -315,14 +315,14 @@ typedef struct carat_engine_options {
     int first_layer, layers;         /* that run; layers 0: all behind; sharers of K and V need their owner */
     size_t snapshot_bytes;           /* of snapshots (carat_generate.h), beside kv_bytes; 0: none are taken */
     const struct carat_costs *costs; /* of passes, from another engine (carat_generate.h); NULL: not known */
-    /* of passes that decode (carat_generate.h says which); 0 and NULL: as the others */
-    int decode_threads, decode_chunk; /* the latter at most chunk */
-    const char *decode_isa;
+    int decode_threads, decode_chunk; /* of passes that decode (carat_generate.h), at most chunk; 0: as all */
+    const char *decode_isa;           /* likewise; NULL: as all */
     const struct carat_head_options *head; /* which logits are computed (carat_generate.h); NULL: all */
     int ple_resident;    /* 1: the table of layer inputs (Gemma 3n and 4) is in memory; 0: it stays on disk */
     int activations_f16; /* 1: results of operations are rounded to f16 (NUMERICS.md section 14) */
     const char *device;  /* "cuda", "cuda:N": a GPU, equal bits; "auto": where one works; NULL, "cpu" */
     int gpu_layers;      /* of "cuda": the last so many are there, and the CPU has the others; 0: all are */
+    int fast8; /* 1, not with exact: matrices of F32, F16, BF16 become Q8_0, another model (NUMERICS.md 4) */
 } carat_engine_options;
 CARAT_DEFAULT(carat_engine_options)
 

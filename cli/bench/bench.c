@@ -281,7 +281,6 @@ static int bench_tests(const struct options *o)
         return fail_memory();
     b->o = o;
     b->path = o->model;
-    b->exact = o->engine->exact;
     b->info.size = sizeof b->info;
     b->setup.size = sizeof b->setup;
     b->host.size = sizeof b->host;

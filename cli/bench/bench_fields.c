@@ -104,6 +104,7 @@ static const struct field fields[] = {
     {"carat.kv", STRING, S(plan.kv)},
     {"carat.chunk", WHOLE, S(plan.chunk)},
     {"carat.exact", TRUTH, B(exact)},
+    {"carat.fast8", TRUTH, B(fast8)},
     {"carat.n_parallel", WHOLE, T(parallel)},
     {"carat.repetitions", WHOLE, T(ts.n)},
     {"carat.command", STRING, B(command)},

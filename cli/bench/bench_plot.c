@@ -224,6 +224,7 @@ static void put_panel(FILE *f, const struct panel *p)
 static void put_title(FILE *f, const struct bench *b)
 {
     const carat_plan *plan = &b->setting[0].plan; /* the only one: bench.c sees to that */
+    const char *arith = b->exact ? ", exact" : b->fast8 ? ", fast8" : "";
 
     fputs("<text class=\"title\" x=\"16\" y=\"30\">", f);
     svg_text(f, b->type);
@@ -233,7 +234,7 @@ static void put_title(FILE *f, const struct bench *b)
             "</text>\n<text x=\"16\" y=\"50\">%s, %.10s · medians of %d runs, whiskers from the slowest to "
             "the fastest",
             b->build, b->test[0].time, b->o->bench->repetitions);
-    fprintf(f, " · KV %s%s · memory reads %.1f GB/s at most", plan->kv, b->exact ? ", exact" : "",
+    fprintf(f, " · KV %s%s · memory reads %.1f GB/s at most", plan->kv, arith,
             b->setting[0].limits.read / 1e9);
     fputs("</text>\n", f);
 }

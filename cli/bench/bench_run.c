@@ -136,6 +136,8 @@ static int find_device(struct bench *b, struct setting *s)
 static int set_options(struct bench *b, const struct setting *s, carat_engine_options *options)
 {
     engine_options(options, b->o);
+    b->exact = options->exact;
+    b->fast8 = options->fast8;
     options->threads = s->threads;
     options->chunk = s->chunk;
     options->context = b->longest;

@@ -39,7 +39,8 @@ void engine_options(carat_engine_options *e, const struct options *o)
     e->chunk = o->engine->chunk;
     e->layers = o->engine->max_layers;
     e->snapshot_bytes = o->engine->snapshots;
-    e->exact = o->engine->exact;
+    e->exact = o->engine->exact || strcmp(o->engine->arith, "exact") == 0;
+    e->fast8 = strcmp(o->engine->arith, "fast8") == 0;
     e->isa = o->engine->isa;
     e->activations_f16 = rounds_activations(o);
     e->ple_resident = strcmp(o->engine->ple, "resident") == 0;
@@ -145,6 +146,9 @@ int fit_engine(carat_engine_options *e, const carat_model *model, const struct o
         return fail(USAGE, "--max-layers is %d, expected 1 to %d, the layers of the model",
                     o->engine->max_layers, info.n_layer);
     TRY(place_layers(e, e->layers ? e->layers : info.n_layer, o));
+    if (e->fast8)
+        note("--arith fast8: weights of BF16, F16 and F32 become Q8_0, so this is another model than the "
+             "file's");
     if (o->engine->memory == NO_SIZE || o->engine->memory == 0)
         return DONE;
     if (carat_fit_engine(model, e, (size_t)o->engine->memory, &err) != CARAT_OK)

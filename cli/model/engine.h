@@ -15,7 +15,7 @@ struct engine_options {
     int context, chunk, max_layers; /* of layers 0: all */
     int threads, threads_batch;     /* of prompts; 0: threads */
     bool exact, naive, no_profile;
-    const char *kv, *cache_k, *cache_v, *isa, *device, *gpu_layers, *ple, *activations;
+    const char *arith, *kv, *cache_k, *cache_v, *isa, *device, *gpu_layers, *ple, *activations;
     uint64_t snapshots; /* bytes of them */
     uint64_t memory;    /* bytes for weights, cache and work; NO_SIZE: not given, 0: given without a size */
 };

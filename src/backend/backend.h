@@ -368,6 +368,7 @@ struct ct_backend {
     bool apart;
     int part;            /* of the model: what the next weights are of that are planned or packed */
     bool on_host;        /* of two that each have all: the CPU runs the next passes, else the GPU */
+    bool floats_as_q8;   /* matrices of floats become Q8_0 on their way into it (model/weights_q8.c) */
     carat_error failure; /* code 0: none. The device failed: from here on no pass is whole */
     carat_error remark;  /* code 0: none. A line about passes, which are whole, for who listens */
 };

@@ -192,26 +192,32 @@ static carat_status check_type(struct ct_file *file, enum ct_type type, const ca
     return status;
 }
 
-/* Types of matrices, as bits: each that is written in a few lines, and for others one that the same kernel
- * multiplies. */
+struct noted {
+    const struct ct_backend *backend;
+    uint64_t types; /* of matrices, as bits */
+};
+
+/* Each type that is written in a few lines, and for others one that the same kernel multiplies. */
 static carat_status note_type(void *user, const char *place, const char *tensor, const struct ct_weight *w)
 {
-    const enum ct_type alike = ct_type_info(w->type)->block > 1 ? CT_Q4_0 : CT_BF16;
+    struct noted *noted = user;
+    const enum ct_type type = ct_weight_form(noted->backend, *w).type;
+    const enum ct_type alike = ct_type_info(type)->block > 1 ? CT_Q4_0 : CT_BF16;
 
     (void)place, (void)tensor;
     if (w->rows > 1)
-        *(uint64_t *)user |= (uint64_t)1 << (ct_encodes(w->type) ? w->type : alike);
+        noted->types |= (uint64_t)1 << (ct_encodes(type) ? type : alike);
     return CARAT_OK;
 }
 
 carat_status ct_check_device(const carat_engine *e, const carat_engine_options *o, carat_error *err)
 {
     const struct ct_weights weights = ct_engine_weights(e);
-    uint64_t types = 0;
+    struct noted noted = {.backend = e->backend};
 
-    CT_TRY(ct_weights_walk(&weights, &e->config, e->model->file, note_type, &types));
+    CT_TRY(ct_weights_walk(&weights, &e->config, e->model->file, note_type, &noted));
     for (int type = 0; type < CT_TYPE_COUNT; type++)
-        if (types >> type & 1)
+        if (noted.types >> type & 1)
             CT_TRY(check_type(e->model->file, (enum ct_type)type, o, err));
     return CARAT_OK;
 }

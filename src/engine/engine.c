@@ -261,6 +261,7 @@ static carat_engine_options options_beside(const carat_engine *e, const carat_en
                                    .sessions = o->sessions,
                                    .kv = o->kv,
                                    .exact = o->exact,
+                                   .fast8 = o->fast8,
                                    .isa = o->isa,
                                    .progress = o->progress,
                                    .user = o->user};
@@ -329,10 +330,13 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
     CT_TRY(ct_check_range("layers", o->layers, 0, model->config.n_layer - o->first_layer, err));
     CT_TRY(ct_check_range("gpu_layers", o->gpu_layers, 0, INT32_MAX, err));
     CT_TRY(ct_check_range("logits_rows", o->logits_rows, 0, MAX_LOGITS_ROWS, err));
+    if (o->exact && o->fast8)
+        return ct_fail(err, CARAT_E_ARGUMENT, "exact and fast8 are both set, expected one arithmetic");
     *e = (struct carat_engine){.model = model,
                                .kv_bytes = o->kv_bytes,
                                .snapshot_bytes = o->snapshot_bytes,
                                .exact = o->exact != 0,
+                               .fast8 = o->fast8 != 0,
                                .resident = o->ple_resident > 0,
                                .on_disk = table_on_disk(model, o),
                                .logits_rows = o->logits_rows ? o->logits_rows : DEFAULT_LOGITS_ROWS,
@@ -343,6 +347,7 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
     CT_TRY(check_owners(&e->config, err));
     const struct ct_backend_options of_backend = backend_options(model, &e->config, o);
     CT_TRY(create_backend(e, o, &of_backend, err));
+    e->backend->floats_as_q8 = e->fast8;
     e->plan = (carat_plan){
         .size = sizeof e->plan,
         .sessions = o->sessions        ? o->sessions

@@ -15,6 +15,7 @@
 #include "model/head.h"
 #include "model/vector.h"
 #include "os/lock.h"
+#include "quant/arithmetic.h"
 #include "text/tokenizer/detokenizer.h"
 
 #define CT_CALLER_BANNED 1024 /* ids that a caller may ban besides the model's own */
@@ -29,6 +30,7 @@ struct carat_engine {
     carat_plan plan;
     enum ct_kv_type kv_type;
     bool exact;
+    bool fast8;             /* matrices of floats are Q8_0 */
     bool resident, on_disk; /* the table of layer inputs, where there is one; neither: in buffers */
     int decode_chunk;       /* rows of a pass that decodes, at most */
     int host_layers;        /* with a GPU: the first so many are the CPU's */
@@ -164,6 +166,10 @@ carat_status ct_engine_create_on(carat_engine **engine, const carat_model *model
                                  const carat_engine_options *o, carat_error *err);
 void ct_engine_close(carat_engine *e); /* may be NULL */
 carat_status ct_engine_use(carat_engine *engine, carat_use *use, carat_error *err);
+static inline enum ct_arithmetic ct_engine_arithmetic(const carat_engine *e)
+{
+    return e->exact ? CT_EXACT : e->fast8 ? CT_FAST8 : CT_FAST;
+}
 /* engine_weights.c: the model's weights from the first layer on that runs, as they are stored; counts them
  * for a backend; brings them into the engine's. */
 struct ct_weights ct_engine_weights(const carat_engine *e);

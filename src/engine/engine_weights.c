@@ -34,7 +34,7 @@ static carat_status plan_weight(void *user, const char *place, const char *tenso
     p->backend->part = part_at(p, place);
     /* norms are the model's, and a table mostly stays on the disk */
     const bool left = w->layout == CT_LAYOUT_TABLE ? !p->resident : w->rows == 1 && !p->backend->apart;
-    return left || w == p->aside ? CARAT_OK : p->backend->verb.plan_weight(p->backend, w, p->err);
+    return left || w == p->aside ? CARAT_OK : ct_weight_plan(p->backend, w, p->err);
 }
 
 /* Of vectors without a place in a file. */

@@ -34,6 +34,7 @@ bool ct_engine_leave_device(carat_engine *e)
 
     if (e->gone || ct_backend_create_cpu(&b, &e->of_backend, &err))
         return false;
+    b->floats_as_q8 = device->floats_as_q8;
     carat_status status = ct_engine_plan_weights(e, b, &err);
     if (!status) {
         lay_out_again(e, b);

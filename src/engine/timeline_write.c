@@ -58,7 +58,7 @@ static struct stored_layer stored_layer(const carat_engine *e, int i, int n)
 /* What a file of n tokens of this engine says of itself. */
 static struct ct_timeline_facts facts_of(const carat_engine *e, int n)
 {
-    struct ct_timeline_facts f = {.exact = e->exact,
+    struct ct_timeline_facts f = {.arithmetic = (uint32_t)ct_engine_arithmetic(e),
                                   .kv = (uint32_t)ct_kv_info(e->kv_type)->kv,
                                   .first_layer = (uint32_t)e->first_layer,
                                   .layers = (uint32_t)e->config.n_layer,
@@ -201,9 +201,9 @@ static carat_status bind_timeline(const carat_engine *e, const char *path, const
         return ct_fail(err, CARAT_E_UNSUPPORTED,
                        "%s: is a timeline of the model with content hash %.32s, expected %.32s", path,
                        f->content, own.content);
-    if (f->exact != own.exact)
+    if (f->arithmetic != own.arithmetic)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: is a timeline of %s arithmetic, expected %s", path,
-                       f->exact ? "exact" : "fast", own.exact ? "exact" : "fast");
+                       ct_arithmetic_name((int)f->arithmetic), ct_arithmetic_name((int)own.arithmetic));
     if (f->kv != own.kv)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: is a timeline with K and V of type %s, expected %s",
                        path, ct_kv_name((carat_kv)f->kv), ct_kv_name((carat_kv)own.kv));

@@ -56,7 +56,7 @@ static const struct header_field {
     {"the version of numerics", FIELD(numerics)},
     {"the size of the file", FIELD(file_size)},
     {"the model's hash", FIELD(facts.content)},
-    {"exact", FIELD(facts.exact)},
+    {"the arithmetic", FIELD(facts.arithmetic)},
     {"the type of K and V", FIELD(facts.kv)},
     {"the first layer", FIELD(facts.first_layer)},
     {"the number of layers", FIELD(facts.layers)},
@@ -135,7 +135,7 @@ static carat_status check_facts(const char *path, const struct ct_timeline_heade
         size_t at;
         uint64_t least, most;
     } range[] = {
-        {AT(facts.exact), 0, 1},
+        {AT(facts.arithmetic), CT_FAST, CT_FAST8},
         {AT(facts.kv), CARAT_KV_BF16, CARAT_KV_Q8},
         {AT(facts.first_layer), 0, CT_TIMELINE_LAYERS},
         {AT(facts.layers), 1, CT_TIMELINE_LAYERS},

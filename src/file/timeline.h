@@ -15,6 +15,7 @@
 #define CT_TIMELINE_H
 
 #include "base/base.h"
+#include "quant/arithmetic.h"
 
 #define CT_TIMELINE_MAGIC "carattim"
 enum {
@@ -29,7 +30,7 @@ enum {
 /* What is in the file, by which it is refused where something else is wanted. */
 struct ct_timeline_facts {
     char content[32];             /* hash of the model, in hexadecimal */
-    uint32_t exact;               /* 1: exact arithmetic */
+    uint32_t arithmetic;          /* enum ct_arithmetic */
     uint32_t kv;                  /* carat_kv */
     uint32_t first_layer, layers; /* that run */
     uint32_t n_vocab;

@@ -146,13 +146,19 @@ carat_status ct_head_plan(struct ct_head *h, const carat_head_options *o, struct
                           const struct ct_weights *stored, const struct ct_file *file, bool exact,
                           carat_error *err)
 {
-    *h = (struct ct_head){.backend = b, .stored = stored->head, .file = file};
+    *h = (struct ct_head){
+        .backend = b, .stored = b ? ct_weight_form(b, stored->head) : stored->head, .file = file};
     h->stats = (carat_head_stats){.size = sizeof h->stats, .reason = "", .fallback = "", .exact = 1};
     if (o)
         h->o = *o;
     h->asked = h->o.strategy;
     CT_TRY(check_head(h, exact, b && b->apart, err));
     h->stats.strategy = h->o.strategy;
+    if (h->strategy->tiles && h->stored.type != stored->head.type)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "head %s reads rows of the file, and fast8 makes others of them: expected dense, "
+                       "exact-pruned or auto",
+                       ct_head_name(h->o.strategy));
     return h->strategy->plan ? h->strategy->plan(h, err) : CARAT_OK;
 }
 

@@ -577,7 +577,7 @@ static void pack_slots(void *of, const struct ct_config *c, struct ct_backend *b
     for (const struct slot *s = NULL; (s = next_slot(s, c, layer));) {
         struct ct_weight *w = slot_weight(of, s);
         if ((s->matrix || b->apart) && w->layout != CT_LAYOUT_TABLE)
-            *w = b->verb.pack_weight(b, *w);
+            *w = ct_weight_bring(b, *w);
     }
 }
 
@@ -587,8 +587,8 @@ static void pack_experts(struct ct_experts *e, struct ct_expert *to, struct ct_b
 
     e->expert = to;
     for (const struct ct_expert *x = from; x < from + e->n; x++, to++)
-        *to = (struct ct_expert){b->verb.pack_weight(b, x->gate), b->verb.pack_weight(b, x->up),
-                                 b->verb.pack_weight(b, x->down)};
+        *to = (struct ct_expert){ct_weight_bring(b, x->gate), ct_weight_bring(b, x->up),
+                                 ct_weight_bring(b, x->down)};
 }
 
 void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const struct ct_config *c,
@@ -597,23 +597,23 @@ void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const
     *to = *from;
     b->part = c->backbone ? CT_PART_BEHIND : from->tied ? CT_PART_TIED : CT_PART_EMBEDDING;
     if (!head_aside || !from->tied)
-        to->embed = b->verb.pack_weight(b, from->embed);
+        to->embed = ct_weight_bring(b, from->embed);
     pack_slots(to, c, b, -1);
     if (b->apart) {
-        to->ple_scale = b->verb.pack_weight(b, from->ple_scale); /* what is made has no slot */
+        to->ple_scale = ct_weight_bring(b, from->ple_scale); /* what is made has no slot */
         b->part = CT_PART_BEHIND;
-        to->final_norm = b->verb.pack_weight(b, from->final_norm);
-        to->quarter = b->verb.pack_weight(b, from->quarter);
+        to->final_norm = ct_weight_bring(b, from->final_norm);
+        to->quarter = ct_weight_bring(b, from->quarter);
     }
     if (!head_aside)
-        to->head = from->tied ? to->embed : b->verb.pack_weight(b, from->head);
+        to->head = from->tied ? to->embed : ct_weight_bring(b, from->head);
     to->layer = layer;
     for (int i = 0; i < c->n_layer; expert += layer[i++].experts.n) {
         layer[i] = from->layer[i];
         pack_slots(&layer[i], c, b, i);
         if (b->apart) {
-            layer[i].v_norm = b->verb.pack_weight(b, layer[i].v_norm);
-            layer[i].halves = b->verb.pack_weight(b, layer[i].halves);
+            layer[i].v_norm = ct_weight_bring(b, layer[i].v_norm);
+            layer[i].halves = ct_weight_bring(b, layer[i].halves);
         }
         pack_experts(&layer[i].experts, expert, b);
         share_weights(&layer[i]);

@@ -74,6 +74,12 @@ void ct_hf_place(struct ct_gguf_place *p, const struct ct_weights *w, const stru
  * stored in. */
 float ct_hf_embed_scale(float root, enum ct_type stored);
 
+/* weights_q8.c: a weight on its way into a backend: the form in which products read it, layout aside; what it
+ * takes there; and itself. */
+struct ct_weight ct_weight_form(const struct ct_backend *b, struct ct_weight w);
+carat_status ct_weight_plan(struct ct_backend *b, const struct ct_weight *w, carat_error *err);
+struct ct_weight ct_weight_bring(struct ct_backend *b, struct ct_weight w);
+
 /* The same weights as the backend packs them; layer[c->n_layer] becomes to->layer, and expert, as many as
  * all layers have, theirs. head_aside: neither the head nor an embedding that is one with it is packed. */
 void ct_weights_pack(struct ct_weights *to, const struct ct_weights *from, const struct ct_config *c,

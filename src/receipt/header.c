@@ -7,6 +7,7 @@
 
 #include "engine/sample/chain.h"
 #include "model/head.h"
+#include "quant/arithmetic.h"
 #include "quant/kv_type.h"
 
 enum kind {
@@ -52,7 +53,6 @@ struct field {
 
 #define AT(member) offsetof(struct ct_receipt_header, member)
 
-static const char *const arithmetics[] = {"fast", "exact", NULL};
 static const char *const activations[] = {"f32", "f16", NULL};
 static const char *const quants[] = {"native", "group", "channel", "tensor", NULL};
 static const char *const forms[] = {"schema", "regex", "grammar", "tools", NULL};
@@ -112,7 +112,7 @@ static const struct field of_xtc[] = {
 };
 static const struct field of_header[] = {
     {"activations", WORD, ACTIVATIONS, AT(activations_f16), 0, 0},
-    {"arithmetic", WORD, ARITHMETICS, AT(exact), 0, 0},
+    {"arithmetic", WORD, ARITHMETICS, AT(arithmetic), 0, 0},
     {"banned", IDS, NO_LIST, AT(banned), 0, 1024},
     {"biases", BIASES, NO_LIST, AT(biases), 0, CARAT_MOST_BIASES},
     {"constraint", GROUP, OF_FORM, AT(has_form), 0, 0},
@@ -153,7 +153,7 @@ static const struct {
     const char *(*word)(int i); /* in place of them */
     const struct field *group;
 } lists[] = {
-    [ARITHMETICS] = {arithmetics, NULL, NULL},
+    [ARITHMETICS] = {NULL, ct_arithmetic_name, NULL},
     [KV_TYPES] = {NULL, kv_word, NULL},
     [ACTIVATIONS] = {activations, NULL, NULL},
     [QUANTS] = {quants, NULL, NULL},

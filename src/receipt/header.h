@@ -28,7 +28,8 @@ struct ct_receipt_header {
     int version, numerics, drawing;
     char content[CT_RECEIPT_HEX + 1], vocabulary[CT_RECEIPT_HEX + 1];
     char previous[CT_RECEIPT_HEX + 1]; /* the digest of the answer before; "": there is none */
-    int exact, kv, activations_f16;    /* kv: carat_kv less 1 */
+    int arithmetic;                    /* enum ct_arithmetic */
+    int kv, activations_f16;           /* kv: carat_kv less 1 */
     int first_layer, layers, context;
     int has_head; /* an approximate one, or of other weights */
     int strategy, quant, tile, tiles;

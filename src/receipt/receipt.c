@@ -90,7 +90,8 @@ carat_status ct_receipt_engine(const carat_receipt *r, carat_engine_options *o, 
 
     if (!r->finished)
         return ct_fail(err, CARAT_E_ARGUMENT, "the receipt is not finished");
-    o->exact = h->exact;
+    o->exact = h->arithmetic == CT_EXACT;
+    o->fast8 = h->arithmetic == CT_FAST8;
     o->kv = (carat_kv)(h->kv + 1);
     o->first_layer = h->first_layer;
     o->layers = h->layers;

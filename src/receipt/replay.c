@@ -114,9 +114,9 @@ static carat_status check_engine(const struct replay *p)
     const carat_engine *e = p->engine;
     const bool approximate = !e->head.stats.exact;
 
-    if (h->exact != e->exact)
-        return replay_refuse(p, "header.arithmetic", h->exact ? "exact" : "fast", the_engine,
-                             e->exact ? "exact" : "fast");
+    if (h->arithmetic != (int)ct_engine_arithmetic(e))
+        return replay_refuse(p, "header.arithmetic", ct_arithmetic_name(h->arithmetic), the_engine,
+                             ct_arithmetic_name(ct_engine_arithmetic(e)));
     if (h->kv + 1 != (int)ct_kv_info(e->kv_type)->kv)
         return replay_refuse(p, "header.kv", ct_kv_name((carat_kv)(h->kv + 1)), the_engine,
                              ct_kv_info(e->kv_type)->name);

@@ -52,7 +52,7 @@ static void take_engine(struct ct_receipt_header *h, const carat_engine *e)
     h->drawing = CARAT_DRAWING_VERSION;
     memcpy(h->content, e->content, sizeof h->content);
     ct_vocabulary_hash(e->model, h->vocabulary);
-    h->exact = e->exact;
+    h->arithmetic = ct_engine_arithmetic(e);
     h->kv = (int)ct_kv_info(e->kv_type)->kv - 1;
     h->activations_f16 = e->f16 != NULL;
     h->first_layer = e->first_layer;

@@ -258,7 +258,7 @@ static void name_changed_field(char says[512], const uint8_t *changed, size_t by
         {12, "the version of numerics"},
         {16, "the size of the file"},
         {24, "the model's hash"},
-        {56, "exact"},
+        {56, "the arithmetic"},
         {60, "the type of K and V"},
         {64, "the first layer"},
         {68, "the number of layers"},
@@ -401,8 +401,9 @@ static void other_facts(void **state)
     } while (0)
     FACT(content[3], f.content[3] == '0' ? '1' : '0', CARAT_E_UNSUPPORTED, "content hash");
     FACT(content[3], 'x', CARAT_E_FORMAT, "hexadecimal");
-    FACT(exact, 1, CARAT_E_UNSUPPORTED, "exact arithmetic, expected fast");
-    FACT(exact, 2, CARAT_E_FORMAT, "exact is 2");
+    FACT(arithmetic, CT_EXACT, CARAT_E_UNSUPPORTED, "exact arithmetic, expected fast");
+    FACT(arithmetic, CT_FAST8, CARAT_E_UNSUPPORTED, "fast8 arithmetic, expected fast");
+    FACT(arithmetic, 3, CARAT_E_FORMAT, "the arithmetic is 3");
     FACT(kv, CARAT_KV_F16, CARAT_E_UNSUPPORTED, "type f16, expected bf16");
     FACT(kv, 9, CARAT_E_FORMAT, "type of K and V");
     FACT(first_layer, 1, CARAT_E_UNSUPPORTED, "first layer 1, expected 0");
@@ -419,7 +420,7 @@ static void other_facts(void **state)
     FACT(kv_size, UINT64_MAX, CARAT_E_FORMAT, "18446744073709551615 bytes of K and V, ");
     FACT(note_size, (uint64_t)CT_TIMELINE_NOTE + 1, CARAT_E_FORMAT, "size of the note");
     t.numerics++;
-    FACT(exact, f.exact, CARAT_E_UNSUPPORTED, "numerics version 2, expected 1");
+    FACT(arithmetic, f.arithmetic, CARAT_E_UNSUPPORTED, "numerics version 2, expected 1");
 }
 
 /* A file whose parts were changed, with hashes that are right. */

@@ -18,6 +18,7 @@ static const struct {
     {"isa", "--isa"},         {"chunk", "--chunk"},
     {"threads", "--threads"}, {"layers", "--max-layers"},
     {"head", "--lm-head"},    {"activations", "--activations"},
+    {"arith", "--arith"},
 };
 enum { N_WORDS = sizeof words / sizeof words[0] };
 
@@ -33,8 +34,8 @@ static int take_word(struct side *s, const char *what, const char *word, size_t 
     if (i == N_WORDS)
         return fail(
             USAGE,
-            "%s: '%.*s' is not a mode; they are exact, kv=TYPE, isa=LEVEL, chunk=N, threads=N, layers=N, "
-            "head=STRATEGY and activations=f16",
+            "%s: '%.*s' is not a mode; they are exact, arith=fast8, kv=TYPE, isa=LEVEL, chunk=N, threads=N, "
+            "layers=N, head=STRATEGY and activations=f16",
             what, (int)(n < 40 ? n : 40), word);
     const struct option_row *row = option_named(s->o.verb, words[i].option);
     const struct option *option = row->option;
@@ -58,6 +59,7 @@ static void write_mode(struct side *s)
     if (o->engine->max_layers > 0)
         snprintf(layers, sizeof layers, "layers=%d", o->engine->max_layers);
     const char *const parts[][2] = {{o->engine->exact ? "exact" : NULL, ""},
+                                    {given(o, &o->engine->arith) ? "arith=" : NULL, o->engine->arith},
                                     {o->engine->kv ? "kv=" : NULL, o->engine->kv},
                                     {*layers ? layers : NULL, ""},
                                     {given(o, &o->head->lm_head) ? "head=" : NULL, o->head->lm_head},

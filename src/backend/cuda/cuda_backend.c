@@ -29,6 +29,7 @@ static void cuda_lay_out(struct ct_backend *base, const struct ct_extent *e)
     b->stored = b->host->verb.alloc_host(b->host, CT_GPU_SPARE(b->widest));
     b->block = /* f32 is the widest type */
         b->host->verb.alloc_host(b->host, 2 * ct_kv_bytes(CT_KV_F32, CT_KEY_BLOCK, b->o.max_head_dim));
+    ct_cuda_lay_out_making(b);
     ct_cuda_lay_out_pass(b);
     ct_cuda_lay_out_attend(b);
     ct_cuda_lay_out_few(b);

@@ -82,8 +82,9 @@ struct ct_cuda_backend {
     struct ct_cuda_memory kv, work, weights;
     size_t planned;           /* bytes of weights */
     size_t widest_panel;      /* of a weight, in bytes */
-    int widest;               /* values of the widest input of a product */
+    int widest, widest_made;  /* values of the widest input of a product; of a weight that is made */
     uint8_t *panels, *stored; /* of the host: panels of a weight, and rows as a file has them */
+    float *made;              /* of the host: rows on their way into a weight that is made */
     struct ct_cuda_pool pool[CT_ATTN_TYPES]; /* [n_pools] */
     int n_pools;
     uint8_t *block; /* of the host: K and V of a head of a block */
@@ -185,6 +186,7 @@ void ct_cuda_end_graphs(struct ct_cuda_backend *b);
 /* cuda_weights.c: panels of weights, so many at a time */
 #define CT_CUDA_PANELS 2
 void ct_cuda_weight_verbs(struct ct_verbs *v);
+void ct_cuda_lay_out_making(struct ct_cuda_backend *b);
 /* cuda_kv.c */
 void ct_cuda_kv_verbs(struct ct_verbs *v);
 /* K and V of a layer as kernels are told. */

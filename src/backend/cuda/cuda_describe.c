@@ -92,7 +92,7 @@ carat_status ct_cuda_describe(const char *name, bool measure, carat_device *devi
                                  .compute_minor = found.minor,
                                  .usable = chosen};
         snprintf(device->name, sizeof device->name, "%s", found.name);
-        snprintf(device->why, sizeof device->why, "%s", why.message);
+        snprintf(device->why, sizeof device->why, "%.*s", (int)sizeof device->why - 1, why.message);
         look_at_memory(device, &d, found.device, measure && chosen);
     }
     ct_cuda_close(&d);

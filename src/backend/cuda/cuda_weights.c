@@ -77,6 +77,69 @@ static struct ct_weight cuda_pack_weight(struct ct_backend *base, struct ct_weig
     return packed;
 }
 
+/* ---- weights that are made ---- */
+
+static struct ct_weight made_form(enum ct_type type, int rows, int cols)
+{
+    struct ct_weight w = {.type = type, .layout = CT_LAYOUT_DEVICE, .rows = rows, .cols = cols, .scale = 1};
+
+    (void)ct_type_row_bytes(type, (size_t)cols, &w.row_bytes);
+    return w;
+}
+
+static void cuda_plan_made(struct ct_backend *base, enum ct_type type, int rows, int cols)
+{
+    const struct ct_weight w = made_form(type, rows, cols);
+
+    ct_cuda(base)->widest_made = CT_MAX(ct_cuda(base)->widest_made, cols);
+    (void)cuda_plan_weight(base, &w, NULL);
+}
+
+static struct ct_weight cuda_take_made(struct ct_backend *base, enum ct_type type, int rows, int cols)
+{
+    struct ct_weight w = made_form(type, rows, cols);
+
+    w.data = CT_CUDA_AT(const void, ct_cuda_take(&ct_cuda(base)->weights, bytes_of(&w)));
+    return w;
+}
+
+/* A row as floats, what decoding one takes, and the rows of some panels, none wider than floats. */
+static size_t making_bytes(int cols, int rows)
+{
+    return ((size_t)ct_pad_group(cols) * (size_t)(1 + rows) + CT_SCRATCH(cols)) * sizeof(float);
+}
+
+void ct_cuda_lay_out_making(struct ct_cuda_backend *b)
+{
+    if (b->widest_made)
+        b->made =
+            b->host->verb.alloc_host(b->host, making_bytes(b->widest_made, CT_CUDA_PANELS * CT_PANEL_ROWS));
+}
+
+/* The host decodes rows of `from`, which lies as a file has it, and makes panels of what becomes of them. */
+static bool cuda_make(struct ct_backend *base, const struct ct_weight *w, const struct ct_weight *from,
+                      int first, const struct ct_maker *maker)
+{
+    struct ct_cuda_backend *b = ct_cuda(base);
+    float *const values = b->made, *const scratch = values + ct_pad_group(w->cols);
+    uint8_t *const blocks = (uint8_t *)(scratch + CT_SCRATCH(w->cols));
+
+    for (int i = 0; i < panels_of(w) && !b->stopped; i += CT_CUDA_PANELS) {
+        const int r0 = i * CT_PANEL_ROWS;
+        struct ct_weight rows = *w;
+        rows.layout = CT_LAYOUT_ROWS;
+        rows.rows = CT_MIN(CT_CUDA_PANELS * CT_PANEL_ROWS, w->rows - r0);
+        rows.data = blocks;
+        for (int r = 0; r < rows.rows; r++) {
+            b->kernel.dequantize_row(values, from, first + r0 + r, scratch);
+            maker->row(maker->user, first + r0 + r, values, blocks + (size_t)r * rows.row_bytes);
+        }
+        put_panels(b, (ct_cu_address)(uintptr_t)w->data + (size_t)i * ct_gpu_panel_bytes(w->type, w->cols),
+                   &rows, 0);
+    }
+    return !b->stopped;
+}
+
 /* ---- loading ---- */
 
 static void cuda_load_begin(struct ct_backend *base, carat_progress progress, void *user)
@@ -112,5 +175,8 @@ void ct_cuda_weight_verbs(struct ct_verbs *v)
     v->load_begin = cuda_load_begin;
     v->load_end = cuda_load_end;
     v->pack_weight = cuda_pack_weight;
+    v->plan_made = cuda_plan_made;
+    v->take_made = cuda_take_made;
+    v->make = cuda_make;
     v->give_back = cuda_give_back;
 }

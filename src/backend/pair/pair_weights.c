@@ -61,6 +61,46 @@ static struct ct_weight pair_pack_weight(struct ct_backend *base, struct ct_weig
     return w;
 }
 
+/* ---- weights that are made: who reads one has all of it ---- */
+
+static void pair_plan_made(struct ct_backend *base, enum ct_type type, int rows, int cols)
+{
+    struct ct_pair_backend *b = ct_pair(base);
+
+    b->n_planned++;
+    for (int i = 0; i < CT_SIDES; i++)
+        if (homes_of(b) >> i & 1)
+            b->side[i]->verb.plan_made(b->side[i], type, rows, cols);
+}
+
+static struct ct_weight pair_take_made(struct ct_backend *base, enum ct_type type, int rows, int cols)
+{
+    struct ct_pair_backend *b = ct_pair(base);
+
+    assert(b->n_weights < b->n_planned);
+    struct ct_pair_weight *to = &b->weight[b->n_weights++];
+    struct ct_weight w = {.data = NULL};
+    to->has = (uint8_t)homes_of(b);
+    for (int i = 0; i < CT_SIDES; i++)
+        if (to->has >> i & 1)
+            w = to->at[i] = b->side[i]->verb.take_made(b->side[i], type, rows, cols);
+    w.layout = CT_LAYOUT_DEVICE;
+    w.data = to;
+    return w;
+}
+
+static bool pair_make(struct ct_backend *base, const struct ct_weight *w, const struct ct_weight *from,
+                      int first, const struct ct_maker *maker)
+{
+    struct ct_pair_backend *b = ct_pair(base);
+    bool whole = true;
+
+    for (int i = 0; i < CT_SIDES; i++)
+        if (ct_pair_homes(w) >> i & 1)
+            whole &= b->side[i]->verb.make(b->side[i], ct_pair_at(w, i), from, first, maker);
+    return whole;
+}
+
 /* ---- loading ---- */
 
 static int report_both(void *user, size_t done, size_t total)
@@ -112,5 +152,8 @@ void ct_pair_weight_verbs(struct ct_verbs *v)
     v->load_begin = pair_load_begin;
     v->load_end = pair_load_end;
     v->pack_weight = pair_pack_weight;
+    v->plan_made = pair_plan_made;
+    v->take_made = pair_take_made;
+    v->make = pair_make;
     v->give_back = pair_give_back;
 }
