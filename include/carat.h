@@ -320,7 +320,7 @@ typedef struct carat_engine_options {
     const struct carat_head_options *head; /* which logits are computed (carat_generate.h); NULL: all */
     int ple_resident;    /* 1: the table of layer inputs (Gemma 3n and 4) is in memory; 0: it stays on disk */
     int activations_f16; /* 1: results of operations are rounded to f16 (NUMERICS.md section 14) */
-    const char *device;  /* "cuda", "cuda:N": a GPU, equal bits; "auto": where one works; NULL, "cpu" */
+    const char *device;  /* "cuda", "cuda:N": a GPU, equal bits; "auto": the faster one; NULL, "cpu" */
     int gpu_layers;      /* of "cuda": the last so many are there, and the CPU has the others; 0: all are */
     int fast8; /* 1, not with exact: matrices of F32, F16, BF16 become Q8_0, another model (NUMERICS.md 4) */
 } carat_engine_options;

@@ -3,8 +3,10 @@
  * model on the one that carat_engine_options.device names, and has the rules on threads, errors and sizes,
  * which hold here too.
  *
- * An engine whose device is "auto" takes "cuda", or where that fails, for what reason ever, the CPU; the log
- * of its head (carat_head_options) gets the reason as a line. No number that it computes depends on it. */
+ * An engine whose device is "auto" has all on the CPU and on "cuda", and computes each pass where that takes
+ * less time (carat_costs). Where there is no memory for both it has all on the GPU; where this fails, for
+ * what reason ever, on the CPU. The log of its head (carat_head_options) gets the reason as a line. No number
+ * that it computes depends on it. */
 #ifndef CARAT_DEVICE_H
 #define CARAT_DEVICE_H
 
@@ -28,6 +30,7 @@ typedef struct carat_device {
     int usable;    /* 1: an engine takes it */
     char name[96];
     char why[192]; /* it is not usable; else "" */
+    int driver;    /* version of the driver: 12040 is that of CUDA 12.4 */
 } carat_device;
 CARAT_DEFAULT(carat_device)
 /* Describes a device as carat_engine_options names it: "cuda" is the first that is usable, "cuda:N" that one.

@@ -495,12 +495,14 @@ typedef struct carat_cost {
 typedef struct carat_costs {
     size_t size;
     carat_cost of[CARAT_COST_KINDS][CARAT_COST_DEPTHS][CARAT_ROW_BUCKETS];
+    /* passes on the GPU of an engine whose device is "auto", whose others are then the CPU's */
+    carat_cost on_gpu[CARAT_COST_KINDS][CARAT_COST_DEPTHS][CARAT_ROW_BUCKETS];
 } carat_costs;
 CARAT_DEFAULT(carat_costs)
 /* What passes of this engine cost: what carat_engine_options.costs gave it, and what it measured since. Costs
  * are those of this machine, model, arithmetic, KV type, threads and level. A prompt goes through passes of
- * one row where the table says that a larger pass would take longer; no bit depends on it. Any thread.
- * CARAT_E_ARGUMENT. */
+ * one row where the table says that a larger pass would take longer, and with "auto" each where it says that
+ * it takes less time; no bit depends on it. Any thread. CARAT_E_ARGUMENT. */
 CARAT_API carat_status carat_engine_get_costs(carat_engine *engine, carat_costs *costs, carat_error *err);
 
 #ifdef __cplusplus

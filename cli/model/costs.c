@@ -14,7 +14,7 @@
 #include "model/model.h"
 
 #define NAME "costs.json"
-enum { MOST_FILE = 64 << 10, MOST_TABLES = 12, MOST_PASSES = 64 };
+enum { MOST_FILE = 128 << 10, MOST_TABLES = 12, MOST_PASSES = 64 };
 
 /* ---- whose they are ---- */
 
@@ -26,6 +26,25 @@ static void name_machine(struct costs *c, const carat_host_info *h)
     for (char *p = c->machine; *p; p++)
         if ((unsigned char)*p < 0x20 || (unsigned char)*p > 0x7e)
             *p = '?';
+}
+
+/* A device, with what its speed comes from. */
+static int name_device(char *text, size_t size, const carat_engine_options *e)
+{
+    const bool open = strcmp(e->device, "auto") == 0;
+    carat_device d;
+    carat_device_default(&d);
+
+    if (carat_get_device(open ? "cuda" : e->device, 0, &d, NULL) != CARAT_OK)
+        return snprintf(text, size, ", on %.8s", e->device);
+    for (char *p = d.name; *p; p++)
+        if ((unsigned char)*p < 0x20 || (unsigned char)*p > 0x7e)
+            *p = '?';
+    int n = snprintf(text, size, ", on %.8s: %.64s, capability %d.%d, driver %d", e->device, d.name,
+                     d.compute_major, d.compute_minor, d.driver);
+    if (e->gpu_layers)
+        n += snprintf(text + n, size - (size_t)n, ", %d layers there", e->gpu_layers);
+    return n;
 }
 
 static void name_settings(struct costs *c, const carat_engine_options *e, const carat_host_info *h)
@@ -42,7 +61,7 @@ static void name_settings(struct costs *c, const carat_engine_options *e, const 
                       e->decode_threads ? e->decode_threads : threads, e->decode_isa ? " at most " : "",
                       e->decode_isa ? e->decode_isa : "");
     if (e->device)
-        n += snprintf(c->settings + n, sizeof c->settings - (size_t)n, ", on %.8s", e->device);
+        n += name_device(c->settings + n, sizeof c->settings - (size_t)n, e);
     if (e->layers)
         snprintf(c->settings + n, sizeof c->settings - (size_t)n, ", %d layers", e->layers);
 }
@@ -70,14 +89,14 @@ bool costs_place(struct costs *c, const carat_model *model, const carat_engine_o
 
 /* ---- tables as JSON: a list of [kind, depth, bucket, passes, rows, nanoseconds] ---- */
 
-static json_t *table_json(const carat_costs *table)
+static json_t *table_json(carat_costs *table)
 {
     json_t *list = json_array();
 
-    for (int k = 0; k < CARAT_COST_KINDS; k++)
+    for (int k = 0; k < COST_KINDS; k++)
         for (int d = 0; d < CARAT_COST_DEPTHS; d++)
             for (int b = 0; b < CARAT_ROW_BUCKETS; b++) {
-                const carat_cost *c = &table->of[k][d][b];
+                const carat_cost *c = cost_at(table, k, d, b);
                 if (c->passes > 0)
                     json_array_append_new(list, json_pack("[i, i, i, i, f, f]", k, d, b, (int)c->passes,
                                                           c->rows, c->nanoseconds));
@@ -105,15 +124,25 @@ static bool table_of(carat_costs *table, const json_t *list)
         carat_cost c;
         json_t *entry = json_array_get(list, i);
         if (json_unpack(entry, "[i, i, i, i, F, F!]", &k, &d, &b, &passes, &c.rows, &c.nanoseconds) != 0 ||
-            k < 0 || k >= CARAT_COST_KINDS || d < 0 || d >= CARAT_COST_DEPTHS || b < 0 ||
-            b >= CARAT_ROW_BUCKETS)
+            k < 0 || k >= COST_KINDS || d < 0 || d >= CARAT_COST_DEPTHS || b < 0 || b >= CARAT_ROW_BUCKETS)
             return false;
         c.passes = passes;
         if (!is_cost(b, &c))
             return false;
-        table->of[k][d][b] = c;
+        *cost_at(table, k, d, b) = c;
     }
     return true;
+}
+
+bool costs_are_of_two(carat_costs *table)
+{
+    bool two = false;
+
+    for (int k = CARAT_COST_KINDS; k < COST_KINDS; k++)
+        for (int d = 0; d < CARAT_COST_DEPTHS; d++)
+            for (int b = 0; b < CARAT_ROW_BUCKETS; b++)
+                two |= cost_at(table, k, d, b)->passes > 0;
+    return two;
 }
 
 /* ---- the file ---- */
@@ -160,7 +189,7 @@ bool costs_recall(const struct costs *c, carat_costs *table)
     return found;
 }
 
-bool costs_of_model(const struct costs *c, int i, char settings[128], carat_costs *table)
+bool costs_of_model(const struct costs *c, int i, char settings[COSTS_SETTINGS], carat_costs *table)
 {
     json_t *list = read_list(c);
     bool found = false;
@@ -168,9 +197,9 @@ bool costs_of_model(const struct costs *c, int i, char settings[128], carat_cost
     for (size_t k = 0; k < json_array_size(list) && !found; k++) {
         const json_t *entry = json_array_get(list, k);
         const char *text = json_string_value(json_object_get(entry, "settings"));
-        if (text && strlen(text) < 128 && is_of_model(c, entry) &&
+        if (text && strlen(text) < COSTS_SETTINGS && is_of_model(c, entry) &&
             table_of(table, json_object_get(entry, "passes")) && i-- == 0) {
-            snprintf(settings, 128, "%s", text);
+            snprintf(settings, COSTS_SETTINGS, "%s", text);
             found = true;
         }
     }
@@ -178,7 +207,7 @@ bool costs_of_model(const struct costs *c, int i, char settings[128], carat_cost
     return found;
 }
 
-void costs_keep(const struct costs *c, const carat_costs *table)
+void costs_keep(const struct costs *c, carat_costs *table)
 {
     json_t *old = read_list(c), *list = json_array(), *passes = table_json(table);
     char why[CACHE_FILE_WHY];

@@ -63,7 +63,7 @@ static const struct option rows[] = {
      "ignore a file carat.json beside the weights, which has settings for prompts and for generation", 0, 0},
     {ABOUT_COMPUTING + 315, {"-dev", "--device"}, TEXT, AT(device), "/ " EVALUATES, "DEVICE", "cpu",
      "what computes: cpu; cuda or cuda:N, an NVIDIA GPU, with the bits of the CPU; "
-     "auto: cuda, or where that fails, cpu (default {default})", 0, 0},
+     "auto: each pass where it takes less time, or where cuda fails, cpu (default {default})", 0, 0},
     {ABOUT_COMPUTING + 317, {"-ngl", "--gpu-layers", "--n-gpu-layers"}, TEXT, AT(gpu_layers), "/ " EVALUATES, "N", NULL,
      "so many of the last layers, and the head, are on the GPU that --device names, or all; 0 is the CPU", 0, 0},
     {ABOUT_COMPUTING + 320, {"--isa"}, CHOICE, AT(isa), "/ " EVALUATES " embed show compare verify replay", isa_words, NULL,

@@ -32,6 +32,7 @@ int insight_costs(struct insight *i, const carat_model *model, carat_engine_opti
         i->costs = NULL;
     } else if (costs_recall(i->costs, &recalled)) {
         e->costs = &recalled;
+        i->recalled = true;
     }
     return DONE;
 }
@@ -108,8 +109,10 @@ static void keep_costs(const struct insight *i, carat_engine *engine)
     carat_costs table;
     carat_costs_default(&table);
 
-    if (i->costs && carat_engine_get_stats(engine, &s, NULL) == CARAT_OK && s.passes >= ENOUGH_PASSES &&
-        carat_engine_get_costs(engine, &table, NULL) == CARAT_OK)
+    if (!i->costs || carat_engine_get_stats(engine, &s, NULL) != CARAT_OK ||
+        carat_engine_get_costs(engine, &table, NULL) != CARAT_OK)
+        return;
+    if (s.passes >= ENOUGH_PASSES || (!i->recalled && costs_are_of_two(&table)))
         costs_keep(i->costs, &table);
 }
 

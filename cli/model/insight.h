@@ -17,6 +17,7 @@ struct insight {
     const struct options *o;
     struct phases phases;
     struct costs *costs; /* where costs are kept; NULL: nowhere */
+    bool recalled;       /* an earlier run had kept some */
     json_t *plan;        /* --explain-plan with --json; else NULL */
 };
 

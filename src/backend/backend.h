@@ -384,6 +384,8 @@ carat_status ct_backend_create_cuda(struct ct_backend **b, const struct ct_backe
 /* The CPU and such a GPU as one backend (backend/pair). Errors likewise. */
 carat_status ct_backend_create_pair(struct ct_backend **b, const struct ct_backend_options *o, int number,
                                     carat_error *err);
+/* Bytes that the CPU of such a one needs, as counted. */
+size_t ct_pair_host_bytes(const struct ct_backend *b);
 /* The number in "cuda:N", or -1 of "cuda". E_ARGUMENT: it is neither. */
 carat_status ct_cuda_number(const char *name, int *number, carat_error *err);
 /* What carat_get_device and carat_gpu_kernels say. */

@@ -12,6 +12,7 @@ static bool fits(const carat_model *model, const carat_engine_options *o, int la
     carat_plan plan = {.size = sizeof plan};
 
     cut.layers = layers;
+    cut.gpu_layers = 0;
     return ct_plan_engine(model, &cut, &plan, NULL) == CARAT_OK && plan.bytes - plan.stack_bytes <= bytes;
 }
 
@@ -45,36 +46,43 @@ static carat_status create_checked(carat_engine **engine, const carat_model *mod
     carat_engine *e = NULL;
     carat_status status = ct_engine_create_on(&e, model, costs, o, err);
 
-    if (status == CARAT_E_MEMORY && on_gpu)
+    if (status == CARAT_E_MEMORY && on_gpu && o->gpu_layers <= 0)
         tell_what_fits(model, o, err);
     if (!status && on_gpu && (status = ct_check_device(e, o, err)))
         ct_engine_close(e);
     if (status)
         return status;
-    if (e->host_layers)
+    if (e->host_layers) /* of a device */
         ct_head_log(&e->head, "the GPU has the last %d of %d layers and the head, the CPU the others",
                     e->config.n_layer - e->host_layers, e->config.n_layer);
     *engine = e;
     return CARAT_OK;
 }
 
-/* A GPU, or where that fails, for what reason ever, the CPU, which logs the reason in a line. */
+/* Both, or where there is no memory for that, a GPU, or where that fails, for what reason ever, the CPU: why
+ * is logged in a line. */
 static carat_status create_open(carat_engine **engine, const carat_model *model, const carat_costs *costs,
                                 const carat_engine_options *o, carat_error *err)
 {
+    const bool fit = o->gpu_layers || ct_both_fit(model, o);
     carat_engine_options gpu = *o, cpu = *o;
     carat_error refusal;
 
     gpu.device = "cuda";
     cpu.device = "cpu";
+    if (fit && !o->gpu_layers)
+        gpu.gpu_layers = CT_ALL_ON_BOTH;
     carat_status status = create_checked(engine, model, costs, &gpu, &refusal);
-    if (!status)
-        return CARAT_OK;
     if (status == CARAT_E_CANCELLED)
         return ct_fail(err, status, "%s", refusal.message);
-    CT_TRY(create_checked(engine, model, costs, &cpu, err));
-    (*engine)->no_device = refusal;
-    ct_head_log(&(*engine)->head, "%s; the CPU computes", refusal.message);
+    if (status) {
+        CT_TRY(create_checked(engine, model, costs, &cpu, err));
+        (*engine)->no_device = refusal;
+        ct_head_log(&(*engine)->head, "%s; the CPU computes", refusal.message);
+    } else if (!fit) {
+        ct_head_log(&(*engine)->head, "there is no memory for all at the CPU, too; the GPU computes");
+    }
+    ct_measure_sides(*engine);
     return CARAT_OK;
 }
 

@@ -79,7 +79,9 @@ static struct ct_backend_options backend_options(const struct carat_model *m, co
         .max_experts = {.cols = c->hidden},
         .n_vocab = c->embeds ? 0 : c->n_vocab,
         .n_layer = c->n_layer,
-        .host_layers = o->gpu_layers ? CT_MAX(c->n_layer - o->gpu_layers, 0) : 0,
+        .host_layers = o->gpu_layers < 0 ? -1
+                       : o->gpu_layers   ? CT_MAX(c->n_layer - o->gpu_layers, 0)
+                                         : 0,
         .done_with = done_with,
         .user = (void *)(uintptr_t)m,
     };
@@ -301,7 +303,8 @@ static carat_status create_backend(struct carat_engine *e, const carat_engine_op
     if (!o->device || strcmp(o->device, "cpu") == 0)
         return ct_backend_create_cpu(&e->backend, of_backend, err);
     CT_TRY(ct_cuda_number(o->device, &number, err));
-    e->host_layers = of_backend->host_layers;
+    e->host_layers = CT_MAX(of_backend->host_layers, 0);
+    e->chooses = of_backend->host_layers < 0;
     e->of_backend = *of_backend;
     e->of_backend.isa = e->of_backend.decode_isa = NULL; /* the caller's; every level has the same bits */
     return (of_backend->host_layers ? ct_backend_create_pair
@@ -328,7 +331,6 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
     CT_TRY(ct_check_range("kv", (int)o->kv, 0, CARAT_KV_Q8, err));
     CT_TRY(ct_check_range("first_layer", o->first_layer, 0, model->config.n_layer - 1, err));
     CT_TRY(ct_check_range("layers", o->layers, 0, model->config.n_layer - o->first_layer, err));
-    CT_TRY(ct_check_range("gpu_layers", o->gpu_layers, 0, INT32_MAX, err));
     CT_TRY(ct_check_range("logits_rows", o->logits_rows, 0, MAX_LOGITS_ROWS, err));
     if (o->exact && o->fast8)
         return ct_fail(err, CARAT_E_ARGUMENT, "exact and fast8 are both set, expected one arithmetic");
@@ -415,11 +417,19 @@ carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_opt
     struct ct_os_memory m;
 
     ct_os_memory(&m, "");
-    if (e->backend->apart) /* whose memory is the device's */
+    const bool shares = e->host_layers || e->chooses;
+    if (e->backend->apart && !shares) /* whose memory is the device's */
         return CARAT_OK;
+    const size_t needed = shares ? ct_pair_host_bytes(e->backend) : e->plan.bytes;
     uint64_t memory = m.limit.value > 0 ? CT_MIN(m.total, (uint64_t)m.limit.value) : m.total;
-    if (memory == 0 || e->plan.bytes <= memory)
+    if (memory == 0 || needed <= memory)
         return CARAT_OK;
+    if (shares)
+        return ct_fail(
+            err, CARAT_E_MEMORY,
+            "what the CPU has beside the GPU needs %s, more than the %s of memory that this process "
+            "may use",
+            ct_size(needed).text, ct_size((size_t)memory).text);
     return too_large(e, o, (size_t)memory, "memory that this process may use", err);
 }
 
@@ -446,7 +456,24 @@ carat_status ct_take_engine_options(struct ct_whole_options *full, const carat_e
     CT_TRY(ct_take_struct(&full->head, sizeof full->head, full->o.head, "carat_head_options", err));
     CT_TRY(ct_take_struct(&full->costs, sizeof full->costs, full->o.costs, "carat_costs", err));
     full->o.head = &full->head;
-    return CARAT_OK;
+    return ct_check_range("gpu_layers", full->o.gpu_layers, 0, INT32_MAX, err);
+}
+
+static carat_status new_plan(carat_engine **e, const carat_model *model, const carat_engine_options *o,
+                             carat_error *err);
+
+bool ct_both_fit(const carat_model *model, const carat_engine_options *o)
+{
+    carat_engine_options both = *o;
+    carat_engine *e;
+
+    both.device = "cuda";
+    both.gpu_layers = CT_ALL_ON_BOTH;
+    carat_status status = new_plan(&e, model, &both, NULL);
+    if (!status)
+        status = ct_plan_fits_machine(e, &both, NULL);
+    ct_engine_close(e);
+    return status != CARAT_E_MEMORY;
 }
 
 /* An engine that holds a plan; it is closed after a failure, too. */
@@ -457,6 +484,8 @@ static carat_status new_plan(carat_engine **e, const carat_model *model, const c
         carat_engine_options gpu = *o, cpu = *o;
         gpu.device = "cuda";
         cpu.device = "cpu";
+        if (!o->gpu_layers && ct_both_fit(model, o))
+            gpu.gpu_layers = CT_ALL_ON_BOTH;
         if (new_plan(e, model, &gpu, NULL) == CARAT_OK)
             return CARAT_OK;
         ct_engine_close(*e);

@@ -21,6 +21,8 @@
 #define CT_CALLER_BANNED 1024 /* ids that a caller may ban besides the model's own */
 #define CT_MOST_APART    (CT_MAX_BANNED + CT_CALLER_BANNED + CARAT_MOST_BIASES + 512)
 
+enum ct_turn { CT_TURN_OPEN, CT_TURN_HOST, CT_TURN_DEVICE };
+
 struct carat_engine {
     const struct carat_model *model; /* down to cache nothing changes after creation */
     struct ct_backend *backend;
@@ -34,6 +36,8 @@ struct carat_engine {
     bool resident, on_disk; /* the table of layer inputs, where there is one; neither: in buffers */
     int decode_chunk;       /* rows of a pass that decodes, at most */
     int host_layers;        /* with a GPU: the first so many are the CPU's */
+    bool chooses;           /* the CPU and a GPU have all: what passes cost says where each is computed */
+    enum ct_turn turn;      /* which of them is measured; the lock is held */
     char content[33];       /* hash of the model, once it is known; else "" */
     int first_layer;        /* of the model, that runs */
     const struct carat_model *drafting; /* the drafter that reads K and V; NULL: there is none */
@@ -161,6 +165,10 @@ static inline bool ct_device_is_open(const carat_engine_options *o)
 {
     return o->device && strcmp(o->device, "auto") == 0;
 }
+/* What the number of layers on a GPU is, where the CPU has all of them, too: of nobody's options. */
+enum { CT_ALL_ON_BOTH = -1 };
+/* Whether there is memory for that with options that leave the device open, or something else is missing. */
+bool ct_both_fit(const carat_model *model, const carat_engine_options *o);
 /* An engine on the device that complete options name, which is not checked. */
 carat_status ct_engine_create_on(carat_engine **engine, const carat_model *model, const carat_costs *costs,
                                  const carat_engine_options *o, carat_error *err);
@@ -175,6 +183,10 @@ static inline enum ct_arithmetic ct_engine_arithmetic(const carat_engine *e)
 struct ct_weights ct_engine_weights(const carat_engine *e);
 carat_status ct_engine_plan_weights(carat_engine *e, struct ct_backend *b, carat_error *err);
 carat_status ct_engine_load_weights(carat_engine *e, const carat_engine_options *o, carat_error *err);
+/* stats.c: where the next pass is computed, if there is a choice. measure_sides.c: times some on each, in at
+ * most two seconds, where nothing is known; e has no sessions. */
+void ct_choose_side(carat_engine *e, int rows, int depth, bool all_logits);
+void ct_measure_sides(carat_engine *e);
 /* check_device.c: E_IO: the device of e does not give the CPU's bits; whatever else an engine on it ends
  * with. */
 carat_status ct_check_device(const carat_engine *e, const carat_engine_options *o, carat_error *err);

@@ -189,6 +189,31 @@ static void explain_places(struct explaining *x)
     say(x, "layers.gpu", "layers %d to %d and the head", first + host, first + n - 1);
 }
 
+/* The most rows of a pass that the CPU computes, where a GPU has all, too; 0: none. */
+static int most_on_host(const carat_engine *e, int depth, bool all_logits)
+{
+    int rows = 0;
+
+    while (rows < e->plan.chunk &&
+           ct_is_faster_on_host(&e->stats.costs, rows ? 2 * rows : 1, depth, all_logits))
+        rows = rows ? 2 * rows : 1;
+    return CT_MIN(rows, e->plan.chunk);
+}
+
+/* By what passes cost now. */
+static void explain_choice(struct explaining *x)
+{
+    const carat_engine *e = x->engine;
+    char key[32];
+
+    for (int from = 0, next; e->chooses && from < e->plan.context; from = next) {
+        next = from ? 4 * from : 1024;
+        snprintf(key, sizeof key, "on_cpu.from_%d", from);
+        say(x, key, "passes of up to %d rows, of prompts %d; the GPU computes longer ones",
+            most_on_host(e, from + 1, true), most_on_host(e, from + 1, false));
+    }
+}
+
 static void explain_head(struct explaining *x)
 {
     const struct ct_head *h = &x->engine->head;
@@ -238,6 +263,7 @@ carat_status ct_explain(const carat_engine *engine, carat_explain_line line, voi
     say(&x, "backend", "%s", prefill.name);
     say(&x, "backend_why", "%s", ct_engine_device_why(engine));
     explain_places(&x);
+    explain_choice(&x);
     say(&x, "arithmetic", "%s",
         engine->exact   ? "exact: float32, as the reference"
         : engine->fast8 ? "fast8: as fast, with matrices of floats made Q8_0: another model"

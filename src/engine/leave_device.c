@@ -46,6 +46,7 @@ bool ct_engine_leave_device(carat_engine *e)
     }
     lay_out_again(e, b);
     b->trace = device->trace;
+    e->chooses = false;
     e->gone = device;
     e->backend = e->cache.backend = e->head.backend = b;
     if (ct_engine_load_weights(e, &(carat_engine_options){0}, &err))

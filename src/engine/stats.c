@@ -94,9 +94,11 @@ static double cost_in(const carat_cost *of, int rows)
     return 0;
 }
 
-double ct_cost_of(const carat_costs *costs, int rows, int depth, bool all_logits)
+typedef const carat_cost cost_table[CARAT_COST_DEPTHS][CARAT_ROW_BUCKETS];
+
+/* By one table of a kind. */
+static double cost_by(cost_table of, int rows, int depth)
 {
-    const carat_cost(*of)[CARAT_ROW_BUCKETS] = costs->of[all_logits ? 0 : 1];
     const int at = class_of(depth);
     double one = cost_in(of[at], 1), cost = cost_in(of[at], rows);
 
@@ -110,6 +112,37 @@ double ct_cost_of(const carat_costs *costs, int rows, int depth, bool all_logits
     return cost;
 }
 
+/* Where two compute, the pass goes to the faster one. */
+double ct_cost_of(const carat_costs *costs, int rows, int depth, bool all_logits)
+{
+    const int kind = all_logits ? 0 : 1;
+    const double cost = cost_by(costs->of[kind], rows, depth),
+                 on_gpu = cost_by(costs->on_gpu[kind], rows, depth);
+
+    return cost > 0 && on_gpu > 0 ? CT_MIN(cost, on_gpu) : CT_MAX(cost, on_gpu);
+}
+
+bool ct_is_faster_on_host(const carat_costs *costs, int rows, int depth, bool all_logits)
+{
+    const int kind = all_logits ? 0 : 1;
+
+    for (; depth > 0; depth /= 4) /* where not both are known, what is nearest below decides */
+        for (int n = rows; n > 0; n /= 2) {
+            const double cost = cost_by(costs->of[kind], n, depth),
+                         on_gpu = cost_by(costs->on_gpu[kind], n, depth);
+            if (cost > 0 && on_gpu > 0)
+                return cost < on_gpu;
+        }
+    return false;
+}
+
+void ct_choose_side(carat_engine *e, int rows, int depth, bool all_logits)
+{
+    if (e->chooses)
+        e->backend->on_host = e->turn ? e->turn == CT_TURN_HOST
+                                      : ct_is_faster_on_host(&e->stats.costs, rows, depth, all_logits);
+}
+
 double ct_pass_cost(carat_engine *e, int rows)
 {
     ct_lock_enter(&e->lock);
@@ -121,7 +154,9 @@ double ct_pass_cost(carat_engine *e, int rows)
 /* How many passes of a bucket stand behind what is known of it. */
 static int passes_of(const struct ct_stats *s, int rows, int depth, bool all_logits)
 {
-    return s->costs.of[all_logits ? 0 : 1][class_of(depth)][ct_row_bucket(rows)].passes;
+    const int kind = all_logits ? 0 : 1, at = class_of(depth), bucket = ct_row_bucket(rows);
+
+    return CT_MAX(s->costs.of[kind][at][bucket].passes, s->costs.on_gpu[kind][at][bucket].passes);
 }
 
 bool ct_one_by_one(struct ct_stats *s, int n, int depth)
@@ -140,10 +175,8 @@ bool ct_one_by_one(struct ct_stats *s, int n, int depth)
     return false;
 }
 
-carat_status ct_stats_take_costs(struct ct_stats *s, const carat_costs *costs, carat_error *err)
+static carat_status check_costs(const carat_cost *of, carat_error *err)
 {
-    const carat_cost *of = &costs->of[0][0][0];
-
     for (int i = 0; i < CARAT_COST_KINDS * CARAT_COST_DEPTHS * CARAT_ROW_BUCKETS; i++) {
         const int bucket = i % CARAT_ROW_BUCKETS;
         bool known = of[i].passes > 0 && of[i].passes <= MOST && isfinite(of[i].nanoseconds) &&
@@ -157,6 +190,13 @@ carat_status ct_stats_take_costs(struct ct_stats *s, const carat_costs *costs, c
                 "of the rows of its bucket",
                 i, of[i].passes, of[i].rows, of[i].nanoseconds, MOST);
     }
+    return CARAT_OK;
+}
+
+carat_status ct_stats_take_costs(struct ct_stats *s, const carat_costs *costs, carat_error *err)
+{
+    CT_TRY(check_costs(&costs->of[0][0][0], err));
+    CT_TRY(check_costs(&costs->on_gpu[0][0][0], err));
     s->costs = *costs;
     return CARAT_OK;
 }
@@ -176,8 +216,9 @@ void ct_stats_pass(struct ct_stats *s, const struct ct_pass_facts *pass)
     *(pass->decodes && !pass->one_by_one ? &s->decode : &s->prefill) += (uint64_t)others;
     s->one_by_one += pass->one_by_one ? (uint64_t)pass->rows : 0;
     s->depth = pass->depth;
-    learn(&s->costs.of[pass->all_logits ? 0 : 1][class_of(pass->depth)][bucket], pass->rows,
-          pass->seconds * 1e9);
+    const int kind = pass->all_logits ? 0 : 1, at = class_of(pass->depth);
+    learn(pass->chosen && pass->on_gpu ? &s->costs.on_gpu[kind][at][bucket] : &s->costs.of[kind][at][bucket],
+          pass->rows, pass->seconds * 1e9);
 }
 
 static carat_pass_stats bucket_stats(const struct ct_stats *s, int bucket)
@@ -204,6 +245,7 @@ const char *ct_engine_device_why(const carat_engine *e)
     return e->gone              ? e->gone->failure.message
            : e->no_device.code  ? e->no_device.message
            : !e->backend->apart ? "the engine was made for the CPU"
+           : e->chooses         ? "what passes cost says where each is computed"
            : e->host_layers     ? "the engine was made with its last layers on the GPU"
                                 : "the engine was made for the GPU";
 }

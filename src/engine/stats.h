@@ -25,6 +25,7 @@ struct ct_pass_facts {
     double seconds;
     bool all_logits; /* every row wants them */
     bool on_gpu;
+    bool chosen;              /* by what passes cost there and on the CPU */
     bool decodes, one_by_one; /* one_by_one: a prompt's, cut to one row */
     int drafted, reevaluated; /* of its rows */
 };
@@ -47,6 +48,8 @@ carat_status ct_stats_take_costs(struct ct_stats *s, const carat_costs *costs, c
 /* Nanoseconds of a pass whose furthest row sees so many positions, as measured, or between what was measured;
  * 0: not known. */
 double ct_cost_of(const carat_costs *costs, int rows, int depth, bool all_logits);
+/* Whether the CPU of two takes less time for such a pass; where nothing is known of both it does not. */
+bool ct_is_faster_on_host(const carat_costs *costs, int rows, int depth, bool all_logits);
 /* Whether a pass over n rows of a prompt would take longer than n passes of one row; says no from time to
  * time all the same, so that what was measured stays true. */
 bool ct_one_by_one(struct ct_stats *s, int n, int depth);

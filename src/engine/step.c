@@ -446,25 +446,35 @@ static void settle(struct step *s, int r, bool whole)
         cancel_row(s, r);
 }
 
+/* Positions that the furthest row of the pass sees; and whether every row wants logits. */
+static int depth_of(const struct step *s, bool *all_logits)
+{
+    int depth = 0;
+
+    *all_logits = true;
+    for (int at = 0; at < s->taken; at++) {
+        *all_logits &= s->engine->wanted[at];
+        depth = CT_MAX(depth, s->engine->position[at] + 1);
+    }
+    return depth;
+}
+
 /* Tells the statistics of a whole pass, whose rows are not settled yet. */
 static void count_pass(struct step *s, double seconds)
 {
     carat_engine *e = s->engine;
     struct ct_pass_facts pass = {.rows = s->taken,
                                  .seconds = seconds,
-                                 .all_logits = true,
-                                 .on_gpu = e->backend->apart,
+                                 .on_gpu = e->backend->apart && !e->backend->on_host,
+                                 .chosen = e->chooses,
                                  .decodes = s->decodes,
                                  .one_by_one = s->one_by_one};
 
+    pass.depth = depth_of(s, &pass.all_logits);
     for (int r = 0; r < s->n; r++) {
         const carat_session *c = s->rows[r].session;
         pass.reevaluated += CT_MIN(CT_MAX(-c->done, 0), c->taking);
         pass.drafted += drafts_taken(&s->rows[r]);
-    }
-    for (int at = 0; at < s->taken; at++) {
-        pass.all_logits &= e->wanted[at];
-        pass.depth = CT_MAX(pass.depth, e->position[at] + 1);
     }
     ct_stats_pass(&e->stats, &pass);
 }
@@ -528,7 +538,10 @@ static void run_pass(struct step *s)
     if (s->taken > 0) {
         const struct ct_rows rows = {s->taken,  e->token,  e->position, e->sequence, {e->seen[0], e->seen[1]},
                                      e->wanted, s->decodes};
+        bool all_logits;
+        const int depth = depth_of(s, &all_logits);
         const double start = ct_os_seconds();
+        ct_choose_side(e, s->taken, depth, all_logits);
         ct_pass_run(&e->pass, &rows, &(struct ct_watch){ask_sessions, s});
         run_head(s);
         bool whole = end_pass(e->backend) && !e->pass.ple.error.code;

@@ -266,6 +266,57 @@ static void sessions_go_back_and_on_as_on_the_cpu(void **unused)
     }
 }
 
+/* ---- each has all, and passes go to either ---- */
+
+/* A table of costs by which passes go here and there. */
+static void deal(carat_costs *costs, struct player *p)
+{
+    for (int k = 0; k < CARAT_COST_KINDS; k++)
+        for (int d = 0; d < CARAT_COST_DEPTHS; d++)
+            for (int b = 0; b < CARAT_ROW_BUCKETS; b++) {
+                costs->of[k][d][b] = (carat_cost){1 << b, 1e3 + up_to(p, 1000), 1};
+                costs->on_gpu[k][d][b] = (carat_cost){1 << b, 1e3 + up_to(p, 1000), 1};
+            }
+}
+
+static void deal_anew(struct player *p)
+{
+    const uint32_t random = p->random;
+
+    p->random ^= 0x5bd1e995u;
+    deal(&p->r.engine->stats.costs, p);
+    p->random = random; /* the schedule is that of other engines */
+}
+
+static carat_engine_options auto_options(void)
+{
+    static carat_costs costs = {.size = sizeof costs};
+    struct player any = {.random = 1};
+    carat_engine_options o = pair_options(0);
+
+    deal(&costs, &any);
+    o.device = "auto";
+    o.costs = &costs;
+    return o;
+}
+
+static void either_gives_the_same_bits(void **unused)
+{
+    static const char *const models[] = {TINY, CT_TEST_DATA "/vectors/models/gemma3n",
+                                         CT_TEST_DATA "/vectors/models/gemma4-moe",
+                                         CT_TEST_DATA "/vectors/gguf/q8_0.gguf"};
+
+    (void)unused;
+    for (size_t m = 0; m < (all ? sizeof models / sizeof *models : 1); m++) {
+        carat_model *model = NULL;
+        OK(carat_model_open(&model, models[m], NULL, err));
+        for (uint32_t i = 1; i < (all ? 30 : 4); i++)
+            if (play(model, cpu_options(), i, NULL) != play(model, auto_options(), i, deal_anew))
+                fail_msg("%s, schedule %u", models[m], i);
+        carat_model_close(model);
+    }
+}
+
 int main(int argc, char **argv)
 {
     all = argc > 1 && strcmp(argv[1], "all") == 0;
@@ -273,6 +324,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(layers_give_the_committed_hashes, has_gpu),
         cmocka_unit_test_setup(sessions_go_back_and_on_as_on_the_cpu, has_gpu),
+        cmocka_unit_test_setup(either_gives_the_same_bits, has_gpu),
     };
     return cmocka_run_group_tests_name("engine: pair, emulated", tests, NULL, NULL);
 }

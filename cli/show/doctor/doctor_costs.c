@@ -9,7 +9,8 @@
 #include "term/exit.h"
 #include "term/out_json.h"
 
-static const char *const kind_names[CARAT_COST_KINDS] = {"generation", "prompt"};
+static const char *const kind_names[COST_KINDS] = {"generation", "prompt", "generation on GPU",
+                                                   "prompt on GPU"};
 static const int depth_begins[CARAT_COST_DEPTHS] = {0, 1024, 4096, 16384};
 
 int doctor_find_costs(struct report *r, const struct options *o)
@@ -25,21 +26,23 @@ int doctor_find_costs(struct report *r, const struct options *o)
     return DONE;
 }
 
-static const carat_cost *one_row(const carat_costs *table, int kind, int depth)
+static const carat_cost *one_row(carat_costs *table, int kind, int depth)
 {
-    const carat_cost *one = &table->of[kind][depth][0];
-    return one->passes ? one : &table->of[0][depth][0]; /* its logits are a part of what it costs */
+    const carat_cost *one = cost_at(table, kind, depth, 0);
+    const int generation = kind / CARAT_COST_KINDS * CARAT_COST_KINDS;
+    return one->passes ? one
+                       : cost_at(table, generation, depth, 0); /* its logits are a part of what it costs */
 }
 
 /* "1: 12.3 ms, 4: 1.40 x, 8: 2.80 x"; "" when nothing is known. */
-static void write_costs(char text[COSTS_TEXT], const carat_costs *table, int kind, int depth)
+static void write_costs(char text[COSTS_TEXT], carat_costs *table, int kind, int depth)
 {
     const carat_cost *one = one_row(table, kind, depth);
     size_t used = 0;
 
     text[0] = 0;
     for (int b = 0; b < CARAT_ROW_BUCKETS && used < COSTS_TEXT; b++) {
-        const carat_cost *c = &table->of[kind][depth][b];
+        const carat_cost *c = cost_at(table, kind, depth, b);
         if (!c->passes)
             continue;
         used += (size_t)snprintf(text + used, COSTS_TEXT - used, "%s%.0f: ", used ? ", " : "", c->rows);
@@ -56,15 +59,15 @@ static void write_costs(char text[COSTS_TEXT], const carat_costs *table, int kin
 bool doctor_costs(const struct report *r, int i, char name[32], char text[COSTS_TEXT])
 {
     carat_costs table;
-    char settings[128];
+    char settings[COSTS_SETTINGS];
 
     for (int t = 0; r->has_costs && costs_of_model(&r->costs, t, settings, &table); t++) {
         if (i-- == 0) {
             snprintf(name, 32, "%s", t ? "" : "costs");
-            snprintf(text, COSTS_TEXT, "%s (tokens of a pass: time, others against one)", settings);
+            snprintf(text, COSTS_TEXT, "%.200s (tokens of a pass: time, others against one)", settings);
             return true;
         }
-        for (int kind = 0; kind < CARAT_COST_KINDS; kind++)
+        for (int kind = 0; kind < COST_KINDS; kind++)
             for (int depth = 0; depth < CARAT_COST_DEPTHS; depth++) {
                 write_costs(text, &table, kind, depth);
                 if (!*text || i-- > 0)
@@ -82,14 +85,14 @@ json_t *doctor_costs_json(const struct report *r)
 {
     json_t *list = json_array();
     carat_costs table;
-    char settings[128];
+    char settings[COSTS_SETTINGS];
 
     for (int t = 0; r->has_costs && costs_of_model(&r->costs, t, settings, &table); t++) {
         json_t *passes = json_array();
-        for (int k = 0; k < CARAT_COST_KINDS; k++)
+        for (int k = 0; k < COST_KINDS; k++)
             for (int d = 0; d < CARAT_COST_DEPTHS; d++)
                 for (int b = 0; b < CARAT_ROW_BUCKETS; b++) {
-                    const carat_cost *c = &table.of[k][d][b];
+                    const carat_cost *c = cost_at(&table, k, d, b);
                     if (c->passes)
                         json_array_append_new(passes,
                                               json_pack("{s:s, s:i, s:f, s:f, s:i}", "of", kind_names[k],

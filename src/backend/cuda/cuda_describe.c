@@ -93,6 +93,8 @@ carat_status ct_cuda_describe(const char *name, bool measure, carat_device *devi
                                  .usable = chosen};
         snprintf(device->name, sizeof device->name, "%s", found.name);
         snprintf(device->why, sizeof device->why, "%.*s", (int)sizeof device->why - 1, why.message);
+        if (d.cuDriverGetVersion(&device->driver) != 0)
+            device->driver = 0;
         look_at_memory(device, &d, found.device, measure && chosen);
     }
     ct_cuda_close(&d);

@@ -67,6 +67,15 @@ static void pair_count(const struct ct_backend *base, carat_plan *p)
     p->bytes += device.bytes;
 }
 
+size_t ct_pair_host_bytes(const struct ct_backend *base)
+{
+    const struct ct_backend *host = ((const struct ct_pair_backend *)base)->side[CT_HOST];
+    carat_plan p = {.size = sizeof p};
+
+    host->verb.count(host, &p);
+    return p.bytes;
+}
+
 static carat_status pair_reserve(struct ct_backend *base, carat_error *err)
 {
     struct ct_pair_backend *b = ct_pair(base);
@@ -113,7 +122,7 @@ carat_status ct_backend_create_pair(struct ct_backend **out, const struct ct_bac
         pair_destroy(&b->base);
         return status;
     }
-    b->base.isa = b->side[CT_HOST]->isa;
+    b->base.isa = b->side[CT_DEVICE]->isa;
     b->base.threads = b->side[CT_HOST]->threads;
     *out = &b->base;
     return CARAT_OK;

@@ -50,7 +50,8 @@ struct ct_pair_backend {
     int n_planned, n_weights;
     carat_progress progress; /* of loading */
     void *progress_user;
-    size_t to_load;
+    size_t to_load; /* KiB */
+    bool stopped;   /* who heard of it wanted no more */
     struct ct_pair_loading loading[CT_SIDES];
 
     struct ct_pair_pool pool[CT_ATTN_TYPES]; /* [n_pools] */

@@ -106,12 +106,13 @@ static bool pair_make(struct ct_backend *base, const struct ct_weight *w, const 
 static int report_both(void *user, size_t done, size_t total)
 {
     struct ct_pair_loading *l = user;
-    const struct ct_pair_backend *b = l->pair;
+    struct ct_pair_backend *b = l->pair;
 
     (void)total;
     l->done = done;
     done = b->loading[CT_HOST].done + b->loading[CT_DEVICE].done;
-    return b->progress(b->progress_user, CT_MIN(done, b->to_load), b->to_load);
+    b->stopped = b->stopped || b->progress(b->progress_user, CT_MIN(done, b->to_load), b->to_load);
+    return b->stopped;
 }
 
 static void pair_load_begin(struct ct_backend *base, carat_progress progress, void *user)
@@ -124,6 +125,7 @@ static void pair_load_begin(struct ct_backend *base, carat_progress progress, vo
     b->progress_user = user;
     b->to_load = plan.weight_bytes >> 10;
     b->n_weights = 0;
+    b->stopped = false;
     for (int i = 0; i < CT_SIDES; i++) {
         b->loading[i] = (struct ct_pair_loading){b, 0};
         b->side[i]->verb.load_begin(b->side[i], progress ? report_both : NULL, &b->loading[i]);

@@ -62,10 +62,44 @@ expect 0 run tiny 'Turn on the kitchen lights' --seed 3
 cp out wanted
 expect 0 run tiny 'Turn on the kitchen lights' --seed 3 --device auto --stats --explain-plan
 same wanted out
-err_has '^backend: cuda$'
-err_has '^backend_why: the engine was made for the GPU$'
+err_has '^backend: cpu and cuda$'
+err_has '^backend_why: what passes cost says where each is computed$'
+err_has '^on_cpu.from_0: passes of up to [0-9]* rows, of prompts [0-9]*; the GPU computes longer ones$'
+err_has '^  [cg]pu  *[1-9][0-9]* passes'
+
+# what passes cost on each is measured, kept, and decides; for another driver it is measured again
+mkdir mine
+cp "$tiny"/* mine
+expect 0 run mine hi -n 1
+expect 0 run mine 'Turn on the kitchen lights' --seed 3 --device auto
+same wanted out
+costs=$XDG_CACHE_HOME/carat/costs.json
+grep -q ', on auto: emulated 0, capability 9.0, driver 12040"' "$costs" || die 'what was measured is not kept'
+cp "$costs" kept
+kept_as() { # ON_CPU ON_GPU: nanoseconds of passes of 1 and 16 rows
+    sed 's/"passes":.*/"passes":[[0,0,0,9,1,'"$1"'],[1,0,4,9,16,'"$1"'],[2,0,0,9,1,'"$2"'],[3,0,4,9,16,'"$2"']]}]/' kept >"$costs"
+    expect 0 run mine 'Turn on the kitchen lights' --seed 3 --device auto --stats
+    same wanted out
+}
+kept_as 1e3 1e12
+err_has '^  cpu  *[1-9][0-9]* passes'
+err_has '^  gpu  *0 passes'
+kept_as 1e12 1e3
 err_has '^  cpu  *0 passes'
 err_has '^  gpu  *[1-9][0-9]* passes'
+expect 0 doctor mine --measure off
+out_has '^costs  *bf16 cache, [0-9]* threads, on auto: emulated 0, capability 9.0, driver 12040 '
+out_has '^  generation on GPU  *1: '
+EMU_DRIVER=12050 expect 0 run mine 'Turn on the kitchen lights' --seed 3 --device auto
+same wanted out
+[ "$(grep -o 'on auto' "$costs" | wc -l)" = 2 ] || die 'another driver has no costs of its own'
+for strange in '' '[' '[{}]'; do
+    printf '%s' "$strange" >"$costs"
+    expect 0 run mine 'Turn on the kitchen lights' --seed 3 --device auto
+    same wanted out
+    grep -q ', on auto: ' "$costs" || die 'what is broken is not measured again'
+done
+rm "$costs"
 unable() { # WORDS: what the environment makes of the device, in one line
     expect 0 run tiny 'Turn on the kitchen lights' --seed 3 --device auto
     same wanted out
