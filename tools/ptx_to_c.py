@@ -171,6 +171,12 @@ class Kernel:
         if op == 'dp4a.s32.s32':
             x, y, z = self.value(a[1], 'u32'), self.value(a[2], 'u32'), self.value(a[3], 's32')
             return self.set(a[0], 's32', f'dot_of({x}, {y}, {z})')
+        if op == 'mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32':
+            to, *of = (operands(o[1:-1]) for o in a)
+            x, y, z = (', '.join(self.value(r, 'u32') for r in registers) for registers in of)
+            made = ' '.join(self.set(r, 's32', f'd[{i}]') for i, r in enumerate(to))
+            return f'{{ int32_t d[] = {{{z}}}; const uint32_t x[] = {{{x}}}, y[] = {{{y}}}; ' \
+                   f'fibre_multiply(d, x, y); {made} }}'
         if op == 'prmt.b32':
             return self.set(a[0], kind, f'permuted({", ".join(self.value(o, kind) for o in a[1:])})')
         if op == 'bfe.u32':

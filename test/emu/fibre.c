@@ -16,7 +16,11 @@ static _Alignas(64) unsigned char stacks[FIBRE_MOST][STACK];
 
 static struct {
     int order[FIBRE_MOST], at, left; /* who takes turns, whose turn it is, and how many are not done */
-    uint32_t passed[FIBRE_MOST];
+    uint32_t passed[2][FIBRE_MOST];  /* by turns, so that who is behind reads what was before */
+    struct warp {
+        int8_t a[16][32], b[8][32];
+        int32_t made[2][16][8];
+    } warp[FIBRE_MOST / FIBRE_WARP];
     bool done[FIBRE_MOST];
     void (*thread)(const void *args);
     const void *args;
@@ -109,12 +113,42 @@ void fibre_wait(struct fibre_barrier *b)
 uint32_t fibre_read(uint32_t v, int from)
 {
     struct fibre_barrier *warp = &fibre.warp[fibre.tid / FIBRE_WARP];
+    uint32_t *passed = run.passed[warp->turn % 2];
 
-    run.passed[fibre.tid] = v;
+    passed[fibre.tid] = v;
     fibre_wait(warp);
-    uint32_t got = run.passed[from];
-    fibre_wait(warp);
-    return got;
+    return passed[from];
+}
+
+const bool fibre_multiplies = true;
+
+/* The matrices of a warp, whole. */
+__attribute__((optimize("O3"))) static void multiply(struct warp *w, int turn)
+{
+    for (int r = 0; r < 16; r++)
+        for (int c = 0; c < 8; c++) {
+            int32_t sum = 0;
+            for (int k = 0; k < 32; k++)
+                sum += (int16_t)w->a[r][k] * (int16_t)w->b[c][k];
+            w->made[turn][r][c] = sum;
+        }
+}
+
+void fibre_multiply(int32_t d[4], const uint32_t a[4], const uint32_t b[2])
+{
+    struct fibre_barrier *barrier = &fibre.warp[fibre.tid / FIBRE_WARP];
+    struct warp *w = &run.warp[fibre.tid / FIBRE_WARP];
+    const int q = fibre.tid % FIBRE_WARP / 4, c = fibre.tid % 4, turn = barrier->turn % 2;
+
+    for (int i = 0; i < 4; i++)
+        memcpy(&w->a[q + i % 2 * 8][c * 4 + i / 2 * 16], &a[i], sizeof a[i]);
+    for (int i = 0; i < 2; i++)
+        memcpy(&w->b[q][c * 4 + i * 16], &b[i], sizeof b[i]);
+    if (barrier->waiting == barrier->size - 1)
+        multiply(w, turn);
+    fibre_wait(barrier);
+    for (int i = 0; i < 4; i++)
+        d[i] += w->made[turn][q + i / 2 * 8][2 * c + i % 2];
 }
 
 static int nth(int i)

@@ -26,9 +26,18 @@ extern enum fibre_order fibre_order;
 void fibre_wait(struct fibre_barrier *b);
 /* What thread `from` of the warp passes as v; all threads of the warp call it. */
 uint32_t fibre_read(uint32_t v, int from);
+/* d += a * b, int8 in the fragments of kernel/gpu/matrix.cu; all threads of the warp call it. */
+extern const bool fibre_multiplies; /* whether it is there */
+void fibre_multiply(int32_t d[4], const uint32_t a[4], const uint32_t b[2]);
 /* Runs a kernel with FIBRE_MOST threads for every block of a grid. */
 void fibre_run(void (*thread)(const void *args), const void *args, int blocks, int rows);
 
+/* Kernels are made for processors with a fused multiply and add, too, where these are many times faster. */
+#if defined(__x86_64__) && !defined(__clang__)
+#define FIBRE_CLONES __attribute__((target_clones("default", "fma")))
+#else
+#define FIBRE_CLONES
+#endif
 /* What a launch calls: `NAME_thread` with the arguments as bytes. */
 #define FIBRE_ENTRY(name, args)                                                                              \
     void name##_thread(const void *all)                                                                      \

@@ -38,6 +38,7 @@ enum {
     NO_DEVICE = 100,
     INVALID_DEVICE = 101,
     INVALID_IMAGE = 200,
+    NO_BINARY = 209,
     NOT_FOUND = 500,
     ILLEGAL_ADDRESS = 700,
     LAUNCH_FAILED = 719
@@ -445,13 +446,16 @@ CUresult cuStreamSynchronize(CUobject stream)
 
 /* ---- kernels ---- */
 
-/* Only text of the kind that the real one compiles. */
+/* Only text of the kind that the real one compiles, and not for later devices. */
 CUresult cuModuleLoadData(CUobject *module, const void *image)
 {
     BEGIN(true);
     const char *version = strstr(image, ".version ");
-    if (!version || !strstr(version, ".target sm_") || !strstr(version, ".address_size 64"))
+    const char *target = version ? strstr(version, ".target sm_") : NULL;
+    if (!target || !strstr(target, ".address_size 64"))
         return INVALID_IMAGE;
+    if (atoi(target + strlen(".target sm_")) > emu.capability[current[depth - 1]->device])
+        return NO_BINARY;
     return make(module, (struct object){.kind = MODULE, .image = strdup(image)});
 }
 

@@ -3,7 +3,7 @@
  * the host's, as pocl's is. So test/kernel/test_gpu.c compares what that makes of the same source. Races it
  * hides: threads of a block go from barrier to barrier one after another, in whatever order they are asked
  * for. Without such a device the program ends with 77, which counts as skipped. Nothing of OpenCL is needed
- * to build: names and numbers are those of its interface. */
+ * to build: names and numbers are those of its interface. It has no units for matrices. */
 #define _POSIX_C_SOURCE 200809L
 #include "fibre.h"
 
@@ -71,6 +71,7 @@ static struct {
         abort();                                                                                             \
     }
 CT_GPU_KERNELS(THREAD)
+const bool fibre_multiplies = false;
 
 static struct kernel {
     const char *name;
@@ -78,7 +79,7 @@ static struct kernel {
     cl_object whole, wrong; /* the same, and without its barriers */
 } kernels[] = {
 #define ROW(name, arguments) {#name, name##_thread, name##_planted, NULL, NULL},
-    CT_GPU_KERNELS(ROW)
+    CT_GPU_PLAIN_KERNELS(ROW)
 #undef ROW
 };
 

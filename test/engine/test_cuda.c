@@ -295,6 +295,7 @@ static void devices_are_chosen_and_refused(void **unused)
         {"9.0", "12040", "gpu", CARAT_E_ARGUMENT, "expected cpu, cuda, cuda:N or auto"},
         {"5.2,9.0", "12040", "cuda", CARAT_OK, ""},
         {"5.2,9.0", "12040", "cuda:1", CARAT_OK, ""},
+        {"7.5", "12040", "cuda", CARAT_OK, ""}, /* not all kernels are for it */
     };
     carat_engine_options o = cuda_options();
 

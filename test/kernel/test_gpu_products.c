@@ -8,14 +8,12 @@
 #include "kernel/gpu/gpu_types.h"
 #include "layout/panel.h"
 
-enum { MOST_TOKENS = 65, ROWS = 70, ALL_PANELS = (ROWS + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS };
-
 struct product {
     struct ct_weight w;
     uint8_t *stored, *panels; /* rows of a file, and the same as a device has them */
     size_t panel;
     float *x, *expected;
-    int groups, tokens;
+    int groups, tokens, n_panels;
 };
 
 /* A block of any bits whose values are finite and not so large that sums are not. */
@@ -42,31 +40,42 @@ static void pack_product(struct product *p, const struct ct_weight *w, uint8_t *
 {
     uint8_t *spare = room(CT_GPU_SPARE(w->cols));
 
-    for (int i = 0; i < ALL_PANELS; i++)
+    for (int i = 0; i < p->n_panels; i++)
         ct_gpu_pack(to + (size_t)i * p->panel, w, i * CT_PANEL_ROWS, spare);
     free(spare);
 }
 
-static struct product make_product(enum ct_type type, int cols, int tokens)
+static struct product make_product(enum ct_type type, int cols, int rows, int tokens)
 {
     const struct ct_type_info *info = ct_type_info(type);
-    struct product p = {.w = {.type = type, .rows = ROWS, .cols = cols, .scale = 0.75f},
+    struct product p = {.w = {.type = type, .rows = rows, .cols = cols, .scale = 0.75f},
                         .panel = ct_gpu_panel_bytes(type, cols),
                         .groups = ct_pad_group(cols) / CT_GROUP,
-                        .tokens = tokens};
+                        .tokens = tokens,
+                        .n_panels = (rows + CT_PANEL_ROWS - 1) / CT_PANEL_ROWS};
 
     assert_true(ct_type_row_bytes(type, (size_t)cols, &p.w.row_bytes));
-    p.stored = room(ROWS * p.w.row_bytes);
-    for (size_t at = 0; at < ROWS * p.w.row_bytes; at += (size_t)info->bytes)
+    const size_t stored = (size_t)rows * p.w.row_bytes;
+    p.stored = room(stored);
+    for (size_t at = 0; at < stored; at += (size_t)info->bytes)
         put_block(p.stored + at, type);
     p.w.data = p.stored;
-    p.panels = room(ALL_PANELS * p.panel);
+    p.panels = room((size_t)p.n_panels * p.panel);
     pack_product(&p, &p.w, p.panels);
     p.x = values((size_t)tokens * (size_t)cols, hard);
     for (int k = 0; k < cols && tokens > 1; k++) /* a row below what int8 takes for zeros */
         p.x[cols + k] = 0x1.8p-91f;
-    p.expected = room((size_t)tokens * ROWS * sizeof(float));
+    p.expected = room((size_t)(tokens * rows) * sizeof(float));
     return p;
+}
+
+/* Words that nobody should read, or write. */
+static void *filled(size_t n)
+{
+    uint8_t *words = room(n * 4);
+
+    memset(words, 0xa5, n * 4);
+    return words;
 }
 
 static void end_product(struct product *p)
@@ -77,24 +86,28 @@ static void end_product(struct product *p)
     free(p->expected);
 }
 
+/* Which kernel multiplies; MATRIX is for types of ct_gpu_has_matrix. */
+enum kernel { PLAIN, PLANTED, MATRIX };
+
 /* What ref makes of the product, and how many of the outputs of the kernels differ from it. */
-static int wrong_outputs(struct product *p, bool exact, bool planted)
+static int wrong_outputs(struct product *p, bool exact, enum kernel kernel)
 {
     const enum ct_input form = ct_input_form(&p->w, exact);
     const bool q8 = form == CT_INPUT_Q8;
+    const int rows = p->w.rows, width = kernel == MATRIX ? CT_GPU_STRIP : CT_GPU_ROWS,
+              height = kernel == MATRIX ? CT_GPU_TILE : CT_GPU_TOKENS;
     const size_t tokens = (size_t)p->tokens, padded = (size_t)p->groups * CT_GROUP,
-                 all = ct_round_up(tokens, CT_LANES) * padded, outs = tokens * ROWS;
+                 all = ct_round_up(tokens, CT_LANES) * padded, tiled = ct_round_up(tokens, CT_GPU_TILE),
+                 outs = tokens * (size_t)rows;
     struct ct_prepared x = {p->tokens, p->w.cols, room(all * 4), room(all), room(all), room(all)};
-    float *scratch = room(CT_SCRATCH(p->w.cols) * sizeof(float)), *out = room(outs * sizeof(float));
-    void *to = room(tokens * padded * sizeof(float));
-    float *scale = room(tokens * padded / CT_GROUP * sizeof(float));
-    int32_t *sum = room(tokens * padded / CT_HALF * sizeof(int32_t));
+    float *scratch = room(CT_SCRATCH(p->w.cols) * sizeof(float)), *out = filled(outs + 1);
+    float *to = filled(tiled * padded), *scale = filled(tiled * padded / CT_GROUP);
+    int32_t *sum = filled(tiled * padded / CT_HALF);
     int wrong = 0;
 
     ref.prepare_input(&x, form, p->x, (size_t)p->w.cols,
                       ct_input_of_tokens(&x, 0, (int)ct_round_up(tokens, CT_LANES)));
-    ref.project(p->expected, ROWS, &p->w, 0, ROWS, &x, form, scratch, NULL);
-    memset(out, 0xa5, outs * sizeof(float));
+    ref.project(p->expected, (size_t)rows, &p->w, 0, rows, &x, form, scratch, NULL);
     fibre_run(q8 ? prepare_q8_thread : prepare_value_thread,
               &(struct ct_gpu_prepare){.x = p->x,
                                        .to = to,
@@ -105,8 +118,9 @@ static int wrong_outputs(struct product *p, bool exact, bool planted)
                                        .padded = (int)padded,
                                        .bf16 = form == CT_INPUT_BF16},
               (int)(padded + 255) / 256, p->tokens);
-    fibre_run(planted ? (q8 ? project_q8_planted : project_value_planted)
-                      : (q8 ? project_q8_thread : project_value_thread),
+    fibre_run(kernel == MATRIX    ? project_matrix_thread
+              : kernel == PLANTED ? (q8 ? project_q8_planted : project_value_planted)
+                                  : (q8 ? project_q8_thread : project_value_thread),
               &(struct ct_gpu_project){.type = ct_gpu_type_of(p->w.type),
                                        .out = out,
                                        .w = p->panels,
@@ -114,14 +128,15 @@ static int wrong_outputs(struct product *p, bool exact, bool planted)
                                        .scale = scale,
                                        .sum = sum,
                                        .panel = p->panel,
-                                       .ldo = ROWS,
+                                       .ldo = rows,
                                        .n = p->tokens,
-                                       .rows = ROWS,
+                                       .rows = rows,
                                        .groups = p->groups,
                                        .factor = p->w.scale},
-              (ROWS + CT_GPU_ROWS - 1) / CT_GPU_ROWS, (p->tokens + CT_GPU_TOKENS - 1) / CT_GPU_TOKENS);
+              (rows + width - 1) / width, (p->tokens + height - 1) / height);
     for (size_t i = 0; i < outs; i++)
         wrong += ct_f32_bits(out[i]) != ct_f32_bits(p->expected[i]);
+    assert_int_equal(ct_f32_bits(out[outs]), 0xa5a5a5a5u);
     free(x.value);
     free(x.q);
     free(x.scale);
@@ -142,6 +157,22 @@ static int cols_of(enum ct_type type, int i)
     return block == 1 ? chunks[i] * 96 - 6 : chunks[i] * block;
 }
 
+/* Each way to multiply: exact, or as the type wants it, or by the kernel for many rows. */
+static void check_product(struct product *p)
+{
+    const struct ct_gpu_type t = ct_gpu_type_of(p->w.type);
+
+    for (int way = 0; way < 3; way++) {
+        if (way == 2 && (!ct_gpu_has_matrix(&t) || !fibre_multiplies))
+            break;
+        const int wrong = wrong_outputs(p, way == 0, way == 2 ? MATRIX : PLAIN);
+        if (wrong)
+            fail_msg("%s, %d columns, %d rows, way %d, order %d: %d of %d outputs",
+                     ct_type_info(p->w.type)->name, p->w.cols, p->tokens, way, (int)fibre_order, wrong,
+                     p->tokens * p->w.rows);
+    }
+}
+
 static void products_have_the_bits_of_ref(void **unused)
 {
     static const int tokens[] = {3, 1, 9, 2, 8, 7, 16, 17};
@@ -150,35 +181,29 @@ static void products_have_the_bits_of_ref(void **unused)
     for (int type = 0; type < CT_TYPE_COUNT; type++)
         for (int i = 0; type != CT_NUQ && i < 3; i++) {
             state = 88172645463325252u + (uint64_t)(type * 3 + i);
-            struct product p =
-                make_product((enum ct_type)type, cols_of((enum ct_type)type, i), tokens[(type + 3 * i) % 8]);
+            struct product p = make_product((enum ct_type)type, cols_of((enum ct_type)type, i), 70,
+                                            tokens[(type + 3 * i) % 8]);
             for (ORDERS(order))
-                for (int exact = 0; exact < 2; exact++) {
-                    const int wrong = wrong_outputs(&p, exact, false);
-                    if (wrong)
-                        fail_msg("%s, %d columns, %d rows, %s, order %d: %d of %d outputs",
-                                 ct_type_info(p.w.type)->name, p.w.cols, p.tokens, exact ? "exact" : "fast",
-                                 order, wrong, p.tokens * ROWS);
-                }
+                check_product(&p);
             end_product(&p);
         }
 }
 
-/* Every number of rows, of types that differ most in how they lie. */
+/* Rows of the pass and of the weight about those of a block, of types that lie most differently. */
 static void products_of_many_rows_have_the_bits_of_ref(void **unused)
 {
-    static const int tokens[] = {1, 2, 3, 7, 8, 9, 31, 32, 33, 64, MOST_TOKENS};
-    static const enum ct_type types[] = {CT_BF16, CT_F16,  CT_SFP,  CT_Q8_0,
-                                         CT_Q4_0, CT_Q4_K, CT_Q6_K, CT_NVFP4};
+    static const int tokens[] = {1, 2, 3, 7, 8, 9, 31, 32, 33, 64, 65}, rows[] = {1, 16, 33, 134};
+    static const enum ct_type types[] = {CT_BF16, CT_F16,  CT_SFP,  CT_Q8_0, CT_Q4_0,
+                                         CT_Q4_K, CT_Q6_K, CT_Q2_K, CT_NVFP4};
 
     (void)unused;
     for (size_t t = 0; t < CT_COUNT(types) * CT_COUNT(tokens); t++) {
         const enum ct_type type = types[t % CT_COUNT(types)];
         state = 19 + t;
-        struct product p = make_product(type, cols_of(type, 1), tokens[t / CT_COUNT(types)]);
+        struct product p =
+            make_product(type, cols_of(type, 1), rows[t % CT_COUNT(rows)], tokens[t / CT_COUNT(types)]);
         fibre_order = (enum fibre_order)(t % FIBRE_ORDERS);
-        if (wrong_outputs(&p, false, false))
-            fail_msg("%s, %d rows", ct_type_info(type)->name, p.tokens);
+        check_product(&p);
         end_product(&p);
     }
 }
@@ -191,16 +216,17 @@ static void packed_weights_become_the_same_panels(void **unused)
     for (int type = 0; type < CT_TYPE_COUNT; type++) {
         if (type == CT_NUQ)
             continue;
-        struct product p = make_product((enum ct_type)type, cols_of((enum ct_type)type, 1), 1);
+        struct product p = make_product((enum ct_type)type, cols_of((enum ct_type)type, 1), 70, 1);
         struct ct_weight packed = p.w;
         packed.layout = CT_LAYOUT_PANELS;
         packed.row_bytes = ct_panel_size(p.w.type, p.w.cols);
-        uint8_t *data = room(ALL_PANELS * packed.row_bytes), *panels = room(ALL_PANELS * p.panel);
-        for (int i = 0; i < ALL_PANELS; i++)
+        const size_t bytes = (size_t)p.n_panels * p.panel;
+        uint8_t *data = room((size_t)p.n_panels * packed.row_bytes), *panels = room(bytes);
+        for (int i = 0; i < p.n_panels; i++)
             ct_pack(data + (size_t)i * packed.row_bytes, &p.w, i * CT_PANEL_ROWS);
         packed.data = data;
         pack_product(&p, &packed, panels);
-        assert_memory_equal(panels, p.panels, ALL_PANELS * p.panel);
+        assert_memory_equal(panels, p.panels, bytes);
         free(data);
         free(panels);
         end_product(&p);
@@ -212,10 +238,10 @@ static void a_missing_barrier_is_seen(void **unused)
 {
     (void)unused;
     state = 1234567;
-    struct product q8 = make_product(CT_Q8_0, 1152, 3), bf16 = make_product(CT_BF16, 1152, 3);
+    struct product q8 = make_product(CT_Q8_0, 1152, 70, 3), bf16 = make_product(CT_BF16, 1152, 70, 3);
     for (ORDERS(order)) {
-        assert_true(wrong_outputs(&q8, false, true) > 3 * ROWS / 2);
-        assert_true(wrong_outputs(&bf16, false, true) > 3 * ROWS / 2);
+        assert_true(wrong_outputs(&q8, false, PLANTED) > 3 * 70 / 2);
+        assert_true(wrong_outputs(&bf16, false, PLANTED) > 3 * 70 / 2);
     }
     end_product(&q8);
     end_product(&bf16);
@@ -232,7 +258,7 @@ static void embeddings_have_the_bits_of_ref(void **unused)
     for (int type = 0; type < CT_TYPE_COUNT; type++) {
         if (type == CT_NUQ)
             continue;
-        struct product p = make_product((enum ct_type)type, COLS, 1);
+        struct product p = make_product((enum ct_type)type, COLS, 70, 1);
         fibre_order = FIBRE_SCATTERED;
         fibre_run(embed_thread,
                   &(struct ct_gpu_embed){.type = ct_gpu_type_of(p.w.type),

@@ -4,18 +4,19 @@
 # as C, and test_gpu*.c compare that with ref. What may change bits is refused.
 set -eu
 : "${CARAT_SOURCE:?is the root of the sources}" "${CARAT_BUILD:?is where they were built}"
-ptx=$CARAT_BUILD/gpu.ptx
+ptx=$CARAT_BUILD/gpu.ptx matrix=$CARAT_BUILD/gpu_matrix.ptx
 [ -s "$ptx" ] || { echo 'there is no PTX: the library was built without clang'; exit 77; }
 command -v python3 >/dev/null || { echo 'there is no python3'; exit 77; }
 [ -z "${CARAT_CFLAGS:-}" ] || { echo 'a sanitizer knows nothing of fibres'; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-translate() { python3 "$CARAT_SOURCE/tools/ptx_to_c.py" "$1" "$work/gpu_ptx.c"; }
-translate "$ptx"
+translate() { python3 "$CARAT_SOURCE/tools/ptx_to_c.py" "$1" "$work/$2.c"; }
+translate "$ptx" plain
+translate "$matrix" matrix
 for test in test_gpu test_gpu_attend test_gpu_best test_gpu_products; do
     "${CC:-cc}" -std=c11 -O2 -ffp-contract=off -I"$CARAT_SOURCE/src" -I"$CARAT_SOURCE/include" \
-        -I"$CARAT_SOURCE/test/emu" "$work/gpu_ptx.c" "$CARAT_SOURCE"/test/emu/{fibre,planted}.c \
+        -I"$CARAT_SOURCE/test/emu" "$work"/{plain,matrix}.c "$CARAT_SOURCE"/test/emu/{fibre,planted}.c \
         "$CARAT_SOURCE/test/kernel/$test.c" "$CARAT_BUILD/libcarat.a" -lcmocka -lm -lpthread -o "$work/$test"
     "$work/$test"
 done
@@ -24,7 +25,7 @@ done
 refuse() {
     sed -E "$1" "$ptx" >"$work/bad.ptx"
     ! cmp -s "$ptx" "$work/bad.ptx" || { echo "$1 changes nothing" >&2; exit 1; }
-    ! translate "$work/bad.ptx" 2>"$work/err" || { echo "$1 is not refused" >&2; exit 1; }
+    ! translate "$work/bad.ptx" bad 2>"$work/err" || { echo "$1 is not refused" >&2; exit 1; }
     grep -q "$2" "$work/err" || { cat "$work/err" >&2; exit 1; }
 }
 refuse '0,/fma\.rn\.f32/s//fma.rn.ftz.f32/' 'may change bits: fma.rn.ftz.f32'

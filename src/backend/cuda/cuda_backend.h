@@ -75,9 +75,10 @@ struct ct_cuda_backend {
 
     struct ct_cuda_driver driver;
     struct ct_cuda_device device;
-    ct_cu_object context, stream, module, function[CT_CUDA_KERNELS];
-    int entered;  /* how often it was asked that the context be current */
-    bool current; /* and it is */
+    ct_cu_object context, stream, module[2];
+    ct_cu_object function[CT_CUDA_KERNELS]; /* NULL: the device cannot have it */
+    int entered;                            /* how often it was asked that the context be current */
+    bool current;                           /* and it is */
 
     struct ct_cuda_memory kv, work, weights;
     size_t planned;           /* bytes of weights */
@@ -141,8 +142,9 @@ static inline ct_cu_address ct_cuda_row(ct_mat m, int row)
     return (ct_cu_address)(uintptr_t)m.handle + (size_t)row * (size_t)m.stride * sizeof(float);
 }
 
-/* cuda_ptx.S: kernels as PTX, by gzip; a 0 where no clang was there when the library was built. */
-extern const uint8_t ct_cuda_ptx[], ct_cuda_ptx_end[];
+/* cuda_ptx.S: kernels as PTX, by gzip, those of CT_GPU_MATRIX_KERNELS behind the others; a 0 where no clang
+ * was there when the library was built. */
+extern const uint8_t ct_cuda_ptx[], ct_cuda_ptx_matrix[], ct_cuda_ptx_end[];
 extern const char ct_cuda_target[]; /* the devices that they are for, and later ones; "": there are none */
 
 /* cuda_device.c: the device itself. Its first failure is noted in base.failure; from there on nothing is

@@ -38,23 +38,36 @@ void ct_cuda_leave(struct ct_cuda_backend *b)
 
 /* ---- beginning and end ---- */
 
-static carat_status load_kernels(struct ct_cuda_backend *b, carat_error *err)
+/* Kernels [first, end) of a module. */
+static carat_status load_module(struct ct_cuda_backend *b, ct_cu_object *module, const uint8_t *ptx,
+                                const uint8_t *ptx_end, int first, int end, carat_error *err)
 {
     static const char *const names[] = {
 #define NAME(name, arguments) #name,
         CT_GPU_KERNELS(NAME)
 #undef NAME
     };
-    char *text = ct_gunzip(ct_cuda_ptx, (size_t)(ct_cuda_ptx_end - ct_cuda_ptx));
+    char *text = ct_gunzip(ptx, (size_t)(ptx_end - ptx));
     if (!text)
         return ct_no_memory(err, "the kernels of a GPU");
-    ct_cu_result result = b->driver.cuModuleLoadData(&b->module, text);
+    ct_cu_result result = b->driver.cuModuleLoadData(module, text);
     free(text);
-    for (int i = 0; i < CT_CUDA_KERNELS && result == 0; i++)
-        result = b->driver.cuModuleGetFunction(&b->function[i], b->module, names[i]);
+    for (int i = first; i < end && result == 0; i++)
+        result = b->driver.cuModuleGetFunction(&b->function[i], *module, names[i]);
     return result == 0 ? CARAT_OK
                        : ct_fail(err, CARAT_E_IO, "the driver of the GPU %s does not take the kernels: %s",
                                  b->device.name, ct_cuda_result(&b->driver, result));
+}
+
+static carat_status load_kernels(struct ct_cuda_backend *b, carat_error *err)
+{
+    const int matrix = CT_CUDA_project_matrix; /* the first of those apart, which are the last of all */
+    const carat_status status =
+        load_module(b, &b->module[0], ct_cuda_ptx, ct_cuda_ptx_matrix, 0, matrix, err);
+
+    return status || b->device.major < 8 ? status
+                                         : load_module(b, &b->module[1], ct_cuda_ptx_matrix, ct_cuda_ptx_end,
+                                                       matrix, CT_CUDA_KERNELS, err);
 }
 
 carat_status ct_cuda_begin(struct ct_cuda_backend *b, carat_error *err)
@@ -121,8 +134,9 @@ void ct_cuda_end(struct ct_cuda_backend *b)
                 d->cuMemFree(memory[i]->base);
         if (b->current)
             ct_cuda_end_graphs(b);
-        if (b->module && b->current)
-            d->cuModuleUnload(b->module);
+        for (size_t i = 0; i < CT_COUNT(b->module) && b->current; i++)
+            if (b->module[i])
+                d->cuModuleUnload(b->module[i]);
         if (b->stream && b->current)
             d->cuStreamDestroy(b->stream);
         ct_cuda_leave(b);

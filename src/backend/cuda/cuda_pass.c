@@ -273,10 +273,27 @@ static void prepare(struct ct_cuda_backend *b, ct_mat in, int rows, enum ct_inpu
                    ct_cuda_blocks(padded), rows);
 }
 
+/* Whether the kernel for many rows of the pass takes it. All groups of 16 rows of the weight are one warp's
+ * there, so that few of them would leave much of a device idle. */
+static bool is_large(const struct ct_cuda_backend *b, int rows, const struct ct_weight *w)
+{
+    const int enough = 1 << 15; /* outputs: 64 warps or more */
+    const struct ct_gpu_type type = ct_gpu_type_of(w->type);
+
+    return b->function[CT_CUDA_project_matrix] && rows > CT_GPU_TOKENS && rows * w->rows >= enough &&
+           ct_gpu_has_matrix(&type);
+}
+
 /* By the input that was prepared last. */
 static void multiply(struct ct_cuda_backend *b, ct_mat out, int rows, const struct ct_weight *w)
 {
-    ct_cuda_launch(b, input_of(b, w) == CT_INPUT_Q8 ? CT_CUDA_project_q8 : CT_CUDA_project_value,
+    const bool q8 = input_of(b, w) == CT_INPUT_Q8, large = q8 && is_large(b, rows, w);
+    const int width = large ? CT_GPU_STRIP : CT_GPU_ROWS, height = large ? CT_GPU_TILE : CT_GPU_TOKENS;
+
+    ct_cuda_launch(b,
+                   large ? CT_CUDA_project_matrix
+                   : q8  ? CT_CUDA_project_q8
+                         : CT_CUDA_project_value,
                    &(struct ct_gpu_project){.type = ct_gpu_type_of(w->type),
                                             .out = out.handle,
                                             .w = w->data,
@@ -289,7 +306,7 @@ static void multiply(struct ct_cuda_backend *b, ct_mat out, int rows, const stru
                                             .rows = w->rows,
                                             .groups = ct_pad_group(w->cols) / CT_GROUP,
                                             .factor = w->scale},
-                   (w->rows + CT_GPU_ROWS - 1) / CT_GPU_ROWS, (rows + CT_GPU_TOKENS - 1) / CT_GPU_TOKENS);
+                   (w->rows + width - 1) / width, (rows + height - 1) / height);
 }
 
 void ct_cuda_products(struct ct_cuda_backend *b, ct_mat in, int rows, int n, const ct_mat *out,
@@ -383,7 +400,8 @@ static void cuda_project_some(struct ct_backend *base, ct_mat in, int first, int
 void ct_cuda_lay_out_pass(struct ct_cuda_backend *b)
 {
     struct ct_backend *h = b->host;
-    const size_t rows = (size_t)b->extent.rows, padded = (size_t)ct_pad_group(CT_MAX(b->widest, 1));
+    const size_t rows = (size_t)b->extent.rows, tiled = ct_round_up(rows, CT_GPU_TILE),
+                 padded = (size_t)ct_pad_group(CT_MAX(b->widest, 1));
 
     b->token = h->verb.alloc_host(h, rows * sizeof *b->token);
     b->position = h->verb.alloc_host(h, rows * sizeof *b->position);
@@ -401,9 +419,9 @@ void ct_cuda_lay_out_pass(struct ct_cuda_backend *b)
     b->staged = h->verb.alloc_host(h, piece_bytes(b));
     b->piece = ct_cuda_take(&b->work, piece_bytes(b));
     b->bad = ct_cuda_take(&b->work, rows * sizeof(int32_t));
-    b->prepared = ct_cuda_take(&b->work, rows * padded * sizeof(float));
-    b->scale = ct_cuda_take(&b->work, rows * padded / CT_GROUP * sizeof(float));
-    b->sum = ct_cuda_take(&b->work, rows * padded / CT_HALF * sizeof(int32_t));
+    b->prepared = ct_cuda_take(&b->work, tiled * padded * sizeof(float));
+    b->scale = ct_cuda_take(&b->work, tiled * padded / CT_GROUP * sizeof(float));
+    b->sum = ct_cuda_take(&b->work, tiled * padded / CT_HALF * sizeof(int32_t));
     b->up = b->base.verb.alloc(&b->base, b->extent.rows, CT_MAX(b->o.max_ffn, 1));
     b->logits = b->base.verb.alloc(&b->base, CT_CUDA_LOGITS_ROWS, CT_MAX(b->o.n_vocab, 1));
 }

@@ -78,9 +78,9 @@ DEVICE int32_t gpu_dp4a(uint32_t x, uint32_t y, int32_t z)
 #define DEVICE static inline
 #define SHARED static
 #define KERNEL(name, args)                                                                                   \
-    static void name(const struct args a);                                                                   \
+    FIBRE_CLONES static void name(const struct args a);                                                      \
     FIBRE_ENTRY(name, args)                                                                                  \
-    static void name(const struct args a)
+    FIBRE_CLONES static void name(const struct args a)
 #define THREADS(args)                                                                                        \
     const int tid = fibre.tid, bid = fibre.x, row = fibre.y, lane = tid & 31;                                \
     (void)bid, (void)row, (void)lane

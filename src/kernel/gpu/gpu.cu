@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpu.cu: all kernels as one source: of PTX, when the library is built, and of host C, for the emulation. */
+/* gpu.cu: all kernels as one source: of PTX, when the library is built, and of host C, for the emulation. PTX
+ * for devices from 8.0 on has those alone that older ones cannot have; OpenCL has none of these. */
 #include "dialect.h"
 #include "gpu.h"
 
@@ -7,6 +8,7 @@
 #include "gpu_kv.h"
 #include "gpu_weight.h"
 
+#if !defined(__CUDA__) || __CUDA_ARCH__ < 800
 #include "norm.cu"
 
 #include "altup.cu"
@@ -18,3 +20,8 @@
 #include "prepare.cu"
 #include "project.cu"
 #include "vector.cu"
+#endif
+
+#if !defined(__OPENCL_VERSION__) && (!defined(__CUDA__) || __CUDA_ARCH__ >= 800)
+#include "matrix.cu"
+#endif

@@ -16,18 +16,23 @@
 #pragma GCC diagnostic error "-Wpadded"
 
 #define CT_GPU_THREADS 256
-#define CT_GPU_ROWS    32 /* of a weight, that a block computes: a lane of a warp has one */
-#define CT_GPU_TOKENS  8  /* rows of the pass, for which it does so: a warp folds one */
+#define CT_GPU_ROWS    32  /* of a weight, that a block computes: a lane of a warp has one */
+#define CT_GPU_TOKENS  8   /* rows of the pass, for which it does so: a warp folds one */
+#define CT_GPU_TILE    32  /* the same of project_matrix, */
+#define CT_GPU_STRIP   128 /* whose blocks compute so many rows of a weight */
 
 /* Kernels by name, with what follows ct_gpu_ in the name of their arguments. The list is all that the backend
  * and the emulation know of them. */
 /* clang-format off */
-#define CT_GPU_KERNELS(K)                                                                                   \
+#define CT_GPU_KERNELS(K) CT_GPU_PLAIN_KERNELS(K) CT_GPU_MATRIX_KERNELS(K)
+#define CT_GPU_PLAIN_KERNELS(K)                                                                             \
     K(add_rows, add_rows) K(add_scaled, add_scaled) K(altup, altup) K(altup_match, altup_match)             \
     K(apart, apart) K(attend, attend) K(attend_merge, attend_merge) K(best, best) K(cutoff, cutoff)         \
     K(embed, embed) K(geglu, geglu)                                                                         \
     K(kv_write, kv_write) K(logits, logits) K(norm, norm) K(prepare_q8, prepare) K(prepare_value, prepare)  \
     K(project_q8, project) K(project_value, project) K(rope, rope) K(scale, scale) K(select_rows, select)
+/* Those that a module of their own has, for devices from 8.0 on. */
+#define CT_GPU_MATRIX_KERNELS(K) K(project_matrix, project)
 /* clang-format on */
 
 /* ---- weights: panels of 16 rows (layout/panel.h), one behind the other ---- */
@@ -98,8 +103,9 @@ struct ct_gpu_prepare {
     int ldx, cols, padded, bf16;
 };
 
-/* out = x * w^T * factor, for n rows of the pass. Blocks: of 32 rows of w; a row of blocks has CT_GPU_TOKENS
- * rows of the pass. */
+/* out = x * w^T * factor, for n rows of the pass. Blocks: of CT_GPU_ROWS rows of w; a row of blocks has
+ * CT_GPU_TOKENS rows of the pass. Those of project_matrix are CT_GPU_STRIP and CT_GPU_TILE, and x and scale
+ * have memory for whole tiles; it reads types of ct_gpu_has_matrix. */
 struct ct_gpu_project {
     struct ct_gpu_type type;
     GLOBAL float *out;

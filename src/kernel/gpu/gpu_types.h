@@ -8,6 +8,11 @@
 #include "quant/weight.h"
 
 struct ct_gpu_type ct_gpu_type_of(enum ct_type type);
+/* Whether project_matrix reads it. */
+static inline bool ct_gpu_has_matrix(const struct ct_gpu_type *t)
+{
+    return t->form == CT_GPU_F16_SCALE && !t->more && !t->high && !t->tabled && t->low >= 4;
+}
 /* Bytes of a panel of CT_PANEL_ROWS rows. */
 size_t ct_gpu_panel_bytes(enum ct_type type, int cols);
 /* Rows [r0, r0 + CT_PANEL_ROWS) of a weight as such a panel; spare has CT_GPU_SPARE bytes. */
