@@ -158,6 +158,11 @@ static int nth(int i)
                                        : (i * 37 + 11) % FIBRE_MOST;
 }
 
+static int nth_block(int i, int n)
+{
+    return fibre_order == FIBRE_UP ? i : fibre_order == FIBRE_DOWN ? n - 1 - i : (i + n / 2) % n;
+}
+
 static void run_block(void)
 {
     fibre.block = (struct fibre_barrier){.size = FIBRE_MOST};
@@ -177,7 +182,10 @@ void fibre_run(void (*thread)(const void *args), const void *args, int blocks, i
     run.args = args;
     for (int i = 0; i < FIBRE_MOST; i++)
         run.order[i] = nth(i);
-    for (fibre.y = 0; fibre.y < rows; fibre.y++)
-        for (fibre.x = 0; fibre.x < blocks; fibre.x++)
-            run_block();
+    for (int i = 0; i < blocks * rows; i++) {
+        const int block = nth_block(i, blocks * rows);
+        fibre.x = block % blocks;
+        fibre.y = block / blocks;
+        run_block();
+    }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fibre.h: threads of a block as fibres of one thread, which give way at barriers and shuffles alone, in an
  * order that a test chooses. So what a barrier too few lets happen, happens, and always in the same way.
- * Blocks run one after another. */
+ * Blocks run one after another, in an order that goes with it. */
 #ifndef FIBRE_H
 #define FIBRE_H
 

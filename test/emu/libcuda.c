@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "fibre.h"
 #include "kernels.h"
 
@@ -64,17 +65,27 @@ struct node {
     uint8_t arguments[];
 };
 
+/* A copy on its way: what it copies was read in its turn. */
+struct arrival {
+    struct arrival *next;
+    uint8_t *to;
+    size_t bytes;
+    uint8_t data[];
+};
+
 static struct {
     pthread_mutex_t lock;
     bool started, lost;
     int devices, capability[MOST_DEVICES];
     struct object context[MOST_DEVICES], object[MOST_OBJECTS], function[MOST_KERNELS];
     int retained[MOST_DEVICES], functions;
-    struct {
+    struct allocation {
         uint8_t *at;
         size_t bytes;
+        bool pinned; /* memory of the host, in which copies arrive when the stream is waited for */
     } allocation[MOST_ALLOCATIONS];
     size_t used, memory;
+    struct arrival *arrivals;
 } emu = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 extern size_t emu_copied, emu_launches, emu_graphs;
@@ -89,54 +100,17 @@ static void breach(const char *call, const char *what)
     abort();
 }
 
-/* ---- what the environment asks for ---- */
-
-/* Whether this is the call that a variable NAME:N tells of. */
-static bool is_told(const char *variable, const char *call, int *count)
-{
-    const char *told = getenv(variable);
-    const size_t n = strlen(call);
-
-    return told && strncmp(told, call, n) == 0 && told[n] == ':' && ++*count == atoi(told + n + 1);
-}
-
-/* How often each was called. */
-static struct {
-    const char *call;
-    int n;
-} calls[64];
-
-int emu_count(const char *call);
-int emu_count(const char *call)
-{
-    int i = 0;
-
-    while (calls[i].call && strcmp(calls[i].call, call) != 0)
-        i++;
-    return calls[i].n;
-}
-
-static void count(const char *call)
-{
-    int i = 0;
-
-    while (calls[i].call && strcmp(calls[i].call, call) != 0)
-        i++;
-    calls[i].call = call;
-    calls[i].n++;
-}
-
 /* The result of a call before it does anything. */
 static CUresult begin(const char *call, bool needs_context)
 {
     static int failing, losing;
 
-    count(call);
-    if (is_told("EMU_LOST", call, &losing))
+    emu_note(call);
+    if (emu_is_told("EMU_LOST", call, &losing))
         emu.lost = true;
     if (emu.lost)
         return ILLEGAL_ADDRESS;
-    if (is_told("EMU_FAIL", call, &failing))
+    if (emu_is_told("EMU_FAIL", call, &failing))
         return LAUNCH_FAILED;
     if (!emu.started)
         return NOT_INITIALIZED;
@@ -284,32 +258,33 @@ CUresult cuCtxPopCurrent_v2(CUobject *context)
 
 /* ---- memory ---- */
 
-/* Fibres use an address of the device as it is. */
-static CUdeviceptr device_address(const void *p)
+/* The allocation that an address lies in. */
+static struct allocation *allocation_of(const void *p)
 {
-    return (CUdeviceptr)(uintptr_t)p;
+    for (struct allocation *a = emu.allocation; a < emu.allocation + MOST_ALLOCATIONS; a++)
+        if (a->at && (const uint8_t *)p >= a->at && (const uint8_t *)p < a->at + a->bytes)
+            return a;
+    return NULL;
 }
 
 /* Bytes of the device. */
 static uint8_t *place(const char *call, CUdeviceptr address, size_t bytes)
 {
     uint8_t *p = (uint8_t *)(uintptr_t)address;
+    const struct allocation *a = allocation_of(p);
 
-    for (int i = 0; i < MOST_ALLOCATIONS; i++)
-        if (emu.allocation[i].at && p >= emu.allocation[i].at &&
-            p + bytes <= emu.allocation[i].at + emu.allocation[i].bytes)
-            return p;
-    breach(call, "bytes that are no allocation of the device");
-    return NULL;
+    if (!a || a->pinned || p + bytes > a->at + a->bytes)
+        breach(call, "bytes that are no allocation of the device");
+    return p;
 }
 
 /* Memory of the host. */
 static void not_of_device(const char *call, const void *p)
 {
-    for (int i = 0; i < MOST_ALLOCATIONS; i++)
-        if (emu.allocation[i].at && (const uint8_t *)p >= emu.allocation[i].at &&
-            (const uint8_t *)p < emu.allocation[i].at + emu.allocation[i].bytes)
-            breach(call, "an address of the device where one of the host belongs");
+    const struct allocation *a = allocation_of(p);
+
+    if (a && !a->pinned)
+        breach(call, "an address of the device where one of the host belongs");
 }
 
 static void is_stream(const char *call, CUobject stream)
@@ -334,41 +309,75 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
     return SUCCESS;
 }
 
-CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
+/* Lets copies arrive, or forgets them. */
+static void end_arrivals(bool arrive)
+{
+    for (struct arrival *a = emu.arrivals, *next; a; a = next) {
+        next = a->next;
+        if (arrive)
+            memcpy(a->to, a->data, a->bytes);
+        free(a);
+    }
+    emu.arrivals = NULL;
+}
+
+static CUresult allocate(void **p, size_t bytes, bool pinned)
 {
     int i = 0;
 
-    BEGIN(true);
     if (bytes == 0)
         return INVALID_VALUE;
-    if (bytes > emu.memory - emu.used)
-        return OUT_OF_MEMORY;
     while (i < MOST_ALLOCATIONS && emu.allocation[i].at)
         i++;
     size_t whole = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    uint8_t *p = i < MOST_ALLOCATIONS ? aligned_alloc(ALIGNMENT, whole) : NULL;
-    if (!p)
+    *p = i < MOST_ALLOCATIONS && bytes <= emu.memory - emu.used ? aligned_alloc(ALIGNMENT, whole) : NULL;
+    if (!*p)
         return OUT_OF_MEMORY;
-    memset(p, 0xa5, whole); /* nothing that a kernel could take for zeros */
-    emu.allocation[i].at = p;
-    emu.allocation[i].bytes = bytes;
+    memset(*p, 0xa5, whole); /* nothing that a kernel could take for zeros */
+    emu.allocation[i] = (struct allocation){*p, bytes, pinned};
     emu.used += bytes;
-    *address = device_address(p);
     return SUCCESS;
+}
+
+static CUresult give_back(const char *call, const void *p, bool pinned)
+{
+    struct allocation *a = allocation_of(p);
+
+    if (!a || a->at != p || a->pinned != pinned)
+        breach(call, "not an allocation");
+    free(a->at);
+    a->at = NULL;
+    emu.used -= a->bytes;
+    return SUCCESS;
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
+{
+    void *p = NULL;
+
+    BEGIN(true);
+    CUresult result = allocate(&p, bytes, false);
+    *address = (CUdeviceptr)(uintptr_t)p; /* fibres use it as it is */
+    return result;
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address)
 {
     BEGIN(true);
-    for (int i = 0; i < MOST_ALLOCATIONS; i++)
-        if (emu.allocation[i].at && device_address(emu.allocation[i].at) == address) {
-            free(emu.allocation[i].at);
-            emu.allocation[i].at = NULL;
-            emu.used -= emu.allocation[i].bytes;
-            return SUCCESS;
-        }
-    breach(__func__, "not an allocation");
-    return INVALID_VALUE;
+    return give_back(__func__, (const void *)(uintptr_t)address, false);
+}
+
+CUresult cuMemHostAlloc(void **p, size_t bytes, unsigned flags)
+{
+    BEGIN(true);
+    return flags ? INVALID_VALUE : allocate(p, bytes, true);
+}
+
+CUresult cuMemFreeHost(void *p)
+{
+    BEGIN(true);
+    end_arrivals(false);
+    return give_back(__func__, p, true);
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUobject stream)
@@ -393,8 +402,20 @@ CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUobject
     BEGIN(true);
     is_doing(__func__, stream);
     not_of_device(__func__, to);
-    memcpy(to, place(__func__, from, bytes), bytes);
+    const uint8_t *p = place(__func__, from, bytes);
     emu_copied += bytes;
+    if (!allocation_of(to)) {
+        memcpy(to, p, bytes);
+        return SUCCESS;
+    }
+    struct arrival **last = &emu.arrivals, *a = malloc(sizeof *a + bytes);
+    if (!a)
+        abort();
+    while (*last)
+        last = &(*last)->next;
+    *a = (struct arrival){.to = to, .bytes = bytes};
+    memcpy(a->data, p, bytes);
+    *last = a;
     return SUCCESS;
 }
 
@@ -441,6 +462,7 @@ CUresult cuStreamSynchronize(CUobject stream)
 {
     BEGIN(true);
     is_doing(__func__, stream);
+    end_arrivals(true);
     return SUCCESS;
 }
 
@@ -544,6 +566,7 @@ __attribute__((destructor)) static void end(void)
 {
     for (int i = 0; i < MOST_ALLOCATIONS; i++)
         free(emu.allocation[i].at);
+    end_arrivals(false);
     for (int i = 0; i < MOST_OBJECTS; i++)
         if (emu.object[i].kind != NOTHING) {
             free(emu.object[i].image);
@@ -646,6 +669,8 @@ CUresult cuGetProcAddress(const char *name, void **function, int version, uint64
         ROW("cuMemGetInfo", cuMemGetInfo_v2),
         ROW("cuMemAlloc", cuMemAlloc_v2),
         ROW("cuMemFree", cuMemFree_v2),
+        ROW("cuMemHostAlloc", cuMemHostAlloc),
+        ROW("cuMemFreeHost", cuMemFreeHost),
         ROW("cuMemsetD8Async", cuMemsetD8Async),
         ROW("cuMemcpyHtoDAsync", cuMemcpyHtoDAsync_v2),
         ROW("cuMemcpyDtoHAsync", cuMemcpyDtoHAsync_v2),

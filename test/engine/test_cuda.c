@@ -504,6 +504,7 @@ static void every_call_may_fail(void **unused)
                  {"cuModuleLoadData", 0, 0},
                  {"cuModuleGetFunction", 0, 0},
                  {"cuMemAlloc_v2", 0, 0},
+                 {"cuMemHostAlloc", 0, 0},
                  {"cuMemsetD8Async", 2, 0},
                  {"cuMemcpyHtoDAsync_v2", 8, 0},
                  {"cuMemcpyDtoHAsync_v2", 8, 0},

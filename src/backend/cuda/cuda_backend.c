@@ -22,7 +22,7 @@ static void cuda_lay_out(struct ct_backend *base, const struct ct_extent *e)
     struct ct_cuda_backend *b = ct_cuda(base);
 
     b->extent = *e;
-    b->kv.used = b->work.used = 0;
+    b->kv.used = b->work.used = b->pinned.used = 0;
     b->n_pools = 0;
     b->host->verb.lay_out(b->host, &(struct ct_extent){1, CT_KEY_BLOCK, 1}); /* for draws */
     b->panels = b->host->verb.alloc_host(b->host, CT_CUDA_PANELS * b->widest_panel);
@@ -60,7 +60,7 @@ static void cuda_count(const struct ct_backend *base, carat_plan *p)
 
     b->host->verb.count(b->host, p);
     p->kv_bytes = b->kv.used;
-    p->work_bytes += b->work.used;
+    p->work_bytes += b->work.used + b->pinned.used;
     p->packed_bytes = p->weight_bytes = b->planned;
     p->bytes = p->weight_bytes + p->kv_bytes + p->work_bytes + p->stack_bytes;
 }

@@ -81,6 +81,13 @@ struct ct_cuda_backend {
     bool current;                           /* and it is */
 
     struct ct_cuda_memory kv, work, weights;
+    struct ct_cuda_memory pinned; /* of the host: where copies arrive that nobody waits for one by one */
+    bool idle;                    /* the device has done all that it was asked for */
+    struct {
+        ct_cu_address at;
+        size_t bytes; /* 0: nothing */
+        uint8_t *of_host;
+    } here;                   /* memory of the device that is here, too */
     size_t planned;           /* bytes of weights */
     size_t widest_panel;      /* of a weight, in bytes */
     int widest, widest_made;  /* values of the widest input of a product; of a weight that is made */
@@ -157,6 +164,7 @@ carat_status ct_cuda_begin(struct ct_cuda_backend *b, carat_error *err);
 carat_status ct_cuda_reserve(struct ct_cuda_backend *b, carat_error *err);
 void ct_cuda_end(struct ct_cuda_backend *b);
 ct_cu_address ct_cuda_take(struct ct_cuda_memory *m, size_t bytes);
+void *ct_cuda_take_pinned(struct ct_cuda_backend *b, size_t bytes);
 void ct_cuda_put(struct ct_cuda_backend *b, ct_cu_address to, const void *from, size_t bytes);
 /* The bytes are there when something was waited for; of ct_cuda_get they are, and zeros after a failure. */
 void ct_cuda_fetch(struct ct_cuda_backend *b, void *to, ct_cu_address from, size_t bytes);

@@ -96,6 +96,19 @@ static bool take_region(struct ct_cuda_backend *b, struct ct_cuda_memory *m, siz
     return bytes == 0 || b->driver.cuMemAlloc(&m->base, bytes) == 0;
 }
 
+/* Memory of the host, zeroed, that the device reaches by itself. */
+static bool take_pinned(struct ct_cuda_backend *b, size_t bytes)
+{
+    void *p = NULL;
+
+    b->pinned.size = bytes;
+    if (!good(b, b->driver.cuMemHostAlloc(&p, bytes, 0), "memory of the host"))
+        return false;
+    memset(p, 0, bytes);
+    b->pinned.base = (ct_cu_address)(uintptr_t)p;
+    return true;
+}
+
 carat_status ct_cuda_reserve(struct ct_cuda_backend *b, carat_error *err)
 {
     const size_t kv = b->kv.used, work = b->work.used;
@@ -105,7 +118,7 @@ carat_status ct_cuda_reserve(struct ct_cuda_backend *b, carat_error *err)
     if (lives(b))
         b->driver.cuMemGetInfo(&free_bytes, &total);
     const bool whole = lives(b) && take_region(b, &b->weights, b->planned) && take_region(b, &b->kv, kv) &&
-                       take_region(b, &b->work, work);
+                       take_region(b, &b->work, work) && take_pinned(b, b->pinned.used);
     if (whole) {
         ct_cuda_zero(b, b->kv.base, kv); /* what nobody wrote is read as finite */
         ct_cuda_zero(b, b->work.base, work);
@@ -132,6 +145,8 @@ void ct_cuda_end(struct ct_cuda_backend *b)
         for (size_t i = 0; i < CT_COUNT(memory) && b->current; i++)
             if (memory[i]->base)
                 d->cuMemFree(memory[i]->base);
+        if (b->pinned.base && b->current)
+            d->cuMemFreeHost((void *)(uintptr_t)b->pinned.base);
         if (b->current)
             ct_cuda_end_graphs(b);
         for (size_t i = 0; i < CT_COUNT(b->module) && b->current; i++)
@@ -161,17 +176,30 @@ ct_cu_address ct_cuda_take(struct ct_cuda_memory *m, size_t bytes)
     return at;
 }
 
+void *ct_cuda_take_pinned(struct ct_cuda_backend *b, size_t bytes)
+{
+    return (void *)(uintptr_t)ct_cuda_take(&b->pinned, bytes);
+}
+
+/* Whether the device is to be asked for something, which may be other memory than is here. */
+static bool asks(struct ct_cuda_backend *b)
+{
+    b->idle = false;
+    b->here.bytes = 0;
+    return lives(b);
+}
+
 void ct_cuda_put(struct ct_cuda_backend *b, ct_cu_address to, const void *from, size_t bytes)
 {
     ct_cuda_settle(b);
-    if (lives(b) && bytes)
+    if (asks(b) && bytes)
         good(b, b->driver.cuMemcpyHtoDAsync(to, from, bytes, b->stream), "a copy to it");
 }
 
 void ct_cuda_fetch(struct ct_cuda_backend *b, void *to, ct_cu_address from, size_t bytes)
 {
     ct_cuda_settle(b);
-    if (lives(b))
+    if (asks(b))
         good(b, b->driver.cuMemcpyDtoHAsync(to, from, bytes, b->stream), "a copy from it");
 }
 
@@ -186,21 +214,21 @@ void ct_cuda_get(struct ct_cuda_backend *b, void *to, ct_cu_address from, size_t
 void ct_cuda_wait(struct ct_cuda_backend *b)
 {
     ct_cuda_settle(b);
-    if (lives(b))
-        good(b, b->driver.cuStreamSynchronize(b->stream), "waiting for it");
+    if (lives(b) && !b->idle)
+        b->idle = good(b, b->driver.cuStreamSynchronize(b->stream), "waiting for it");
 }
 
 void ct_cuda_copy(struct ct_cuda_backend *b, ct_cu_address to, ct_cu_address from, size_t bytes)
 {
     ct_cuda_settle(b);
-    if (lives(b))
+    if (asks(b))
         good(b, b->driver.cuMemcpyDtoDAsync(to, from, bytes, b->stream), "a copy in it");
 }
 
 void ct_cuda_zero(struct ct_cuda_backend *b, ct_cu_address to, size_t bytes)
 {
     ct_cuda_settle(b);
-    if (lives(b) && bytes)
+    if (asks(b) && bytes)
         good(b, b->driver.cuMemsetD8Async(to, 0, bytes, b->stream), "zeroing");
 }
 
@@ -209,7 +237,7 @@ void ct_cuda_zero(struct ct_cuda_backend *b, ct_cu_address to, size_t bytes)
 void ct_cuda_launch(struct ct_cuda_backend *b, enum ct_cuda_kernel kernel, const void *arguments, int blocks,
                     int rows)
 {
-    if (!lives(b) || b->stopped || blocks <= 0 || rows <= 0 ||
+    if (!asks(b) || b->stopped || blocks <= 0 || rows <= 0 ||
         ct_cuda_waits(b, kernel, arguments, blocks, rows))
         return;
     ct_cuda_settle(b);

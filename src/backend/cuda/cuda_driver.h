@@ -29,6 +29,8 @@ enum { CT_CU_MAJOR = 75, CT_CU_MINOR = 76 }; /* attributes: the compute capabili
     F(cuMemGetInfo, (size_t * free, size_t * total))                                                         \
     F(cuMemAlloc, (ct_cu_address * address, size_t bytes))                                                   \
     F(cuMemFree, (ct_cu_address address))                                                                    \
+    F(cuMemHostAlloc, (void **p, size_t bytes, unsigned flags))                                              \
+    F(cuMemFreeHost, (void *p))                                                                              \
     F(cuMemsetD8Async, (ct_cu_address to, unsigned char value, size_t bytes, ct_cu_object stream))           \
     F(cuMemcpyHtoDAsync, (ct_cu_address to, const void *from, size_t bytes, ct_cu_object stream))            \
     F(cuMemcpyDtoHAsync, (void *to, ct_cu_address from, size_t bytes, ct_cu_object stream))                  \

@@ -107,20 +107,32 @@ static int give_all(struct ct_cuda_backend *b, ct_mat in, int first, int n, stru
     return rows;
 }
 
+/* Bytes of rows that come with their logits. */
+static size_t here_most(const struct ct_cuda_backend *b)
+{
+    return (size_t)CT_CUDA_LOGITS_ROWS * ct_round_up((size_t)CT_MAX(b->widest, 1), 32) * sizeof(float);
+}
+
 /* Of the first rows few are read. Returns how many of them have these now. */
 static int give_few(struct ct_cuda_backend *b, ct_mat in, int first, int n, struct ct_few *few,
                     const struct ct_weight *head, float cap)
 {
     const struct slice s = slice_of(few, n);
     const int most = s.k + s.ids;
+    const ct_cu_address at = ct_cuda_row(in, first); /* who keeps the logits keeps what they are made of */
+    const size_t bytes = (size_t)(s.rows * in.stride) * sizeof(float);
 
     ct_cuda_logits(b, in, first, s.rows, head, cap);
     if (s.ids)
         take_apart(b, &s, few, head->rows);
     find_best(b, &s);
     ct_cuda_fetch(b, b->known_bad, b->bad, (size_t)b->begun * sizeof *b->known_bad);
+    if (bytes <= here_most(b))
+        ct_cuda_fetch(b, b->here.of_host, at, bytes);
     ct_cuda_get(b, b->few.candidate, b->few.found, (size_t)(s.rows * most) * sizeof *b->few.candidate);
     b->bad_is_known = true;
+    b->here.at = at;
+    b->here.bytes = bytes <= here_most(b) && !b->base.failure.code ? bytes : 0;
     for (int r = 0; r < s.rows; r++)
         unpack(&few[r], b->few.candidate + (size_t)r * (size_t)most, most);
     return s.rows;
@@ -141,7 +153,9 @@ void ct_cuda_lay_out_few(struct ct_cuda_backend *b)
     const size_t rows = CT_CUDA_LOGITS_ROWS, keys = keys_left((size_t)b->o.n_vocab);
 
     f->asked = h->verb.alloc_host(h, rows * CT_FEW_APART * sizeof *f->asked);
-    f->candidate = h->verb.alloc_host(h, rows * CT_GPU_SORTED * sizeof *f->candidate);
+    f->candidate = ct_cuda_take_pinned(b, rows * CT_GPU_SORTED * sizeof *f->candidate);
+    b->here.of_host = ct_cuda_take_pinned(b, here_most(b));
+    b->here.bytes = 0;
     f->id = ct_cuda_take(&b->work, rows * CT_FEW_APART * sizeof(int32_t));
     f->apart = ct_cuda_take(&b->work, rows * CT_FEW_APART * sizeof(uint64_t));
     f->keys[0] = ct_cuda_take(&b->work, rows * keys * sizeof(uint64_t));

@@ -408,7 +408,7 @@ void ct_cuda_lay_out_pass(struct ct_cuda_backend *b)
     b->sequence = h->verb.alloc_host(h, rows * sizeof *b->sequence);
     b->origin = h->verb.alloc_host(h, rows * sizeof *b->origin);
     b->from = h->verb.alloc_host(h, rows * sizeof *b->from);
-    b->known_bad = h->verb.alloc_host(h, rows * sizeof *b->known_bad);
+    b->known_bad = ct_cuda_take_pinned(b, rows * sizeof *b->known_bad);
     for (int i = 0; i < CT_ATTN_TYPES; i++) {
         const struct ct_attn *attn = &b->o.attn[i];
         b->seen[i] = h->verb.alloc_host(h, rows * sizeof *b->seen[i]);

@@ -36,9 +36,15 @@ static float cuda_logprob(struct ct_backend *b, const struct ct_logits *l, int32
 static void cuda_copy_out(struct ct_backend *base, float *to, ct_mat m, int row)
 {
     struct ct_cuda_backend *b = ct_cuda(base);
+    const size_t bytes = (size_t)m.cols * sizeof *to;
+    const ct_cu_address at = ct_cuda_row(m, row);
 
+    if (at >= b->here.at && at + bytes <= b->here.at + b->here.bytes) {
+        memcpy(to, b->here.of_host + (at - b->here.at), bytes);
+        return;
+    }
     ct_cuda_enter(b);
-    ct_cuda_get(b, to, ct_cuda_row(m, row), (size_t)m.cols * sizeof *to);
+    ct_cuda_get(b, to, at, bytes);
     ct_cuda_leave(b);
 }
 
