@@ -42,6 +42,14 @@ for type in f32 f16; do # BF16 of small values loses nothing in F16 here, and F3
 done
 logits q8.gguf --arith fast8
 same out wanted
+# of no other type, palettes of F16 among them
+expect 0 convert "$tiny" palettes.gguf --type lut4g8 --pure
+for model in palettes.gguf "$CARAT_SOURCE"/test/data/sbs/g3-sfp.sbs; do
+    logits "$model"
+    cp out kept
+    logits "$model" --arith fast8
+    same out kept
+done
 
 logits "$tiny" --exact
 cp out exact
