@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_device.c: whether a device gives the CPU's bits, before an engine trusts it: a small model of made-up
  * weights, once for each kind of type that the engine's model has, is evaluated by both. It goes the whole
- * way of a pass, through two layers, a local and a global one, so that every kernel which such a model needs
- * is run; the numbers themselves do not matter. */
+ * way, through two layers, a local and a global one: a prompt, ids one by one, of which the later ones are
+ * the graph of the first, and the best ids. So every kernel which such a model needs is run; the numbers themselves
+ * do not matter. */
 #include "engine/engine.h"
 
 #include <stdlib.h>
 
 #include "quant/encode.h"
 
-/* The least that blocks of every type have room in. */
-enum { WIDTH = 256, HEADS = 4, HEAD_DIM = WIDTH / HEADS, LAYERS = 2, IDS = 5 };
+/* A row of down has more groups than a block of threads takes at once, a prompt more rows. */
+enum { WIDTH = 64, HEADS = 2, HEAD_DIM = WIDTH / HEADS, FFN = 9 * CT_GROUP, VOCABULARY = 256, LAYERS = 2 };
+enum { PROMPT = 20, STEPS = 3, BEST = 8, MATRIX = WIDTH * FFN }; /* MATRIX: values of the largest one */
 
 struct small {
     struct carat_model model;
     struct ct_layer layer[LAYERS];
     float vector[WIDTH];
-    uint8_t *matrix; /* [WIDTH][row]: all matrices are its first rows */
+    uint8_t *matrix; /* all matrices begin with its first block */
+};
+
+/* What is compared. */
+struct numbers {
+    float logits[PROMPT + STEPS][VOCABULARY];
+    carat_candidate best[BEST];
 };
 
 /* ---- the model ---- */
@@ -30,11 +38,11 @@ static float number(uint32_t i)
     return (float)((u ^ u >> 13) >> 8) * 0x1p-23f - 1;
 }
 
-static struct ct_weight rows_of(const struct small *s, enum ct_type type, int rows)
+static struct ct_weight matrix_of(const struct small *s, enum ct_type type, int rows, int cols)
 {
-    struct ct_weight w = {.type = type, .rows = rows, .cols = WIDTH, .data = s->matrix, .scale = 1};
+    struct ct_weight w = {.type = type, .rows = rows, .cols = cols, .data = s->matrix, .scale = 1};
 
-    (void)ct_type_row_bytes(type, WIDTH, &w.row_bytes);
+    (void)ct_type_row_bytes(type, (size_t)cols, &w.row_bytes);
     return w;
 }
 
@@ -50,7 +58,8 @@ static struct ct_weight vector_of(const struct small *s, int n)
 
 static struct ct_layer small_layer(const struct small *s, enum ct_type type, int i)
 {
-    const struct ct_weight whole = rows_of(s, type, WIDTH), head = rows_of(s, type, HEAD_DIM),
+    const struct ct_weight whole = matrix_of(s, type, WIDTH, WIDTH),
+                           head = matrix_of(s, type, HEAD_DIM, WIDTH), gate = matrix_of(s, type, FFN, WIDTH),
                            norm = vector_of(s, WIDTH), head_norm = vector_of(s, HEAD_DIM);
 
     return (struct ct_layer){.c = s->model.config.layer[i],
@@ -63,9 +72,9 @@ static struct ct_layer small_layer(const struct small *s, enum ct_type type, int
                              .k_norm = head_norm,
                              .attn_post_norm = norm,
                              .ffn_norm = norm,
-                             .gate = whole,
-                             .up = whole,
-                             .down = whole,
+                             .gate = gate,
+                             .up = gate,
+                             .down = matrix_of(s, type, WIDTH, FFN),
                              .ffn_post_norm = norm};
 }
 
@@ -74,15 +83,15 @@ static struct ct_config small_config(void)
     struct ct_config c = {.architecture = "gemma3",
                           .n_layer = LAYERS,
                           .hidden = WIDTH,
-                          .n_vocab = WIDTH,
-                          .n_text_vocab = WIDTH,
+                          .n_vocab = VOCABULARY,
+                          .n_text_vocab = VOCABULARY,
                           .max_context = CT_KEY_BLOCK,
                           .tied = 1,
                           .post_norms = true,
                           .qk_norms = true,
                           .norm_eps = 1e-6f,
                           .logit_cap = 30,
-                          .embed_scale = 16,
+                          .embed_scale = 8,
                           .residual_scale = 1};
 
     for (int i = 0; i < LAYERS; i++) {
@@ -95,7 +104,7 @@ static struct ct_config small_config(void)
         c.layer[i] = (struct ct_layer_config){.n_head = HEADS,
                                               .n_kv_head = 1,
                                               .head_dim = HEAD_DIM,
-                                              .ffn = WIDTH,
+                                              .ffn = FFN,
                                               .attn_type = (int)type,
                                               .kv_layer = i,
                                               .attn_scale = 0.125f};
@@ -122,19 +131,19 @@ static carat_status small_model(struct small *s, struct ct_file *file, enum ct_t
     float row[WIDTH];
 
     *s = (struct small){.model = {.file = file, .has_weights = true, .config = small_config()}};
-    if (!ct_type_row_bytes(type, WIDTH, &row_bytes) || !(s->matrix = malloc(WIDTH * row_bytes)))
+    if (!ct_type_row_bytes(type, WIDTH, &row_bytes) || !(s->matrix = malloc(MATRIX / WIDTH * row_bytes)))
         return ct_no_memory(err, "a check of the device");
-    for (uint32_t r = 0; r < WIDTH; r++) {
+    for (uint32_t r = 0; r < MATRIX / WIDTH; r++) {
         for (uint32_t i = 0; i < WIDTH; i++)
-            row[i] = number(r * WIDTH + i) * 0.125f;
+            row[i] = number(r * WIDTH + i) * 0.25f;
         write_row(type, s->matrix + r * row_bytes, row);
     }
     for (uint32_t i = 0; i < WIDTH; i++)
-        s->vector[i] = 1 + 0.5f * number(WIDTH * WIDTH + i);
+        s->vector[i] = 1 + 0.5f * number(MATRIX + i);
     for (int i = 0; i < LAYERS; i++)
         s->layer[i] = small_layer(s, type, i);
-    s->model.weights = (struct ct_weights){.embed = rows_of(s, type, WIDTH),
-                                           .head = rows_of(s, type, WIDTH),
+    s->model.weights = (struct ct_weights){.embed = matrix_of(s, type, VOCABULARY, WIDTH),
+                                           .head = matrix_of(s, type, VOCABULARY, WIDTH),
                                            .final_norm = vector_of(s, WIDTH),
                                            .layer = s->layer,
                                            .tied = true};
@@ -143,27 +152,42 @@ static carat_status small_model(struct small *s, struct ct_file *file, enum ct_t
 
 /* ---- its numbers ---- */
 
-/* Logits behind each id. */
-static carat_status small_logits(const struct small *s, const carat_engine_options *o, const char *device,
-                                 float logits[IDS * WIDTH], carat_error *err)
+/* Of a prompt and of the ids behind it; then the best ids, where nobody has asked for all logits. */
+static carat_status evaluate_small(carat_session *session, struct numbers *n, carat_error *err)
 {
-    static const int32_t ids[IDS] = {2, 105, 200, 77, 13};
+    int32_t ids[PROMPT + STEPS + 1];
+
+    for (int i = 0; i < (int)CT_COUNT(ids); i++)
+        ids[i] = (2 + i * 103) % VOCABULARY;
+    for (int at = 0, more = PROMPT; at < (int)CT_COUNT(ids); at += more, more = 1) {
+        const bool last = at == PROMPT + STEPS;
+        carat_row row = {
+            .session = session, .tokens = ids + at, .n = more, .logits = last ? NULL : n->logits[at]};
+        CT_TRY(ct_evaluate(session->engine, &row, 1, false, err));
+    }
+    return ct_top(session, BEST, n->best, err);
+}
+
+static carat_status small_numbers(const struct small *s, const carat_engine_options *o, const char *device,
+                                  struct numbers *n, carat_error *err)
+{
     const carat_engine_options with = {.threads = 1,
                                        .sessions = 1,
-                                       .chunk = IDS,
+                                       .chunk = PROMPT,
                                        .kv = o->kv,
                                        .exact = o->exact,
                                        .isa = o->isa,
                                        .device = device};
+    const carat_sampling sampling = {.size = sizeof sampling, .temperature = 1, .top_k = BEST, .top_p = 1};
+    const carat_session_options draws = {.size = sizeof draws, .sampling = &sampling};
     carat_engine *e = NULL;
     carat_session *session = NULL;
     carat_status status = ct_engine_create_on(&e, &s->model, &(carat_costs){0}, &with, err);
 
     if (!status)
-        status = ct_session_create(&session, e, NULL, err);
-    carat_row row = {.session = session, .tokens = ids, .n = IDS, .logits = logits};
+        status = ct_session_create(&session, e, &draws, err);
     if (!status)
-        status = ct_evaluate(e, &row, 1, false, err);
+        status = evaluate_small(session, n, err);
     if (!status && e->gone)
         status = ct_fail(err, e->gone->failure.code, "%s", e->gone->failure.message);
     ct_session_close(session);
@@ -174,16 +198,16 @@ static carat_status small_logits(const struct small *s, const carat_engine_optio
 static carat_status check_type(struct ct_file *file, enum ct_type type, const carat_engine_options *o,
                                carat_error *err)
 {
-    float by_cpu[IDS * WIDTH], by_device[IDS * WIDTH];
+    struct numbers by_cpu, by_device;
     struct small s;
     carat_device device = {.name = ""};
     carat_status status = small_model(&s, file, type, err);
 
     if (!status)
-        status = small_logits(&s, o, "cpu", by_cpu, err);
+        status = small_numbers(&s, o, "cpu", &by_cpu, err);
     if (!status)
-        status = small_logits(&s, o, o->device, by_device, err);
-    if (status == CARAT_E_NUMERIC || (!status && memcmp(by_cpu, by_device, sizeof by_cpu) != 0)) {
+        status = small_numbers(&s, o, o->device, &by_device, err);
+    if (status == CARAT_E_NUMERIC || (!status && memcmp(&by_cpu, &by_device, sizeof by_cpu) != 0)) {
         (void)ct_cuda_describe(o->device, false, &device, NULL);
         status = ct_fail(err, CARAT_E_IO, "the GPU %s gives other numbers than the CPU with weights of %s",
                          device.name, ct_type_info(type)->name);

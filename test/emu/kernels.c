@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels.c: the kernels for GPUs as host C on fibres, by name; those that are wrong, where the environment
- * asks for them: EMU_PLANTED=barriers or unfused. */
+ * asks for them: EMU_PLANTED=barriers or unfused, or one of them alone, as in barriers:norm. */
 #define _POSIX_C_SOURCE 200809L
 #include "kernels.h"
 
@@ -25,12 +25,14 @@ static const struct {
 
 void (*emu_kernel(const char *name))(const void *args)
 {
-    const char *planted = getenv("EMU_PLANTED");
+    const char *planted = getenv("EMU_PLANTED"), *one = planted ? strchr(planted, ':') : NULL;
 
+    if (one && strcmp(one + 1, name) != 0)
+        planted = NULL;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         if (strcmp(kernels[i].name, name) == 0)
-            return !planted                          ? kernels[i].thread
-                   : strcmp(planted, "unfused") == 0 ? kernels[i].unfused
-                                                     : kernels[i].no_barriers;
+            return !planted            ? kernels[i].thread
+                   : planted[0] == 'u' ? kernels[i].unfused
+                                       : kernels[i].no_barriers;
     return NULL;
 }

@@ -8,7 +8,7 @@
 #include <carat_device.h>
 #include <carat_generate.h>
 
-#include "vector_util.h"
+#include "cuda_util.h"
 
 #include <carat_embed.h>
 
@@ -41,16 +41,6 @@ static int has_gpu(void **unused)
     if (why.code)
         fail_msg("%s", why.message);
     return 0;
-}
-
-static carat_engine_options cuda_options(void)
-{
-    carat_engine_options o;
-
-    carat_engine_options_default(&o);
-    o.device = "cuda";
-    o.context = 600;
-    return o;
 }
 
 /* ---- the same bits ---- */
@@ -440,26 +430,35 @@ static void a_wrong_device_is_refused(void **unused)
     }
 }
 
+/* Nor one of which a single kernel does. */
+static void a_wrong_kernel_is_refused(void **unused)
+{
+    static const struct {
+        const char *planted, *model;
+    } wrong[] = {
+        {"barriers:attend", TINY},
+        {"barriers:best", TINY},
+        {"barriers:norm", TINY},
+        {"barriers:project_q8", CT_TEST_DATA "/vectors/gguf/q8_0.gguf"},
+        {"barriers:project_value", TINY},
+        {"unfused:logits", TINY},
+        {"unfused:norm", CT_TEST_DATA "/vectors/gguf/q8_0.gguf"},
+        {"unfused:project_q8", CT_TEST_DATA "/vectors/gguf/q8_0.gguf"},
+    };
+    carat_engine_options o = cuda_options();
+
+    (void)unused;
+    o.context = 0;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        setenv("EMU_PLANTED", wrong[i].planted, 1);
+        refuses(wrong[i].model, &o, CARAT_E_IO, "gives other numbers than the CPU");
+        unsetenv("EMU_PLANTED");
+    }
+}
+
 /* ---- calls that fail ---- */
 
 enum { IDS = 6 };
-
-/* How often an engine of the model calls a function until it is there. */
-static int calls_until_made(carat_model *model, const char *name)
-{
-    carat_engine_options o = cuda_options();
-    carat_engine *engine = NULL;
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *found = NULL;
-    int (*count)(const char *) = NULL;
-
-    assert_true(driver && (found = dlsym(driver, "emu_count")));
-    memcpy(&count, &found, sizeof found);
-    OK(carat_engine_create(&engine, model, &o, err));
-    const int n = count(name);
-    carat_engine_close(engine);
-    dlclose(driver);
-    return n;
-}
 
 /* Logits of tiny while a call fails, or of the CPU. Returns whether an engine came of it: if not, there is
  * one line. */
@@ -492,7 +491,7 @@ static void every_call_may_fail(void **unused)
     static const struct {
         const char *name;
         int beyond; /* calls of an engine that is there, which fail in turn, too */
-        int spare;  /* calls before, at the end of the device's check, whose failure changes nothing */
+        int spare; /* calls before whose failure changes nothing: of the device's check, the end or a graph */
     } calls[] = {{"cuInit", 0, 0},
                  {"cuDeviceGetCount", 0, 0},
                  {"cuDeviceGet", 0, 0},
@@ -509,7 +508,7 @@ static void every_call_may_fail(void **unused)
                  {"cuMemcpyHtoDAsync_v2", 8, 0},
                  {"cuMemcpyDtoHAsync_v2", 8, 0},
                  {"cuStreamSynchronize", 8, 0},
-                 {"cuLaunchKernel", 150, 0}};
+                 {"cuLaunchKernel", 150, 60}};
     static const char *const variables[] = {"EMU_FAIL", "EMU_LOST"};
     carat_model *model = NULL;
 
@@ -590,6 +589,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(devices_are_described, has_gpu),
         cmocka_unit_test_setup(auto_takes_the_gpu_or_the_cpu, has_gpu),
         cmocka_unit_test_setup(a_wrong_device_is_refused, has_gpu),
+        cmocka_unit_test_setup(a_wrong_kernel_is_refused, has_gpu),
         cmocka_unit_test_setup(every_call_may_fail, has_gpu),
         cmocka_unit_test_setup(a_lost_device_loses_no_session, has_gpu),
     };
