@@ -166,6 +166,66 @@ static void sessions_go_back_and_on_as_on_the_cpu(void **unused)
     carat_model_close(model);
 }
 
+enum { MOST_BATCH = 32, STEPS = 2 };
+
+/* Logits of so many sessions that decode in one pass, twice. */
+static void decode_together(carat_model *model, const char *device, int n, float *logits)
+{
+    carat_engine_options o = cuda_options();
+    carat_session *session[MOST_BATCH];
+    carat_engine *engine = NULL;
+    const size_t row = (size_t)model_info(model).n_vocab;
+
+    o.device = device;
+    o.context = 64;
+    o.sessions = n;
+    OK(carat_engine_create(&engine, model, &o, err));
+    for (int i = 0; i < n; i++) {
+        const int32_t ids[] = {2, 105, 30 + i};
+        OK(carat_session_create(&session[i], engine, NULL, err));
+        OK(carat_sync(session[i], ids, 2 + i % 2, NULL, err));
+    }
+    for (int step = 0; step < STEPS; step++) {
+        int32_t id[MOST_BATCH];
+        carat_row rows[MOST_BATCH];
+        for (int i = 0; i < n; i++) {
+            id[i] = 7 + 3 * i + step;
+            rows[i] = (carat_row){.session = session[i],
+                                  .tokens = &id[i],
+                                  .n = 1,
+                                  .logits = logits + (size_t)(step * n + i) * row};
+        }
+        OK(carat_step(engine, rows, sizeof *rows, n, err));
+    }
+    for (int i = 0; i < n; i++)
+        carat_session_close(session[i]);
+    carat_engine_close(engine);
+}
+
+static void batches_decode_as_on_the_cpu(void **unused)
+{
+    static const int batch[] = {9, 32, 8, 16, 31};
+    static const char *const models[] = {CT_TEST_DATA "/vectors/gguf/q8_0.gguf", TINY};
+
+    (void)unused;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        carat_model *model = NULL;
+        OK(carat_model_open(&model, models[m], NULL, err));
+        const size_t n = (size_t)(STEPS * MOST_BATCH * model_info(model).n_vocab);
+        float *cpu = calloc(n, sizeof *cpu), *cuda = calloc(n, sizeof *cuda);
+        assert_true(cpu && cuda);
+        for (size_t i = 0; i < (all ? sizeof batch / sizeof *batch : 1); i++) {
+            decode_together(model, "cpu", batch[i], cpu);
+            decode_together(model, "cuda", batch[i], cuda);
+            assert_true(cpu[0] != 0);
+            assert_memory_equal(cpu, cuda, n * sizeof *cpu);
+        }
+        free(cpu);
+        free(cuda);
+        carat_model_close(model);
+    }
+}
+
 /* Vectors of two texts, whose rows see those behind them. */
 static void embed_on(const char *path, const char *device, float vector[2][64])
 {
@@ -583,6 +643,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(logits_have_the_committed_hashes, has_gpu),
         cmocka_unit_test_setup(sessions_go_back_and_on_as_on_the_cpu, has_gpu),
         cmocka_unit_test_setup(drafters_guess_as_on_the_cpu, has_gpu),
+        cmocka_unit_test_setup(batches_decode_as_on_the_cpu, has_gpu),
         cmocka_unit_test_setup(vectors_of_texts_are_those_of_the_cpu, has_gpu),
         cmocka_unit_test_setup(devices_are_chosen_and_refused, has_gpu),
         cmocka_unit_test_setup(a_device_without_room_is_refused, has_gpu),
