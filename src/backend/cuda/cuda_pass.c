@@ -273,15 +273,15 @@ static void prepare(struct ct_cuda_backend *b, ct_mat in, int rows, enum ct_inpu
                    ct_cuda_blocks(padded), rows);
 }
 
-/* Whether the kernel for many rows of the pass takes it. All groups of 16 rows of the weight are one warp's
- * there, so that few of them would leave much of a device idle. */
+/* Whether the kernel for many rows of the pass takes it: those of a prompt, or a large weight. All groups of
+ * 16 rows of the weight are one warp's there, so that few of them leave much of a device idle. */
 static bool is_large(const struct ct_cuda_backend *b, int rows, const struct ct_weight *w)
 {
     const int enough = 1 << 15; /* outputs: 64 warps or more */
     const struct ct_gpu_type type = ct_gpu_type_of(w->type);
 
-    return b->function[CT_CUDA_project_matrix] && rows > CT_GPU_TOKENS && rows * w->rows >= enough &&
-           ct_gpu_has_matrix(&type);
+    return b->function[CT_CUDA_project_matrix] && ct_gpu_has_matrix(&type) &&
+           (rows > CT_GPU_TILE || (rows > CT_GPU_TOKENS && rows * w->rows >= enough));
 }
 
 /* By the input that was prepared last. */
