@@ -39,7 +39,6 @@ enum {
     NO_DEVICE = 100,
     INVALID_DEVICE = 101,
     INVALID_IMAGE = 200,
-    NO_BINARY = 209,
     NOT_FOUND = 500,
     ILLEGAL_ADDRESS = 700,
     LAUNCH_FAILED = 719
@@ -474,10 +473,9 @@ CUresult cuModuleLoadData(CUobject *module, const void *image)
     BEGIN(true);
     const char *version = strstr(image, ".version ");
     const char *target = version ? strstr(version, ".target sm_") : NULL;
-    if (!target || !strstr(target, ".address_size 64"))
+    if (!target || !strstr(target, ".address_size 64") ||
+        atoi(target + strlen(".target sm_")) > emu.capability[current[depth - 1]->device])
         return INVALID_IMAGE;
-    if (atoi(target + strlen(".target sm_")) > emu.capability[current[depth - 1]->device])
-        return NO_BINARY;
     return make(module, (struct object){.kind = MODULE, .image = strdup(image)});
 }
 
