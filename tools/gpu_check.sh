@@ -3,8 +3,9 @@
 # gpu_check.sh: whether a GPU gives the CPU's bits, and how fast it is, in at most ten minutes. Tests have an
 # emulated device only; this is for a machine with a real one.
 #
-# First the logits of models/tiny and of all test vectors, in passes of 1 to 32 ids, are compared with the
-# CPU's, which tests hold to the committed hashes; what the device refuses is counted. Then `carat bench`
+# First the logits of models/tiny and of all test vectors, in passes of 1 to 32 ids without graphs, are
+# compared with the CPU's, which tests hold to the committed hashes; what the device refuses is counted. Then
+# answers of models/tiny are, of which 1 to 32 are drawn together, in passes that are graphs. Then `carat bench`
 # measures the models that are named, alone and with 2 to 32 answers in a pass. The result is a table with a
 # dated line before it, as those of bench/results/ are.
 #
@@ -58,6 +59,19 @@ for v in "${vectors[@]}"; do
             differing+=("${v##*/} at $chunk")
         fi
     done
+done
+for i in $(seq 32); do
+    echo "{\"prompt\":\"Turn on the lights of room $i\"}"
+done >"$work/prompts"
+answers() { "$carat" run "${vectors[0]}" --jsonl "$work/prompts" -n 24 --temp 1 --seed 3 "$@" 2>"$work/why"; }
+answers >"$work/cpu"
+for together in 1 2 4 8 16 32; do
+    [ "$(left)" -gt 0 ] || { echo "no time for $together answers" >&2 && break; }
+    if answers --parallel $together --device "$device" >"$work/gpu" && ! [ -s "$work/why" ] && cmp -s "$work/cpu" "$work/gpu"; then
+        same=$((same + 1))
+    else
+        differing+=("$together answers together: $(tail -1 "$work/why")")
+    fi
 done
 [ $same -gt 0 ] || { echo "the device took none of the vectors" >&2 && exit 1; }
 printf 'other bits: %s\n' "${differing[@]}" | sed '/: $/d' >&2

@@ -61,7 +61,7 @@ static const struct option rows[] = {
      "number of threads for prompts (default {default}: as -t)", 0, MOST_THREADS},
     {ABOUT_COMPUTING + 310, {"--no-profile"}, FLAG, AT(no_profile), "/ " EVALUATES " -bench embed show compare", NULL, NULL,
      "ignore a file carat.json beside the weights, which has settings for prompts and for generation", 0, 0},
-    {ABOUT_COMPUTING + 315, {"-dev", "--device"}, TEXT, AT(device), "/ " EVALUATES, "DEVICE", "cpu",
+    {ABOUT_COMPUTING + 315, {"-dev", "--device"}, TEXT, AT(device), "/ " EVALUATES " embed", "DEVICE", "cpu",
      "what computes: cpu; cuda or cuda:N, an NVIDIA GPU, with the bits of the CPU; "
      "auto: each pass where it takes less time, or where cuda fails, cpu (default {default})", 0, 0},
     {ABOUT_COMPUTING + 317, {"-ngl", "--gpu-layers", "--n-gpu-layers"}, TEXT, AT(gpu_layers), "/ " EVALUATES, "N", NULL,

@@ -35,3 +35,23 @@ refuse '0,/sub\.rn\.f32/s//sub.f32/' 'may change bits: sub.f32'
 refuse '0,/div\.rn\.f32/s//div.approx.f32/' 'may change bits: div.approx.f32'
 refuse '0,/ld\.global\.f32/s//ld.local.f32/' 'no memory of its own: ld.local.f32'
 refuse '0,/bar\.sync/s//bar.arrive/' 'not known: bar.arrive'
+
+# What NVIDIA's assembler makes of it, where that is there (PyPI: nvidia-cuda-nvcc; PTXAS names it): no kernel
+# may spill registers or keep a stack, which clang cannot know.
+assembler=${PTXAS:-$(command -v ptxas || ls /usr/local/cuda/bin/ptxas 2>/dev/null || true)}
+if [ -z "$assembler" ]; then
+    echo 'skipped: ptxas is not there'
+    exit 0
+fi
+whole() { # PTX OPTION: each of its kernels has no stack
+    "$assembler" -v "$2" "$1" -o "$work/machine" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
+    [ "$(grep -c '0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads' "$work/log")" = \
+        "$(grep -c '^\.visible \.entry' "$1")" ]
+}
+for architecture in sm_80 sm_90; do
+    for each in "$ptx" "$matrix"; do
+        whole "$each" -arch=$architecture || { echo "${each##*/} spills on $architecture" >&2 && exit 1; }
+    done
+done
+sed 's/^\.maxntid.*/&\n.maxnreg 24/' "$ptx" >"$work/bad.ptx"
+! whole "$work/bad.ptx" -arch=sm_90 || { echo 'a kernel that spills is not seen' >&2 && exit 1; }

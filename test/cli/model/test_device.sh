@@ -216,3 +216,14 @@ cp out wanted
 EMU_LOST=cuLaunchKernel:200 expect 0 run tiny-q8.gguf 'What is 2 + 2?' --seed 3 --device cuda
 same wanted out
 err_has 'the GPU emulated 0 failed: a kernel of CUDA_ERROR_ILLEGAL_ADDRESS; the CPU goes on'
+
+# vectors of texts
+for data in "$CARAT_SOURCE"/test/data/embed/models/*/; do
+    expect 0 embed "$data" --ids 2,5,9
+    cp out wanted
+    for device in cuda auto; do
+        expect 0 embed "$data" --ids 2,5,9 --device $device
+        same wanted out
+    done
+    EMU_DEVICES='' expect 1 embed "$data" --ids 2,5,9 --device cuda
+done
