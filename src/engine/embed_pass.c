@@ -137,36 +137,53 @@ static void give_vectors(struct call *c)
     }
 }
 
-/* One pass over the next texts, and one over their means. */
-static void run_texts(struct call *c)
+/* One pass over the next texts, and one over their means. False: the device failed in it. */
+static bool pass_over_texts(struct call *c)
 {
     carat_engine *e = c->engine;
     struct ct_backend *b = e->backend;
     const struct ct_watch watch = {ask_caller, c};
+    const struct ct_rows rows = {c->rows,   e->token, e->position, e->sequence, {e->seen[0], e->seen[1]},
+                                 e->wanted, false};
+    struct ct_pass_facts pass = {.rows = c->rows, .seconds = ct_os_seconds(), .chosen = e->chooses};
+
+    ct_choose_side(e, c->rows, 1, false);
+    pass.on_gpu = b->apart && !b->on_host;
+    ct_pass_run(&e->pass, &rows, &watch);
+    take_means(c);
+    if (!c->o.raw && e->config.n_dense) {
+        end_pass(b);
+        ct_vectors_project(&e->vectors, &e->pass, c->texts, &watch);
+    }
+    const bool whole = !b->failure.code;
+    if (!c->stopped && whole)
+        give_vectors(c);
+    end_pass(b);
+    pass.seconds = ct_os_seconds() - pass.seconds;
+    if (!c->stopped && whole)
+        ct_stats_pass(&e->stats, &pass);
+    for (int slot = 0; slot < c->texts; slot++)
+        ct_kv_cut(&e->cache, slot, 0, 0, false);
+    return whole;
+}
+
+/* The next texts. What a device did not finish is made again by the CPU. */
+static void run_texts(struct call *c)
+{
+    carat_engine *e = c->engine;
+    const int first = c->next;
 
     ct_lock_enter(&e->lock);
     gather_texts(c);
-    if (c->texts > 0) {
-        const struct ct_rows rows = {c->rows,   e->token, e->position, e->sequence, {e->seen[0], e->seen[1]},
-                                     e->wanted, false};
-        struct ct_pass_facts pass = {.rows = c->rows, .seconds = ct_os_seconds(), .chosen = e->chooses};
-        ct_choose_side(e, c->rows, 1, false);
-        pass.on_gpu = b->apart && !b->on_host;
-        ct_pass_run(&e->pass, &rows, &watch);
-        take_means(c);
-        if (!c->o.raw && e->config.n_dense) {
-            end_pass(b);
-            ct_vectors_project(&e->vectors, &e->pass, c->texts, &watch);
-        }
-        if (!c->stopped)
-            give_vectors(c);
-        end_pass(b);
-        pass.seconds = ct_os_seconds() - pass.seconds;
-        if (!c->stopped)
-            ct_stats_pass(&e->stats, &pass);
-        for (int slot = 0; slot < c->texts; slot++)
-            ct_kv_cut(&e->cache, slot, 0, 0, false);
+    bool whole = c->texts == 0 || pass_over_texts(c);
+    if (!whole && ct_engine_leave_device(e)) {
+        c->next = first;
+        gather_texts(c);
+        whole = pass_over_texts(c);
     }
+    for (int slot = 0; slot < c->texts && !whole; slot++)
+        fail_input(c, e->text[slot], e->backend->failure.code, "text %d: %s", e->text[slot],
+                   e->backend->failure.message);
     ct_lock_leave(&e->lock);
 }
 

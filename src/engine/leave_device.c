@@ -13,6 +13,7 @@ static void lay_out_again(carat_engine *e, struct ct_backend *b)
     for (int i = 0; i < CT_ATTN_TYPES; i++)
         b->verb.alloc_kv(b, &e->cache.group[i].pool, e->config.n_layer, e->cache.layer);
     ct_pass_init(&e->pass, b, &e->config, &e->weights, e->plan.chunk);
+    ct_vectors_lay_out(&e->vectors, b, &e->config, e->plan.sessions);
     e->pass.ple = ple;
     if (e->drafting)
         ct_drafter_lay_out(&e->drafter, b, &e->drafting->config, &e->config, &e->weights);

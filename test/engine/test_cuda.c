@@ -265,6 +265,32 @@ static void vectors_of_texts_are_those_of_the_cpu(void **unused)
     }
 }
 
+/* Nor are others when the device is lost on the way. */
+static void vectors_survive_a_lost_device(void **unused)
+{
+    static const struct {
+        const char *call;
+        int n;
+    } lost[] = {{"cuLaunchKernel", 5}, {"cuLaunchKernel", 60}, {"cuMemcpyDtoHAsync_v2", 1}};
+    float cpu[2][64] = {{0}}, cuda[2][64];
+    char told[64];
+    carat_model *model = NULL;
+
+    (void)unused;
+    OK(carat_model_open(&model, CT_TEST_DATA "/embed/models/embed1", NULL, err));
+    embed_on(CT_TEST_DATA "/embed/models/embed1", "cpu", cpu);
+    for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
+        snprintf(told, sizeof told, "%s:%d", lost[i].call, calls_until_made(model, lost[i].call) + lost[i].n);
+        setenv("EMU_LOST", told, 1);
+        memset(cuda, 0, sizeof cuda);
+        embed_on(CT_TEST_DATA "/embed/models/embed1", "cuda", cuda);
+        if (memcmp(cpu, cuda, sizeof cpu) != 0)
+            fail_msg("EMU_LOST=%s: other vectors", told);
+        unsetenv("EMU_LOST");
+    }
+    carat_model_close(model);
+}
+
 /* Ids that a drafter guesses behind a prompt, which it reads K and V of, and the states it goes through. */
 enum { GUESSES = 4, MOST_STATE = 512 };
 struct guesses {
@@ -649,6 +675,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(drafters_guess_as_on_the_cpu, has_gpu),
         cmocka_unit_test_setup(batches_decode_as_on_the_cpu, has_gpu),
         cmocka_unit_test_setup(vectors_of_texts_are_those_of_the_cpu, has_gpu),
+        cmocka_unit_test_setup(vectors_survive_a_lost_device, has_gpu),
         cmocka_unit_test_setup(devices_are_chosen_and_refused, has_gpu),
         cmocka_unit_test_setup(a_device_without_room_is_refused, has_gpu),
         cmocka_unit_test_setup(devices_are_described, has_gpu),
