@@ -2,8 +2,8 @@
 /* check_device.c: whether a device gives the CPU's bits, before an engine trusts it: a small model of made-up
  * weights, once for each kind of type that the engine's model has, is evaluated by both. It goes the whole
  * way, through two layers, a local and a global one: a prompt, ids one by one, of which the later ones are
- * the graph of the first, and the best ids. So every kernel which such a model needs is run; the numbers themselves
- * do not matter. */
+ * the graph of the first, and the best ids. So every kernel which such a model needs is run; the numbers
+ * themselves do not matter. */
 #include "engine/engine.h"
 
 #include <stdlib.h>

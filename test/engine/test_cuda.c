@@ -75,8 +75,8 @@ static unsigned long long hash_of(carat_model *model, const struct line *l, int 
     return hash;
 }
 
-/* Passes and the order of threads are others for each. */
-static void has_hash(const struct line *l, int i)
+/* Passes and the order of threads are others for each. False: a GPU does not compute the model. */
+static bool has_hash(const struct line *l, int i)
 {
     static const char *const orders[] = {"0", "1", "2"};
     static const int chunks[] = {256, 7, 1};
@@ -86,13 +86,15 @@ static void has_hash(const struct line *l, int i)
 
     path_join(path, folder, l->model);
     OK(carat_model_open(&model, strcmp(l->model, "tiny") == 0 ? TINY : path, NULL, err));
+    const bool runs = runs_on_gpu(model);
     setenv("EMU_ORDER", orders[i % 3], 1);
-    const unsigned long long hash = hash_of(model, l, chunks[i % 3]);
-    if (hash != l->hash)
+    const unsigned long long hash = runs ? hash_of(model, l, chunks[i % 3]) : 0;
+    if (runs && hash != l->hash)
         fail_msg("%s, %s, %s, chunk %d, order %d: %016llx, expected %016llx", l->model, l->arithmetic, l->kv,
                  chunks[i % 3], i % 3, hash, l->hash);
     unsetenv("EMU_ORDER");
     carat_model_close(model);
+    return runs;
 }
 
 /* With "all" as an argument: what takes a minute of a processor, too. */
@@ -115,7 +117,7 @@ static void logits_have_the_committed_hashes(void **unused)
         const int arithmetic = lines % 5, model = lines++ / 5;
         if (strcmp(l.model, "tiny") != 0 && (!all || (strcmp(l.kv, "bf16") != 0 && model % 5 != arithmetic)))
             continue;
-        has_hash(&l, n++);
+        n += has_hash(&l, n);
     }
     fclose(f);
     assert_true(n > (all ? 50 : 4));

@@ -7,7 +7,7 @@
 #include <carat_generate.h>
 #include <unistd.h>
 
-#include "vector_util.h"
+#include "cuda_util.h"
 
 #include "engine/engine.h"
 
@@ -111,7 +111,7 @@ static void layers_give_the_committed_hashes(void **unused)
         path_join(path, folder, l.model);
         OK(carat_model_open(&model, is_tiny ? TINY : path, NULL, err));
         const int layers = model_info(model).n_layer;
-        for (int on_gpu = 1; on_gpu < layers; on_gpu++)
+        for (int on_gpu = 1; on_gpu < layers && runs_on_gpu(model); on_gpu++)
             if (all || (strcmp(l.kv, "bf16") == 0 && (layers <= 6 || on_gpu == layers / 2))) {
                 has_hash(model, &l, on_gpu);
                 n++;
