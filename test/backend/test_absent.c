@@ -52,7 +52,7 @@ static void absence_leaves_values_as_they_are(void **state)
     };
     int32_t table[] = {0};
     struct ct_kv_pool pool = {.n_blocks = 1, .length = 1, .table = table};
-    struct ct_kv kv = {CT_KV_F32, 1, COLS, &pool, 0, 0};
+    struct ct_kv kv = {.type = CT_KV_F32, .n_kv_head = 1, .head_dim = COLS, .pool = &pool};
     struct ct_backend *b;
     struct seen seen = {0};
     struct ct_trace trace = {.hook = hook, .user = &seen};

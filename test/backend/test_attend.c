@@ -88,7 +88,7 @@ static void check(enum ct_kv_type type, int dim, int threads)
     struct ct_backend *b;
     int32_t table[SEQUENCES * LENGTH];
     struct ct_kv_pool pool = {.n_blocks = SEQUENCES * LENGTH, .length = LENGTH, .table = table};
-    struct ct_kv kv = {type, KV_HEADS, dim, &pool, 0, 0};
+    struct ct_kv kv = {.type = type, .n_kv_head = KV_HEADS, .head_dim = dim, .pool = &pool};
     struct ct_kv_head whole[SEQUENCES * KV_HEADS];
     struct ct_mat q, out;
     const int cols = GROUP * KV_HEADS * dim;

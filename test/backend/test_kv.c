@@ -40,7 +40,7 @@ static void bench_open(struct bench *t, enum ct_kv_type type, int dim, int threa
     for (int i = 0; i < BLOCKS; i++)
         t->table[i] = (i + 1) % BLOCKS;
     for (int i = 0; i < LAYERS; i++)
-        t->kv[i] = (struct ct_kv){type, HEADS, dim, &t->pool, 0, 0};
+        t->kv[i] = (struct ct_kv){.type = type, .n_kv_head = HEADS, .head_dim = dim, .pool = &t->pool};
     assert_int_equal(ct_backend_create_cpu(&t->b, &o, &err), CARAT_OK);
     for (int reserved = 0; reserved <= 1; reserved++) {
         t->b->verb.lay_out(t->b, &(struct ct_extent){ROWS, BLOCKS * CT_KEY_BLOCK, 1});

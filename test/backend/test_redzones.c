@@ -70,7 +70,8 @@ static void engine_memory(void **unused)
     struct ct_backend *b;
     int32_t table[] = {1, 3, 0, 2}; /* [sequence][block] */
     struct ct_kv_pool pool = {.n_blocks = 4, .length = 2, .table = table};
-    struct ct_kv kv[] = {{CT_KV_BF16, 3, 32, &pool, 0, 0}, {CT_KV_Q8, 3, 32, &pool, 0, 0}};
+    struct ct_kv kv[] = {{.type = CT_KV_BF16, .n_kv_head = 3, .head_dim = 32, .pool = &pool},
+                         {.type = CT_KV_Q8, .n_kv_head = 3, .head_dim = 32, .pool = &pool}};
     ct_mat x;
     void *host;
     carat_error err;

@@ -123,7 +123,7 @@ uint32_t fibre_read(uint32_t v, int from)
 const bool fibre_multiplies = true;
 
 /* The matrices of a warp, whole. */
-__attribute__((optimize("O3"))) static void multiply(struct warp *w, int turn)
+static void multiply(struct warp *w, int turn)
 {
     for (int r = 0; r < 16; r++)
         for (int c = 0; c < 8; c++) {
