@@ -5,7 +5,7 @@
 #
 # First the logits of models/tiny and of all test vectors, in passes of 1 to 32 ids without graphs, are
 # compared with the CPU's, which tests hold to the committed hashes; what the device refuses is counted. Then
-# answers of models/tiny are, of which 1 to 32 are drawn together, in passes that are graphs. Then `carat bench`
+# answers of models/tiny are, of which 1 to 32 are drawn together, in passes that are graphs. `carat bench`
 # measures the models that are named, alone and with 2 to 32 answers in a pass. The result is a table with a
 # dated line before it, as those of bench/results/ are.
 #

@@ -15,7 +15,7 @@ enum {
     ENOUGH = 40, /* times the shortest pass: a small model takes less than the seconds below */
     MOST_ROWS = 1024,
 };
-static const double most_seconds = 0.8; /* of each */
+static const double most_seconds = 0.4; /* of each of five series: two seconds in all */
 
 struct measuring {
     carat_engine *engine;
@@ -88,7 +88,7 @@ static void measure(struct measuring *m)
 
     run_all(m, CT_TURN_HOST, 0);
     run_all(m, CT_TURN_DEVICE, 0);
-    m->left = most_seconds / 2;
+    m->left = most_seconds;
     while (m->session && held < deep && run(m, held, CT_MIN(chunk, deep - held), false))
         held = m->session->n;
     if (held <= 1024 || held < deep) /* not deeper than what is measured, or there was no time */

@@ -18,8 +18,8 @@ UNUSED static carat_engine_options cuda_options(void)
     return o;
 }
 
-/* Whether a GPU computes the model. Some test models have heads of other widths than it takes, and are refused
- * for that. */
+/* Whether a GPU computes the model. Some test models have heads of other widths than it takes, and are
+ * refused for that. */
 UNUSED static bool runs_on_gpu(const carat_model *model)
 {
     carat_engine_options o = cuda_options();
