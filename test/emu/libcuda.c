@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "copies.h"
 #include "fibre.h"
 #include "kernels.h"
 
@@ -64,14 +65,6 @@ struct node {
     uint8_t arguments[];
 };
 
-/* A copy on its way: what it copies was read in its turn. */
-struct arrival {
-    struct arrival *next;
-    uint8_t *to;
-    size_t bytes;
-    uint8_t data[];
-};
-
 static struct {
     pthread_mutex_t lock;
     bool started, lost;
@@ -84,7 +77,6 @@ static struct {
         bool pinned; /* memory of the host, in which copies arrive when the stream is waited for */
     } allocation[MOST_ALLOCATIONS];
     size_t used, memory;
-    struct arrival *arrivals;
 } emu = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 extern size_t emu_copied, emu_launches, emu_graphs;
@@ -308,18 +300,6 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
     return SUCCESS;
 }
 
-/* Lets copies arrive, or forgets them. */
-static void end_arrivals(bool arrive)
-{
-    for (struct arrival *a = emu.arrivals, *next; a; a = next) {
-        next = a->next;
-        if (arrive)
-            memcpy(a->to, a->data, a->bytes);
-        free(a);
-    }
-    emu.arrivals = NULL;
-}
-
 static CUresult allocate(void **p, size_t bytes, bool pinned)
 {
     int i = 0;
@@ -375,7 +355,7 @@ CUresult cuMemHostAlloc(void **p, size_t bytes, unsigned flags)
 CUresult cuMemFreeHost(void *p)
 {
     BEGIN(true);
-    end_arrivals(false);
+    emu_end_copies(false);
     return give_back(__func__, p, true);
 }
 
@@ -393,6 +373,8 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CU
     is_doing(__func__, stream);
     not_of_device(__func__, from);
     memcpy(place(__func__, to, bytes), from, bytes);
+    if (allocation_of(from))
+        emu_depart(from, bytes);
     return SUCCESS;
 }
 
@@ -403,18 +385,10 @@ CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUobject
     not_of_device(__func__, to);
     const uint8_t *p = place(__func__, from, bytes);
     emu_copied += bytes;
-    if (!allocation_of(to)) {
+    if (allocation_of(to))
+        emu_arrive(to, p, bytes);
+    else
         memcpy(to, p, bytes);
-        return SUCCESS;
-    }
-    struct arrival **last = &emu.arrivals, *a = malloc(sizeof *a + bytes);
-    if (!a)
-        abort();
-    while (*last)
-        last = &(*last)->next;
-    *a = (struct arrival){.to = to, .bytes = bytes};
-    memcpy(a->data, p, bytes);
-    *last = a;
     return SUCCESS;
 }
 
@@ -461,7 +435,8 @@ CUresult cuStreamSynchronize(CUobject stream)
 {
     BEGIN(true);
     is_doing(__func__, stream);
-    end_arrivals(true);
+    if (!emu_end_copies(true))
+        breach(__func__, "memory of the host has changed before it was copied");
     return SUCCESS;
 }
 
@@ -564,7 +539,7 @@ __attribute__((destructor)) static void end(void)
 {
     for (int i = 0; i < MOST_ALLOCATIONS; i++)
         free(emu.allocation[i].at);
-    end_arrivals(false);
+    emu_end_copies(false);
     for (int i = 0; i < MOST_OBJECTS; i++)
         if (emu.object[i].kind != NOTHING) {
             free(emu.object[i].image);

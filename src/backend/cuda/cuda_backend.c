@@ -25,7 +25,8 @@ static void cuda_lay_out(struct ct_backend *base, const struct ct_extent *e)
     b->kv.used = b->work.used = b->pinned.used = 0;
     b->n_pools = 0;
     b->host->verb.lay_out(b->host, &(struct ct_extent){1, CT_KEY_BLOCK, 1}); /* for draws */
-    b->panels = b->host->verb.alloc_host(b->host, CT_CUDA_PANELS * b->widest_panel);
+    for (int i = 0; i < 2; i++)
+        b->panels[i] = ct_cuda_take_pinned(b, CT_CUDA_PANELS * b->widest_panel);
     b->stored = b->host->verb.alloc_host(b->host, CT_GPU_SPARE(b->widest));
     b->block = /* f32 is the widest type */
         b->host->verb.alloc_host(b->host, 2 * ct_kv_bytes(CT_KV_F32, CT_KEY_BLOCK, b->o.max_head_dim));

@@ -87,12 +87,14 @@ struct ct_cuda_backend {
         ct_cu_address at;
         size_t bytes; /* 0: nothing */
         uint8_t *of_host;
-    } here;                   /* memory of the device that is here, too */
-    size_t planned;           /* bytes of weights */
-    size_t widest_panel;      /* of a weight, in bytes */
-    int widest, widest_made;  /* values of the widest input of a product; of a weight that is made */
-    uint8_t *panels, *stored; /* of the host: panels of a weight, and rows as a file has them */
-    float *made;              /* of the host: rows on their way into a weight that is made */
+    } here;                  /* memory of the device that is here, too */
+    size_t planned;          /* bytes of weights */
+    size_t widest_panel;     /* of a weight, in bytes */
+    int widest, widest_made; /* values of the widest input of a product; of a weight that is made */
+    uint8_t *panels[2];      /* of the host, pinned: some of a weight, in turn */
+    int half;                /* of the two: the next */
+    uint8_t *stored;         /* of the host: rows as a file has them */
+    float *made;             /* of the host: rows on their way into a weight that is made */
     struct ct_cuda_pool pool[CT_ATTN_TYPES]; /* [n_pools] */
     int n_pools;
     uint8_t *block; /* of the host: K and V of a head of a block */
@@ -194,7 +196,7 @@ ct_cu_result ct_cuda_launch_now(struct ct_cuda_backend *b, enum ct_cuda_kernel k
 void ct_cuda_end_graphs(struct ct_cuda_backend *b);
 
 /* cuda_weights.c: panels of weights, so many at a time */
-#define CT_CUDA_PANELS 2
+#define CT_CUDA_PANELS 8
 void ct_cuda_weight_verbs(struct ct_verbs *v);
 void ct_cuda_lay_out_making(struct ct_cuda_backend *b);
 /* cuda_kv.c */

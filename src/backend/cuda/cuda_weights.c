@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_weights.c: weights on their way to the device: matrices as panels (kernel/gpu/gpu_types.h), some at a
- * time, vectors as they are. */
+ * time, which are copied while the next ones are read; vectors as they are. */
 #include "backend/cuda/cuda_backend.h"
 
 #include "kernel/gpu/gpu_types.h"
@@ -51,10 +51,13 @@ static void put_panels(struct ct_cuda_backend *b, ct_cu_address to, const struct
 {
     const size_t panel = ct_gpu_panel_bytes(w->type, w->cols);
     const int n = CT_MIN(CT_CUDA_PANELS, panels_of(w) - first);
+    uint8_t *const half = b->panels[b->half];
 
     for (int i = 0; i < n; i++)
-        ct_gpu_pack(b->panels + (size_t)i * panel, w, (first + i) * CT_PANEL_ROWS, b->stored);
-    ct_cuda_put(b, to + (size_t)first * panel, b->panels, (size_t)n * panel);
+        ct_gpu_pack(half + (size_t)i * panel, w, (first + i) * CT_PANEL_ROWS, b->stored);
+    ct_cuda_wait(b); /* the other half was on its way */
+    ct_cuda_put(b, to + (size_t)first * panel, half, (size_t)n * panel);
+    b->half ^= 1;
     b->loaded += (size_t)n * panel;
     if (b->progress && b->progress(b->progress_user, b->loaded >> 10, b->planned >> 10))
         b->stopped = true;
@@ -159,6 +162,7 @@ static bool cuda_load_end(struct ct_backend *base)
     const bool whole = !b->stopped;
 
     b->stopped = false;
+    ct_cuda_wait(b);
     ct_cuda_leave(b);
     return whole && !base->failure.code;
 }
