@@ -13,7 +13,7 @@ reply() { timeout 60 cat <&"$1" >"reply.$1" || die "no end of the reply to $1"; 
 start_server tiny --max-bodies 128K
 exec 5<>"/dev/tcp/127.0.0.1/$port"
 send 5 140000 1000000
-sleep 2 # it is read, up to the limit
+sleep 10 # it is read, up to the limit; the next one waits so much longer
 exec 6<>"/dev/tcp/127.0.0.1/$port"
 send 6 140000 140014
 printf '{"content":""}' >&6
