@@ -29,6 +29,12 @@ struct gpu_group {
     int32_t first, second, low0, low1; /* factors of halves: of codes, and of the minimum */
 };
 
+/* Where it lies: its row's first word, its d, its a. A chunk has eight groups, or a part of them, so that the
+ * group eight behind lies alike. */
+struct gpu_place {
+    GLOBAL const uint8_t *lines, *d, *a;
+};
+
 DEVICE GLOBAL const uint8_t *gpu_panel(GLOBAL const void *w, uint64_t panel, uint32_t row)
 {
     return (GLOBAL const uint8_t *)w + (uint64_t)(row / 16) * panel;
@@ -42,20 +48,38 @@ DEVICE float gpu_half_e4m3(uint32_t e)
     return e == 0x7f ? 0.0f : v;
 }
 
-DEVICE struct gpu_group gpu_group(GLOBAL const uint8_t *panel, struct ct_gpu_type t, uint32_t g, uint32_t row)
+DEVICE struct gpu_place gpu_place(GLOBAL const uint8_t *panel, struct ct_gpu_type t, uint32_t g, uint32_t row)
 {
     uint32_t r = row % 16, at = g & ((1u << t.shift) - 1);
     GLOBAL const uint8_t *chunk = panel + (uint64_t)(g >> t.shift) * t.chunk;
-    GLOBAL const uint8_t *d = chunk + at * t.stride + r * 2,
-                         *a = chunk + t.bytes + at * t.width * 16 + r * t.width;
-    struct gpu_group f = {
-        (GLOBAL const uint32_t *)(chunk + t.lines + at * 64 * (t.low + t.high)) + r, 0.0f, 0.0f, 1, 1, 1, 1};
+    struct gpu_place p = {chunk + t.lines + at * 64 * (t.low + t.high) + r * 4, chunk + at * t.stride + r * 2,
+                          chunk + t.bytes + at * t.width * 16 + r * t.width};
+    return p;
+}
+
+DEVICE struct gpu_place gpu_eight_on(struct gpu_place p, struct ct_gpu_type t)
+{
+    uint32_t bytes = (8u >> t.shift) * t.chunk;
+
+    p.lines += bytes;
+    p.d += bytes;
+    p.a += bytes;
+    return p;
+}
+
+DEVICE struct gpu_group gpu_read(struct gpu_place p, struct ct_gpu_type t)
+{
+    GLOBAL const uint8_t *a = p.a;
+    struct gpu_group f = {(GLOBAL const uint32_t *)p.lines, 0.0f, 0.0f, 1, 1, 1, 1};
 
     if (t.form <= CT_GPU_SFP)
         return f;
-    uint32_t one = *(GLOBAL const uint16_t *)d, two = *(GLOBAL const uint16_t *)(d + t.apart);
+    uint32_t one = *(GLOBAL const uint16_t *)p.d;
     f.ws = MUL(t.form == CT_GPU_BF16_SCALE ? gpu_low(one) : gpu_f16(one), t.by);
-    f.m = t.form == CT_GPU_BF16_SCALE ? -MUL(gpu_low(two), f.ws) : gpu_f16(two);
+    if (t.more) {
+        uint32_t two = *(GLOBAL const uint16_t *)(p.d + t.apart);
+        f.m = t.form == CT_GPU_BF16_SCALE ? -MUL(gpu_low(two), f.ws) : gpu_f16(two);
+    }
     if (t.form == CT_GPU_SIX_BITS) {
         f.ws = MUL(f.ws, (float)(int8_t)a[0]);
         f.m = -MUL(f.m, (float)a[1]);
@@ -77,6 +101,11 @@ DEVICE struct gpu_group gpu_group(GLOBAL const uint8_t *panel, struct ct_gpu_typ
         f.second = 0;
     }
     return f;
+}
+
+DEVICE struct gpu_group gpu_group(GLOBAL const uint8_t *panel, struct ct_gpu_type t, uint32_t g, uint32_t row)
+{
+    return gpu_read(gpu_place(panel, t, g, row), t);
 }
 
 /* What four codes stand for, which are numbers of a table's entries. */

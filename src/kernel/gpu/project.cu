@@ -59,14 +59,14 @@ KERNEL(project_value, ct_gpu_project)
     SHARED float part[2][WARPS][CT_GPU_TOKENS][32];
     int out = bid * 32 + lane, r = out < a.rows ? out : a.rows - 1, warp = tid / 32;
     int token = row * CT_GPU_TOKENS, n = project_tokens(a, token), ldx = a.groups * 32;
-    GLOBAL const uint8_t *panel = gpu_panel(a.w, a.panel, r);
+    struct gpu_place place = gpu_place(gpu_panel(a.w, a.panel, r), a.type, warp, r);
     GLOBAL const float *x = (GLOBAL const float *)a.x + (long)token * ldx;
     float acc = 0.0f;
 
     for (int first = 0, half = 0; first < a.groups; first += WARPS, half ^= 1) {
         int g = first + warp;
         if (g < a.groups) {
-            struct gpu_group group = gpu_group(panel, a.type, g, r);
+            struct gpu_group group = gpu_read(place, a.type);
             LOCAL float(*to)[32] = part[half][warp];
             if (a.type.form == CT_GPU_BF16 || a.type.form == CT_GPU_F16) {
                 float value[32];
@@ -86,6 +86,7 @@ KERNEL(project_value, ct_gpu_project)
                     project_four(to + t, group, a.type, x + (long)t * ldx + g * 32, ldx, n - t, lane);
             }
         }
+        place = gpu_eight_on(place, a.type);
         BARRIER();
         for (int j = 0; warp < n && j < WARPS && first + j < a.groups; j++)
             acc = ADD(acc, part[half][j][warp][lane]);
@@ -119,7 +120,7 @@ KERNEL(project_q8, ct_gpu_project)
     SHARED float ws[2][WARPS][32], m[2][WARPS][32];
     int out = bid * 32 + lane, r = out < a.rows ? out : a.rows - 1, warp = tid / 32;
     int token = row * CT_GPU_TOKENS, n = project_tokens(a, token);
-    GLOBAL const uint8_t *panel = gpu_panel(a.w, a.panel, r);
+    struct gpu_place place = gpu_place(gpu_panel(a.w, a.panel, r), a.type, warp, r);
     GLOBAL const uint32_t *x = (GLOBAL const uint32_t *)a.x + (long)token * a.groups * 8;
     GLOBAL const float *scale = a.scale + (long)(token + (warp < n ? warp : 0)) * a.groups;
     GLOBAL const int32_t *sum = a.sum + (long)token * a.groups * 2;
@@ -128,12 +129,13 @@ KERNEL(project_q8, ct_gpu_project)
     for (int first = 0, half = 0; first < a.groups; first += WARPS, half ^= 1) {
         int g = first + warp;
         if (g < a.groups) {
-            struct gpu_group f = gpu_group(panel, a.type, g, r);
+            struct gpu_group f = gpu_read(place, a.type);
             LOCAL int32_t(*dots)[32] = dot[half][warp];
             uint32_t code[8];
             project_codes(code, a.type, f.lines, (LOCAL int32_t(*)[32])&dots[0][lane]);
             ws[half][warp][lane] = f.ws;
-            m[half][warp][lane] = f.m;
+            if (a.type.more)
+                m[half][warp][lane] = f.m;
             for (int t = 0; t < n; t++) {
                 long at = (long)t * a.groups + g;
                 GLOBAL const uint32_t *by = WIDE(x + at * 8);
@@ -153,6 +155,7 @@ KERNEL(project_q8, ct_gpu_project)
                                                     : f.low0 * first_sum + f.low1 * second_sum;
             }
         }
+        place = gpu_eight_on(place, a.type);
         BARRIER();
         for (int j = 0; warp < n && j < WARPS && first + j < a.groups; j++) {
             float xs = scale[first + j], by = MUL(ws[half][j][lane], xs), second = m[half][j][lane];
