@@ -460,23 +460,14 @@ static int depth_of(const struct step *s, bool *all_logits)
 }
 
 /* Tells the statistics of a whole pass, whose rows are not settled yet. */
-static void count_pass(struct step *s, double seconds)
+static void count_pass(struct step *s, struct ct_pass_facts *pass)
 {
-    carat_engine *e = s->engine;
-    struct ct_pass_facts pass = {.rows = s->taken,
-                                 .seconds = seconds,
-                                 .on_gpu = e->backend->apart && !e->backend->on_host,
-                                 .chosen = e->chooses,
-                                 .decodes = s->decodes,
-                                 .one_by_one = s->one_by_one};
-
-    pass.depth = depth_of(s, &pass.all_logits);
     for (int r = 0; r < s->n; r++) {
         const carat_session *c = s->rows[r].session;
-        pass.reevaluated += CT_MIN(CT_MAX(-c->done, 0), c->taking);
-        pass.drafted += drafts_taken(&s->rows[r]);
+        pass->reevaluated += CT_MIN(CT_MAX(-c->done, 0), c->taking);
+        pass->drafted += drafts_taken(&s->rows[r]);
     }
-    ct_stats_pass(&e->stats, &pass);
+    ct_stats_pass(&s->engine->stats, pass);
 }
 
 /* Evaluates once more what a session holds. */
@@ -538,10 +529,12 @@ static void run_pass(struct step *s)
     if (s->taken > 0) {
         const struct ct_rows rows = {s->taken,  e->token,  e->position, e->sequence, {e->seen[0], e->seen[1]},
                                      e->wanted, s->decodes};
-        bool all_logits;
-        const int depth = depth_of(s, &all_logits);
+        struct ct_pass_facts pass = {
+            .rows = s->taken, .chosen = e->chooses, .decodes = s->decodes, .one_by_one = s->one_by_one};
+        pass.depth = depth_of(s, &pass.all_logits);
         const double start = ct_os_seconds();
-        ct_choose_side(e, s->taken, depth, all_logits);
+        ct_choose_side(e, pass.rows, pass.depth, pass.all_logits);
+        pass.on_gpu = e->backend->apart && !e->backend->on_host;
         ct_pass_run(&e->pass, &rows, &(struct ct_watch){ask_sessions, s});
         run_head(s);
         bool whole = end_pass(e->backend) && !e->pass.ple.error.code;
@@ -551,8 +544,9 @@ static void run_pass(struct step *s)
             ct_lock_leave(&e->lock);
             return;
         }
+        pass.seconds = ct_os_seconds() - start;
         if (whole)
-            count_pass(s, ct_os_seconds() - start);
+            count_pass(s, &pass);
         if (e->backend->remark.code)
             tell_remark(e);
         for (int r = 0; r < s->n; r++)
