@@ -3,8 +3,7 @@
  * section 7). Scores and weighted sums are one product: lines of 16 keys, or of 16 channels, times numbers of
  * some queries, which share what a line gives. A file of kernels includes a simd_X.h and this, and defines
  * that product, attend_lines(), for its registers. Between both products: attend_softmax.h. Heads that groups
- * of 32 do not fill are left to ref_attend.c (BELOW says of which level), and so is all that is done once for
- * a block. */
+ * of 32 do not fill are left to ref_attend.c, and what is done once for a block to ref.c. */
 #ifndef CT_ATTEND_BLOCK_H
 #define CT_ATTEND_BLOCK_H
 
@@ -12,9 +11,9 @@
 #include "kernel/contract.h"
 #include "kernel/ref/ref.h"
 
-void BELOW(ct_attend_query)(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv);
-void BELOW(ct_attend_block)(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
-                            int block, float scale, float cap, float *s);
+void ct_attend_query_ref(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv);
+void ct_attend_block_ref(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
+                         int block, float scale, float cap, float *s);
 
 enum {
     LANES = CT_KEY_PANEL,     /* of a line: keys, or channels */
@@ -167,7 +166,7 @@ void CT_NAME(ct_query_in_groups)(struct ct_queries *t, int i, const float *q, co
 void CT_NAME(ct_query_in_groups)(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv)
 {
     if (!has_path(kv)) {
-        BELOW(ct_attend_query)(t, i, q, kv);
+        ct_attend_query_ref(t, i, q, kv);
         return;
     }
     for (int d = 0; d < kv->head_dim; d += CT_GROUP) {
@@ -184,7 +183,7 @@ void CT_NAME(ct_attend_lines)(struct ct_attended *a, const struct ct_queries *t,
 {
     ct_assert_attend(a, t, kv, block, s);
     if (!has_path(kv))
-        BELOW(ct_attend_block)(a, t, kv, block, scale, cap, s);
+        ct_attend_block_ref(a, t, kv, block, scale, cap, s);
     else if (kv->type == CT_KV_BF16)
         attend_type(a, t, kv, block, scale, cap, s, CT_KV_BF16);
     else if (kv->type == CT_KV_F16)

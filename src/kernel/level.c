@@ -10,7 +10,7 @@
 
 /* A file of kernels writes its entries over those of the levels below it. */
 typedef void init(struct ct_kernel *k);
-init ct_kernel_init_ref;
+init ct_kernel_init_ref, ct_attend_init_ref;
 #if defined(__x86_64__)
 init ct_kernel_init_avx2, ct_attend_init_avx2, ct_kv_write_init_avx2, ct_vector_init_avx2,
     ct_panels_init_avx2, ct_panels_init_avxvnni, ct_vector_init_avx512, ct_attend_init_avx512,
@@ -42,7 +42,7 @@ static const struct level {
     enum ct_multiply multiply[CARAT_N_ARITHMETIC];
     init *init_amd; /* what it does otherwise on processors of AMD */
 } levels[N_LEVEL] = {
-    [REF] = {"ref", "", REF, SIZES(ref), .init = {ct_kernel_init_ref}},
+    [REF] = {"ref", "", REF, SIZES(ref), .init = {ct_kernel_init_ref, ct_attend_init_ref}},
     [AVX2] = {"avx2", "avx2+fma+f16c", REF, SIZES(avx2),
               .init = {X86(ct_kernel_init_avx2, ct_attend_init_avx2, ct_kv_write_init_avx2,
                            ct_vector_init_avx2, ct_panels_init_avx2)},

@@ -9,8 +9,6 @@ INLINE fvec odd_or_even(const void *p, const int odd)
     return (fvec)(odd ? both & 0xffff0000u : both << 16);
 }
 
-/* ref is compiled once for Arm: its baseline has vectors and fma. */
-#define BELOW(name) name##_ref
 #include "kernel/attend_block.h"
 
 /* acc[t][16] += the lines times x[t][32] for T queries; the first group makes it. `wide` vectors of a line

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ref.c: the reference kernels, NUMERICS.md in plain C: vector operations and positions here, products in
- * ref_project.c, attention in ref_attend.c, bounds in ref_prune.c, the k best in ref_select.c, experts in
- * ref_route.c, sampling in ref_draw.c and ref_chain.c, Gemma 3n's own in ref_altup.c. Compiled once per ISA
- * level from this one source; the levels agree bit for bit because the source fixes every rounding. */
+/* ref.c: the reference kernels, NUMERICS.md in plain C: vector operations, positions and what attention does
+ * once for a block here, products in ref_project.c, attention in ref_attend.c, bounds in ref_prune.c, the k
+ * best in ref_select.c, experts in ref_route.c, sampling in ref_draw.c and ref_chain.c, Gemma 3n's own in
+ * ref_altup.c. Compiled once per ISA level from this one source; the levels agree bit for bit because the
+ * source fixes every rounding. */
 #include "kernel/ref/ref.h"
 
 static void norm(float *y, const float *x, const float *w, int n, float eps)
@@ -143,6 +144,36 @@ static void rope(float *x, const float *cosine, const float *sine, int pairs, in
     }
 }
 
+static void attend_merge(struct ct_attended *all, const struct ct_attended *block, int n, int dim)
+{
+    for (int i = 0; i < n; i++) {
+        float *out = all->out + (size_t)i * (size_t)dim;
+        const float *more = block->out + (size_t)i * (size_t)dim;
+        if (block->sum[i] == 0)
+            continue;
+        if (all->sum[i] == 0) {
+            all->max[i] = block->max[i];
+            all->sum[i] = block->sum[i];
+            memcpy(out, more, (size_t)dim * sizeof *out);
+            continue;
+        }
+        float top = CT_MAX(all->max[i], block->max[i]);
+        float alpha = ct_exp(all->max[i] - top), beta = ct_exp(block->max[i] - top);
+        all->sum[i] = ct_fma(all->sum[i], alpha, block->sum[i] * beta);
+        for (int d = 0; d < dim; d++)
+            out[d] = ct_fma(out[d], alpha, more[d] * beta);
+        all->max[i] = top;
+    }
+}
+
+static void attend_finish(float *out, const struct ct_attended *all, int i, int dim)
+{
+    const float *o = all->out + (size_t)i * (size_t)dim;
+
+    for (int d = 0; d < dim; d++)
+        out[d] = o[d] / all->sum[i];
+}
+
 void CT_NAME(ct_kernel_init)(struct ct_kernel *k)
 {
     *k = (struct ct_kernel){
@@ -162,13 +193,8 @@ void CT_NAME(ct_kernel_init)(struct ct_kernel *k)
         .rope_frequencies = rope_frequencies,
         .rope_table = rope_table,
         .rope = rope,
-        .kv_write = CT_NAME(ct_kv_write),
-        .kv_write_q8 = CT_NAME(ct_kv_write),
-        .attend_query = CT_NAME(ct_attend_query),
-        .attend_block = CT_NAME(ct_attend_block),
-        .attend_block_q8 = CT_NAME(ct_attend_block),
-        .attend_merge = CT_NAME(ct_attend_merge),
-        .attend_finish = CT_NAME(ct_attend_finish),
+        .attend_merge = attend_merge,
+        .attend_finish = attend_finish,
         .altup_coefs = CT_NAME(ct_altup_coefs),
         .altup_predict = CT_NAME(ct_altup_predict),
         .altup_correct = CT_NAME(ct_altup_correct),

@@ -15,8 +15,6 @@ ENTRY(route);
 ENTRY(kv_write);
 ENTRY(attend_query);
 ENTRY(attend_block);
-ENTRY(attend_merge);
-ENTRY(attend_finish);
 ENTRY(altup_coefs);
 ENTRY(altup_predict);
 ENTRY(altup_correct);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ref_attend.c: storing K and V, and attention of queries over blocks of stored keys (NUMERICS.md section
  * 7), one query after another. Keys lie in lanes for the scores, channels for the weighted sum. Which
- * queries and blocks: the backend. */
+ * queries and blocks: the backend. What is done once for a block: ref.c. Compiled for the lowest level alone:
+ * those above have entries of their own, which leave it the heads that do not fill their vectors. */
 #include "kernel/contract.h"
 #include "kernel/ref/ref_math.h"
 #include "kernel/ref/ref.h"
@@ -226,32 +227,10 @@ void CT_NAME(ct_attend_block)(struct ct_attended *a, const struct ct_queries *t,
     }
 }
 
-void CT_NAME(ct_attend_merge)(struct ct_attended *all, const struct ct_attended *block, int n, int dim)
+void CT_NAME(ct_attend_init)(struct ct_kernel *k);
+void CT_NAME(ct_attend_init)(struct ct_kernel *k)
 {
-    for (int i = 0; i < n; i++) {
-        float *out = all->out + (size_t)i * (size_t)dim;
-        const float *more = block->out + (size_t)i * (size_t)dim;
-        if (block->sum[i] == 0)
-            continue;
-        if (all->sum[i] == 0) {
-            all->max[i] = block->max[i];
-            all->sum[i] = block->sum[i];
-            memcpy(out, more, (size_t)dim * sizeof *out);
-            continue;
-        }
-        float top = CT_MAX(all->max[i], block->max[i]);
-        float alpha = ct_exp(all->max[i] - top), beta = ct_exp(block->max[i] - top);
-        all->sum[i] = ct_fma(all->sum[i], alpha, block->sum[i] * beta);
-        for (int d = 0; d < dim; d++)
-            out[d] = ct_fma(out[d], alpha, more[d] * beta);
-        all->max[i] = top;
-    }
-}
-
-void CT_NAME(ct_attend_finish)(float *out, const struct ct_attended *all, int i, int dim)
-{
-    const float *o = all->out + (size_t)i * (size_t)dim;
-
-    for (int d = 0; d < dim; d++)
-        out[d] = o[d] / all->sum[i];
+    k->kv_write = k->kv_write_q8 = CT_NAME(ct_kv_write);
+    k->attend_query = CT_NAME(ct_attend_query);
+    k->attend_block = k->attend_block_q8 = CT_NAME(ct_attend_block);
 }

@@ -18,7 +18,6 @@ INLINE fvec odd_or_even(const void *p, const int odd)
     return as_floats(odd ? BITS(and)(both, V(set1_epi32)((int32_t)0xffff0000)) : V(slli_epi32)(both, 16));
 }
 
-#define BELOW(name) name##_avx2
 #include "kernel/attend_block.h"
 
 enum { MOST = PARTS == 1 ? 12 : 3 }; /* queries whose sums fit the registers */

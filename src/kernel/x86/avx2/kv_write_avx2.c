@@ -6,6 +6,8 @@
 #include "kernel/ref/ref.h"
 #include "kernel/x86/avx2/simd_avx2.h"
 
+__typeof__(CT_NAME(ct_kv_write)) ct_kv_write_ref;
+
 /* Eight values as bf16, rounded and flushed as ct_bf16_round does. */
 INLINE __m128i to_bf16(const float *p)
 {
@@ -48,7 +50,7 @@ static void kv_write(const struct ct_kv_head *kv, int position, const float *k, 
     const size_t slot = (size_t)(position % kv->capacity);
 
     if (kv->head_dim % VEC || kv->type == CT_KV_F32)
-        ct_kv_write_avx2(kv, position, k, v);
+        ct_kv_write_ref(kv, position, k, v);
     else if (kv->type == CT_KV_BF16)
         kv_write_halves(kv, slot, k, v, true);
     else
@@ -89,7 +91,7 @@ static void kv_write_q8(const struct ct_kv_head *kv, int position, const float *
     struct ct_kv_q8 *to_k = (struct ct_kv_q8 *)kv->k + at, *to_v = (struct ct_kv_q8 *)kv->v + at;
 
     if (kv->head_dim % CT_GROUP) {
-        ct_kv_write_avx2(kv, position, k, v);
+        ct_kv_write_ref(kv, position, k, v);
         return;
     }
     for (size_t g = 0; g < groups; g++, to_k++, to_v++) {
