@@ -5,29 +5,33 @@
 
 #include <stdio.h>
 
-/* All but stacks; some of the work is the host's, too, so that it is a little more than the device needs. */
-static bool fits(const carat_model *model, const carat_engine_options *o, int layers, size_t bytes)
+/* What layers take that a device has alone, the last ones where the CPU has the others; 0: they cannot stand
+ * alone. Some of the work is the host's, too, so that it is a little more than the device needs. */
+static size_t bytes_alone(const carat_model *model, const carat_engine_options *o, int layers, int all)
 {
     carat_engine_options cut = *o;
     carat_plan plan = {.size = sizeof plan};
 
     cut.layers = layers;
+    cut.first_layer = o->gpu_layers > 0 ? o->first_layer + all - layers : o->first_layer;
     cut.gpu_layers = 0;
-    return ct_plan_engine(model, &cut, &plan, NULL) == CARAT_OK && plan.bytes - plan.stack_bytes <= bytes;
+    return ct_plan_engine(model, &cut, &plan, NULL) == CARAT_OK ? plan.bytes - plan.stack_bytes : 0;
 }
 
 /* A plan that a device has no room for: adds to the message how many layers it has room for. */
 static void tell_what_fits(const carat_model *model, const carat_engine_options *o, carat_error *err)
 {
     const int all = o->layers ? o->layers : model->config.n_layer - o->first_layer;
+    const int asked = o->gpu_layers > 0 ? CT_MIN(o->gpu_layers, all) : all;
     carat_device device;
-    int some = 0, beyond = all;
+    int some = 0, beyond = asked;
 
-    if (!err || ct_cuda_describe(o->device, false, &device, NULL) || fits(model, o, all, device.free_bytes))
+    if (!err || ct_cuda_describe(o->device, false, &device, NULL) || bytes_alone(model, o, 1, all) == 0 ||
+        bytes_alone(model, o, asked, all) <= device.free_bytes)
         return;
     while (beyond - some > 1) {
         const int middle = some + (beyond - some) / 2;
-        *(fits(model, o, middle, device.free_bytes) ? &some : &beyond) = middle;
+        *(bytes_alone(model, o, middle, all) <= device.free_bytes ? &some : &beyond) = middle;
     }
     const size_t used = strlen(err->message);
     if (some)
@@ -46,7 +50,7 @@ static carat_status create_checked(carat_engine **engine, const carat_model *mod
     carat_engine *e = NULL;
     carat_status status = ct_engine_create_on(&e, model, costs, o, err);
 
-    if (status == CARAT_E_MEMORY && on_gpu && o->gpu_layers <= 0)
+    if (status == CARAT_E_MEMORY && on_gpu)
         tell_what_fits(model, o, err);
     if (!status && on_gpu && (status = ct_check_device(e, o, err)))
         ct_engine_close(e);
