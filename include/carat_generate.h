@@ -456,10 +456,20 @@ typedef struct carat_pass_stats {
     double mean, p50, p95, p99, cv; /* percentiles: within 4 %; cv: standard deviation / mean */
 } carat_pass_stats;
 
+/* Why a pass is computed where it is. */
+typedef enum carat_dispatch_reason {
+    CARAT_DISPATCH_OPTION,  /* as carat_engine_options.device says */
+    CARAT_DISPATCH_NO_GPU,  /* there is none, or the one that there was failed */
+    CARAT_DISPATCH_COST,    /* of "auto": it takes less time there */
+    CARAT_DISPATCH_UNKNOWN, /* of "auto": what it takes is not known of both */
+    CARAT_DISPATCH_MEASURE, /* of "auto": to know it */
+    CARAT_DISPATCH_REASONS,
+} carat_dispatch_reason;
 /* Passes that one kind of processor computed. */
 typedef struct carat_dispatch {
-    uint64_t passes, rows;
-    const char *reason; /* of the choice, one sentence; until the engine is closed */
+    carat_pass_stats all;                       /* however many rows they have */
+    uint64_t by_reason[CARAT_DISPATCH_REASONS]; /* passes */
+    const char *reason; /* of the choice as it stands, one sentence; until the engine is closed */
 } carat_dispatch;
 
 typedef struct carat_engine_stats {

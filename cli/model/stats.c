@@ -32,26 +32,44 @@ static const char *time_text(char out[32], double seconds)
 }
 
 /* All columns where there is room for them. */
-static void print_passes(const carat_engine_stats *s, int columns)
+static bool is_wide(void)
 {
-    bool wide = columns >= 66;
-    char rows[32], mean[32], p50[32], p95[32], p99[32];
+    return columns_of(STDERR_FILENO, USUAL_COLUMNS) >= 66;
+}
 
-    fprintf(stderr, "passes\n  %-8s%8s%10s%s%10s%s\n", "rows", "number", "mean", wide ? "       p50" : "",
+static void print_heading(const char *of, const char *what)
+{
+    const bool wide = is_wide();
+
+    fprintf(stderr, "%s\n  %-8s%8s%10s%s%10s%s\n", of, what, "number", "mean", wide ? "       p50" : "",
             "p95", wide ? "       p99      cv" : "");
-    for (int i = 0; i < CARAT_ROW_BUCKETS; i++) {
-        const carat_pass_stats *p = &s->by_rows[i];
-        if (p->passes == 0)
-            continue;
-        fprintf(stderr, "  %-8s%8llu%10s", rows_text(rows, p), (unsigned long long)p->passes,
-                time_text(mean, p->mean));
+}
+
+static void print_times(const char *what, const carat_pass_stats *p)
+{
+    const bool wide = is_wide();
+    char mean[32], p50[32], p95[32], p99[32];
+
+    fprintf(stderr, "  %-8s%8llu", what, (unsigned long long)p->passes);
+    if (p->passes) {
+        fprintf(stderr, "%10s", time_text(mean, p->mean));
         if (wide)
             fprintf(stderr, "%10s", time_text(p50, p->p50));
         fprintf(stderr, "%10s", time_text(p95, p->p95));
         if (wide)
             fprintf(stderr, "%10s%7.0f%%", time_text(p99, p->p99), 100 * p->cv);
-        fputc('\n', stderr);
     }
+    fputc('\n', stderr);
+}
+
+static void print_passes(const carat_engine_stats *s)
+{
+    char rows[32];
+
+    print_heading("passes", "rows");
+    for (int i = 0; i < CARAT_ROW_BUCKETS; i++)
+        if (s->by_rows[i].passes)
+            print_times(rows_text(rows, &s->by_rows[i]), &s->by_rows[i]);
 }
 
 static void print_number(const char *name, uint64_t value)
@@ -59,10 +77,26 @@ static void print_number(const char *name, uint64_t value)
     fprintf(stderr, "  %-20s%10llu\n", name, (unsigned long long)value);
 }
 
+static const struct {
+    const char *key, *text;
+} reasons[CARAT_DISPATCH_REASONS] = {
+    [CARAT_DISPATCH_OPTION] = {"option", "as asked"},
+    [CARAT_DISPATCH_NO_GPU] = {"no_gpu", "without a GPU"},
+    [CARAT_DISPATCH_COST] = {"cost", "faster there"},
+    [CARAT_DISPATCH_UNKNOWN] = {"unknown", "not known of both"},
+    [CARAT_DISPATCH_MEASURE] = {"measure", "to measure it"},
+};
+
 static void print_dispatch(const char *name, const carat_dispatch *d)
 {
-    fprintf(stderr, "  %-4s%9llu passes%9llu rows\n    %s\n", name, (unsigned long long)d->passes,
-            (unsigned long long)d->rows, d->reason);
+    char text[32];
+
+    print_times(name, &d->all);
+    for (int i = 0; i < CARAT_DISPATCH_REASONS; i++)
+        if (d->by_reason[i]) {
+            snprintf(text, sizeof text, "  %s", reasons[i].text);
+            print_number(text, d->by_reason[i]);
+        }
 }
 
 static void print_drafts(const carat_generation_info *g)
@@ -98,7 +132,7 @@ void stats_print(carat_engine *engine, const carat_generation_info *g)
 {
     const carat_engine_stats s = stats_of(engine);
 
-    print_passes(&s, columns_of(STDERR_FILENO, USUAL_COLUMNS));
+    print_passes(&s);
     fprintf(stderr, "tokens\n");
     print_number("prefill", s.prefill);
     print_number("decode", s.decode);
@@ -106,9 +140,10 @@ void stats_print(carat_engine *engine, const carat_generation_info *g)
     print_number("evaluated again", s.reevaluated);
     print_number("restored", s.restored);
     print_number("prompt, one by one", s.one_by_one);
-    fprintf(stderr, "dispatch\n");
+    print_heading("dispatch", "by");
     print_dispatch("cpu", &s.cpu);
     print_dispatch("gpu", &s.gpu);
+    fprintf(stderr, "    %s\n", s.cpu.reason);
     fprintf(stderr, "memory\n");
     print_number("blocks", (uint64_t)s.blocks);
     print_number("blocks held", (uint64_t)s.blocks_held);
@@ -123,27 +158,43 @@ void stats_print(carat_engine *engine, const carat_generation_info *g)
 
 /* ---- for programs ---- */
 
+/* Adds rows and times to an object that begins with what they are of. */
+static json_t *with_times(json_t *all, const carat_pass_stats *p)
+{
+    json_t *times = json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "rows", (json_int_t)p->rows, "ms",
+                              p->seconds * 1e3, "mean_ms", p->mean * 1e3, "p50_ms", p->p50 * 1e3, "p95_ms",
+                              p->p95 * 1e3, "p99_ms", p->p99 * 1e3, "cv", p->cv);
+
+    json_object_update(all, times);
+    json_decref(times);
+    return all;
+}
+
 static json_t *passes_json(const carat_engine_stats *s)
 {
     json_t *list = json_array();
     char rows[32];
 
-    for (int i = 0; i < CARAT_ROW_BUCKETS; i++) {
-        const carat_pass_stats *p = &s->by_rows[i];
-        if (p->passes > 0)
-            json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "of",
-                                                  rows_text(rows, p), "count", (json_int_t)p->passes, "rows",
-                                                  (json_int_t)p->rows, "ms", p->seconds * 1e3, "mean_ms",
-                                                  p->mean * 1e3, "p50_ms", p->p50 * 1e3, "p95_ms",
-                                                  p->p95 * 1e3, "p99_ms", p->p99 * 1e3, "cv", p->cv));
-    }
+    for (int i = 0; i < CARAT_ROW_BUCKETS; i++)
+        if (s->by_rows[i].passes)
+            json_array_append_new(list,
+                                  with_times(json_pack("{s:s, s:I}", "of", rows_text(rows, &s->by_rows[i]),
+                                                       "count", (json_int_t)s->by_rows[i].passes),
+                                             &s->by_rows[i]));
     return list;
 }
 
 static json_t *dispatch_json(const carat_dispatch *d)
 {
-    return json_pack("{s:I, s:I, s:s}", "passes", (json_int_t)d->passes, "rows", (json_int_t)d->rows,
-                     "reason", d->reason);
+    json_t *all = with_times(json_pack("{s:I}", "passes", (json_int_t)d->all.passes), &d->all);
+    json_t *by = json_object();
+
+    for (int i = 0; i < CARAT_DISPATCH_REASONS; i++)
+        if (d->by_reason[i])
+            json_object_set_new(by, reasons[i].key, json_integer((json_int_t)d->by_reason[i]));
+    json_object_set_new(all, "by_reason", by);
+    json_object_set_new(all, "reason", json_string(d->reason));
+    return all;
 }
 
 static json_t *drafts_json(const carat_generation_info *g)

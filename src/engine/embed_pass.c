@@ -145,10 +145,9 @@ static bool pass_over_texts(struct call *c)
     const struct ct_watch watch = {ask_caller, c};
     const struct ct_rows rows = {c->rows,   e->token, e->position, e->sequence, {e->seen[0], e->seen[1]},
                                  e->wanted, false};
-    struct ct_pass_facts pass = {.rows = c->rows, .seconds = ct_os_seconds(), .chosen = e->chooses};
+    struct ct_pass_facts pass = {.rows = c->rows, .depth = 1, .seconds = ct_os_seconds()};
 
-    ct_choose_side(e, c->rows, 1, false);
-    pass.on_gpu = b->apart && !b->on_host;
+    ct_choose_side(e, &pass);
     ct_pass_run(&e->pass, &rows, &watch);
     take_means(c);
     if (!c->o.raw && e->config.n_dense) {

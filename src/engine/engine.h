@@ -21,8 +21,6 @@
 #define CT_CALLER_BANNED 1024 /* ids that a caller may ban besides the model's own */
 #define CT_MOST_APART    (CT_MAX_BANNED + CT_CALLER_BANNED + CARAT_MOST_BIASES + 512)
 
-enum ct_turn { CT_TURN_OPEN, CT_TURN_HOST, CT_TURN_DEVICE };
-
 struct carat_engine {
     const struct carat_model *model; /* down to cache nothing changes after creation */
     struct ct_backend *backend;
@@ -183,9 +181,9 @@ static inline enum ct_arithmetic ct_engine_arithmetic(const carat_engine *e)
 struct ct_weights ct_engine_weights(const carat_engine *e);
 carat_status ct_engine_plan_weights(carat_engine *e, struct ct_backend *b, carat_error *err);
 carat_status ct_engine_load_weights(carat_engine *e, const carat_engine_options *o, carat_error *err);
-/* stats.c: where the next pass is computed, if there is a choice. measure_sides.c: times some on each, in at
- * most two seconds, where nothing is known; e has no sessions. */
-void ct_choose_side(carat_engine *e, int rows, int depth, bool all_logits);
+/* stats.c: says where the next pass is computed, and why, and has it computed there. measure_sides.c: times
+ * some on each, in at most two seconds, where nothing is known; e has no sessions. */
+void ct_choose_side(carat_engine *e, struct ct_pass_facts *pass);
 void ct_measure_sides(carat_engine *e);
 /* check_device.c: E_IO: the device of e does not give the CPU's bits; whatever else an engine on it ends
  * with. */

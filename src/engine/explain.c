@@ -195,7 +195,7 @@ static int most_on_host(const carat_engine *e, int depth, bool all_logits)
     int rows = 0;
 
     while (rows < e->plan.chunk &&
-           ct_is_faster_on_host(&e->stats.costs, rows ? 2 * rows : 1, depth, all_logits))
+           ct_faster_side(&e->stats.costs, rows ? 2 * rows : 1, depth, all_logits) == CT_TURN_HOST)
         rows = rows ? 2 * rows : 1;
     return CT_MIN(rows, e->plan.chunk);
 }

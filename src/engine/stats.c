@@ -122,7 +122,7 @@ double ct_cost_of(const carat_costs *costs, int rows, int depth, bool all_logits
     return cost > 0 && on_gpu > 0 ? CT_MIN(cost, on_gpu) : CT_MAX(cost, on_gpu);
 }
 
-bool ct_is_faster_on_host(const carat_costs *costs, int rows, int depth, bool all_logits)
+enum ct_turn ct_faster_side(const carat_costs *costs, int rows, int depth, bool all_logits)
 {
     const int kind = all_logits ? 0 : 1;
 
@@ -131,16 +131,23 @@ bool ct_is_faster_on_host(const carat_costs *costs, int rows, int depth, bool al
             const double cost = cost_by(costs->of[kind], n, depth),
                          on_gpu = cost_by(costs->on_gpu[kind], n, depth);
             if (cost > 0 && on_gpu > 0)
-                return cost < on_gpu;
+                return cost < on_gpu ? CT_TURN_HOST : CT_TURN_DEVICE;
         }
-    return false;
+    return CT_TURN_OPEN;
 }
 
-void ct_choose_side(carat_engine *e, int rows, int depth, bool all_logits)
+void ct_choose_side(carat_engine *e, struct ct_pass_facts *pass)
 {
+    const enum ct_turn faster = ct_faster_side(&e->stats.costs, pass->rows, pass->depth, pass->all_logits);
+
     if (e->chooses)
-        e->backend->on_host = e->turn ? e->turn == CT_TURN_HOST
-                                      : ct_is_faster_on_host(&e->stats.costs, rows, depth, all_logits);
+        e->backend->on_host = (e->turn ? e->turn : faster) == CT_TURN_HOST;
+    pass->on_gpu = e->backend->apart && !e->backend->on_host;
+    pass->chosen = e->chooses;
+    pass->why = !e->chooses ? e->gone || e->no_device.code ? CARAT_DISPATCH_NO_GPU : CARAT_DISPATCH_OPTION
+                : e->turn   ? CARAT_DISPATCH_MEASURE
+                : faster    ? CARAT_DISPATCH_COST
+                            : CARAT_DISPATCH_UNKNOWN;
 }
 
 double ct_pass_cost(carat_engine *e, int rows)
@@ -209,8 +216,10 @@ void ct_stats_pass(struct ct_stats *s, const struct ct_pass_facts *pass)
 
     ct_times_add(&s->times[bucket], pass->seconds);
     s->rows[bucket] += (uint64_t)pass->rows;
-    s->gpu_passes += pass->on_gpu;
-    s->gpu_rows += pass->on_gpu ? (uint64_t)pass->rows : 0;
+    struct ct_dispatched *by = &s->by[pass->on_gpu];
+    ct_times_add(&by->times, pass->seconds);
+    by->rows += (uint64_t)pass->rows;
+    by->by_reason[pass->why]++;
     s->drafted += (uint64_t)pass->drafted;
     s->reevaluated += (uint64_t)pass->reevaluated;
     *(pass->decodes && !pass->one_by_one ? &s->decode : &s->prefill) += (uint64_t)others;
@@ -221,13 +230,12 @@ void ct_stats_pass(struct ct_stats *s, const struct ct_pass_facts *pass)
           pass->rows, pass->seconds * 1e9);
 }
 
-static carat_pass_stats bucket_stats(const struct ct_stats *s, int bucket)
+static carat_pass_stats pass_stats(const struct ct_times *t, uint64_t rows, int first, int last)
 {
-    const struct ct_times *t = &s->times[bucket];
-    carat_pass_stats p = {.first = bucket ? (1 << (bucket - 1)) + 1 : 1,
-                          .last = bucket < CARAT_ROW_BUCKETS - 1 ? 1 << bucket : INT32_MAX,
+    carat_pass_stats p = {.first = first,
+                          .last = last,
                           .passes = t->n,
-                          .rows = s->rows[bucket],
+                          .rows = rows,
                           .seconds = t->sum,
                           .p50 = ct_times_percentile(t, 0.5),
                           .p95 = ct_times_percentile(t, 0.95),
@@ -238,6 +246,14 @@ static carat_pass_stats bucket_stats(const struct ct_stats *s, int bucket)
         p.cv = p.mean > 0 ? sqrt(CT_MAX(t->squares / (double)t->n - p.mean * p.mean, 0)) / p.mean : 0;
     }
     return p;
+}
+
+static carat_dispatch dispatch_stats(const struct ct_dispatched *by, const char *reason)
+{
+    carat_dispatch d = {.all = pass_stats(&by->times, by->rows, 1, INT32_MAX), .reason = reason};
+
+    memcpy(d.by_reason, by->by_reason, sizeof d.by_reason);
+    return d;
 }
 
 const char *ct_engine_device_why(const carat_engine *e)
@@ -267,13 +283,14 @@ carat_status ct_engine_stats(carat_engine *e, carat_engine_stats *stats, carat_e
                                .snapshots_used = s->snapshots_used,
                                .snapshots_dropped = e->snapshots.dropped};
     for (int i = 0; i < CARAT_ROW_BUCKETS; i++) {
-        full.by_rows[i] = bucket_stats(s, i);
+        full.by_rows[i] = pass_stats(&s->times[i], s->rows[i], i ? (1 << (i - 1)) + 1 : 1,
+                                     i < CARAT_ROW_BUCKETS - 1 ? 1 << i : INT32_MAX);
         full.passes += full.by_rows[i].passes;
         full.rows += full.by_rows[i].rows;
         full.seconds += full.by_rows[i].seconds;
     }
-    full.gpu = (carat_dispatch){s->gpu_passes, s->gpu_rows, ct_engine_device_why(e)};
-    full.cpu = (carat_dispatch){full.passes - s->gpu_passes, full.rows - s->gpu_rows, full.gpu.reason};
+    full.cpu = dispatch_stats(&s->by[0], ct_engine_device_why(e));
+    full.gpu = dispatch_stats(&s->by[1], full.cpu.reason);
     ct_lock_leave(&e->lock);
     return ct_give_struct(stats, &full, sizeof full, "carat_engine_stats", err);
 }

@@ -23,17 +23,23 @@ double ct_times_percentile(const struct ct_times *t, double share);
 struct ct_pass_facts {
     int rows, depth; /* depth: positions that its furthest row sees */
     double seconds;
-    bool all_logits; /* every row wants them */
-    bool on_gpu;
-    bool chosen;              /* by what passes cost there and on the CPU */
+    bool all_logits;     /* every row wants them */
+    bool on_gpu, chosen; /* chosen: by what passes cost there and on the CPU */
+    carat_dispatch_reason why;
     bool decodes, one_by_one; /* one_by_one: a prompt's, cut to one row */
     int drafted, reevaluated; /* of its rows */
+};
+
+/* What one kind of processor computed. */
+struct ct_dispatched {
+    struct ct_times times;
+    uint64_t rows, by_reason[CARAT_DISPATCH_REASONS];
 };
 
 struct ct_stats {
     struct ct_times times[CARAT_ROW_BUCKETS];
     uint64_t rows[CARAT_ROW_BUCKETS];
-    uint64_t gpu_passes, gpu_rows; /* those of them that a GPU computed */
+    struct ct_dispatched by[2]; /* of the same passes: the CPU, a GPU */
     uint64_t prefill, decode, drafted, reevaluated, restored, one_by_one, snapshots_used;
     carat_costs costs;
     int depth;  /* of the latest pass */
@@ -48,8 +54,9 @@ carat_status ct_stats_take_costs(struct ct_stats *s, const carat_costs *costs, c
 /* Nanoseconds of a pass whose furthest row sees so many positions, as measured, or between what was measured;
  * 0: not known. */
 double ct_cost_of(const carat_costs *costs, int rows, int depth, bool all_logits);
-/* Whether the CPU of two takes less time for such a pass; where nothing is known of both it does not. */
-bool ct_is_faster_on_host(const carat_costs *costs, int rows, int depth, bool all_logits);
+/* Which of two takes less time for such a pass; OPEN: not both are known. */
+enum ct_turn { CT_TURN_OPEN, CT_TURN_HOST, CT_TURN_DEVICE };
+enum ct_turn ct_faster_side(const carat_costs *costs, int rows, int depth, bool all_logits);
 /* Whether a pass over n rows of a prompt would take longer than n passes of one row; says no from time to
  * time all the same, so that what was measured stays true. */
 bool ct_one_by_one(struct ct_stats *s, int n, int depth);

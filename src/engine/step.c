@@ -529,12 +529,10 @@ static void run_pass(struct step *s)
     if (s->taken > 0) {
         const struct ct_rows rows = {s->taken,  e->token,  e->position, e->sequence, {e->seen[0], e->seen[1]},
                                      e->wanted, s->decodes};
-        struct ct_pass_facts pass = {
-            .rows = s->taken, .chosen = e->chooses, .decodes = s->decodes, .one_by_one = s->one_by_one};
+        struct ct_pass_facts pass = {.rows = s->taken, .decodes = s->decodes, .one_by_one = s->one_by_one};
         pass.depth = depth_of(s, &pass.all_logits);
         const double start = ct_os_seconds();
-        ct_choose_side(e, pass.rows, pass.depth, pass.all_logits);
-        pass.on_gpu = e->backend->apart && !e->backend->on_host;
+        ct_choose_side(e, &pass);
         ct_pass_run(&e->pass, &rows, &(struct ct_watch){ask_sessions, s});
         run_head(s);
         bool whole = end_pass(e->backend) && !e->pass.ple.error.code;

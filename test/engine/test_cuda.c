@@ -484,7 +484,7 @@ static void auto_takes_the_gpu_or_the_cpu(void **unused)
     assert_string_equal(plan.isa, "cuda");
     const size_t at_both = plan.weight_bytes;
     carat_engine_stats s = stats_of_auto(model);
-    assert_true(s.gpu.passes + s.cpu.passes == 1 && s.gpu.rows + s.cpu.rows == 3);
+    assert_true(s.gpu.all.passes + s.cpu.all.passes == 1 && s.gpu.all.rows + s.cpu.all.rows == 3);
 
     o.progress = stop_at_once; /* who stops it does not want another one */
     o.user = &asked;
@@ -498,7 +498,7 @@ static void auto_takes_the_gpu_or_the_cpu(void **unused)
     assert_true(plan.weight_bytes > 0 && plan.weight_bytes < at_both);
     OK(carat_fit_engine(model, &o, 64 << 20, err));
     s = stats_of_auto(model);
-    assert_true(s.gpu.passes == 0 && s.gpu.rows == 0 && s.cpu.passes == 1 && s.cpu.rows == 3);
+    assert_true(s.gpu.all.passes == 0 && s.gpu.all.rows == 0 && s.cpu.all.passes == 1 && s.cpu.all.rows == 3);
     unsetenv("EMU_DRIVER");
     o.context = -1; /* nobody takes it */
     FAILS_WITH(carat_engine_create(&engine, model, &o, err), CARAT_E_ARGUMENT, "context");

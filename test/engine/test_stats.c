@@ -161,9 +161,9 @@ static void tokens_by_their_path(void **state)
     assert_int_equal(s.prefill, 300);
     assert_int_equal(s.passes, 5); /* 4 x 64, and 44 */
     assert_int_equal(s.by_rows[6].passes + s.by_rows[7].passes, 5);
-    assert_int_equal(s.cpu.passes, 5);
-    assert_int_equal(s.cpu.rows, 300);
-    assert_int_equal(s.gpu.passes + s.gpu.rows + s.padded_rows + s.plans_built, 0);
+    assert_int_equal(s.cpu.all.passes, 5);
+    assert_int_equal(s.cpu.all.rows, 300);
+    assert_int_equal(s.gpu.all.passes + s.gpu.all.rows + s.padded_rows + s.plans_built, 0);
     assert_true(*s.cpu.reason && *s.gpu.reason);
     assert_true(s.blocks_held > 0 && s.blocks >= s.blocks_held);
 

@@ -39,7 +39,9 @@ same out text
 err_has '^  1  *23 '
 err_has '^  prefill  *[0-9]'
 err_has '^  decode  *23$'
-err_has '^  gpu  *0 passes'
+err_has '^  cpu  *[0-9]'
+err_has '^    as asked  *[0-9]'
+err_has '^  gpu  *0$'
 for columns in 40 80; do
     COLUMNS=$columns "$CARAT" run "$model" "$prompt" -n 8 --stats >/dev/null 2>err
     [ "$(grep -v '^    ' err | awk '{print length}'  | sort -n | tail -1)" -le $columns ] || die "wider than $columns columns"
@@ -47,7 +49,7 @@ done
 expect 0 run "$model" "$prompt" -n 8 --stats --json
 out_has '"stats":{"passes":\[{"of":"1","count":'
 out_has '"tokens":{"prefill":'
-out_has '"dispatch":{"cpu":{"passes":'
+out_has '"dispatch":{"cpu":{"passes":[0-9]*,"rows":[0-9]*,"ms":[0-9.]*,"mean_ms":.*"by_reason":{"option":'
 
 # settings beside the weights: they hold, options beat them, the text stays
 echo '{"prefill": {"threads": 1, "chunk": 7}, "decode": {"isa": "ref", "threads": 2}}' >"$model/carat.json"
