@@ -203,6 +203,9 @@ enum { CT_MOST_TOLD = 64 }; /* ids that are reported beside the one that is draw
 struct ct_backend;
 struct ct_verbs {
     void (*destroy)(struct ct_backend *b);
+    /* Goes on without its device, which failed: K and V and matrices are lost, weights are not. NULL or
+     * false: it cannot. */
+    bool (*leave_device)(struct ct_backend *b);
 
     /* ---- memory: counted first, then reserved, then never allocated again ---- */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leave_device.c: an engine whose device failed goes on with the CPU: weights come out of the model's files
- * once more, and K and V of the tokens that sessions hold are evaluated once more, by the passes to come. So
- * all that follows has the bits that the device would have given. Which pass is made again: step.c. */
+ * once more, unless the CPU has all, too; and K and V of the tokens that sessions hold are evaluated once
+ * more, by the passes to come. So all that follows has the bits that the device would have given. Which pass
+ * is made again: step.c. */
 #include "engine/engine.h"
 
 /* What was the device's; memory of the host stays where it is. */
@@ -28,7 +29,8 @@ static void forget_blocks(carat_engine *e)
     ct_kv_lose(&e->cache);
 }
 
-bool ct_engine_leave_device(carat_engine *e)
+/* The CPU as a backend of its own, in the device's place. */
+static bool take_cpu(carat_engine *e)
 {
     struct ct_backend *device = e->backend, *b = NULL;
     carat_error err;
@@ -47,14 +49,23 @@ bool ct_engine_leave_device(carat_engine *e)
     }
     lay_out_again(e, b);
     b->trace = device->trace;
-    e->chooses = false;
     e->gone = device;
     e->backend = e->cache.backend = e->head.backend = b;
-    if (ct_engine_load_weights(e, &(carat_engine_options){0}, &err))
+    return ct_engine_load_weights(e, &(carat_engine_options){0}, &err) == CARAT_OK;
+}
+
+bool ct_engine_leave_device(carat_engine *e)
+{
+    const carat_error why = e->backend->failure;
+
+    if (e->backend->verb.leave_device && e->backend->verb.leave_device(e->backend))
+        e->no_device = why;
+    else if (!take_cpu(e))
         return false;
+    e->chooses = false;
     forget_blocks(e);
-    e->plan.threads = b->threads;
-    e->plan.isa = b->isa;
-    ct_head_log(&e->head, "%s; the CPU goes on", device->failure.message);
+    e->plan.threads = e->backend->threads;
+    e->plan.isa = e->backend->isa;
+    ct_head_log(&e->head, "%s; the CPU goes on", why.message);
     return true;
 }

@@ -33,20 +33,26 @@ UNUSED static bool runs_on_gpu(const carat_model *model)
     return status == CARAT_OK;
 }
 
-UNUSED static int calls_until_made(carat_model *model, const char *name)
+UNUSED static int calls_until_made_with(carat_model *model, const carat_engine_options *o, const char *name)
 {
-    carat_engine_options o = cuda_options();
     carat_engine *engine = NULL;
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *found = NULL;
     int (*count)(const char *) = NULL;
 
     assert_true(driver && (found = dlsym(driver, "emu_count")));
     memcpy(&count, &found, sizeof found);
-    OK(carat_engine_create(&engine, model, &o, err));
+    OK(carat_engine_create(&engine, model, o, err));
     const int n = count(name);
     carat_engine_close(engine);
     dlclose(driver);
     return n;
+}
+
+UNUSED static int calls_until_made(carat_model *model, const char *name)
+{
+    const carat_engine_options o = cuda_options();
+
+    return calls_until_made_with(model, &o, name);
 }
 
 #endif

@@ -312,6 +312,25 @@ static carat_engine_options auto_options(void)
     return o;
 }
 
+/* Whether the device is gone by now; what is told of it is then the CPU's. */
+static bool was_lost;
+
+static void deal_and_look(struct player *p)
+{
+    carat_engine_stats s = {.size = sizeof s};
+
+    deal_anew(p);
+    OK(carat_engine_get_stats(p->r.engine, &s, err));
+    assert_null(p->r.engine->gone);
+    was_lost = !p->r.engine->chooses;
+    if (was_lost) {
+        assert_non_null(strstr(s.cpu.reason, "the GPU"));
+        assert_string_not_equal(p->r.engine->plan.isa, "cuda");
+    }
+    assert_true(was_lost || s.cpu.by_reason[CARAT_DISPATCH_NO_GPU] == 0);
+    assert_int_equal(s.cpu.by_reason[CARAT_DISPATCH_OPTION] + s.gpu.by_reason[CARAT_DISPATCH_OPTION], 0);
+}
+
 static void either_gives_the_same_bits(void **unused)
 {
     static const char *const models[] = {TINY, CT_TEST_DATA "/vectors/models/gemma3n",
@@ -329,6 +348,38 @@ static void either_gives_the_same_bits(void **unused)
     }
 }
 
+/* A schedule in which the device is lost. The CPU has all: it goes on, and no weight is read again. */
+static void a_lost_device_leaves_the_cpu(void **unused)
+{
+    static const struct {
+        const char *call;
+        int after;
+    } lost[] = {{"cuLaunchKernel", 1},       {"cuLaunchKernel", 60},      {"cuMemcpyDtoHAsync_v2", 3},
+                {"cuMemcpyHtoDAsync_v2", 9}, {"cuStreamSynchronize", 12}, {"cuMemcpyHtoDAsync_v2", 1}};
+    carat_model *model = NULL;
+    carat_engine_options o = auto_options();
+    char told[64];
+
+    (void)unused;
+    OK(carat_model_open(&model, TINY, NULL, err));
+    const unsigned long long cpu = play(model, cpu_options(), 5, NULL);
+    o.context = CONTEXT;
+    o.sessions = SESSIONS;
+    o.chunk = 64;
+    for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
+        snprintf(told, sizeof told, "%s:%d", lost[i].call,
+                 calls_until_made_with(model, &o, lost[i].call) + lost[i].after);
+        setenv("EMU_LOST", told, 1);
+        was_lost = false;
+        if (play(model, auto_options(), 5, deal_and_look) != cpu)
+            fail_msg("EMU_LOST=%s: other bits", told);
+        unsetenv("EMU_LOST");
+        if (!was_lost)
+            fail_msg("EMU_LOST=%s: there were fewer calls", told);
+    }
+    carat_model_close(model);
+}
+
 int main(int argc, char **argv)
 {
     all = argc > 1 && strcmp(argv[1], "all") == 0;
@@ -337,6 +388,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(layers_give_the_committed_hashes, has_gpu),
         cmocka_unit_test_setup(sessions_go_back_and_on_as_on_the_cpu, has_gpu),
         cmocka_unit_test_setup(either_gives_the_same_bits, has_gpu),
+        cmocka_unit_test_setup(a_lost_device_leaves_the_cpu, has_gpu),
     };
     return cmocka_run_group_tests_name("engine: pair, emulated", tests, NULL, NULL);
 }

@@ -20,6 +20,21 @@ static void pair_destroy(struct ct_backend *base)
     free(b);
 }
 
+/* Only where the CPU has all. */
+static bool pair_leave_device(struct ct_backend *base)
+{
+    struct ct_pair_backend *b = ct_pair(base);
+
+    if (!b->both || b->left)
+        return false;
+    b->left = base->on_host = true;
+    base->failure.code = CARAT_OK;
+    base->isa = b->side[CT_HOST]->isa;
+    for (int i = 0; i < b->n_pools; i++)
+        memset(b->pool[i].lacks, 0, (size_t)b->pool[i].pool->n_blocks);
+    return true;
+}
+
 static void pair_lay_out(struct ct_backend *base, const struct ct_extent *e)
 {
     struct ct_pair_backend *b = ct_pair(base);
@@ -97,6 +112,7 @@ carat_status ct_backend_create_pair(struct ct_backend **out, const struct ct_bac
     if (!b)
         return ct_no_memory(err, "a backend");
     b->base.verb = (struct ct_verbs){.destroy = pair_destroy,
+                                     .leave_device = pair_leave_device,
                                      .lay_out = pair_lay_out,
                                      .alloc = pair_alloc,
                                      .alloc_host = pair_alloc_host,

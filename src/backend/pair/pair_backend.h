@@ -45,6 +45,7 @@ struct ct_pair_backend {
     bool both; /* each has all, and a pass runs at one */
     int turn;  /* of them: the pass under way, or the latest */
     int last;  /* who ran the latest verb */
+    bool left; /* the device failed, and the CPU computes all */
 
     struct ct_pair_weight *weight; /* [planned] */
     int n_planned, n_weights;

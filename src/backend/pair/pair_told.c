@@ -9,7 +9,7 @@ void ct_pair_told(struct ct_pair_backend *b)
 {
     struct ct_backend *device = b->side[CT_DEVICE];
 
-    if (device->failure.code && !b->base.failure.code)
+    if (device->failure.code && !b->left && !b->base.failure.code)
         b->base.failure = device->failure;
     if (device->remark.code) {
         b->base.remark = device->remark;
