@@ -274,6 +274,25 @@ static void a_large_vocabulary_stays_on_the_device(void **unused)
     model = tiny;
 }
 
+/* Inputs of layers come from the host, before the graph of a pass begins. */
+static void layer_inputs_need_no_other_launches(void **unused)
+{
+    static const char *const models[] = {"gemma3n", "gemma4-e"};
+    carat_model *tiny = model;
+    char path[PATH_SIZE];
+    struct way ways[WAYS];
+
+    (void)unused;
+    for (int i = 0; i < 2; i++) {
+        OK(carat_model_open(&model, path_join(path, CT_TEST_DATA "/vectors/models", models[i]), NULL, err));
+        make_ways(ways);
+        same_answers(&ways[1], 1, models[i]);
+        same_answers(&ways[1], SESSIONS, models[i]);
+        carat_model_close(model);
+    }
+    model = tiny;
+}
+
 /* The n-th call of an engine that is there: what a variable of the emulated driver is told. */
 static const char *later_call(const char *name, int n)
 {
@@ -385,6 +404,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_way_to_draw_gives_the_ids_of_the_cpu),
         cmocka_unit_test(a_large_vocabulary_stays_on_the_device),
+        cmocka_unit_test(layer_inputs_need_no_other_launches),
         cmocka_unit_test(other_passes_than_those_of_a_graph_are_right),
         cmocka_unit_test(an_answer_needs_no_graph),
         cmocka_unit_test(an_answer_goes_on_when_the_device_is_lost),

@@ -53,7 +53,7 @@ struct ct_cuda_graphs {
     struct ct_cuda_graph {
         ct_cu_object made; /* NULL: none yet */
         uint64_t hash;     /* of the launches in it */
-        int32_t first;     /* the kernel of the first */
+        int32_t begins;    /* with the launch of this kernel */
     } of[CT_CUDA_BUCKETS];
 };
 
@@ -168,6 +168,8 @@ void ct_cuda_end(struct ct_cuda_backend *b);
 ct_cu_address ct_cuda_take(struct ct_cuda_memory *m, size_t bytes);
 void *ct_cuda_take_pinned(struct ct_cuda_backend *b, size_t bytes);
 void ct_cuda_put(struct ct_cuda_backend *b, ct_cu_address to, const void *from, size_t bytes);
+/* The same of what no launch that waits reads or changes: these go on waiting. */
+void ct_cuda_put_ahead(struct ct_cuda_backend *b, ct_cu_address to, const void *from, size_t bytes);
 /* The bytes are there when something was waited for; of ct_cuda_get they are, and zeros after a failure. */
 void ct_cuda_fetch(struct ct_cuda_backend *b, void *to, ct_cu_address from, size_t bytes);
 void ct_cuda_get(struct ct_cuda_backend *b, void *to, ct_cu_address from, size_t bytes);

@@ -189,11 +189,16 @@ static bool asks(struct ct_cuda_backend *b)
     return lives(b);
 }
 
+void ct_cuda_put_ahead(struct ct_cuda_backend *b, ct_cu_address to, const void *from, size_t bytes)
+{
+    if (asks(b) && bytes)
+        good(b, b->driver.cuMemcpyHtoDAsync(to, from, bytes, b->stream), "a copy to it");
+}
+
 void ct_cuda_put(struct ct_cuda_backend *b, ct_cu_address to, const void *from, size_t bytes)
 {
     ct_cuda_settle(b);
-    if (asks(b) && bytes)
-        good(b, b->driver.cuMemcpyHtoDAsync(to, from, bytes, b->stream), "a copy to it");
+    ct_cuda_put_ahead(b, to, from, bytes);
 }
 
 void ct_cuda_fetch(struct ct_cuda_backend *b, void *to, ct_cu_address from, size_t bytes)

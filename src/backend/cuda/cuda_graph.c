@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_graph.c: passes that decode as one launch. What the verbs of such a pass launch waits until something
  * else is asked for. The first pass of a bucket of rows captures that as a graph of the driver, and the next
- * ones launch the graph with their first kernel; what they launch meanwhile is compared with it. Launches
- * that differ run as they are, and put right what the graph has written: all of it is made of the rows, which
- * lie on the device, and nothing adds to what was there before. Without graphs kernels run one by one. */
+ * ones launch the graph with their first kernel, or once the inputs of layers are there; what they launch
+ * meanwhile is compared with it. Launches that differ run as they are, and put right what the graph has
+ * written: all of it is made of the rows, which lie on the device, and nothing adds to what was there before.
+ * Without graphs kernels run one by one. */
 #include "backend/cuda/cuda_backend.h"
 
 #include "base/hash.h"
@@ -98,6 +99,19 @@ static bool is_captured(struct ct_cuda_backend *b, struct ct_cuda_graph *graph)
     return good;
 }
 
+/* With which launch of a pass its graph may begin: all that comes from the host is there by then. */
+static int32_t beginning(const struct ct_cuda_graphs *g)
+{
+    const struct waiting *first = (const struct waiting *)(const void *)g->waiting, *w;
+
+    for (size_t at = 0; at < g->used; at += whole_bytes(w->bytes)) {
+        w = (const struct waiting *)(const void *)(g->waiting + at);
+        if (w->kernel == CT_CUDA_add_rows)
+            return w->kernel;
+    }
+    return first->kernel;
+}
+
 /* Whether those that wait have run, as a graph of the bucket. */
 static bool run_as_graph(struct ct_cuda_backend *b, struct ct_cuda_graph *graph)
 {
@@ -114,7 +128,7 @@ static bool run_as_graph(struct ct_cuda_backend *b, struct ct_cuda_graph *graph)
     if (graph->made || g->refused || !is_captured(b, graph))
         return false;
     graph->hash = hash;
-    graph->first = ((const struct waiting *)(const void *)g->waiting)->kernel;
+    graph->begins = beginning(g);
     return is_launched(b, graph);
 }
 
@@ -152,7 +166,7 @@ bool ct_cuda_waits(struct ct_cuda_backend *b, enum ct_cuda_kernel kernel, const 
     if (g->bucket < 0 || g->used + whole_bytes(w.bytes) > ROOM)
         return false;
     const struct ct_cuda_graph *graph = &g->of[g->bucket];
-    if (g->used == 0 && graph->made && graph->first == w.kernel)
+    if (!g->running && !g->refused && graph->made && graph->begins == w.kernel)
         g->running = is_launched(b, graph);
     memset(g->waiting + g->used, 0, whole_bytes(w.bytes)); /* they are compared as bytes */
     memcpy(g->waiting + g->used, &w, sizeof w);

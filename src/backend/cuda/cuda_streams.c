@@ -14,7 +14,7 @@ static void cuda_embed_add(struct ct_backend *base, ct_mat x, const struct ct_we
         b->kernel.dequantize_row(b->table_rows + (size_t)r * n, table, row[b->origin[r]], b->table_scratch);
         b->kernel.scale(b->table_rows + (size_t)r * n, scale, x.cols);
     }
-    ct_cuda_put(b, b->added, b->table_rows, (size_t)b->rows.n * n * sizeof(float));
+    ct_cuda_put_ahead(b, b->added, b->table_rows, (size_t)b->rows.n * n * sizeof(float));
     ct_cuda_launch(b, CT_CUDA_add_rows,
                    &(struct ct_gpu_add_rows){.x = x.handle,
                                              .from = CT_CUDA_AT(const float, b->added),
@@ -94,7 +94,7 @@ void ct_cuda_lay_out_streams(struct ct_cuda_backend *b)
 {
     const size_t bytes = (size_t)b->extent.rows * (size_t)b->o.max_row * sizeof(float);
 
-    b->table_rows = b->host->verb.alloc_host(b->host, bytes);
+    b->table_rows = ct_cuda_take_pinned(b, bytes);
     b->table_scratch = b->host->verb.alloc_host(b->host, CT_SCRATCH(b->o.max_row) * sizeof(float));
     b->added = ct_cuda_take(&b->work, bytes);
 }
