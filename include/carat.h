@@ -322,7 +322,7 @@ typedef struct carat_engine_options {
     int activations_f16; /* 1: results of operations are rounded to f16 (NUMERICS.md section 14) */
     const char *device;  /* "cuda", "cuda:N": a GPU, equal bits; "auto": the faster one; NULL, "cpu" */
     int gpu_layers;      /* of "cuda": the last so many are there, and the CPU has the others; 0: all are */
-    int fast8; /* 1, not with exact: matrices of F32, F16, BF16 become Q8_0, another model (NUMERICS.md 4) */
+    int fast8, tensor; /* 1, as exact: floats become Q8_0; "cuda" alone: not these bits (NUMERICS.md 4, 16) */
 } carat_engine_options;
 CARAT_DEFAULT(carat_engine_options)
 

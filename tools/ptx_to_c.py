@@ -36,6 +36,7 @@ static inline uint32_t permuted(uint32_t x, uint32_t y, uint32_t s)
     return all;
 }
 static inline float value_of(uint16_t h) { _Float16 f; memcpy(&f, &h, 2); return (float)f; }
+static inline uint16_t half_of(float v) { _Float16 f = (_Float16)v; uint16_t h; memcpy(&h, &f, 2); return h; }
 static inline int32_t whole_of(float f)
 {
     return f != f ? 0 : f >= 0x1p31f ? INT32_MAX : f < -0x1p31f ? INT32_MIN : (int32_t)f;
@@ -121,6 +122,8 @@ class Kernel:
     def convert(self, p, a):
         to, of = p[-2], p[-1]
         value = self.value(a[1], 'u16' if of == 'f16' else of)
+        if to == 'f16':
+            return self.set(a[0], 'u16', f'half_of({value})')
         if of == 'f32':
             value = f'({WIDTH[to]})whole_of({value})'
             return self.set(a[0], self.type_of(a[0]), value)
@@ -177,6 +180,14 @@ class Kernel:
             made = ' '.join(self.set(r, 's32', f'd[{i}]') for i, r in enumerate(to))
             return f'{{ int32_t d[] = {{{z}}}; const uint32_t x[] = {{{x}}}, y[] = {{{y}}}; ' \
                    f'fibre_multiply(d, x, y); {made} }}'
+        mma = re.fullmatch(r'mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.(bf16|f16)\.\1\.f32', op)
+        if mma:
+            to, *of = (operands(o[1:-1]) for o in a)
+            z = ', '.join(self.value(r, 'f32') for r in of.pop())
+            x, y = (', '.join(self.value(r, 'u32') for r in registers) for registers in of)
+            made = ' '.join(self.set(r, 'f32', f'd[{i}]') for i, r in enumerate(to))
+            return f'{{ float d[] = {{{z}}}; const uint32_t x[] = {{{x}}}, y[] = {{{y}}}; ' \
+                   f'fibre_multiply_floats(d, x, y, {"true" if mma[1] == "bf16" else "false"}); {made} }}'
         if op == 'prmt.b32':
             return self.set(a[0], kind, f'permuted({", ".join(self.value(o, kind) for o in a[1:])})')
         if op == 'bfe.u32':

@@ -30,6 +30,20 @@ static int read_stop_ids(struct converse *c)
     return DONE;
 }
 
+/* Nor should this come after the answer. */
+static int check_kept(const struct options *o)
+{
+    const char *kept = o->receipt->file ? "--receipt" : o->answer->prompt_cache ? "--prompt-cache" : NULL;
+
+    if (kept && strcmp(o->engine->arith, "tensor") == 0)
+        return fail(
+            USAGE,
+            "options %s and --arith tensor: what is kept has bits that every device gives, and those of "
+            "tensor are not",
+            kept);
+    return DONE;
+}
+
 int converse_open(struct converse *c, const struct options *o)
 {
     carat_error err;
@@ -45,6 +59,7 @@ int converse_open(struct converse *c, const struct options *o)
     TRY(sampling_check(o));
     TRY(form_check(o, o->prompt->tools, o->told->ignore_eos));
     TRY(receipts_check(o, o->answer->context_shift));
+    TRY(check_kept(o));
     TRY(open_packed(&c->model, o));
     c->load_s = seconds() - start;
     if (carat_model_get_info(c->model, &c->info, &err) != CARAT_OK)

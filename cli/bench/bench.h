@@ -75,7 +75,7 @@ struct bench {
     double open_seconds;
     double start_seconds; /* of that, and of creating the first engine */
     const char *path;
-    int exact, fast8;
+    int exact, fast8, tensor;
     char type[64]; /* as "gemma3 270M Q4_0" */
     char build[32];
     char *command; /* that repeats the run */

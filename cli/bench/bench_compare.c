@@ -138,9 +138,9 @@ static double others_took(const struct bench *b, const struct test *t)
 /* Settings that differ are reported, and compared all the same. */
 static void note_differences(const struct bench *b)
 {
-    static const char *const settings[] = {"model_type",  "model_size", "cpu_info",  "n_threads",
-                                           "type_k",      "type_v",     "carat.isa", "carat.exact",
-                                           "carat.fast8", "carat.chunk"};
+    static const char *const settings[] = {"model_type",  "model_size",   "cpu_info",   "n_threads",
+                                           "type_k",      "type_v",       "carat.isa",  "carat.exact",
+                                           "carat.fast8", "carat.tensor", "carat.chunk"};
 
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
         for (int k = 0; k < b->n; k++) {

@@ -105,6 +105,7 @@ static const struct field fields[] = {
     {"carat.chunk", WHOLE, S(plan.chunk)},
     {"carat.exact", TRUTH, B(exact)},
     {"carat.fast8", TRUTH, B(fast8)},
+    {"carat.tensor", TRUTH, B(tensor)},
     {"carat.n_parallel", WHOLE, T(parallel)},
     {"carat.repetitions", WHOLE, T(ts.n)},
     {"carat.command", STRING, B(command)},

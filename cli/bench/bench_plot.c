@@ -224,7 +224,7 @@ static void put_panel(FILE *f, const struct panel *p)
 static void put_title(FILE *f, const struct bench *b)
 {
     const carat_plan *plan = &b->setting[0].plan; /* the only one: bench.c sees to that */
-    const char *arith = b->exact ? ", exact" : b->fast8 ? ", fast8" : "";
+    const char *arith = b->exact ? ", exact" : b->fast8 ? ", fast8" : b->tensor ? ", tensor" : "";
 
     fputs("<text class=\"title\" x=\"16\" y=\"30\">", f);
     svg_text(f, b->type);

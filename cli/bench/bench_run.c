@@ -138,6 +138,7 @@ static int set_options(struct bench *b, const struct setting *s, carat_engine_op
     engine_options(options, b->o);
     b->exact = options->exact;
     b->fast8 = options->fast8;
+    b->tensor = options->tensor;
     options->threads = s->threads;
     options->chunk = s->chunk;
     options->context = b->longest;

@@ -51,7 +51,7 @@ static void name_settings(struct costs *c, const carat_engine_options *e, const 
 {
     const char *kv = e->kv != CARAT_KV_DEFAULT ? carat_kv_name(e->kv) : e->exact ? "f32" : "bf16";
     const int threads = e->threads ? e->threads : h->threads;
-    const char *arith = e->exact ? "exact, " : e->fast8 ? "fast8, " : "";
+    const char *arith = e->exact ? "exact, " : e->fast8 ? "fast8, " : e->tensor ? "tensor, " : "";
     int n = snprintf(c->settings, sizeof c->settings, "%s%s cache, %d threads", arith, kv, threads);
 
     if (e->isa)

@@ -35,9 +35,10 @@ static const struct option rows[] = {
      "recompute everything at every position, to check the cache", 0, 0},
     {ABOUT_COMPUTING + 200, {"--exact"}, FLAG, AT(exact), SCORES " logits decode embed bench imatrix / " GENERATES " serve show compare", NULL, NULL,
      "compute in float32, for comparisons", 0, 0},
-    {ABOUT_COMPUTING + 202, {"--arith"}, CHOICE, AT(arith), "/ " SCORES " logits decode embed bench imatrix " GENERATES " serve show compare", "fast|exact|fast8", "fast",
+    {ABOUT_COMPUTING + 202, {"--arith"}, CHOICE, AT(arith), "/ " SCORES " logits decode embed bench imatrix " GENERATES " serve show compare", "fast|exact|fast8|tensor", "fast",
      "how products are computed: fast; exact, which is --exact; fast8, with weights of BF16, F16 and F32 made Q8_0, "
-     "which is another model (default {default})", 0, 0},
+     "which is another model; tensor, with --device cuda: prompts of BF16 and F16 by the units for matrices, which "
+     "have no fixed bits (default {default})", 0, 0},
     {ABOUT_COMPUTING + 210, {"--kv"}, CHOICE, AT(kv), "/ " EVALUATES " embed show compare", kv_words, NULL,
      "type of the KV cache (default bf16, with --exact f32)", 0, 0},
     {ABOUT_COMPUTING + 220, {"-ctk", "--cache-type-k"}, CHOICE, AT(cache_k), "/ " EVALUATES " show", cache_words, NULL,

@@ -93,7 +93,8 @@ struct ct_backend_options {
     int threads;            /* 0: as many as are worth having */
     const char *decode_isa; /* the same for passes that decode, where they differ; NULL and 0: they do not */
     int decode_threads;
-    bool exact; /* exact arithmetic (NUMERICS.md section 3) */
+    bool exact;  /* exact arithmetic (NUMERICS.md section 3) */
+    bool tensor; /* of a GPU: units for matrices may sum floats (section 16) */
     float norm_eps;
     int max_input; /* widest input of a product, in values */
     int max_ffn;

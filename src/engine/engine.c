@@ -73,6 +73,7 @@ static struct ct_backend_options backend_options(const struct carat_model *m, co
         .decode_isa = o->decode_isa,
         .decode_threads = o->decode_threads,
         .exact = o->exact != 0,
+        .tensor = o->tensor != 0,
         .norm_eps = c->norm_eps,
         .max_row = c->ple_width * c->ple_layers,
         .max_input = CT_MAX(c->hidden, c->ple_width * c->ple_layers),
@@ -332,13 +333,12 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
     CT_TRY(ct_check_range("first_layer", o->first_layer, 0, model->config.n_layer - 1, err));
     CT_TRY(ct_check_range("layers", o->layers, 0, model->config.n_layer - o->first_layer, err));
     CT_TRY(ct_check_range("logits_rows", o->logits_rows, 0, MAX_LOGITS_ROWS, err));
-    if (o->exact && o->fast8)
-        return ct_fail(err, CARAT_E_ARGUMENT, "exact and fast8 are both set, expected one arithmetic");
     *e = (struct carat_engine){.model = model,
                                .kv_bytes = o->kv_bytes,
                                .snapshot_bytes = o->snapshot_bytes,
                                .exact = o->exact != 0,
                                .fast8 = o->fast8 != 0,
+                               .tensor = o->tensor != 0,
                                .resident = o->ple_resident > 0,
                                .on_disk = table_on_disk(model, o),
                                .logits_rows = o->logits_rows ? o->logits_rows : DEFAULT_LOGITS_ROWS,
@@ -448,6 +448,25 @@ void ct_engine_close(carat_engine *e)
 
 /* ---- what callers ask for ---- */
 
+/* Tensor arithmetic is a GPU's, and where passes choose a device, it would depend on their speed. */
+static carat_status check_arithmetic(const carat_engine_options *o, carat_error *err)
+{
+    const char *const name[] = {o->exact ? "exact" : NULL, o->fast8 ? "fast8" : NULL,
+                                o->tensor ? "tensor" : NULL};
+    const char *first = NULL;
+
+    for (size_t i = 0; i < CT_COUNT(name); i++) {
+        if (first && name[i])
+            return ct_fail(err, CARAT_E_ARGUMENT, "%s and %s are both set, expected one arithmetic", first,
+                           name[i]);
+        first = first ? first : name[i];
+    }
+    if (o->tensor && (!o->device || strncmp(o->device, "cuda", 4) != 0))
+        return ct_fail(err, CARAT_E_ARGUMENT, "tensor arithmetic is for the device cuda alone, not for %s",
+                       o->device ? o->device : "cpu");
+    return CARAT_OK;
+}
+
 carat_status ct_take_engine_options(struct ct_whole_options *full, const carat_engine_options *given,
                                     carat_error *err)
 {
@@ -456,6 +475,7 @@ carat_status ct_take_engine_options(struct ct_whole_options *full, const carat_e
     CT_TRY(ct_take_struct(&full->head, sizeof full->head, full->o.head, "carat_head_options", err));
     CT_TRY(ct_take_struct(&full->costs, sizeof full->costs, full->o.costs, "carat_costs", err));
     full->o.head = &full->head;
+    CT_TRY(check_arithmetic(&full->o, err));
     return ct_check_range("gpu_layers", full->o.gpu_layers, 0, INT32_MAX, err);
 }
 

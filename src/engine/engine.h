@@ -31,6 +31,7 @@ struct carat_engine {
     enum ct_kv_type kv_type;
     bool exact;
     bool fast8;             /* matrices of floats are Q8_0 */
+    bool tensor;            /* units of a GPU sum prompts: what computes again need not have these bits */
     bool resident, on_disk; /* the table of layer inputs, where there is one; neither: in buffers */
     int decode_chunk;       /* rows of a pass that decodes, at most */
     int host_layers;        /* with a GPU: the first so many are the CPU's */
@@ -174,7 +175,7 @@ void ct_engine_close(carat_engine *e); /* may be NULL */
 carat_status ct_engine_use(carat_engine *engine, carat_use *use, carat_error *err);
 static inline enum ct_arithmetic ct_engine_arithmetic(const carat_engine *e)
 {
-    return e->exact ? CT_EXACT : e->fast8 ? CT_FAST8 : CT_FAST;
+    return e->exact ? CT_EXACT : e->fast8 ? CT_FAST8 : e->tensor ? CT_TENSOR : CT_FAST;
 }
 /* engine_weights.c: the model's weights from the first layer on that runs, as they are stored; counts them
  * for a backend; brings them into the engine's. */

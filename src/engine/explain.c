@@ -265,9 +265,11 @@ carat_status ct_explain(const carat_engine *engine, carat_explain_line line, voi
     explain_places(&x);
     explain_choice(&x);
     say(&x, "arithmetic", "%s",
-        engine->exact   ? "exact: float32, as the reference"
-        : engine->fast8 ? "fast8: as fast, with matrices of floats made Q8_0: another model"
-                        : "fast: inputs as the types of weights ask");
+        engine->exact    ? "exact: float32, as the reference"
+        : engine->fast8  ? "fast8: as fast, with matrices of floats made Q8_0: another model"
+        : engine->tensor ? "tensor: as fast, but the units of the GPU sum BF16 and F16 products of prompts, "
+                           "not bit for bit"
+                         : "fast: inputs as the types of weights ask");
     say(&x, "numerics", "%d", CARAT_NUMERICS_VERSION);
     say(&x, "drawing", "%d", CARAT_DRAWING_VERSION);
     explain_level(&x, "", &prefill);

@@ -148,6 +148,10 @@ carat_status ct_save(carat_session *s, const char *path, const void *note, size_
     carat_engine *e = s->engine;
     struct ct_os_new file = {.fd = -1};
 
+    if (e->tensor)
+        return ct_fail(
+            err, CARAT_E_UNSUPPORTED,
+            "%s: a timeline has bits that every device gives, and those of tensor arithmetic are not", path);
     if (s->n == 0)
         return ct_fail(err, CARAT_E_ARGUMENT, "the session holds no tokens to be saved");
     if (n_note > CT_TIMELINE_NOTE)

@@ -153,7 +153,7 @@ static const struct {
     const char *(*word)(int i); /* in place of them */
     const struct field *group;
 } lists[] = {
-    [ARITHMETICS] = {NULL, ct_arithmetic_name, NULL},
+    [ARITHMETICS] = {NULL, ct_kept_arithmetic_name, NULL},
     [KV_TYPES] = {NULL, kv_word, NULL},
     [ACTIVATIONS] = {activations, NULL, NULL},
     [QUANTS] = {quants, NULL, NULL},

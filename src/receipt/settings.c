@@ -162,6 +162,11 @@ carat_status ct_header_of(struct ct_receipt_header *h, struct ct_arena *arena, c
         if (!(h->stops[i] = ct_arena_str(arena, g->told.stops.of[i].text, (size_t)g->told.stops.of[i].n)))
             return ct_no_memory(err, "a receipt");
     take_engine(h, e);
+    if (e->tensor)
+        return ct_fail(
+            err, CARAT_E_ARGUMENT,
+            "the arithmetic is tensor, whose bits nobody can compute again, and a receipt is there to "
+            "be verified");
     if (h->has_head && e->head.o.audit)
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "the head has a shortlist that audits may give up, and a receipt is of one head");

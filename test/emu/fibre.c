@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "unit.h"
+
 enum {
     STACK = 32768 + 64 * 9
 }; /* never a multiple of a page: tops of stacks would share a set of the cache */
@@ -20,6 +22,7 @@ static struct {
     struct warp {
         int8_t a[16][32], b[8][32];
         int32_t made[2][16][8];
+        float fa[16][16], fb[8][16], sum[2][16][8];
     } warp[FIBRE_MOST / FIBRE_WARP];
     bool done[FIBRE_MOST];
     void (*thread)(const void *args);
@@ -149,6 +152,27 @@ void fibre_multiply(int32_t d[4], const uint32_t a[4], const uint32_t b[2])
     fibre_wait(barrier);
     for (int i = 0; i < 4; i++)
         d[i] += w->made[turn][q + i / 2 * 8][2 * c + i % 2];
+}
+
+void fibre_multiply_floats(float d[4], const uint32_t a[4], const uint32_t b[2], bool bf16)
+{
+    struct fibre_barrier *barrier = &fibre.warp[fibre.tid / FIBRE_WARP];
+    struct warp *w = &run.warp[fibre.tid / FIBRE_WARP];
+    const int q = fibre.tid % FIBRE_WARP / 4, c = fibre.tid % 4, turn = barrier->turn % 2;
+
+    for (int i = 0; i < 8; i++)
+        w->fa[q + i / 2 % 2 * 8][2 * c + i % 2 + i / 4 * 8] =
+            unit_value(a[i / 2] >> i % 2 * 16 & 0xffff, bf16);
+    for (int i = 0; i < 4; i++)
+        w->fb[q][2 * c + i % 2 + i / 2 * 8] = unit_value(b[i / 2] >> i % 2 * 16 & 0xffff, bf16);
+    for (int i = 0; i < 4; i++)
+        w->sum[turn][q + i / 2 * 8][2 * c + i % 2] = d[i];
+    if (barrier->waiting == barrier->size - 1)
+        for (int i = 0; i < 16 * 8; i++)
+            unit_add(&w->sum[turn][i / 8][i % 8], w->fa[i / 8], w->fb[i % 8]);
+    fibre_wait(barrier);
+    for (int i = 0; i < 4; i++)
+        d[i] = w->sum[turn][q + i / 2 * 8][2 * c + i % 2];
 }
 
 static int nth(int i)

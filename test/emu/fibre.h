@@ -29,6 +29,8 @@ uint32_t fibre_read(uint32_t v, int from);
 /* d += a * b, int8 in the fragments of kernel/gpu/matrix.cu; all threads of the warp call it. */
 extern const bool fibre_multiplies; /* whether it is there */
 void fibre_multiply(int32_t d[4], const uint32_t a[4], const uint32_t b[2]);
+/* The same of bf16 or f16, as a unit sums (unit.h), in the fragments of kernel/gpu/tensor.cu. */
+void fibre_multiply_floats(float d[4], const uint32_t a[4], const uint32_t b[2], bool bf16);
 /* Runs a kernel with FIBRE_MOST threads for every block of a grid. */
 void fibre_run(void (*thread)(const void *args), const void *args, int blocks, int rows);
 

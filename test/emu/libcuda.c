@@ -7,6 +7,7 @@
  *   CUDA_VISIBLE_DEVICES=1  those of them that are shown, in this order, as the real one obeys it
  *   EMU_MEMORY=BYTES        of each device
  *   EMU_ORDER=0..2          in which order threads take turns (fibre.h)
+ *   EMU_UNIT=whole          how units for matrices sum floats (unit.c)
  *   EMU_FAIL=NAME:N         the N-th call of a function fails
  *   EMU_PLANTED=WHAT        kernels are wrong (kernels.c)
  *   EMU_LOST=NAME:N         from that call on every call fails, as after a lost context
@@ -27,6 +28,7 @@
 #include "copies.h"
 #include "fibre.h"
 #include "kernels.h"
+#include "unit.h"
 
 typedef int CUresult;
 typedef int CUdevice;
@@ -487,6 +489,7 @@ static void run(void (*thread)(const void *args), const void *arguments, unsigne
 
     pthread_mutex_lock(&emu.lock);
     fibre_order = order ? (enum fibre_order)(atoi(order) % FIBRE_ORDERS) : FIBRE_UP;
+    unit = unit_named(getenv("EMU_UNIT"));
     fibre_run(thread, arguments, (int)blocks, (int)rows);
     pthread_mutex_unlock(&emu.lock);
 }

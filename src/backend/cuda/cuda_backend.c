@@ -85,6 +85,10 @@ static carat_status find_device(struct ct_cuda_backend *b, const struct ct_backe
     of_host.max_ffn = of_host.max_input = 0;
     CT_TRY(ct_cuda_open(&b->driver, err));
     CT_TRY(ct_cuda_choose(&b->device, &b->driver, device, err));
+    if (o->tensor && b->device.major < 8)
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "tensor arithmetic needs a GPU of capability 8.0 or more, and %s has %d.%d",
+                       b->device.name, b->device.major, b->device.minor);
     CT_TRY(ct_backend_create_cpu(&b->host, &of_host, err));
     ct_cpu_detect(&cpu);
     ct_kernel_choose(&b->kernel, &cpu, o->isa);

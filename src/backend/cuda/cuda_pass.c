@@ -257,11 +257,22 @@ static enum ct_input input_of(const struct ct_cuda_backend *b, const struct ct_w
     return ct_input_form(w, b->o.exact);
 }
 
-static void prepare(struct ct_cuda_backend *b, ct_mat in, int rows, enum ct_input form)
+/* Whether units for matrices sum it: of a prompt, and where they can, since decoding waits for memory. What
+ * decides a choice is left to the chains. */
+static bool is_tensor(const struct ct_cuda_backend *b, int rows, const struct ct_weight *w)
 {
+    return b->o.tensor && rows > CT_GPU_TILE && !w->f32_input && (w->type == CT_BF16 || w->type == CT_F16);
+}
+
+static void prepare(struct ct_cuda_backend *b, ct_mat in, int rows, const struct ct_weight *w)
+{
+    const enum ct_input form = input_of(b, w);
     const int padded = ct_pad_group(in.cols);
 
-    ct_cuda_launch(b, form == CT_INPUT_Q8 ? CT_CUDA_prepare_q8 : CT_CUDA_prepare_value,
+    ct_cuda_launch(b,
+                   is_tensor(b, rows, w) ? CT_CUDA_prepare_tensor
+                   : form == CT_INPUT_Q8 ? CT_CUDA_prepare_q8
+                                         : CT_CUDA_prepare_value,
                    &(struct ct_gpu_prepare){.x = in.handle,
                                             .to = CT_CUDA_AT(void, b->prepared),
                                             .scale = CT_CUDA_AT(float, b->scale),
@@ -287,13 +298,15 @@ static bool is_large(const struct ct_cuda_backend *b, int rows, const struct ct_
 /* By the input that was prepared last. */
 static void multiply(struct ct_cuda_backend *b, ct_mat out, int rows, const struct ct_weight *w)
 {
-    const bool q8 = input_of(b, w) == CT_INPUT_Q8, large = q8 && is_large(b, rows, w);
+    const bool q8 = input_of(b, w) == CT_INPUT_Q8, tensor = is_tensor(b, rows, w),
+               large = tensor || (q8 && is_large(b, rows, w));
     const int width = large ? CT_GPU_STRIP : CT_GPU_ROWS, height = large ? CT_GPU_TILE : CT_GPU_TOKENS;
 
     ct_cuda_launch(b,
-                   large ? CT_CUDA_project_matrix
-                   : q8  ? CT_CUDA_project_q8
-                         : CT_CUDA_project_value,
+                   tensor  ? CT_CUDA_project_tensor
+                   : large ? CT_CUDA_project_matrix
+                   : q8    ? CT_CUDA_project_q8
+                           : CT_CUDA_project_value,
                    &(struct ct_gpu_project){.type = ct_gpu_type_of(w->type),
                                             .out = out.handle,
                                             .w = w->data,
@@ -312,14 +325,15 @@ static void multiply(struct ct_cuda_backend *b, ct_mat out, int rows, const stru
 void ct_cuda_products(struct ct_cuda_backend *b, ct_mat in, int rows, int n, const ct_mat *out,
                       const struct ct_weight *const *w)
 {
-    enum ct_input ready = CT_INPUT_COUNT;
+    const struct ct_weight *before = NULL;
 
     for (int i = 0; i < n; i++) {
         if (!w[i]->data)
             continue;
-        if (input_of(b, w[i]) != ready)
-            prepare(b, in, rows, input_of(b, w[i]));
-        ready = input_of(b, w[i]);
+        if (!before || input_of(b, before) != input_of(b, w[i]) ||
+            is_tensor(b, rows, before) != is_tensor(b, rows, w[i]))
+            prepare(b, in, rows, w[i]);
+        before = w[i];
         multiply(b, out[i], rows, w[i]);
     }
 }

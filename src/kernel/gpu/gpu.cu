@@ -24,4 +24,5 @@
 
 #if !defined(__OPENCL_VERSION__) && (!defined(__CUDA__) || __CUDA_ARCH__ >= 800)
 #include "matrix.cu"
+#include "tensor.cu"
 #endif

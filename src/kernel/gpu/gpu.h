@@ -18,7 +18,7 @@
 #define CT_GPU_THREADS 256
 #define CT_GPU_ROWS    32  /* of a weight, that a block computes: a lane of a warp has one */
 #define CT_GPU_TOKENS  8   /* rows of the pass, for which it does so: a warp folds one */
-#define CT_GPU_TILE    32  /* the same of project_matrix, */
+#define CT_GPU_TILE    32  /* the same of project_matrix and project_tensor, */
 #define CT_GPU_STRIP   128 /* whose blocks compute so many rows of a weight */
 
 /* Kernels by name, with what follows ct_gpu_ in the name of their arguments. The list is all that the backend
@@ -32,7 +32,8 @@
     K(kv_write, kv_write) K(logits, logits) K(norm, norm) K(prepare_q8, prepare) K(prepare_value, prepare)  \
     K(project_q8, project) K(project_value, project) K(rope, rope) K(scale, scale) K(select_rows, select)
 /* Those that a module of their own has, for devices from 8.0 on. */
-#define CT_GPU_MATRIX_KERNELS(K) K(project_matrix, project)
+#define CT_GPU_MATRIX_KERNELS(K)                                                                            \
+    K(project_matrix, project) K(prepare_tensor, prepare) K(project_tensor, project)
 /* clang-format on */
 
 /* ---- weights: panels of 16 rows (layout/panel.h), one behind the other ---- */
@@ -94,7 +95,8 @@ struct ct_gpu_norm {
 };
 
 /* The input of products, [row][padded]: f32, perhaps rounded to bf16, or int8 with a scale for each group and
- * the sums of its halves. Blocks: of columns, padded. */
+ * the sums of its halves; or, for tensor.cu, bf16, or two f16 that a scale goes with. Blocks: of columns,
+ * padded. */
 struct ct_gpu_prepare {
     GLOBAL const float *x;
     GLOBAL void *to;
@@ -104,8 +106,9 @@ struct ct_gpu_prepare {
 };
 
 /* out = x * w^T * factor, for n rows of the pass. Blocks: of CT_GPU_ROWS rows of w; a row of blocks has
- * CT_GPU_TOKENS rows of the pass. Those of project_matrix are CT_GPU_STRIP and CT_GPU_TILE, and x and scale
- * have memory for whole tiles; it reads types of ct_gpu_has_matrix. */
+ * CT_GPU_TOKENS rows of the pass. Those of project_matrix and project_tensor are CT_GPU_STRIP and
+ * CT_GPU_TILE, and x and scale have memory for whole tiles; the first reads types of ct_gpu_has_matrix, the
+ * other F16 and BF16, by what prepare_tensor made. */
 struct ct_gpu_project {
     struct ct_gpu_type type;
     GLOBAL float *out;

@@ -70,10 +70,16 @@ DEVICE float gpu_f16(uint32_t h)
 /* Rounds to nearest even; not for NaN. */
 DEVICE uint32_t gpu_to_f16(float x)
 {
+#if defined(__CUDA__)
+    uint16_t h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
+    return h;
+#else
     uint32_t u = AS_U32(x), sign = u >> 16 & 0x8000u, m = u & 0x7fffffffu;
     uint32_t tiny = AS_U32(ADD(AS_F32(m), 0.5f)) - 0x3f000000u; /* a multiple of 2^-24 */
     uint32_t normal = (m - 0x38000000u + 0xfffu + (m >> 13 & 1)) >> 13;
     return sign | (m >= 0x477ff000u ? 0x7c00u : m < 0x38800000u ? tiny : normal);
+#endif
 }
 
 DEVICE bool gpu_finite(float x)
