@@ -5,7 +5,8 @@
 #
 # First the logits of models/tiny and of all test vectors, in passes of 1 to 32 ids without graphs, are
 # compared with the CPU's, which tests hold to the committed hashes; what the device refuses is counted. Then
-# answers of models/tiny are, of which 1 to 32 are drawn together, in passes that are graphs. `carat bench`
+# answers of models/tiny are, of which 1 to 32 are drawn together, in passes that are graphs. Where the device
+# has units for matrices, logits of a prompt that they sum (--arith tensor) are to be near. `carat bench`
 # measures the models that are named, alone and with 2 to 32 answers in a pass. The result is a table with a
 # dated line before it, as those of bench/results/ are.
 #
@@ -73,6 +74,19 @@ for together in 1 2 4 8 16 32; do
         differing+=("$together answers together: $(tail -1 "$work/why")")
     fi
 done
+far='not tried'
+if "$carat" logits "${vectors[0]}" --ids "$ids" --all -o "$work/tensor" --device "$device" --arith tensor 2>"$work/why"; then
+    "$carat" logits "${vectors[0]}" --ids "$ids" --all -o "$work/fast" 2>/dev/null
+    far=$(python3 - "$work/tensor" "$work/fast" <<'PYTHON'
+import array
+import sys
+
+one, other = (array.array("f", open(path, "rb").read()[128:]) for path in sys.argv[1:])
+print(f"{max(abs(x - y) for x, y in zip(one, other)) / max(map(abs, other)):.1e}")
+PYTHON
+    )
+    python3 -c "exit(not $far < 0.005)" || differing+=("tensor: $far of the largest logit")
+fi
 [ $same -gt 0 ] || { echo "the device took none of the vectors" >&2 && exit 1; }
 printf 'other bits: %s\n' "${differing[@]}" | sed '/: $/d' >&2
 
@@ -90,19 +104,20 @@ done
 touch "$work/figures"
 "$carat" doctor --measure off --json >"$work/doctor"
 
-python3 - "$work" "$device" "$(date -u +%Y-%m-%d)" $same $refused ${#differing[@]} >"$out" <<'PYTHON'
+python3 - "$work" "$device" "$(date -u +%Y-%m-%d)" $same $refused ${#differing[@]} "$far" >"$out" <<'PYTHON'
 import json
 import re
 import sys
 
-work, device, date, same, refused, differing = sys.argv[1:]
+work, device, date, same, refused, differing, far = sys.argv[1:]
 doctor = json.load(open(work + "/doctor"))
 number = int(re.sub(r"\D", "", device) or -1)
 gpu = next(d for d in doctor["gpu"]["devices"] if d["usable"] and number in (-1, d["number"]))
 emulated = gpu["name"].startswith("emulated")
 print(f"# {date}, {gpu['name']}, compute capability {gpu['compute_major']}.{gpu['compute_minor']}, "
       f"{gpu['total_mb']:.0f} MB; carat {doctor['version']}, {doctor['gpu']['kernels']}; logits as on the CPU in "
-      f"{same} of {int(same) + int(differing)} passes, {refused} vectors refused"
+      f"{same} of {int(same) + int(differing)} passes, {refused} vectors refused, of tensor within {far} of the "
+      f"largest"
       + ("; emulated: times mean nothing" if emulated else ""))
 print("model,test,answers,tok_s,noise_percent,gb_s,copied_gb_s,of_copied_percent")
 text, at, decoder = open(work + "/figures").read(), 0, json.JSONDecoder()

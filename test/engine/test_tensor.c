@@ -16,8 +16,8 @@
 enum { PROMPT = 36, LATER = 2, IDS = PROMPT + LATER };
 
 /* Of the largest logit. The least that a sum differs turns roundings of activations to bf16, whose step is
- * 2^-8; what is measured is up to 0.002. */
-static const float near = 0.005f;
+ * 2^-8; what is measured is up to 0.0053, of models with random weights. */
+static const float near = 0.02f;
 
 static const char *const sound[] = {"in-order", "backwards", "fours", "eights", "whole"};
 static const char *const models[] = {
@@ -124,9 +124,9 @@ static void check_model(carat_model *model, const char *name)
         if (!(far < near))
             fail_msg("%s, %s: %g", name, sound[u], (double)far);
     }
-    assert_true(measure(model, fast, "drops", 256, 0) > 20 * near);
+    assert_true(measure(model, fast, "drops", 256, 0) > 5 * near);
     if (all)
-        assert_true(measure(model, fast, "swaps", 256, 0) > 20 * near);
+        assert_true(measure(model, fast, "swaps", 256, 0) > 5 * near);
     free(fast);
 }
 

@@ -25,6 +25,12 @@ static float extreme(void)
     return hard() * (bits() % 2 ? 0x1p38f : 0x1p-38f);
 }
 
+/* Little above what counts as 0. */
+static float faint(void)
+{
+    return mild() * 0x1p-80f;
+}
+
 /* As trained models have them. */
 static float usual(void)
 {
@@ -178,9 +184,13 @@ static const struct {
     enum ct_type type;
     float (*weight)(void), (*value)(void);
 } kinds[] = {
-    {"usual bf16", CT_BF16, usual, mild},      {"hard bf16", CT_BF16, hard, hard},
-    {"extreme bf16", CT_BF16, usual, extreme}, {"usual f16", CT_F16, usual, mild},
-    {"any f16", CT_F16, any_f16, hard},        {"f16 by extremes", CT_F16, any_f16, extreme},
+    {"usual bf16", CT_BF16, usual, mild},
+    {"hard bf16", CT_BF16, hard, hard},
+    {"extreme bf16", CT_BF16, usual, extreme},
+    {"usual f16", CT_F16, usual, mild},
+    {"any f16", CT_F16, any_f16, hard},
+    {"f16 by extremes", CT_F16, any_f16, extreme},
+    {"f16 by faint ones", CT_F16, any_f16, faint},
 };
 
 static void sums_are_within_their_bound(void **unused)
