@@ -188,10 +188,15 @@ class Kernel:
             made = ' '.join(self.set(r, 'f32', f'd[{i}]') for i, r in enumerate(to))
             return f'{{ float d[] = {{{z}}}; const uint32_t x[] = {{{x}}}, y[] = {{{y}}}; ' \
                    f'fibre_multiply_floats(d, x, y, {"true" if mma[1] == "bf16" else "false"}); {made} }}'
+        if op == 'lop3.b32' and a[4] == '0x28':
+            x, y, z = (self.value(o, kind) for o in a[1:4])
+            return self.set(a[0], kind, f'({x} ^ {y}) & {z}')
         if op == 'prmt.b32':
             return self.set(a[0], kind, f'permuted({", ".join(self.value(o, kind) for o in a[1:])})')
-        if op == 'bfe.u32':
-            return self.set(a[0], kind, f'{self.value(a[1], kind)} >> {a[2]} & ((1u << {a[3]}) - 1)')
+        if op in ('bfe.u32', 'bfe.s32'):  # of the upper end of a word, with its sign or without
+            above = 32 - int(a[3])
+            upper = f'{self.value(a[1], "u32")} << {above - int(a[2])}'
+            return self.set(a[0], kind, f'({WIDTH[kind]})({upper}) >> {above}')
         if k in ('neg', 'not'):
             sign = '-' if k == 'neg' else '!' if kind == 'pred' else '~'
             return self.set(a[0], kind, f'{sign}{self.value(a[1], kind)}')
@@ -206,8 +211,11 @@ class Kernel:
             return self.convert(p, a)
         if k == 'ld':
             return self.read(a[0], kind, a[1])
+        if op == 'prefetch.global.L2':  # it is there
+            return f'(void)*(volatile uint8_t *)(uintptr_t){self.value(a[0][1:-1], "u64")};'
         if k == 'st':
-            return f'*{self.place(a[0], kind)} = ({WIDTH[kind]}){self.value(a[1], kind)};'
+            to, parts = self.place(a[0], kind), operands(a[1][1:-1]) if a[1].startswith('{') else a[1:]
+            return ' '.join(f'{to}[{i}] = ({WIDTH[kind]}){self.value(v, kind)};' for i, v in enumerate(parts))
         if re.fullmatch(r'shfl\.sync\.(down|bfly)\.b32', op) and a[3:] == ['31', '-1']:
             step = self.value(a[2], 's32')
             way = f'fibre.tid ^ {step}' if 'bfly' in p else \

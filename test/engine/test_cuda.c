@@ -531,11 +531,11 @@ static void a_wrong_kernel_is_refused(void **unused)
         {"barriers:attend", TINY},
         {"barriers:best", TINY},
         {"barriers:norm", TINY},
-        {"barriers:project_q8", CT_TEST_DATA "/vectors/gguf/q8_0.gguf"},
+        {"barriers:project_eight", CT_TEST_DATA "/vectors/gguf/q8_0.gguf"},
         {"barriers:project_value", TINY},
         {"unfused:logits", TINY},
         {"unfused:norm", CT_TEST_DATA "/vectors/gguf/q8_0.gguf"},
-        {"unfused:project_q8", CT_TEST_DATA "/vectors/gguf/q8_0.gguf"},
+        {"unfused:project_eight", CT_TEST_DATA "/vectors/gguf/q8_0.gguf"},
     };
     carat_engine_options o = cuda_options();
 

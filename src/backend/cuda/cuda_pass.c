@@ -284,29 +284,38 @@ static void prepare(struct ct_cuda_backend *b, ct_mat in, int rows, const struct
                    ct_cuda_blocks(padded), rows);
 }
 
-/* Whether the kernel for many rows of the pass takes it: those of a prompt, or a large weight. All groups of
- * 16 rows of the weight are one warp's there, so that few of them leave much of a device idle. */
-static bool is_large(const struct ct_cuda_backend *b, int rows, const struct ct_weight *w)
+/* Which kernel multiplies. That for many rows of the pass reads a weight once for 32 of them, where the one
+ * for eight reads it four times; but all groups of 16 rows of the weight are one warp's there, one behind
+ * another, so that fewer warps than a device computes at once take longer. */
+static enum ct_cuda_kernel product_of(const struct ct_cuda_backend *b, int rows, const struct ct_weight *w)
 {
-    const int enough = 1 << 15; /* outputs: 64 warps or more */
+    const int enough = 512; /* warps: four on each multiprocessor of a large device */
+    const int tiles = (rows + CT_GPU_TILE - 1) / CT_GPU_TILE,
+              panels = (w->rows + CT_GPU_PANEL - 1) / CT_GPU_PANEL;
     const struct ct_gpu_type type = ct_gpu_type_of(w->type);
 
-    return b->function[CT_CUDA_project_matrix] && ct_gpu_has_matrix(&type) &&
-           (rows > CT_GPU_TILE || (rows > CT_GPU_TOKENS && rows * w->rows >= enough));
+    if (is_tensor(b, rows, w))
+        return CT_CUDA_project_tensor;
+    if (input_of(b, w) != CT_INPUT_Q8)
+        return CT_CUDA_project_value;
+    if (b->function[CT_CUDA_project_matrix] && ct_gpu_has_matrix(&type) && rows > CT_GPU_TOKENS &&
+        tiles * panels >= enough)
+        return CT_CUDA_project_matrix;
+    return b->function[CT_CUDA_project_eight] && ct_gpu_has_eight(&type) ? CT_CUDA_project_eight
+                                                                         : CT_CUDA_project_q8;
 }
 
 /* By the input that was prepared last. */
 static void multiply(struct ct_cuda_backend *b, ct_mat out, int rows, const struct ct_weight *w)
 {
-    const bool q8 = input_of(b, w) == CT_INPUT_Q8, tensor = is_tensor(b, rows, w),
-               large = tensor || (q8 && is_large(b, rows, w));
-    const int width = large ? CT_GPU_STRIP : CT_GPU_ROWS, height = large ? CT_GPU_TILE : CT_GPU_TOKENS;
+    const enum ct_cuda_kernel kernel = product_of(b, rows, w);
+    const bool large = kernel == CT_CUDA_project_matrix || kernel == CT_CUDA_project_tensor;
+    const int width = large                             ? CT_GPU_STRIP
+                      : kernel == CT_CUDA_project_eight ? CT_GPU_PANEL
+                                                        : CT_GPU_ROWS,
+              height = large ? CT_GPU_TILE : CT_GPU_TOKENS;
 
-    ct_cuda_launch(b,
-                   tensor  ? CT_CUDA_project_tensor
-                   : large ? CT_CUDA_project_matrix
-                   : q8    ? CT_CUDA_project_q8
-                           : CT_CUDA_project_value,
+    ct_cuda_launch(b, kernel,
                    &(struct ct_gpu_project){.type = ct_gpu_type_of(w->type),
                                             .out = out.handle,
                                             .w = w->data,

@@ -24,5 +24,7 @@
 
 #if !defined(__OPENCL_VERSION__) && (!defined(__CUDA__) || __CUDA_ARCH__ >= 800)
 #include "matrix.cu"
+
+#include "eight.cu"
 #include "tensor.cu"
 #endif

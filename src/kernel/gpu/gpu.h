@@ -20,6 +20,7 @@
 #define CT_GPU_TOKENS  8   /* rows of the pass, for which it does so: a warp folds one */
 #define CT_GPU_TILE    32  /* the same of project_matrix and project_tensor, */
 #define CT_GPU_STRIP   128 /* whose blocks compute so many rows of a weight */
+#define CT_GPU_PANEL   16  /* rows of a panel, and of a block of project_eight */
 
 /* Kernels by name, with what follows ct_gpu_ in the name of their arguments. The list is all that the backend
  * and the emulation know of them. */
@@ -33,7 +34,8 @@
     K(project_q8, project) K(project_value, project) K(rope, rope) K(scale, scale) K(select_rows, select)
 /* Those that a module of their own has, for devices from 8.0 on. */
 #define CT_GPU_MATRIX_KERNELS(K)                                                                            \
-    K(project_matrix, project) K(prepare_tensor, prepare) K(project_tensor, project)
+    K(project_matrix, project) K(project_eight, project) K(prepare_tensor, prepare)                         \
+    K(project_tensor, project)
 /* clang-format on */
 
 /* ---- weights: panels of 16 rows (layout/panel.h), one behind the other ---- */
@@ -94,21 +96,22 @@ struct ct_gpu_norm {
     int none;
 };
 
-/* The input of products, [row][padded]: f32, perhaps rounded to bf16, or int8 with a scale for each group and
- * the sums of its halves; or, for tensor.cu, bf16, or two f16 that a scale goes with. Blocks: of columns,
- * padded. */
+/* The input of products: f32, perhaps rounded to bf16, [row][padded]; or int8 with a scale for each group and
+ * the sums of its halves, [row / 8][group][row % 8] groups of 32; or, for tensor.cu, bf16, or two f16 that a
+ * scale goes with. Blocks: of columns, padded. */
 struct ct_gpu_prepare {
     GLOBAL const float *x;
     GLOBAL void *to;
-    GLOBAL float *scale; /* [row][groups] */
-    GLOBAL int32_t *sum; /* [row][groups][2] */
+    GLOBAL float *scale; /* of a group */
+    GLOBAL int32_t *sum; /* two */
     int ldx, cols, padded, bf16;
 };
 
 /* out = x * w^T * factor, for n rows of the pass. Blocks: of CT_GPU_ROWS rows of w; a row of blocks has
  * CT_GPU_TOKENS rows of the pass. Those of project_matrix and project_tensor are CT_GPU_STRIP and
- * CT_GPU_TILE, and x and scale have memory for whole tiles; the first reads types of ct_gpu_has_matrix, the
- * other F16 and BF16, by what prepare_tensor made. */
+ * CT_GPU_TILE, and x and scale have memory for whole tiles; those of project_eight are CT_GPU_PANEL and
+ * CT_GPU_TOKENS. Which types project_matrix and project_eight read: gpu_types.h; project_tensor reads F16 and
+ * BF16, by what prepare_tensor made. */
 struct ct_gpu_project {
     struct ct_gpu_type type;
     GLOBAL float *out;

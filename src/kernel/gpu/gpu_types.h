@@ -13,6 +13,11 @@ static inline bool ct_gpu_has_matrix(const struct ct_gpu_type *t)
 {
     return t->form == CT_GPU_F16_SCALE && !t->more && !t->high && !t->tabled && t->low >= 4;
 }
+/* Whether project_eight does: all of integers, but those whose halves have scales or minima of their own. */
+static inline bool ct_gpu_has_eight(const struct ct_gpu_type *t)
+{
+    return t->form > CT_GPU_SFP && t->form != CT_GPU_NIBBLES && t->form != CT_GPU_E4M3;
+}
 /* Bytes of a panel of CT_PANEL_ROWS rows. */
 size_t ct_gpu_panel_bytes(enum ct_type type, int cols);
 /* Rows [r0, r0 + CT_PANEL_ROWS) of a weight as such a panel; spare has CT_GPU_SPARE bytes. */

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_weight.h: weights as kernels read them out of panels (layout/panel.h), by what struct ct_gpu_type tells
- * of their type: the codes of a group, its factors, its values. Included once, by gpu.cu. */
+ * of their type: the codes of a group, its factors, its values; and where a group of int8 inputs is. Included
+ * once, by gpu.cu. */
 
 /* UNROLLED: of a loop, all steps one after another; the others stay loops. WIDE: an address of a multiple of
- * 16 bytes, of which a load may take all. PERMUTE: bytes of two words by the numbers in the low nibbles of
- * s. */
+ * 16 bytes, of which a load may take all; PAIR: of 8. PERMUTE: bytes of two words by the numbers in the low
+ * nibbles of s. */
 #if defined(__CUDA__)
 #define UNROLLED         _Pragma("unroll")
-#define WIDE(p)          (__typeof__(p))__builtin_assume_aligned(p, 16)
+#define WIDE(p)          ((__typeof__(p))__builtin_assume_aligned(p, 16))
+#define PAIR(p)          ((__typeof__(p))__builtin_assume_aligned(p, 8))
 #define PERMUTE(x, y, s) __nvvm_prmt(x, y, s)
 #else
 #define UNROLLED
 #define WIDE(p) (p)
+#define PAIR(p) (p)
 DEVICE uint32_t PERMUTE(uint32_t x, uint32_t y, uint32_t s)
 {
     uint32_t all = 0;
@@ -38,6 +41,12 @@ struct gpu_place {
 DEVICE GLOBAL const uint8_t *gpu_panel(GLOBAL const void *w, uint64_t panel, uint32_t row)
 {
     return (GLOBAL const uint8_t *)w + (uint64_t)(row / 16) * panel;
+}
+
+/* Which of the groups of int8 inputs it is: rows of the pass lie in eights, group by group. */
+DEVICE long gpu_input(int row, int groups, int g)
+{
+    return ((long)(row / CT_GPU_TOKENS) * groups + g) * CT_GPU_TOKENS + row % CT_GPU_TOKENS;
 }
 
 /* Half an E4M3 value without sign; 0x7f is none. */

@@ -12,15 +12,19 @@
  * Which k is which is free, where both agree: lane l takes the 8 k from 8 c on, which are a word of two codes
  * to a byte, or two. */
 #if defined(__CUDA__)
-#define MATRIX_MULTIPLY(d, a0, a1, a2, a3, b0, b1)                                                           \
+#define MATRIX_MULTIPLY(d, a, b0, b1, c)                                                                     \
     asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "      \
-                 "{%8, %9}, {%0, %1, %2, %3};"                                                               \
-                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])                                            \
-                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1))
+                 "{%8, %9}, {%10, %10, %10, %10};"                                                           \
+                 : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])                                            \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c))
 #else
-#define MATRIX_MULTIPLY(d, a0, a1, a2, a3, b0, b1)                                                           \
-    fibre_multiply(d, (const uint32_t[]){a0, a1, a2, a3}, (const uint32_t[]){b0, b1})
+#define MATRIX_MULTIPLY(d, a, b0, b1, c)                                                                     \
+    (d[0] = d[1] = d[2] = d[3] = c, fibre_multiply((int32_t *)d, a, (const uint32_t[]){b0, b1}))
 #endif
+
+/* The bits of 1.5 * 2^23, whose last place is 1: a sum that begins with them becomes a float by a subtraction,
+ * where it is below 2^22, which it is as long as halves have no factors. */
+#define MATRIX_ZERO 0x4b400000u
 
 enum { PANELS = BLOCK / 32, EIGHTS = CT_GPU_TILE / 8 };
 
@@ -50,8 +54,8 @@ KERNEL(project_matrix, ct_gpu_project)
     struct ct_gpu_type t = a.type;
     uint32_t less = t.minus ? (128u - t.minus) * 0x01010101u : 0u, flip = t.minus ? 0x80808080u : 0u;
     GLOBAL const uint8_t *w = gpu_panel(a.w, a.panel, r);
-    GLOBAL const uint32_t *x = (GLOBAL const uint32_t *)a.x + (long)(token + q) * a.groups * 8 + 2 * c;
-    GLOBAL const float *scale = a.scale + (long)(token + 2 * c) * a.groups;
+    GLOBAL const uint32_t *x = (GLOBAL const uint32_t *)a.x + gpu_input(token + q, a.groups, 0) * 8 + 2 * c;
+    GLOBAL const float *scale = a.scale + gpu_input(token + 2 * c, a.groups, 0);
     float acc[EIGHTS][4];
 
     t.form = CT_GPU_F16_SCALE; /* no other comes here */
@@ -65,12 +69,13 @@ KERNEL(project_matrix, ct_gpu_project)
         {
             if (token + j * 8 >= a.n)
                 continue;
-            int at = g + j * a.groups * 8;
-            float xs[2] = {scale[at], scale[at + a.groups]};
-            int32_t dot[4] = {0, 0, 0, 0};
-            MATRIX_MULTIPLY(dot, code[0], code[1], code[2], code[3], x[at * 8], x[at * 8 + 1]);
+            int at = (j * a.groups + g) * CT_GPU_TOKENS;
+            GLOBAL const float *xs = PAIR(scale + at);
+            GLOBAL const uint32_t *by = PAIR(x + at * 8);
+            uint32_t dot[4];
+            MATRIX_MULTIPLY(dot, code, by[0], by[1], MATRIX_ZERO);
             UNROLLED for (int i = 0; i < 4; i++) acc[j][i] =
-                FMA((float)dot[i], MUL(f[i / 2].ws, xs[i % 2]), acc[j][i]);
+                FMA(ADD(AS_F32(dot[i]), -0x1.8p23f), MUL(f[i / 2].ws, xs[i % 2]), acc[j][i]);
         }
     }
     UNROLLED for (int j = 0; j < EIGHTS; j++)

@@ -17,7 +17,7 @@ KERNEL(prepare_q8, ct_gpu_prepare)
 {
     THREADS(ct_gpu_prepare);
     int i = bid * BLOCK + tid;
-    long group = (long)row * (a.padded / 32) + i / 32;
+    long group = gpu_input(row, a.padded / 32, i / 32);
     float v = i < a.cols ? a.x[(long)row * a.ldx + i] : 0.0f;
     uint32_t top = AS_U32(v) & 0x7fffffffu;
 
@@ -36,7 +36,7 @@ KERNEL(prepare_q8, ct_gpu_prepare)
         sum += SHFL_XOR(sum, d);
     if (i >= a.padded)
         return;
-    ((GLOBAL int8_t *)a.to)[(long)row * a.padded + i] = (int8_t)q;
+    ((GLOBAL int8_t *)a.to)[group * 32 + lane] = (int8_t)q;
     if (lane % 16 == 0)
         a.sum[group * 2 + lane / 16] = (int32_t)sum;
     if (lane == 0)

@@ -121,9 +121,7 @@ KERNEL(project_q8, ct_gpu_project)
     int out = bid * 32 + lane, r = out < a.rows ? out : a.rows - 1, warp = tid / 32;
     int token = row * CT_GPU_TOKENS, n = project_tokens(a, token);
     struct gpu_place place = gpu_place(gpu_panel(a.w, a.panel, r), a.type, warp, r);
-    GLOBAL const uint32_t *x = (GLOBAL const uint32_t *)a.x + (long)token * a.groups * 8;
-    GLOBAL const float *scale = a.scale + (long)(token + (warp < n ? warp : 0)) * a.groups;
-    GLOBAL const int32_t *sum = a.sum + (long)token * a.groups * 2;
+    long input = gpu_input(token, a.groups, 0);
     float acc = 0.0f;
 
     for (int first = 0, half = 0; first < a.groups; first += WARPS, half ^= 1) {
@@ -137,9 +135,9 @@ KERNEL(project_q8, ct_gpu_project)
             if (a.type.more)
                 m[half][warp][lane] = f.m;
             for (int t = 0; t < n; t++) {
-                long at = (long)t * a.groups + g;
-                GLOBAL const uint32_t *by = WIDE(x + at * 8);
-                int32_t first_sum = sum[at * 2], second_sum = sum[at * 2 + 1];
+                long at = input + g * CT_GPU_TOKENS + t;
+                GLOBAL const uint32_t *by = WIDE((GLOBAL const uint32_t *)a.x + at * 8);
+                int32_t first_sum = a.sum[at * 2], second_sum = a.sum[at * 2 + 1];
                 int32_t first_half = -a.type.minus * first_sum, second_half = -a.type.minus * second_sum;
                 uint32_t q[8];
                 UNROLLED for (int i = 0; i < 8; i++) q[i] = by[i];
@@ -158,7 +156,8 @@ KERNEL(project_q8, ct_gpu_project)
         place = gpu_eight_on(place, a.type);
         BARRIER();
         for (int j = 0; warp < n && j < WARPS && first + j < a.groups; j++) {
-            float xs = scale[first + j], by = MUL(ws[half][j][lane], xs), second = m[half][j][lane];
+            float xs = a.scale[input + (first + j) * CT_GPU_TOKENS + warp];
+            float by = MUL(ws[half][j][lane], xs), second = m[half][j][lane];
             acc = FMA((float)dot[half][j][warp][lane], by, acc);
             if (a.type.more) {
                 float q = (float)more[half][j][warp][lane];
