@@ -135,10 +135,13 @@ class Kernel:
 
     def arithmetic(self, p, a):
         k, kind = p[0], p[-1]
-        if 'wide' in p:
+        if 'wide' in p or 'hi' in p:
             wide = WIDTH[WIDER[kind]]
             x, y = self.value(a[1], kind), self.value(a[2], kind)
-            return self.set(a[0], WIDER[kind], f'({wide}){x} * ({wide}){y}')
+            value = f'({wide}){x} * ({wide}){y}'
+            if 'hi' in p:
+                return self.set(a[0], kind, f'({WIDTH[kind]})({value} >> {kind[1:]})')
+            return self.set(a[0], WIDER[kind], value)
         x, y = self.value(a[1], kind), self.value(a[2], 'u32' if k in ('shl', 'shr') else kind)
         if k in ('shl', 'shr'):
             bits = int(kind[1:])

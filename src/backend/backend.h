@@ -189,6 +189,9 @@ struct ct_reading {
     const int32_t *apart; /* [n_apart] ascending: edited or never drawn */
     int n_apart;
     const uint64_t *allowed; /* bits of the ids of which alone something is read; NULL: of any */
+    /* With k > 0: an id is drawn from the k best as this says, by the usual chain without edits, so that a
+     * device may guess it, and go on. NULL: nobody knows. */
+    const carat_sampling *draws;
 };
 
 /* The same of a row, found where a backend computes all logits. */

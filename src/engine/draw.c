@@ -50,3 +50,8 @@ int32_t ct_draw(carat_engine *e, struct ct_draw_logits *logits, const carat_samp
     }
     return draw_once(e, &logits->have, o, held, n, allowed);
 }
+
+const carat_sampling *ct_draws_alone(const carat_sampling *o)
+{
+    return ct_chain_is_usual(o->chain) && !o->matcher && (o->temperature == 0 || o->top_k > 0) ? o : NULL;
+}

@@ -306,6 +306,9 @@ carat_status ct_take_sampling(const carat_engine *e, carat_sampling *full, carat
  * that was drawn first fits. The engine's lock is held. */
 int32_t ct_draw(carat_engine *e, struct ct_draw_logits *logits, const carat_sampling *o,
                 const struct ct_draw_form *form, const int32_t *held, int n, enum ct_fit *fit);
+/* What a device may guess of that: the sampling, if these logits alone decide and no form is asked; else
+ * NULL. */
+const carat_sampling *ct_draws_alone(const carat_sampling *o);
 #define CT_ALL_BANNED "every id is banned"
 #define CT_NONE_FITS  "every id that the form of the answer allows is banned"
 

@@ -293,6 +293,7 @@ static const struct ct_reading *read_for(carat_generation *g, const int32_t *hel
 {
     g->reading = ct_reading_of(g->session->engine, &g->sampling, held, first, first + n - 1, g->apart);
     ct_told_reads(&g->told, n, &g->reading);
+    g->reading.draws = n == 1 ? ct_draws_alone(&g->sampling) : NULL;
     return &g->reading;
 }
 

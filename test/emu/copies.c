@@ -14,6 +14,7 @@ static struct copy {
     size_t n;
     uint8_t bytes[];
 } * first;
+static int marked; /* of them, from the first on */
 
 static void add(void *to, const void *from, const void *bytes, size_t n)
 {
@@ -38,10 +39,31 @@ void emu_depart(const void *from, size_t n)
     add(NULL, from, from, n);
 }
 
+void emu_mark_copies(void)
+{
+    marked = 0;
+    for (const struct copy *c = first; c; c = c->next)
+        marked++;
+}
+
+bool emu_end_marked(void)
+{
+    struct copy **end = &first;
+
+    for (; marked > 0; marked--)
+        end = &(*end)->next;
+    struct copy *behind = *end;
+    *end = NULL;
+    const bool good = emu_end_copies(true);
+    first = behind;
+    return good;
+}
+
 bool emu_end_copies(bool wait)
 {
     bool good = true;
 
+    marked = 0;
     for (struct copy *c = first, *next; c; c = next) {
         next = c->next;
         if (wait && c->to)

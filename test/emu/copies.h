@@ -12,5 +12,8 @@ void emu_arrive(void *to, const void *bytes, size_t n);
 void emu_depart(const void *from, size_t n);
 /* Waits for all, or forgets them. False: some of the host were changed before. */
 bool emu_end_copies(bool wait);
+/* Marks those that there are; waits for these alone, if any are left. */
+void emu_mark_copies(void);
+bool emu_end_marked(void);
 
 #endif

@@ -51,7 +51,7 @@ enum { MOST_DEVICES = 4, MOST_ALLOCATIONS = 64, MOST_OBJECTS = 64, MOST_KERNELS 
 
 /* What handles point to. */
 struct object {
-    enum { NOTHING, CONTEXT, STREAM, MODULE, FUNCTION, GRAPH, LAUNCHES } kind;
+    enum { NOTHING, CONTEXT, STREAM, EVENT, MODULE, FUNCTION, GRAPH, LAUNCHES } kind;
     int device;
     char *image;                      /* of a module: its own */
     void (*thread)(const void *args); /* of a function */
@@ -402,7 +402,7 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
     return SUCCESS;
 }
 
-/* A stream or a module. */
+/* A stream, an event, a module or a graph. */
 static CUresult make(CUobject *object, struct object as)
 {
     int i = 0;
@@ -438,6 +438,45 @@ CUresult cuStreamSynchronize(CUobject stream)
     BEGIN(true);
     is_doing(__func__, stream);
     if (!emu_end_copies(true))
+        breach(__func__, "memory of the host has changed before it was copied");
+    return SUCCESS;
+}
+
+static void is_kind(const char *call, CUobject object, int kind)
+{
+    if (!object || (int)object->kind != kind)
+        breach(call, "not what it is taken for");
+}
+
+CUresult cuEventCreate(CUobject *event, unsigned flags)
+{
+    BEGIN(true);
+    return flags == 2 ? make(event, (struct object){.kind = EVENT}) : INVALID_VALUE;
+}
+
+CUresult cuEventDestroy_v2(CUobject event)
+{
+    BEGIN(true);
+    is_kind(__func__, event, EVENT);
+    event->kind = NOTHING;
+    return SUCCESS;
+}
+
+CUresult cuEventRecord(CUobject event, CUobject stream)
+{
+    BEGIN(true);
+    is_kind(__func__, event, EVENT);
+    is_doing(__func__, stream);
+    emu_mark_copies();
+    return SUCCESS;
+}
+
+/* Of one event there is no more than one record at a time. */
+CUresult cuEventSynchronize(CUobject event)
+{
+    BEGIN(true);
+    is_kind(__func__, event, EVENT);
+    if (!emu_end_marked())
         breach(__func__, "memory of the host has changed before it was copied");
     return SUCCESS;
 }
@@ -550,12 +589,6 @@ __attribute__((destructor)) static void end(void)
         }
 }
 
-static void is_kind(const char *call, CUobject object, int kind)
-{
-    if (!object || (int)object->kind != kind)
-        breach(call, "not what it is taken for");
-}
-
 CUresult cuStreamBeginCapture_v2(CUobject stream, int mode)
 {
     BEGIN(true);
@@ -621,49 +654,31 @@ CUresult cuGraphLaunch(CUobject launches, CUobject stream)
 
 /* ---- finding all these ---- */
 
+/* Those that are asked for by name; SECOND: as their second version. */
+/* clang-format off */
+#define FUNCTIONS(F, SECOND)                                                                                \
+    F(cuInit) F(cuDriverGetVersion) F(cuGetErrorName) F(cuDeviceGetCount) F(cuDeviceGet)                    \
+    F(cuDeviceGetName) F(cuDeviceGetAttribute) F(cuDevicePrimaryCtxRetain)                                  \
+    SECOND(cuDevicePrimaryCtxRelease) SECOND(cuCtxPushCurrent) SECOND(cuCtxPopCurrent)                      \
+    SECOND(cuMemGetInfo) SECOND(cuMemAlloc) SECOND(cuMemFree) F(cuMemHostAlloc) F(cuMemFreeHost)            \
+    F(cuMemsetD8Async) SECOND(cuMemcpyHtoDAsync) SECOND(cuMemcpyDtoHAsync) SECOND(cuMemcpyDtoDAsync)        \
+    F(cuStreamCreate) SECOND(cuStreamDestroy) F(cuStreamSynchronize) F(cuEventCreate) F(cuEventRecord)      \
+    F(cuEventSynchronize) SECOND(cuEventDestroy) F(cuModuleLoadData) F(cuModuleUnload)                      \
+    F(cuModuleGetFunction) F(cuLaunchKernel) SECOND(cuStreamBeginCapture) F(cuStreamEndCapture)             \
+    SECOND(cuGraphInstantiate) F(cuGraphDestroy) F(cuGraphLaunch) F(cuGraphExecDestroy)
+/* clang-format on */
+
 CUresult cuGetProcAddress(const char *name, void **function, int version, uint64_t flags)
 {
-#define ROW(name, now)                                                                                       \
-    {                                                                                                        \
-        name, (void (*)(void))now                                                                            \
-    }
     static const struct {
         const char *name;
         void (*function)(void);
     } functions[] = {
-        ROW("cuInit", cuInit),
-        ROW("cuDriverGetVersion", cuDriverGetVersion),
-        ROW("cuGetErrorName", cuGetErrorName),
-        ROW("cuDeviceGetCount", cuDeviceGetCount),
-        ROW("cuDeviceGet", cuDeviceGet),
-        ROW("cuDeviceGetName", cuDeviceGetName),
-        ROW("cuDeviceGetAttribute", cuDeviceGetAttribute),
-        ROW("cuDevicePrimaryCtxRetain", cuDevicePrimaryCtxRetain),
-        ROW("cuDevicePrimaryCtxRelease", cuDevicePrimaryCtxRelease_v2),
-        ROW("cuCtxPushCurrent", cuCtxPushCurrent_v2),
-        ROW("cuCtxPopCurrent", cuCtxPopCurrent_v2),
-        ROW("cuMemGetInfo", cuMemGetInfo_v2),
-        ROW("cuMemAlloc", cuMemAlloc_v2),
-        ROW("cuMemFree", cuMemFree_v2),
-        ROW("cuMemHostAlloc", cuMemHostAlloc),
-        ROW("cuMemFreeHost", cuMemFreeHost),
-        ROW("cuMemsetD8Async", cuMemsetD8Async),
-        ROW("cuMemcpyHtoDAsync", cuMemcpyHtoDAsync_v2),
-        ROW("cuMemcpyDtoHAsync", cuMemcpyDtoHAsync_v2),
-        ROW("cuMemcpyDtoDAsync", cuMemcpyDtoDAsync_v2),
-        ROW("cuStreamCreate", cuStreamCreate),
-        ROW("cuStreamDestroy", cuStreamDestroy_v2),
-        ROW("cuStreamSynchronize", cuStreamSynchronize),
-        ROW("cuModuleLoadData", cuModuleLoadData),
-        ROW("cuModuleUnload", cuModuleUnload),
-        ROW("cuModuleGetFunction", cuModuleGetFunction),
-        ROW("cuLaunchKernel", cuLaunchKernel),
-        ROW("cuStreamBeginCapture", cuStreamBeginCapture_v2),
-        ROW("cuStreamEndCapture", cuStreamEndCapture),
-        ROW("cuGraphInstantiate", cuGraphInstantiate_v2),
-        ROW("cuGraphDestroy", cuGraphDestroy),
-        ROW("cuGraphLaunch", cuGraphLaunch),
-        ROW("cuGraphExecDestroy", cuGraphExecDestroy),
+#define ROW(name)   {#name, (void (*)(void))name},
+#define ROW_2(name) {#name, (void (*)(void))name##_v2},
+        FUNCTIONS(ROW, ROW_2)
+#undef ROW
+#undef ROW_2
     };
 
     if (version < 11030 || flags != 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cuda_draws.c: answers on an emulated GPU (test/emu): the ids of the CPU for every way to draw, few
  * bytes of logits that come to the host, all of them for who asks, passes that are one launch and those that
- * cannot be, and a device that is lost in an answer. Logits themselves: test_cuda.c. */
+ * cannot be, passes that run ahead, and a device that is lost in an answer. Logits themselves: test_cuda.c.
+ */
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
 #include <carat_generate.h>
@@ -75,7 +76,8 @@ struct way {
     carat_bias biases[2];
     int32_t banned[3];
     int logprobs, loop_guard;
-    int few; /* best ids that a token reads; 0: all logits */
+    int few;    /* best ids that a token reads; 0: all logits */
+    bool ahead; /* the device draws, too, and passes run ahead */
 };
 
 static struct way plain(const char *name, float temperature, int top_k, float top_p, float min_p, int few)
@@ -113,6 +115,7 @@ static void make_ways(struct way *w)
     w[8] = plain("probabilities", 1, 64, 0.95f, 0, 0);
     w[8].logprobs = 1;
     for (int i = 0; i < WAYS; i++) {
+        w[i].ahead = w[i].few > 0 && i != 3 && i != 4;
         w[i].sampling.banned = w[i].sampling.n_banned ? w[i].banned : NULL;
         w[i].chain.biases = w[i].biases;
         w[i].chain.n_biases = i == 4 ? 2 : 0;
@@ -147,7 +150,8 @@ struct counted {
 
 static struct counted count(void)
 {
-    return copied ? (struct counted){*copied, *launches, *graphs, calls("cuStreamSynchronize")}
+    return copied ? (struct counted){*copied, *launches, *graphs,
+                                     calls("cuStreamSynchronize") + calls("cuEventSynchronize")}
                   : (struct counted){0};
 }
 
@@ -231,8 +235,8 @@ static void same_answers(const struct way *w, int n, const char *what)
     const size_t few = (size_t)n * ((size_t)w->few * 8 + 128 * 8 + (size_t)info.hidden * sizeof(float));
     if (w->few && copied && (cuda[0].bytes == 0 || cuda[0].bytes > few || cuda[0].bytes > 8192))
         fail_msg("%s, %s: %zu bytes came for a token, not at most %zu", w->name, what, cuda[0].bytes, few);
-    /* beside the graph of a pass there is the head */
-    if (copied && (cuda[0].graphs != cuda[0].passes || cuda[0].launches > 7))
+    /* beside the graph of a pass there is the head; the pass behind the last one has run ahead in vain */
+    if (copied && (cuda[0].graphs != cuda[0].passes + w->ahead || cuda[0].launches > 7))
         fail_msg("%s, %s: %d graphs of %d passes, %zu launches", w->name, what, cuda[0].graphs,
                  cuda[0].passes, cuda[0].launches);
     /* logits, what they are made of, and whether all is finite come together */
@@ -286,6 +290,7 @@ static void layer_inputs_need_no_other_launches(void **unused)
     for (int i = 0; i < 2; i++) {
         OK(carat_model_open(&model, path_join(path, CT_TEST_DATA "/vectors/models", models[i]), NULL, err));
         make_ways(ways);
+        ways[1].ahead = false; /* the host has no inputs for ids that it does not know */
         same_answers(&ways[1], 1, models[i]);
         same_answers(&ways[1], SESSIONS, models[i]);
         carat_model_close(model);

@@ -191,7 +191,7 @@ UNUSED static const char *shared_vectors(char out[PATH_SIZE])
             fail_msg("'%s' does not say '%s'", err->message, text);                                          \
     } while (0)
 
-#define MAX_SESSIONS 8
+#define MAX_SESSIONS 32
 
 /* One model, one engine, its sessions. */
 struct rig {

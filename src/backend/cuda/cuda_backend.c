@@ -34,6 +34,7 @@ static void cuda_lay_out(struct ct_backend *base, const struct ct_extent *e)
     ct_cuda_lay_out_pass(b);
     ct_cuda_lay_out_attend(b);
     ct_cuda_lay_out_few(b);
+    ct_cuda_lay_out_ahead(b);
     ct_cuda_lay_out_streams(b);
     ct_cuda_lay_out_experts(b);
     ct_cuda_lay_out_graphs(b);

@@ -32,6 +32,7 @@ struct ct_cuda_rows {
 struct ct_cuda_pool {
     const struct ct_kv_pool *pool;
     ct_cu_address table, kept;
+    int32_t *sent_table, *sent_kept; /* of the host: what lies there */
 };
 
 /* What is read of logits (cuda_few.c). */
@@ -59,6 +60,18 @@ struct ct_cuda_graphs {
 
 enum { CT_CUDA_LOGITS_ROWS = 8 }; /* whose logits lie on the device together */
 
+/* The pass that runs ahead (cuda_ahead.c). */
+struct ct_cuda_ahead {
+    bool runs;       /* nothing was asked of the device since it began */
+    int bucket;      /* of the pass under way; -1: none */
+    int streak;      /* passes one after another that went on with the rows of the one before */
+    uint8_t *staged; /* of the host: its piece of rows, and how their ids are drawn behind it */
+    size_t used;     /* of the piece */
+    int32_t *drawn;  /* of the host, pinned: its tokens */
+    int32_t token[CT_CUDA_LOGITS_ROWS], position[CT_CUDA_LOGITS_ROWS];
+    struct ct_seen seen[CT_ATTN_TYPES][CT_CUDA_LOGITS_ROWS];
+};
+
 /* What the host decides of experts, and what one of them makes of a row. */
 struct ct_cuda_experts {
     int32_t *id; /* [row][used] */
@@ -75,7 +88,7 @@ struct ct_cuda_backend {
 
     struct ct_cuda_driver driver;
     struct ct_cuda_device device;
-    ct_cu_object context, stream, module[2];
+    ct_cu_object context, stream, event, module[2];
     ct_cu_object function[CT_CUDA_KERNELS]; /* NULL: the device cannot have it */
     int entered;                            /* how often it was asked that the context be current */
     bool current;                           /* and it is */
@@ -122,6 +135,7 @@ struct ct_cuda_backend {
     size_t parts;
     struct ct_cuda_few few;
     struct ct_cuda_graphs graphs;
+    struct ct_cuda_ahead ahead;
     ct_cu_address bad;  /* [row of the pass] */
     int32_t *known_bad; /* the same of the host, where it is known */
     bool bad_is_known;
@@ -174,6 +188,9 @@ void ct_cuda_put_ahead(struct ct_cuda_backend *b, ct_cu_address to, const void *
 void ct_cuda_fetch(struct ct_cuda_backend *b, void *to, ct_cu_address from, size_t bytes);
 void ct_cuda_get(struct ct_cuda_backend *b, void *to, ct_cu_address from, size_t bytes);
 void ct_cuda_wait(struct ct_cuda_backend *b);
+/* Marks what was asked for until now, and waits for that alone: whatever comes behind is nobody's yet. */
+void ct_cuda_mark(struct ct_cuda_backend *b);
+void ct_cuda_wait_marked(struct ct_cuda_backend *b);
 void ct_cuda_copy(struct ct_cuda_backend *b, ct_cu_address to, ct_cu_address from, size_t bytes);
 void ct_cuda_zero(struct ct_cuda_backend *b, ct_cu_address to, size_t bytes);
 /* Runs a kernel over [blocks][rows] with its arguments (kernel/gpu/gpu.h). */
@@ -187,8 +204,11 @@ bool ct_cuda_goes_on(struct ct_cuda_backend *b);
 /* cuda_graph.c: which bucket the rows of a pass are brought to; -1: none. */
 int ct_cuda_bucket(const struct ct_cuda_backend *b, const struct ct_rows *rows);
 void ct_cuda_lay_out_graphs(struct ct_cuda_backend *b);
-/* From now on launches wait, until they are run. bucket -1: they do not. */
-void ct_cuda_hold_back(struct ct_cuda_backend *b, int bucket);
+/* From now on launches wait, until they are run. bucket -1: they do not. runs: its graph does already. */
+void ct_cuda_hold_back(struct ct_cuda_backend *b, int bucket, bool runs);
+/* Launches the graph of a bucket, of which nothing but the rows on the device is its input. False: there is
+ * none. */
+bool ct_cuda_run_graph(struct ct_cuda_backend *b, int bucket);
 ct_cu_result ct_cuda_run_waiting(struct ct_cuda_backend *b);
 /* Whether this one waits; and runs it at once. */
 bool ct_cuda_waits(struct ct_cuda_backend *b, enum ct_cuda_kernel kernel, const void *arguments, int blocks,
@@ -219,6 +239,20 @@ void ct_cuda_logits(struct ct_cuda_backend *b, ct_mat in, int row, int n, const 
 /* cuda_few.c: few of them */
 void ct_cuda_few_verbs(struct ct_verbs *v);
 void ct_cuda_lay_out_few(struct ct_cuda_backend *b);
+/* cuda_rows.c: the piece of rows, staged in memory of the host; returns its bytes, of at most so many. */
+size_t ct_cuda_stage_rows(struct ct_cuda_backend *b, uint8_t *staged, const struct ct_rows *rows);
+size_t ct_cuda_piece_bytes(const struct ct_cuda_backend *b);
+/* cuda_ahead.c: the rows of a pass are these; those of the one before are still known. */
+void ct_cuda_note_rows(struct ct_cuda_backend *b, const struct ct_rows *rows, int bucket);
+/* Whether the pass that begins, whose piece is staged, has run ahead. */
+bool ct_cuda_ran_ahead(struct ct_cuda_backend *b, size_t used);
+/* Whether the pass behind the one under way may, of which these are all rows; then its rows are on the device
+ * but for their ids, and *a tells `best` to draw them. */
+bool ct_cuda_may_run_ahead(struct ct_cuda_backend *b, const struct ct_few *few, int first, int n,
+                           struct ct_gpu_best *a);
+/* Runs it, behind all that the pass under way wants, and waits for that. */
+void ct_cuda_run_ahead(struct ct_cuda_backend *b);
+void ct_cuda_lay_out_ahead(struct ct_cuda_backend *b);
 /* out[i] = in * w[i]^T for so many rows. */
 void ct_cuda_products(struct ct_cuda_backend *b, ct_mat in, int rows, int n, const ct_mat *out,
                       const struct ct_weight *const *w);

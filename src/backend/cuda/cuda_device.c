@@ -83,6 +83,8 @@ carat_status ct_cuda_begin(struct ct_cuda_backend *b, carat_error *err)
     ct_cuda_enter(b);
     if (lives(b))
         good(b, d->cuStreamCreate(&b->stream, 1), "a stream");
+    if (lives(b))
+        good(b, d->cuEventCreate(&b->event, CT_CU_UNTIMED), "an event");
     carat_status status =
         lives(b) ? load_kernels(b, err) : ct_fail(err, b->base.failure.code, "%s", b->base.failure.message);
     ct_cuda_leave(b);
@@ -152,6 +154,8 @@ void ct_cuda_end(struct ct_cuda_backend *b)
         for (size_t i = 0; i < CT_COUNT(b->module) && b->current; i++)
             if (b->module[i])
                 d->cuModuleUnload(b->module[i]);
+        if (b->event && b->current)
+            d->cuEventDestroy(b->event);
         if (b->stream && b->current)
             d->cuStreamDestroy(b->stream);
         ct_cuda_leave(b);
@@ -184,7 +188,7 @@ void *ct_cuda_take_pinned(struct ct_cuda_backend *b, size_t bytes)
 /* Whether the device is to be asked for something, which may be other memory than is here. */
 static bool asks(struct ct_cuda_backend *b)
 {
-    b->idle = false;
+    b->idle = b->ahead.runs = false;
     b->here.bytes = 0;
     return lives(b);
 }
@@ -221,6 +225,19 @@ void ct_cuda_wait(struct ct_cuda_backend *b)
     ct_cuda_settle(b);
     if (lives(b) && !b->idle)
         b->idle = good(b, b->driver.cuStreamSynchronize(b->stream), "waiting for it");
+}
+
+void ct_cuda_mark(struct ct_cuda_backend *b)
+{
+    ct_cuda_settle(b);
+    if (asks(b))
+        good(b, b->driver.cuEventRecord(b->event, b->stream), "marking what it does");
+}
+
+void ct_cuda_wait_marked(struct ct_cuda_backend *b)
+{
+    if (lives(b))
+        b->idle = good(b, b->driver.cuEventSynchronize(b->event), "waiting for it");
 }
 
 void ct_cuda_copy(struct ct_cuda_backend *b, ct_cu_address to, ct_cu_address from, size_t bytes)

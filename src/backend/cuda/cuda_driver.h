@@ -9,10 +9,11 @@
 typedef int ct_cu_result; /* 0: it went well */
 typedef int ct_cu_device;
 typedef uint64_t ct_cu_address;
-typedef struct ct_cu_object *ct_cu_object; /* a context, module, function, stream or graph */
+typedef struct ct_cu_object *ct_cu_object; /* a context, module, function, stream, event or graph */
 
 enum { CT_CU_OUT_OF_MEMORY = 2, CT_CU_NO_DEVICE = 100 };
 enum { CT_CU_MAJOR = 75, CT_CU_MINOR = 76 }; /* attributes: the compute capability */
+enum { CT_CU_UNTIMED = 2 };                  /* an event that is waited for alone */
 
 #define CT_CUDA_FUNCTIONS(F)                                                                                 \
     F(cuInit, (unsigned flags))                                                                              \
@@ -38,6 +39,10 @@ enum { CT_CU_MAJOR = 75, CT_CU_MINOR = 76 }; /* attributes: the compute capabili
     F(cuStreamCreate, (ct_cu_object * stream, unsigned flags))                                               \
     F(cuStreamDestroy, (ct_cu_object stream))                                                                \
     F(cuStreamSynchronize, (ct_cu_object stream))                                                            \
+    F(cuEventCreate, (ct_cu_object * event, unsigned flags))                                                 \
+    F(cuEventRecord, (ct_cu_object event, ct_cu_object stream))                                              \
+    F(cuEventSynchronize, (ct_cu_object event))                                                              \
+    F(cuEventDestroy, (ct_cu_object event))                                                                  \
     F(cuModuleLoadData, (ct_cu_object * module, const void *image))                                          \
     F(cuModuleUnload, (ct_cu_object module))                                                                 \
     F(cuModuleGetFunction, (ct_cu_object * function, ct_cu_object module, const char *name))                 \

@@ -51,27 +51,24 @@ static void take_apart(struct ct_cuda_backend *b, const struct slice *s, const s
                    (s->ids + CT_GPU_THREADS - 1) / CT_GPU_THREADS, s->rows);
 }
 
-static void find_best(struct ct_cuda_backend *b, const struct slice *s)
+/* a: how ids are drawn, or nothing. */
+static void find_best(struct ct_cuda_backend *b, const struct slice *s, struct ct_gpu_best a)
 {
     const struct ct_cuda_few *f = &b->few;
-    ct_cu_address from = 0;
 
-    for (int n = s->n, blocks, turn = 0; n > 0; turn ^= 1) {
-        blocks = (n + CT_GPU_SORTED - 1) / CT_GPU_SORTED;
-        const bool ends = blocks == 1;
-        ct_cuda_launch(b, CT_CUDA_best,
-                       &(struct ct_gpu_best){.x = b->logits.handle,
-                                             .from = CT_CUDA_AT(const uint64_t, from),
-                                             .apart = CT_CUDA_AT(const uint64_t, f->apart),
-                                             .to = CT_CUDA_AT(uint64_t, ends ? f->found : f->keys[turn]),
-                                             .ldx = b->logits.stride,
-                                             .n = n,
-                                             .k = s->k,
-                                             .ids = s->ids,
-                                             .ends = ends},
-                       blocks, s->rows);
-        from = f->keys[turn];
-        n = ends ? 0 : blocks * s->k;
+    a.x = b->logits.handle;
+    a.apart = CT_CUDA_AT(const uint64_t, f->apart);
+    a.ldx = b->logits.stride;
+    a.n = s->n;
+    a.k = s->k;
+    a.ids = s->ids;
+    for (int turn = 0; !a.ends; turn ^= 1) {
+        const int blocks = (a.n + CT_GPU_SORTED - 1) / CT_GPU_SORTED;
+        a.ends = blocks == 1;
+        a.to = CT_CUDA_AT(uint64_t, a.ends ? f->found : f->keys[turn]);
+        ct_cuda_launch(b, CT_CUDA_best, &a, blocks, s->rows);
+        a.from = CT_CUDA_AT(const uint64_t, f->keys[turn]);
+        a.n = blocks * s->k;
     }
 }
 
@@ -121,15 +118,21 @@ static int give_few(struct ct_cuda_backend *b, ct_mat in, int first, int n, stru
     const int most = s.k + s.ids;
     const ct_cu_address at = ct_cuda_row(in, first); /* who keeps the logits keeps what they are made of */
     const size_t bytes = (size_t)(s.rows * in.stride) * sizeof(float);
+    struct ct_gpu_best draws = {.draw = NULL};
 
     ct_cuda_logits(b, in, first, s.rows, head, cap);
     if (s.ids)
         take_apart(b, &s, few, head->rows);
-    find_best(b, &s);
+    const bool ahead = bytes <= here_most(b) && ct_cuda_may_run_ahead(b, few, first, s.rows, &draws);
+    find_best(b, &s, draws);
     ct_cuda_fetch(b, b->known_bad, b->bad, (size_t)b->begun * sizeof *b->known_bad);
     if (bytes <= here_most(b))
         ct_cuda_fetch(b, b->here.of_host, at, bytes);
-    ct_cuda_get(b, b->few.candidate, b->few.found, (size_t)(s.rows * most) * sizeof *b->few.candidate);
+    ct_cuda_fetch(b, b->few.candidate, b->few.found, (size_t)(s.rows * most) * sizeof *b->few.candidate);
+    if (ahead)
+        ct_cuda_run_ahead(b);
+    else
+        ct_cuda_wait(b);
     b->bad_is_known = true;
     b->here.at = at;
     b->here.bytes = bytes <= here_most(b) && !b->base.failure.code ? bytes : 0;

@@ -134,11 +134,18 @@ static bool run_as_graph(struct ct_cuda_backend *b, struct ct_cuda_graph *graph)
 
 /* ---- launches that wait ---- */
 
-void ct_cuda_hold_back(struct ct_cuda_backend *b, int bucket)
+void ct_cuda_hold_back(struct ct_cuda_backend *b, int bucket, bool runs)
 {
     b->graphs.bucket = bucket;
     b->graphs.used = 0;
-    b->graphs.running = false;
+    b->graphs.running = runs;
+}
+
+bool ct_cuda_run_graph(struct ct_cuda_backend *b, int bucket)
+{
+    struct ct_cuda_graph *graph = &b->graphs.of[bucket];
+
+    return graph->made && graph->begins == CT_CUDA_embed && !b->graphs.refused && is_launched(b, graph);
 }
 
 ct_cu_result ct_cuda_run_waiting(struct ct_cuda_backend *b)

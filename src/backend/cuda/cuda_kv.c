@@ -18,27 +18,52 @@ static size_t bytes_of_head(const struct ct_kv *kv, int n)
 /* Its table goes to the device with each pass. */
 static void note_pool(struct ct_cuda_backend *b, const struct ct_kv_pool *pool)
 {
-    const size_t sequences = (size_t)b->extent.sequences;
+    const size_t sequences = (size_t)b->extent.sequences, entries = sequences * (size_t)pool->length;
 
     for (int i = 0; i < b->n_pools; i++)
         if (b->pool[i].pool == pool)
             return;
     assert(b->n_pools < CT_ATTN_TYPES);
-    b->pool[b->n_pools++] = (struct ct_cuda_pool){
-        .pool = pool,
-        .table = ct_cuda_take(&b->work, sequences * (size_t)pool->length * sizeof(int32_t)),
-        .kept = ct_cuda_take(&b->work, sequences * sizeof(int32_t))};
+    b->pool[b->n_pools++] =
+        (struct ct_cuda_pool){.pool = pool,
+                              .table = ct_cuda_take(&b->work, entries * sizeof(int32_t)),
+                              .kept = ct_cuda_take(&b->work, sequences * sizeof(int32_t)),
+                              .sent_table = b->host->verb.alloc_host(b->host, entries * sizeof(int32_t)),
+                              .sent_kept = b->host->verb.alloc_host(b->host, sequences * sizeof(int32_t))};
+}
+
+/* What is there already stays as it is: most passes that decode find it so. */
+static void bring(struct ct_cuda_backend *b, ct_cu_address to, int32_t *sent, const int32_t *now, size_t n)
+{
+    const size_t bytes = n * sizeof *now;
+
+    if (memcmp(sent, now, bytes) == 0)
+        return;
+    memcpy(sent, now, bytes);
+    ct_cuda_put(b, to, sent, bytes);
+}
+
+/* Whether positions that were kept when they were sent decide of the rows of the pass as those of now. */
+static bool decides_alike(const struct ct_cuda_backend *b, const struct ct_cuda_pool *p)
+{
+    bool alike = true;
+
+    for (int i = 0; i < b->rows.n; i++) {
+        const int32_t at = b->position[i], of = b->sequence[i];
+        alike &= (at < p->sent_kept[of]) == (at < p->pool->kept[of]);
+    }
+    return alike;
 }
 
 void ct_cuda_bring_tables(struct ct_cuda_backend *b)
 {
     const size_t sequences = (size_t)b->extent.sequences;
 
-    for (const struct ct_cuda_pool *p = b->pool; p < b->pool + b->n_pools; p++) {
+    for (struct ct_cuda_pool *p = b->pool; p < b->pool + b->n_pools; p++) {
         if (p->pool->n_blocks > 0)
-            ct_cuda_put(b, p->table, p->pool->table, sequences * (size_t)p->pool->length * sizeof(int32_t));
-        if (p->pool->kept)
-            ct_cuda_put(b, p->kept, p->pool->kept, sequences * sizeof(int32_t));
+            bring(b, p->table, p->sent_table, p->pool->table, sequences * (size_t)p->pool->length);
+        if (p->pool->kept && !decides_alike(b, p))
+            bring(b, p->kept, p->sent_kept, p->pool->kept, sequences);
     }
 }
 

@@ -9,55 +9,10 @@
 
 /* ---- rows ---- */
 
-/* Room for the piece: nine numbers of a row, and its angles. */
-static size_t piece_bytes(const struct ct_cuda_backend *b)
-{
-    size_t n = 9;
-
-    for (int i = 0; i < CT_ATTN_TYPES; i++)
-        n += 2 * (size_t)b->o.attn[i].rotated;
-    return n * (size_t)b->extent.rows * sizeof(int32_t);
-}
-
-/* Appends n numbers of 32 bits to the piece, and returns where they come to lie. */
-static ct_cu_address append(struct ct_cuda_backend *b, size_t *used, const void *numbers, size_t n)
-{
-    const ct_cu_address at = b->piece + *used;
-
-    memcpy(b->staged + *used, numbers, n * sizeof(int32_t));
-    *used += n * sizeof(int32_t);
-    return at;
-}
-
-static void append_angles(struct ct_cuda_backend *b, size_t *used, int attn_type)
-{
-    const size_t pairs = (size_t)b->o.attn[attn_type].rotated, n = (size_t)b->rows.n * pairs;
-    float *cosine = (float *)(void *)(b->staged + *used), *sine = cosine + n;
-
-    for (size_t row = 0; row < (size_t)b->rows.n; row++)
-        b->kernel.rope_table(cosine + row * pairs, sine + row * pairs, b->inverse[attn_type], (int)pairs,
-                             b->position[row]);
-    b->at.cosine[attn_type] = b->piece + *used;
-    b->at.sine[attn_type] = b->at.cosine[attn_type] + n * sizeof(float);
-    *used += 2 * n * sizeof(float);
-}
-
 /* Brings the current rows to the device. */
 static void bring_rows(struct ct_cuda_backend *b)
 {
-    const size_t n = (size_t)b->rows.n;
-    size_t used = 0;
-
-    b->at.token = append(b, &used, b->token, n);
-    b->at.position = append(b, &used, b->position, n);
-    b->at.sequence = append(b, &used, b->sequence, n);
-    b->at.origin = append(b, &used, b->origin, n);
-    b->at.from = append(b, &used, b->from, n);
-    for (int i = 0; i < CT_ATTN_TYPES; i++) {
-        b->at.seen[i] = append(b, &used, b->seen[i], 2 * n);
-        append_angles(b, &used, i);
-    }
-    ct_cuda_put(b, b->piece, b->staged, used);
+    ct_cuda_put(b, b->piece, b->staged, ct_cuda_stage_rows(b, b->staged, &b->rows));
 }
 
 /* A copy of the first row behind the others computes and stores what that does. */
@@ -81,6 +36,7 @@ static void cuda_begin_pass(struct ct_backend *base, const struct ct_rows *rows,
     const int bucket = ct_cuda_bucket(b, rows);
 
     assert(rows->n > 0 && rows->n <= b->extent.rows);
+    ct_cuda_note_rows(b, rows, bucket);
     b->rows = *rows;
     b->begun = rows->n;
     memcpy(b->token, rows->token, n * sizeof *b->token);
@@ -104,10 +60,14 @@ static void cuda_begin_pass(struct ct_backend *base, const struct ct_rows *rows,
     b->stopped = b->bad_is_known = false;
     b->fp = ct_os_fp_enter();
     ct_cuda_enter(b);
-    bring_rows(b);
     ct_cuda_bring_tables(b);
-    ct_cuda_zero(b, b->bad, n * sizeof(int32_t));
-    ct_cuda_hold_back(b, bucket);
+    const size_t used = ct_cuda_stage_rows(b, b->staged, &b->rows);
+    const bool ran = ct_cuda_ran_ahead(b, used);
+    if (!ran) {
+        ct_cuda_put(b, b->piece, b->staged, used);
+        ct_cuda_zero(b, b->bad, n * sizeof(int32_t));
+    }
+    ct_cuda_hold_back(b, bucket, ran);
 }
 
 static bool cuda_end_pass(struct ct_backend *base)
@@ -439,8 +399,8 @@ void ct_cuda_lay_out_pass(struct ct_cuda_backend *b)
         if (b->inverse[i])
             b->kernel.rope_frequencies(b->inverse[i], attn->head_dim, attn->rope_base, attn->rope_factor);
     }
-    b->staged = h->verb.alloc_host(h, piece_bytes(b));
-    b->piece = ct_cuda_take(&b->work, piece_bytes(b));
+    b->staged = h->verb.alloc_host(h, ct_cuda_piece_bytes(b));
+    b->piece = ct_cuda_take(&b->work, ct_cuda_piece_bytes(b));
     b->bad = ct_cuda_take(&b->work, rows * sizeof(int32_t));
     b->prepared = ct_cuda_take(&b->work, tiled * padded * sizeof(float));
     b->scale = ct_cuda_take(&b->work, tiled * padded / CT_GROUP * sizeof(float));

@@ -44,6 +44,12 @@ bool ct_chain_is_dry(const carat_chain *c)
     return chain_has(c, CARAT_LINK_DRY) && c->dry_penalty_last_n != 0 && c->dry_multiplier != 0;
 }
 
+bool ct_chain_is_usual(const carat_chain *c)
+{
+    return !c || (!c->links && c->n_biases == 0 && c->typical_p >= 1 && c->xtc_probability <= 0 &&
+                  !ct_chain_repeats(c) && !ct_chain_is_dry(c));
+}
+
 /* ---- is it sound? ---- */
 
 /* NaN is outside every range. */

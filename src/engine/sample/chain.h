@@ -37,6 +37,9 @@ int ct_penalty_edits(struct ct_penalty *p, const carat_chain *c, const int32_t *
 /* True when the links of the chain that look at held tokens do anything. */
 bool ct_chain_repeats(const carat_chain *c); /* repeat, frequency, presence */
 bool ct_chain_is_dry(const carat_chain *c);
+/* True when it has the usual links, of which none but top-k, temperature, top-p and min-p do anything, and
+ * edits nothing. NULL: it is so. */
+bool ct_chain_is_usual(const carat_chain *c);
 
 const char *ct_link_name(carat_link link);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* best.cu: the best of many logits, with their ids. Keys of 64 bits order as logits do, and ids behind them,
  * so that sorting is exact in any order of threads: blocks sort a part each and keep its k best, and blocks
- * after them sort these, until there is one. */
+ * after them sort these, until there is one. That may draw one of them (draw.cu). */
 
 /* More for a higher logit, then for a lower id; 0 and -0 are alike, NaN is like -infinity. Never 0. */
 DEVICE uint64_t best_key(float x, int id)
@@ -16,6 +16,8 @@ KERNEL(best, ct_gpu_best)
 {
     THREADS(ct_gpu_best);
     SHARED uint64_t key[CT_GPU_SORTED];
+    SHARED float weight[BLOCK], sum[BLOCK];
+    SHARED int place, left;
     int n = a.ends ? a.k + a.ids : a.k;
     GLOBAL const float *x = a.x + (long)row * a.ldx;
 
@@ -39,6 +41,13 @@ KERNEL(best, ct_gpu_best)
         BARRIER();
         if (ended == a.ends)
             break;
+        if (a.draw) {
+            int at = draw_place(a.draw[row], key, weight, sum, &place, &left, tid);
+            for (int i = tid; i < a.padded; i += BLOCK)
+                if (i == row || (row == 0 && i >= a.drawn))
+                    a.token[i] = at < 0 ? 0 : (int32_t)~(uint32_t)key[at];
+            BARRIER();
+        }
         for (int i = tid; i < CT_GPU_SORTED; i += BLOCK) { /* candidates, which ids order */
             uint32_t other = (uint32_t)key[i];             /* the complement of its id */
             bool is = i < a.k && key[i] != 0;

@@ -13,6 +13,8 @@
 
 #include "altup.cu"
 #include "attend.cu"
+#include "draw.cu"
+
 #include "best.cu"
 #include "embed.cu"
 #include "kv_write.cu"

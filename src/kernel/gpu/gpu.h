@@ -261,16 +261,26 @@ struct ct_gpu_apart {
     int none;
 };
 
+/* How an id is drawn from the k best of a row, at most CT_GPU_THREADS: by the usual chain, without edits. */
+struct ct_gpu_draw {
+    float temperature, top_p, min_p; /* temperature 0: the best */
+    int k;
+    uint32_t seed[2], position, number; /* position: tokens before the id */
+};
+
 /* The k best by logit, and of two alike the lower id. Each block sorts CT_GPU_SORTED of n logits, or of n
  * keys that blocks left before it, [row][n], and leaves the keys of its k best, [row][blocks][k]. Where there
  * is one block, it ends with ends != 0: to[row][k + ids] are candidates, those of `apart` too, by id
- * ascending. Blocks: of logits or keys. */
+ * ascending; and token[row] is drawn from the k best, 0 where there is none. Those of the rows [drawn,
+ * padded) become that of the first. Blocks: of logits or keys. */
 struct ct_gpu_best {
     GLOBAL const float *x;
     GLOBAL const uint64_t *from; /* keys; NULL: logits */
     GLOBAL const uint64_t *apart;
     GLOBAL uint64_t *to;
-    int ldx, n, k, ids, ends;
+    GLOBAL const struct ct_gpu_draw *draw; /* [row]; NULL: nothing is drawn */
+    GLOBAL int32_t *token;
+    int ldx, n, k, ids, ends, drawn, padded;
     int none;
 };
 #define CT_GPU_SORTED 1024 /* k + ids at most, too */
