@@ -157,6 +157,11 @@ carat_status ct_importance_begin(carat_importance **out, carat_engine *e, carat_
         return ct_no_memory(err, "importance");
     i->engine = e;
     importance_extent(i);
+    if (i->experts.most && e->backend->apart) { /* nobody hears inside experts there */
+        free(i);
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "the importance of what experts read is measured on the CPU alone");
+    }
     i->row = calloc((size_t)i->widest, sizeof *i->row);
     if (ct_mul(layers * INPUTS, (size_t)i->widest, &n))
         i->sums = calloc(n, sizeof *i->sums);

@@ -107,6 +107,10 @@ carat_status ct_backend_create_cuda(struct ct_backend **out, const struct ct_bac
             return ct_fail(err, CARAT_E_UNSUPPORTED,
                            "heads have %d values, and on a GPU carat runs multiples of 4 alone",
                            o->attn[i].head_dim);
+    if (o->max_experts.used > CT_GPU_THREADS)
+        return ct_fail(err, CARAT_E_UNSUPPORTED,
+                       "a token goes through %d experts, and on a GPU carat takes at most %d",
+                       o->max_experts.used, CT_GPU_THREADS);
     struct ct_cuda_backend *b = calloc(1, sizeof *b);
     if (!b)
         return ct_no_memory(err, "a backend");

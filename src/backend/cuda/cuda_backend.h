@@ -72,11 +72,14 @@ struct ct_cuda_ahead {
     struct ct_seen seen[CT_ATTN_TYPES][CT_CUDA_LOGITS_ROWS];
 };
 
-/* What the host decides of experts, and what one of them makes of a row. */
+/* Which experts rows go through, and what these make of them: [row][used] rows. */
 struct ct_cuda_experts {
-    int32_t *id; /* [row][used] */
-    float *weight, *route, *scale;
+    ct_cu_address id, weight; /* [row][used] */
     ct_mat gate, up, made;
+    ct_cu_address table;          /* [layer][gate, up, down][n] struct ct_gpu_expert, as layers came first */
+    const void **known;           /* [layer] the gate of the first expert of those that are there */
+    struct ct_gpu_expert *staged; /* of one layer, on their way */
+    int32_t *chosen;              /* of the latest layer, for who listens */
 };
 
 struct ct_cuda_backend {
@@ -253,6 +256,14 @@ bool ct_cuda_may_run_ahead(struct ct_cuda_backend *b, const struct ct_few *few, 
 /* Runs it, behind all that the pass under way wants, and waits for that. */
 void ct_cuda_run_ahead(struct ct_cuda_backend *b);
 void ct_cuda_lay_out_ahead(struct ct_cuda_backend *b);
+/* The form in which a weight reads its input: f32, bf16 or int8. */
+enum ct_input ct_cuda_input(const struct ct_cuda_backend *b, const struct ct_weight *w);
+/* Brings rows into that form, for ct_cuda_multiply_chosen. */
+void ct_cuda_prepare_chosen(struct ct_cuda_backend *b, ct_mat in, int rows, const struct ct_weight *w);
+/* A product with the input that was prepared last: row i by what the table has of the expert that was chosen
+ * for it, and by row i / share of the input. w: any of them. */
+void ct_cuda_multiply_chosen(struct ct_cuda_backend *b, ct_mat out, int rows, const struct ct_weight *w,
+                             ct_cu_address table, int share);
 /* out[i] = in * w[i]^T for so many rows. */
 void ct_cuda_products(struct ct_cuda_backend *b, ct_mat in, int rows, int n, const ct_mat *out,
                       const struct ct_weight *const *w);

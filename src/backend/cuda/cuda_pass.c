@@ -211,8 +211,7 @@ static void cuda_scale(struct ct_backend *base, ct_mat x, const struct ct_weight
 
 /* ---- products ---- */
 
-/* The form in which a weight reads its input: f32, bf16 or int8. */
-static enum ct_input input_of(const struct ct_cuda_backend *b, const struct ct_weight *w)
+enum ct_input ct_cuda_input(const struct ct_cuda_backend *b, const struct ct_weight *w)
 {
     return ct_input_form(w, b->o.exact);
 }
@@ -224,13 +223,13 @@ static bool is_tensor(const struct ct_cuda_backend *b, int rows, const struct ct
     return b->o.tensor && rows > CT_GPU_TILE && !w->f32_input && (w->type == CT_BF16 || w->type == CT_F16);
 }
 
-static void prepare(struct ct_cuda_backend *b, ct_mat in, int rows, const struct ct_weight *w)
+static void prepare(struct ct_cuda_backend *b, ct_mat in, int rows, const struct ct_weight *w, bool tensor)
 {
-    const enum ct_input form = input_of(b, w);
+    const enum ct_input form = ct_cuda_input(b, w);
     const int padded = ct_pad_group(in.cols);
 
     ct_cuda_launch(b,
-                   is_tensor(b, rows, w) ? CT_CUDA_prepare_tensor
+                   tensor                ? CT_CUDA_prepare_tensor
                    : form == CT_INPUT_Q8 ? CT_CUDA_prepare_q8
                                          : CT_CUDA_prepare_value,
                    &(struct ct_gpu_prepare){.x = in.handle,
@@ -256,7 +255,7 @@ static enum ct_cuda_kernel product_of(const struct ct_cuda_backend *b, int rows,
 
     if (is_tensor(b, rows, w))
         return CT_CUDA_project_tensor;
-    if (input_of(b, w) != CT_INPUT_Q8)
+    if (ct_cuda_input(b, w) != CT_INPUT_Q8)
         return CT_CUDA_project_value;
     if (b->function[CT_CUDA_project_matrix] && ct_gpu_has_matrix(&type) && rows > CT_GPU_TOKENS &&
         tiles * panels >= enough)
@@ -266,8 +265,26 @@ static enum ct_cuda_kernel product_of(const struct ct_cuda_backend *b, int rows,
 }
 
 /* By the input that was prepared last. */
+static struct ct_gpu_project product(const struct ct_cuda_backend *b, ct_mat out, int rows,
+                                     const struct ct_weight *w)
+{
+    return (struct ct_gpu_project){.type = ct_gpu_type_of(w->type),
+                                   .out = out.handle,
+                                   .w = w->data,
+                                   .x = CT_CUDA_AT(const void, b->prepared),
+                                   .scale = CT_CUDA_AT(const float, b->scale),
+                                   .sum = CT_CUDA_AT(const int32_t, b->sum),
+                                   .panel = ct_gpu_panel_bytes(w->type, w->cols),
+                                   .ldo = out.stride,
+                                   .n = rows,
+                                   .rows = w->rows,
+                                   .groups = ct_pad_group(w->cols) / CT_GROUP,
+                                   .factor = w->scale};
+}
+
 static void multiply(struct ct_cuda_backend *b, ct_mat out, int rows, const struct ct_weight *w)
 {
+    const struct ct_gpu_project arguments = product(b, out, rows, w);
     const enum ct_cuda_kernel kernel = product_of(b, rows, w);
     const bool large = kernel == CT_CUDA_project_matrix || kernel == CT_CUDA_project_tensor;
     const int width = large                             ? CT_GPU_STRIP
@@ -275,20 +292,24 @@ static void multiply(struct ct_cuda_backend *b, ct_mat out, int rows, const stru
                                                         : CT_GPU_ROWS,
               height = large ? CT_GPU_TILE : CT_GPU_TOKENS;
 
-    ct_cuda_launch(b, kernel,
-                   &(struct ct_gpu_project){.type = ct_gpu_type_of(w->type),
-                                            .out = out.handle,
-                                            .w = w->data,
-                                            .x = CT_CUDA_AT(const void, b->prepared),
-                                            .scale = CT_CUDA_AT(const float, b->scale),
-                                            .sum = CT_CUDA_AT(const int32_t, b->sum),
-                                            .panel = ct_gpu_panel_bytes(w->type, w->cols),
-                                            .ldo = out.stride,
-                                            .n = rows,
-                                            .rows = w->rows,
-                                            .groups = ct_pad_group(w->cols) / CT_GROUP,
-                                            .factor = w->scale},
-                   (w->rows + width - 1) / width, (rows + height - 1) / height);
+    ct_cuda_launch(b, kernel, &arguments, (w->rows + width - 1) / width, (rows + height - 1) / height);
+}
+
+void ct_cuda_prepare_chosen(struct ct_cuda_backend *b, ct_mat in, int rows, const struct ct_weight *w)
+{
+    prepare(b, in, rows, w, false);
+}
+
+void ct_cuda_multiply_chosen(struct ct_cuda_backend *b, ct_mat out, int rows, const struct ct_weight *w,
+                             ct_cu_address table, int share)
+{
+    struct ct_gpu_project arguments = product(b, out, rows, w);
+
+    arguments.expert = CT_CUDA_AT(const struct ct_gpu_expert, table);
+    arguments.id = CT_CUDA_AT(const int32_t, b->experts.id);
+    arguments.share = share;
+    ct_cuda_launch(b, ct_cuda_input(b, w) == CT_INPUT_Q8 ? CT_CUDA_project_q8 : CT_CUDA_project_value,
+                   &arguments, (w->rows + CT_GPU_ROWS - 1) / CT_GPU_ROWS, rows);
 }
 
 void ct_cuda_products(struct ct_cuda_backend *b, ct_mat in, int rows, int n, const ct_mat *out,
@@ -299,9 +320,9 @@ void ct_cuda_products(struct ct_cuda_backend *b, ct_mat in, int rows, int n, con
     for (int i = 0; i < n; i++) {
         if (!w[i]->data)
             continue;
-        if (!before || input_of(b, before) != input_of(b, w[i]) ||
+        if (!before || ct_cuda_input(b, before) != ct_cuda_input(b, w[i]) ||
             is_tensor(b, rows, before) != is_tensor(b, rows, w[i]))
-            prepare(b, in, rows, w[i]);
+            prepare(b, in, rows, w[i], is_tensor(b, rows, w[i]));
         before = w[i];
         multiply(b, out[i], rows, w[i]);
     }
@@ -383,8 +404,10 @@ static void cuda_project_some(struct ct_backend *base, ct_mat in, int first, int
 void ct_cuda_lay_out_pass(struct ct_cuda_backend *b)
 {
     struct ct_backend *h = b->host;
-    const size_t rows = (size_t)b->extent.rows, tiled = ct_round_up(rows, CT_GPU_TILE),
-                 padded = (size_t)ct_pad_group(CT_MAX(b->widest, 1));
+    const size_t rows = (size_t)b->extent.rows, made = rows * (size_t)b->o.max_experts.used;
+    const size_t values = /* of prepared inputs: of rows, or of what experts made of them */
+        CT_MAX(ct_round_up(rows, CT_GPU_TILE) * (size_t)ct_pad_group(CT_MAX(b->widest, 1)),
+               ct_round_up(made, CT_GPU_TILE) * (size_t)ct_pad_group(b->o.max_experts.ffn));
 
     b->token = h->verb.alloc_host(h, rows * sizeof *b->token);
     b->position = h->verb.alloc_host(h, rows * sizeof *b->position);
@@ -402,9 +425,9 @@ void ct_cuda_lay_out_pass(struct ct_cuda_backend *b)
     b->staged = h->verb.alloc_host(h, ct_cuda_piece_bytes(b));
     b->piece = ct_cuda_take(&b->work, ct_cuda_piece_bytes(b));
     b->bad = ct_cuda_take(&b->work, rows * sizeof(int32_t));
-    b->prepared = ct_cuda_take(&b->work, tiled * padded * sizeof(float));
-    b->scale = ct_cuda_take(&b->work, tiled * padded / CT_GROUP * sizeof(float));
-    b->sum = ct_cuda_take(&b->work, tiled * padded / CT_HALF * sizeof(int32_t));
+    b->prepared = ct_cuda_take(&b->work, values * sizeof(float));
+    b->scale = ct_cuda_take(&b->work, values / CT_GROUP * sizeof(float));
+    b->sum = ct_cuda_take(&b->work, values / CT_HALF * sizeof(int32_t));
     b->up = b->base.verb.alloc(&b->base, b->extent.rows, CT_MAX(b->o.max_ffn, 1));
     b->logits = b->base.verb.alloc(&b->base, CT_CUDA_LOGITS_ROWS, CT_MAX(b->o.n_vocab, 1));
 }

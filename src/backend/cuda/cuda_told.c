@@ -108,7 +108,7 @@ static bool cuda_serving(const struct ct_backend *b, bool decodes, const char *v
         {"altup_correct", "altup"},
         {"altup_match", "altup_match"},
         {"cutoff", "cutoff"},
-        {"experts", "add_scaled"},
+        {"experts", "add_experts"},
     };
     static const char *const inputs[CT_INPUT_COUNT] = {
         [CT_INPUT_F32] = "f32", [CT_INPUT_BF16] = "bf16", [CT_INPUT_Q8] = "int8"};

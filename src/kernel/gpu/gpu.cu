@@ -21,6 +21,7 @@
 #include "logits.cu"
 #include "prepare.cu"
 #include "project.cu"
+#include "route.cu"
 #include "vector.cu"
 #endif
 

@@ -27,11 +27,12 @@
 /* clang-format off */
 #define CT_GPU_KERNELS(K) CT_GPU_PLAIN_KERNELS(K) CT_GPU_MATRIX_KERNELS(K)
 #define CT_GPU_PLAIN_KERNELS(K)                                                                             \
-    K(add_rows, add_rows) K(add_scaled, add_scaled) K(altup, altup) K(altup_match, altup_match)             \
+    K(add_experts, add_experts) K(add_rows, add_rows) K(altup, altup) K(altup_match, altup_match)           \
     K(apart, apart) K(attend, attend) K(attend_merge, attend_merge) K(best, best) K(cutoff, cutoff)         \
     K(embed, embed) K(geglu, geglu)                                                                         \
     K(kv_write, kv_write) K(logits, logits) K(norm, norm) K(prepare_q8, prepare) K(prepare_value, prepare)  \
-    K(project_q8, project) K(project_value, project) K(rope, rope) K(scale, scale) K(select_rows, select)
+    K(project_q8, project) K(project_value, project) K(rope, rope) K(route, route) K(scale, scale)          \
+    K(select_rows, select)
 /* Those that a module of their own has, for devices from 8.0 on. */
 #define CT_GPU_MATRIX_KERNELS(K)                                                                            \
     K(project_matrix, project) K(project_eight, project) K(prepare_tensor, prepare)                         \
@@ -119,10 +120,38 @@ struct ct_gpu_project {
     GLOBAL const void *x;
     GLOBAL const float *scale; /* of x */
     GLOBAL const int32_t *sum;
+    /* Of experts, by project_q8 and project_value: a row of blocks is row i of out, by expert id[i] and row
+     * i / share of x. NULL: by w and its factor. */
+    GLOBAL const struct ct_gpu_expert *expert;
+    GLOBAL const int32_t *id;
     uint64_t panel; /* bytes */
     int ldo, n, rows, groups;
     float factor;
+    int share;
+};
+
+/* A matrix of an expert. */
+struct ct_gpu_expert {
+    GLOBAL const void *w;
+    float factor;
     int none;
+};
+
+/* The experts of each row, by id ascending, and how much each of them counts; used is CT_GPU_THREADS at most.
+ * Blocks: one. */
+struct ct_gpu_route {
+    GLOBAL int32_t *id;                 /* [row][used] */
+    GLOBAL float *weight;               /* [row][used] */
+    GLOBAL const float *logits, *scale; /* scale[n] */
+    int ldl, n, used;
+    int none;
+};
+
+/* out = what the experts of a row made of it, as they count. Blocks: of columns. */
+struct ct_gpu_add_experts {
+    GLOBAL float *out;
+    GLOBAL const float *y, *weight; /* y: [row][used] rows */
+    int ldo, ldy, n, used;
 };
 
 /* gate = gelu(gate) * up. Blocks: of columns. */
@@ -140,14 +169,6 @@ struct ct_gpu_add_rows {
     int ldx, n;
     float times;
     int none;
-};
-
-/* x += by * y, of one row. Blocks: of columns. */
-struct ct_gpu_add_scaled {
-    GLOBAL float *x;
-    GLOBAL const float *y;
-    int n;
-    float by;
 };
 
 /* AltUp: each stream becomes what is predicted of it, or is corrected by y, which a layer made of the first;

@@ -7,10 +7,27 @@
 
 enum { WARPS = BLOCK / 32 };
 
-/* How many rows of the pass a block has, of which the first is `first`. */
-DEVICE int project_tokens(struct ct_gpu_project a, int first)
+/* What a row of blocks multiplies: n rows of the input from `from` on, with one weight. */
+struct project_job {
+    GLOBAL const void *w;
+    float factor;
+    int n, from, to; /* to: of out */
+};
+
+DEVICE struct project_job project_job(struct ct_gpu_project a, int row)
 {
-    return a.n - first < CT_GPU_TOKENS ? a.n - first : CT_GPU_TOKENS;
+    int first = row * CT_GPU_TOKENS, left = a.n - first;
+    struct project_job job = {a.w, a.factor, left < CT_GPU_TOKENS ? left : CT_GPU_TOKENS, first, first};
+
+    if (a.id) {
+        GLOBAL const struct ct_gpu_expert *e = a.expert + a.id[row];
+        job.w = e->w;
+        job.factor = e->factor;
+        job.n = 1;
+        job.from = row / a.share;
+        job.to = row;
+    }
+    return job;
 }
 
 /* The values of a group of 16 bit floats. */
@@ -58,9 +75,10 @@ KERNEL(project_value, ct_gpu_project)
     THREADS(ct_gpu_project);
     SHARED float part[2][WARPS][CT_GPU_TOKENS][32];
     int out = bid * 32 + lane, r = out < a.rows ? out : a.rows - 1, warp = tid / 32;
-    int token = row * CT_GPU_TOKENS, n = project_tokens(a, token), ldx = a.groups * 32;
-    struct gpu_place place = gpu_place(gpu_panel(a.w, a.panel, r), a.type, warp, r);
-    GLOBAL const float *x = (GLOBAL const float *)a.x + (long)token * ldx;
+    struct project_job job = project_job(a, row);
+    int n = job.n, ldx = a.groups * 32;
+    struct gpu_place place = gpu_place(gpu_panel(job.w, a.panel, r), a.type, warp, r);
+    GLOBAL const float *x = (GLOBAL const float *)a.x + (long)job.from * ldx;
     float acc = 0.0f;
 
     for (int first = 0, half = 0; first < a.groups; first += WARPS, half ^= 1) {
@@ -92,7 +110,7 @@ KERNEL(project_value, ct_gpu_project)
             acc = ADD(acc, part[half][j][warp][lane]);
     }
     if (warp < n && out < a.rows)
-        a.out[(long)(token + warp) * a.ldo + out] = MUL(acc, a.factor);
+        a.out[(long)(job.to + warp) * a.ldo + out] = MUL(acc, job.factor);
 }
 
 /* The codes of a group, four to a word; `room` is the thread's own. The commonest ones come without what they
@@ -119,9 +137,10 @@ KERNEL(project_q8, ct_gpu_project)
     SHARED int32_t dot[2][WARPS][CT_GPU_TOKENS][32], more[2][WARPS][CT_GPU_TOKENS][32];
     SHARED float ws[2][WARPS][32], m[2][WARPS][32];
     int out = bid * 32 + lane, r = out < a.rows ? out : a.rows - 1, warp = tid / 32;
-    int token = row * CT_GPU_TOKENS, n = project_tokens(a, token);
-    struct gpu_place place = gpu_place(gpu_panel(a.w, a.panel, r), a.type, warp, r);
-    long input = gpu_input(token, a.groups, 0);
+    struct project_job job = project_job(a, row);
+    int n = job.n;
+    struct gpu_place place = gpu_place(gpu_panel(job.w, a.panel, r), a.type, warp, r);
+    long input = gpu_input(job.from, a.groups, 0);
     float acc = 0.0f;
 
     for (int first = 0, half = 0; first < a.groups; first += WARPS, half ^= 1) {
@@ -166,5 +185,5 @@ KERNEL(project_q8, ct_gpu_project)
         }
     }
     if (warp < n && out < a.rows)
-        a.out[(long)(token + warp) * a.ldo + out] = MUL(acc, a.factor);
+        a.out[(long)(job.to + warp) * a.ldo + out] = MUL(acc, job.factor);
 }

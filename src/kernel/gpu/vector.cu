@@ -24,15 +24,6 @@ KERNEL(add_rows, ct_gpu_add_rows)
     }
 }
 
-KERNEL(add_scaled, ct_gpu_add_scaled)
-{
-    THREADS(ct_gpu_add_scaled);
-    int i = bid * BLOCK + tid;
-
-    if (i < a.n)
-        a.x[i] = FMA(a.by, a.y[i], a.x[i]);
-}
-
 KERNEL(rope, ct_gpu_rope)
 {
     THREADS(ct_gpu_rope);
