@@ -21,6 +21,7 @@ enum ct_cuda_kernel {
 #undef CT_CUDA_KERNEL
         CT_CUDA_KERNELS
 };
+extern const char *const ct_cuda_kernel_names[];
 
 /* What the kernels read of the rows of a pass, in one piece that comes from the host. */
 struct ct_cuda_rows {
@@ -264,6 +265,8 @@ void ct_cuda_prepare_chosen(struct ct_cuda_backend *b, ct_mat in, int rows, cons
  * for it, and by row i / share of the input. w: any of them. */
 void ct_cuda_multiply_chosen(struct ct_cuda_backend *b, ct_mat out, int rows, const struct ct_weight *w,
                              ct_cu_address table, int share);
+/* Which kernel multiplies so many rows by it. */
+enum ct_cuda_kernel ct_cuda_product(const struct ct_cuda_backend *b, int rows, const struct ct_weight *w);
 /* out[i] = in * w[i]^T for so many rows. */
 void ct_cuda_products(struct ct_cuda_backend *b, ct_mat in, int rows, int n, const ct_mat *out,
                       const struct ct_weight *const *w);

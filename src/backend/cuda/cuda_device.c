@@ -17,6 +17,12 @@ static bool good(struct ct_cuda_backend *b, ct_cu_result result, const char *wha
     return result == 0;
 }
 
+const char *const ct_cuda_kernel_names[] = {
+#define NAME(name, arguments) #name,
+    CT_GPU_KERNELS(NAME)
+#undef NAME
+};
+
 static bool lives(const struct ct_cuda_backend *b)
 {
     return !b->base.failure.code;
@@ -42,18 +48,13 @@ void ct_cuda_leave(struct ct_cuda_backend *b)
 static carat_status load_module(struct ct_cuda_backend *b, ct_cu_object *module, const uint8_t *ptx,
                                 const uint8_t *ptx_end, int first, int end, carat_error *err)
 {
-    static const char *const names[] = {
-#define NAME(name, arguments) #name,
-        CT_GPU_KERNELS(NAME)
-#undef NAME
-    };
     char *text = ct_gunzip(ptx, (size_t)(ptx_end - ptx));
     if (!text)
         return ct_no_memory(err, "the kernels of a GPU");
     ct_cu_result result = b->driver.cuModuleLoadData(module, text);
     free(text);
     for (int i = first; i < end && result == 0; i++)
-        result = b->driver.cuModuleGetFunction(&b->function[i], *module, names[i]);
+        result = b->driver.cuModuleGetFunction(&b->function[i], *module, ct_cuda_kernel_names[i]);
     return result == 0 ? CARAT_OK
                        : ct_fail(err, CARAT_E_IO, "the driver of the GPU %s does not take the kernels: %s",
                                  b->device.name, ct_cuda_result(&b->driver, result));

@@ -246,7 +246,7 @@ static void prepare(struct ct_cuda_backend *b, ct_mat in, int rows, const struct
 /* Which kernel multiplies. That for many rows of the pass reads a weight once for 32 of them, where the one
  * for eight reads it four times; but all groups of 16 rows of the weight are one warp's there, one behind
  * another, so that fewer warps than a device computes at once take longer. */
-static enum ct_cuda_kernel product_of(const struct ct_cuda_backend *b, int rows, const struct ct_weight *w)
+enum ct_cuda_kernel ct_cuda_product(const struct ct_cuda_backend *b, int rows, const struct ct_weight *w)
 {
     const int enough = 512; /* warps: four on each multiprocessor of a large device */
     const int tiles = (rows + CT_GPU_TILE - 1) / CT_GPU_TILE,
@@ -285,7 +285,7 @@ static struct ct_gpu_project product(const struct ct_cuda_backend *b, ct_mat out
 static void multiply(struct ct_cuda_backend *b, ct_mat out, int rows, const struct ct_weight *w)
 {
     const struct ct_gpu_project arguments = product(b, out, rows, w);
-    const enum ct_cuda_kernel kernel = product_of(b, rows, w);
+    const enum ct_cuda_kernel kernel = ct_cuda_product(b, rows, w);
     const bool large = kernel == CT_CUDA_project_matrix || kernel == CT_CUDA_project_tensor;
     const int width = large                             ? CT_GPU_STRIP
                       : kernel == CT_CUDA_project_eight ? CT_GPU_PANEL

@@ -87,6 +87,7 @@ static void cuda_facts(const struct ct_backend *base, bool decodes, struct ct_ba
 static bool cuda_serving(const struct ct_backend *b, bool decodes, const char *verb,
                          const struct ct_weight *w, enum ct_kv_type kv, struct ct_serving *s)
 {
+    const struct ct_cuda_backend *cuda = (const struct ct_cuda_backend *)b;
     static const struct {
         const char *verb, *entry; /* NULL: a product */
     } entries[] = {
@@ -113,20 +114,20 @@ static bool cuda_serving(const struct ct_backend *b, bool decodes, const char *v
     static const char *const inputs[CT_INPUT_COUNT] = {
         [CT_INPUT_F32] = "f32", [CT_INPUT_BF16] = "bf16", [CT_INPUT_Q8] = "int8"};
 
-    (void)decodes, (void)kv;
+    (void)kv;
     if (w && !w->data)
         return false;
+    const int rows = decodes                               ? 1
+                     : strcmp(verb, "project_logits") == 0 ? CT_CUDA_LOGITS_ROWS
+                                                           : CT_MAX(cuda->extent.rows, 1);
     for (size_t i = 0; i < CT_COUNT(entries); i++) {
         if (strcmp(entries[i].verb, verb) != 0)
             continue;
-        const enum ct_input input = entries[i].entry
-                                        ? CT_INPUT_COUNT
-                                        : ct_input_form(w, ((const struct ct_cuda_backend *)b)->o.exact);
         *s = (struct ct_serving){.layout = w ? "panels" : "",
-                                 .input = entries[i].entry ? "" : inputs[input],
-                                 .entry = entries[i].entry       ? entries[i].entry
-                                          : input == CT_INPUT_Q8 ? "project_q8"
-                                                                 : "project_value",
+                                 .input = entries[i].entry ? "" : inputs[ct_cuda_input(cuda, w)],
+                                 .entry = entries[i].entry
+                                              ? entries[i].entry
+                                              : ct_cuda_kernel_names[ct_cuda_product(cuda, rows, w)],
                                  .level = b->isa,
                                  .why_form = "",
                                  .why_level = ""};

@@ -153,6 +153,10 @@ expect 0 run tiny 'Turn on the kitchen lights' --seed 3 --device cuda -ngl 99 --
 same wanted out
 err_has "^note: -ngl is 99: all $layers layers of the model are on the GPU$"
 err_has '^backend: cuda$'
+expect 0 run tiny hi -n 3 --device cuda --arith fast8 --explain-plan
+err_has '^kernel.q: Q8_0 in panels, input int8: project_eight of cuda$'
+EMU_DEVICES=7.5 expect 0 run tiny hi -n 3 --device cuda --arith fast8 --explain-plan
+err_has '^kernel.q: Q8_0 in panels, input int8: project_q8 of cuda$'
 expect 0 run tiny hi -n 3 --device cuda -ngl 0 --explain-plan
 err_has '^backend: cpu$'
 boundary() { # N DEVICE: the last N layers are on the GPU
