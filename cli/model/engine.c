@@ -150,9 +150,6 @@ int fit_engine(carat_engine_options *e, const carat_model *model, const struct o
     if (e->fast8)
         note("--arith fast8: weights of BF16, F16 and F32 become Q8_0, so this is another model than the "
              "file's");
-    if (e->tensor)
-        note("--arith tensor: the GPU sums products of prompts in an order of its own, so ids may be others "
-             "than those of fast");
     if (o->engine->memory == NO_SIZE || o->engine->memory == 0)
         return DONE;
     if (carat_fit_engine(model, e, (size_t)o->engine->memory, &err) != CARAT_OK)

@@ -59,6 +59,10 @@ static carat_status create_checked(carat_engine **engine, const carat_model *mod
     if (e->host_layers) /* of a device */
         ct_head_log(&e->head, "the GPU has the last %d of %d layers and the head, the CPU the others",
                     e->config.n_layer - e->host_layers, e->config.n_layer);
+    if (o->tensor)
+        ct_head_log(&e->head,
+                    "tensor arithmetic: the GPU sums products of prompts in an order of its own, so ids "
+                    "may be others than those of fast");
     *engine = e;
     return CARAT_OK;
 }

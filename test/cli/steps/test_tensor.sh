@@ -28,7 +28,7 @@ logits() { expect 0 logits "$1" --ids "$2" --device cuda "${@:3}" --json; }
 logits "$small" "$ids"
 cp out fast
 EMU_UNIT=swaps logits "$small" "$ids" --arith tensor
-err_has 'note: --arith tensor: the GPU sums products of prompts in an order of its own'
+err_has 'note: tensor arithmetic: the GPU sums products of prompts in an order of its own'
 differ out fast
 EMU_UNIT=swaps logits "$small" "$ids" --arith tensor --chunk 32
 same out fast
