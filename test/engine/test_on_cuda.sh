@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_on_cuda.sh: tests of the engine once more, with their engines on the emulated GPU
 # (test/emu/on_device.c). Here are those that take less than a minute there; LIST names others. What is left
-# out asks for what only the CPU has: memory that nobody takes in a pass, counts of its passes, heads that are
-# not dense.
+# out asks for what only the CPU has: memory that nobody takes in a pass, counts of its passes and of how
+# often it asks whether they go on, heads that are not dense.
 # Needs CARAT_BUILD and CARAT_CFLAGS from CMake.
 set -euo pipefail
 
@@ -16,9 +16,10 @@ declare -A left_out=(
     [column_sums]="nothing_changes_a_bit,sums_are_those_of_transformers"
     [head]="answers_are_those_of_dense,dense_says_why"
     [stats]="tokens_by_their_path"
+    [step]="another_thread_cancels"
 )
-list=${LIST:-chain constraint_draws constraint_faults drafter drafter_files f16 head session stats thoughts
-    timeline_faults told_calls}
+list=${LIST:-chain constraint_draws constraint_faults drafter drafter_files f16 head session stats tap
+    thoughts timeline_faults told_calls}
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 failed=0
