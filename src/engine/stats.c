@@ -138,16 +138,15 @@ enum ct_turn ct_faster_side(const carat_costs *costs, int rows, int depth, bool 
 
 void ct_choose_side(carat_engine *e, struct ct_pass_facts *pass)
 {
-    const enum ct_turn faster = ct_faster_side(&e->stats.costs, pass->rows, pass->depth, pass->all_logits);
-
-    if (e->chooses)
-        e->backend->on_host = (e->turn ? e->turn : faster) == CT_TURN_HOST;
-    pass->on_gpu = e->backend->apart && !e->backend->on_host;
     pass->chosen = e->chooses;
-    pass->why = !e->chooses ? e->gone || e->no_device.code ? CARAT_DISPATCH_NO_GPU : CARAT_DISPATCH_OPTION
-                : e->turn   ? CARAT_DISPATCH_MEASURE
-                : faster    ? CARAT_DISPATCH_COST
-                            : CARAT_DISPATCH_UNKNOWN;
+    pass->why = e->gone || e->no_device.code ? CARAT_DISPATCH_NO_GPU : CARAT_DISPATCH_OPTION;
+    if (e->chooses) {
+        const enum ct_turn faster =
+            e->turn ? e->turn : ct_faster_side(&e->stats.costs, pass->rows, pass->depth, pass->all_logits);
+        e->backend->on_host = faster == CT_TURN_HOST;
+        pass->why = e->turn ? CARAT_DISPATCH_MEASURE : faster ? CARAT_DISPATCH_COST : CARAT_DISPATCH_UNKNOWN;
+    }
+    pass->on_gpu = e->backend->apart && !e->backend->on_host;
 }
 
 double ct_pass_cost(carat_engine *e, int rows)
