@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* philox.h: random numbers that are a function of a key and a counter (NUMERICS.md section 8). */
+/* philox.h: random numbers that are a function of a key and a counter (NUMERICS.md section 8). Kernels for
+ * GPUs include it, too: their dialect has types of its own, and says DEVICE (gpu/dialect.h). */
 #ifndef CT_PHILOX_H
 #define CT_PHILOX_H
 
+#ifdef DEVICE
+#define CT_PHILOX_INLINE DEVICE
+#else
 #include <stdint.h>
+#define CT_PHILOX_INLINE static inline
+#endif
 
 /* Philox4x32-10 (Salmon et al., 2011): the upper 24 bits of the first word; as a fraction of 2^24 they are
  * u. */
-static inline uint32_t ct_philox(uint64_t key, uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3)
+CT_PHILOX_INLINE uint32_t ct_philox(uint64_t key, uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3)
 {
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
 

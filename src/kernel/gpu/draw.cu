@@ -2,21 +2,11 @@
 /* draw.cu: which of the best ids a draw takes: the usual chain without edits (NUMERICS.md section 8). Each
  * thread has a candidate; what sums them in their order is the first thread's. The candidates: best.cu. */
 
-/* Philox4x32-10, as kernel/philox.h has it: u of the draw. */
+/* u of the draw. */
 DEVICE float draw_random(struct ct_gpu_draw d)
 {
-    uint32_t c0 = d.position, c1 = d.number, c2 = 0u, c3 = 0u, k0 = d.seed[0], k1 = d.seed[1];
-
-    for (int round = 0; round < 10; round++) {
-        uint64_t x = (uint64_t)0xd2511f53u * c0, y = (uint64_t)0xcd9e8d57u * c2;
-        c0 = (uint32_t)(y >> 32) ^ c1 ^ k0;
-        c1 = (uint32_t)y;
-        c2 = (uint32_t)(x >> 32) ^ c3 ^ k1;
-        c3 = (uint32_t)x;
-        k0 += 0x9e3779b9u;
-        k1 += 0xbb67ae85u;
-    }
-    return MUL((float)(c0 >> 8), 0x1p-24f);
+    uint64_t seed = (uint64_t)d.seed[1] << 32 | d.seed[0];
+    return MUL((float)ct_philox(seed, d.position, d.number, 0u, 0u), 0x1p-24f);
 }
 
 /* The logit of a key (best.cu). */

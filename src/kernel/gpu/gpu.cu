@@ -7,6 +7,7 @@
 #include "gpu_math.h"
 #include "gpu_kv.h"
 #include "gpu_weight.h"
+#include "../philox.h"
 
 #if !defined(__CUDA__) || __CUDA_ARCH__ < 800
 #include "norm.cu"
