@@ -289,7 +289,7 @@ static void close_oldest_idle(struct hall *h)
 static void on_connection(uv_stream_t *listener, int status)
 {
     struct hall *h = listener->data;
-    const int most = h->server->options->most.connections;
+    const int most = h->server->connections;
 
     if (status < 0)
         return;

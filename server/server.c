@@ -10,6 +10,7 @@
 #include "ask.h"
 #include "carat_tools.h"
 #include "connection.h"
+#include "descriptors.h"
 #include "places.h"
 #include "workers.h"
 
@@ -107,12 +108,34 @@ static void serve(struct serving *v)
     uv_close((uv_handle_t *)&v->drain, NULL);
 }
 
+/* False: the descriptors of this process are not enough to serve anybody. */
+static bool count_connections(struct server *s, char message[256])
+{
+    const struct server_options *o = s->options;
+    long limit;
+
+    s->connections = descriptors_for(o->most.connections, &limit);
+    if (s->connections < 1) {
+        snprintf(message, 256,
+                 "this process may have %ld descriptors, which is too few for a connection; raise the limit "
+                 "(ulimit -n)",
+                 limit);
+        return false;
+    }
+    if (s->connections < o->most.connections && o->short_of)
+        o->short_of(o->user, s->connections, limit);
+    return true;
+}
+
 /* The threads behind the connections, around all that is served. */
-static bool serve_with_threads(struct serving *v)
+static bool serve_with_threads(struct serving *v, char message[256])
 {
     void (*const drives)(void *server) = v->s.info.kind == CARAT_EMBEDDER ? embed_jobs : answer_jobs;
     uv_thread_t preparing, answering;
 
+    if (!count_connections(&v->s, message))
+        return false;
+    snprintf(message, 256, "the system starts no further thread");
     if (uv_thread_create(&answering, drives, &v->s) != 0)
         return false;
     const bool both = uv_thread_create(&preparing, prepare_jobs, &v->s) == 0;
@@ -158,8 +181,7 @@ enum server_result server_run(const struct server_options *options, int *signal,
     memcpy(v.ollama, v.url, sizeof v.ollama);
     if (code == 0 && options->ollama && options->port != OLLAMA_PORT)
         code = listen_at(&v, host, OLLAMA_PORT, v.ollama, message);
-    if (code == 0 && !(good = serve_with_threads(&v)))
-        snprintf(message, 256, "the system starts no further thread");
+    good = code == 0 && serve_with_threads(&v, message);
     hall_cut(&v.hall);
     hall_free_jobs(&v.hall);
     uv_close((uv_handle_t *)&v.s.wake, NULL);

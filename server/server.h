@@ -35,6 +35,9 @@ struct server_options {
     /* Told once it listens: where, without a / at the end; ollama: where Ollama's clients look first, if it
      * listens there, else the same. */
     void (*listening)(void *user, const char *url, const char *ollama);
+    /* Told before, where there are descriptors for fewer connections than most.connections: for how many, of
+     * how many descriptors. NULL: nobody is told. */
+    void (*short_of)(void *user, int connections, long descriptors);
     void *user;
 };
 

@@ -31,6 +31,7 @@ struct server {
     atomic_int blocks, blocks_free, blocks_cached, prompt_rate;
     atomic_int wait_ms; /* until somebody who comes then has a place, as far as that can be told */
     int blocks_in_all;  /* of K and V, that answers together can have */
+    int connections;    /* at once; fewer than the host allows where descriptors are too few */
 };
 
 #endif

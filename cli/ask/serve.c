@@ -52,6 +52,14 @@ static void tell_address(void *user, const char *url, const char *ollama)
     out_flush();
 }
 
+static void tell_descriptors(void *user, int connections, long descriptors)
+{
+    const struct serving *s = user;
+
+    note("serve: this process may have %ld descriptors: at most %d connections, not %d (ulimit -n raises it)",
+         descriptors, connections, s->o->serve->most.connections);
+}
+
 /* Places to go on from, for several conversations at once: as many as fit, and no fewer than one conversation
  * has. Where the user says how much memory there is, that is all. */
 static int choose_prefixes(carat_engine_options *e, const struct serving *s)
@@ -120,6 +128,7 @@ static int serve_model(struct serving *s)
                                      .most = o->serve->most,
                                      .name = o->serve->alias ? o->serve->alias : model_name(o->model),
                                      .listening = tell_address,
+                                     .short_of = tell_descriptors,
                                      .user = s};
     char message[256];
     int signal;

@@ -87,6 +87,44 @@ grep -q '"status":"ok"' rest || die 'the younger of two connections was closed'
 exec 5>&- 6>&-
 stop_server 0
 
+# ---- descriptors: so many connections as there are enough for, and the oldest that is idle goes ----
+
+own=$CARAT
+# limited ULIMIT...: the command with other limits from here on.
+limited() {
+    printf '#!/bin/sh\nulimit %s\nexec "%s" "$@"\n' "$*" "$own" >limited
+    chmod +x limited
+    CARAT=$work/limited
+}
+limited -n 64
+start_server tiny -np 1
+most=$(sed -n 's/^note: serve: this process may have 64 descriptors: at most \([0-9]*\) connections, not 1024 .*/\1/p' serve.err)
+[ "${most:-0}" -ge 8 ] && [ "$most" -lt 40 ] || die "64 descriptors: $(cat serve.err)"
+idle=()
+for ((i = 0; i < 80; i++)); do # each is there when it has been answered
+    exec {fd}<>"/dev/tcp/127.0.0.1/$port"
+    idle+=("$fd")
+    printf 'GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n' >&"$fd"
+    IFS= read -r -t 20 line <&"$fd" || die "idle connection $i is not answered"
+    [[ $line == 'HTTP/1.1 200 '* ]] || die "idle connection $i: $line"
+done
+timeout 20 cat <&"${idle[79 - most]}" >rest || die 'the oldest connection is not closed when descriptors are short'
+printf 'GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' >&"${idle[80 - most]}"
+timeout 20 cat <&"${idle[80 - most]}" >rest
+grep -q 'HTTP/1.1 200 ' rest || die 'a connection was closed for which there is a descriptor'
+for fd in "${idle[@]}"; do exec {fd}>&-; done
+stop_server 0
+limited -Sn 64
+start_server tiny -np 1 --max-connections 200
+[ ! -s serve.err ] || die "a limit that can be raised: $(cat serve.err)"
+stop_server 0
+limited -n 36
+code=0
+"$CARAT" serve tiny --port 0 >serve.out 2>serve.err || code=$?
+[ $code = 1 ] || die "36 descriptors: exit code $code"
+grep -q 'may have 36 descriptors, which is too few' serve.err || die "36 descriptors: $(cat serve.err)"
+CARAT=$own
+
 # ---- a reader who takes nothing has all places; behind him requests wait ----
 
 # block: a stream to one who reads nothing has all places until he is ended; the server cuts it after half a
