@@ -64,11 +64,11 @@ static void end_failed(struct drawing *d, struct job *job, const carat_error *er
     struct refusal r = {0};
 
     if (err->code == CARAT_E_NUMERIC)
-        refuse(&r, 500, "model_output_invalid", NULL, "model_output_invalid: %s", err->message);
+        refuse(&r, 500, "model_output_invalid", NULL, "model_output_invalid: %s", refusal_says(err));
     else if (err->code == CARAT_E_ARGUMENT) /* a form that needs more ids, or a draw without one */
-        refuse(&r, 400, NULL, NULL, "%s", err->message);
+        refuse(&r, 400, NULL, NULL, "%s", refusal_says(err));
     else
-        refuse(&r, err->code == CARAT_E_MEMORY ? 503 : 500, NULL, NULL, "%s", err->message);
+        refuse(&r, err->code == CARAT_E_MEMORY ? 503 : 500, NULL, NULL, "%s", refusal_says(err));
     end_refused(d, job, &r);
 }
 

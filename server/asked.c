@@ -248,7 +248,7 @@ bool asked_piece(struct document *d, struct server *s, const char *param, struct
     if (is_too_long(d, s, param, text.n))
         return false;
     return carat_tokenize(s->options->model, text.s, text.n, flags, &ask->prompt, &err) == CARAT_OK ||
-           refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, param, "%s", err.message);
+           refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, param, "%s", refusal_says(&err));
 }
 
 bool asked_text(struct document *d, struct server *s, const char *param, struct ct_str text, struct ask *ask)
@@ -261,12 +261,12 @@ bool asked_text(struct document *d, struct server *s, const char *param, struct 
 static bool refuse_render(struct document *d, const struct asked *a, const carat_error *err, const int *sent,
                           int n)
 {
-    const char *rest = err->message;
+    const char *rest = refusal_says(err);
     char place[48] = "", param[sizeof place + sizeof err->message];
     int i = 0, end = 0;
 
     if (err->code == CARAT_E_MEMORY)
-        return refuse(d->r, 503, NULL, NULL, "%s", err->message);
+        return refuse(d->r, 503, NULL, NULL, "%s", rest);
     if (sscanf(rest, "messages[%d]%n", &i, &end) == 1 && end > 0 && i >= 0 && i < n) {
         rest += end;
         if (sent[i] >= 0)
@@ -294,12 +294,18 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
         return refuse(d->r, 400, "missing_required_parameter", "messages", "messages is missing");
     if (!asked_messages(d, s, a->list, a->messages))
         return false;
+    if (!s->info.has_chat_template)
+        return refuse(d->r, 400, NULL, a->list,
+                      "%s: %s has no chat template: give carat serve one (--chat-template gemma3), or send a "
+                      "text to /v1/completions",
+                      a->list, s->options->name);
     if (!messages_join(d, a->messages, &messages, &sent))
         goto done;
     const int n = (int)(sent.n / sizeof(int));
     for (int i = 0, *index = (int *)(void *)sent.data; i < n && a->sent; i++)
         index[i] = a->sent[index[i]];
     carat_render_options_default(&options);
+    options.chat_template = s->options->chat_template;
     options.tools = tools;
     options.thinking = thinks;
     options.continue_last = a->continues;

@@ -6,12 +6,13 @@
 
 static bool refuse_form(struct document *d, const char *param, const carat_error *err)
 {
-    const bool told = strncmp(err->message, param, strlen(param)) == 0;
+    const char *says = refusal_says(err);
+    const bool told = strncmp(says, param, strlen(param)) == 0;
     char place[sizeof err->message];
 
-    snprintf(place, sizeof place, "%.*s", (int)strcspn(err->message, ": "), err->message);
+    snprintf(place, sizeof place, "%.*s", (int)strcspn(says, ": "), says);
     return refuse(d->r, err->code == CARAT_E_MEMORY ? 503 : 400, NULL, told ? place : param, "%s%s%s",
-                  told ? "" : param, told ? "" : ": ", err->message);
+                  told ? "" : param, told ? "" : ": ", says);
 }
 
 bool asked_form(struct document *d, struct server *s, struct ask *ask, const char *param,

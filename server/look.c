@@ -134,7 +134,7 @@ static bool take_text(struct document *d, struct job *job, struct looked *o)
             return false;
     } else if (carat_tokenize(s->options->model, ct_json_str(v).s, v->n, flags, &ask->prompt, &err) !=
                CARAT_OK)
-        return refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, NULL, "%s", err.message);
+        return refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, NULL, "%s", refusal_says(&err));
     if (spelled && ask->prompt.n > MOST_SPELLED)
         return refuse(d->r, 400, NULL, llama ? "with_pieces" : "return_token_strs",
                       "the text has %d tokens, expected at most %d whose pieces are told", ask->prompt.n,
@@ -174,7 +174,7 @@ static bool take_ids(struct document *d, struct job *job, struct looked *o)
         ids->ids[ids->n++] = (int32_t)id;
     }
     if (carat_detokenize(s->options->model, ids->ids, ids->n, CARAT_SPECIAL, &text, &n, &err) != CARAT_OK)
-        return refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, "tokens", "%s", err.message);
+        return refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, "tokens", "%s", refusal_says(&err));
     /* the first name is llama.cpp's and the second vLLM's, whose clients send the same */
     json_put(&job->out, "{'content':%t,'prompt':%t}", text, n, text, n);
     carat_free(text);
@@ -257,7 +257,7 @@ static bool put_tokenizer(struct job *job, struct refusal *r)
     carat_error err;
 
     if (carat_model_get_template(model, &template, &err) != CARAT_OK)
-        return refuse(r, err.code == CARAT_E_MEMORY ? 503 : 500, NULL, NULL, "%s", err.message);
+        return refuse(r, err.code == CARAT_E_MEMORY ? 503 : 500, NULL, NULL, "%s", refusal_says(&err));
     for (size_t i = 0; i < CT_COUNT(names); i++) {
         snprintf(spelled, sizeof spelled, "<%s>", names[i]);
         json_put(&job->out, "'%r_token':", names[i]);

@@ -65,6 +65,17 @@ bool refuse(struct refusal *r, int status, const char *code, const char *param, 
     return false;
 }
 
+const char *refusal_says(const carat_error *err)
+{
+    const bool of_request = err->code == CARAT_E_ARGUMENT || err->code == CARAT_E_UNSUPPORTED;
+    const char *at = err->message, *end;
+
+    /* the colon behind the name of a file tells it from other slashes: "Input/output error" */
+    while (!of_request && (end = strchr(at, '/')) && strstr(end, ": "))
+        at = end + 1;
+    return at;
+}
+
 static void respell(char *text, size_t capacity, const struct respelling *name)
 {
     char rest[sizeof((struct refusal *)0)->message], *at = strstr(text, name->from);

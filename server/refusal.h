@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "carat.h"
+
 struct buffer;
 
 struct refusal {
@@ -24,6 +26,8 @@ struct refusal {
 /* Returns false, so that `return refuse(...)` reads in one line. The first one stays. param may be NULL. */
 bool refuse(struct refusal *r, int status, const char *code, const char *param, const char *format,
             ...) REFUSAL_FORMAT;
+/* What the library says, without the folder of a file: an answer names no path of this machine. */
+const char *refusal_says(const carat_error *err);
 /* A name of the form that a request was translated into, and that which the client knows. */
 struct respelling {
     const char *from, *to;

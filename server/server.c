@@ -68,6 +68,13 @@ static void learn_model(struct server *s)
 
     s->info.size = sizeof s->info;
     carat_model_get_info(model, &s->info, NULL);
+    if (s->options->chat_template) {
+        s->info.has_chat_template = 1;
+        s->info.chat_template = s->options->chat_template;
+        s->info.can_think = strncmp(s->options->chat_template, "gemma4", 6) == 0;
+        s->info.template_altered = 0;
+        s->info.template_origin = "";
+    }
     s->embedder.size = sizeof s->embedder;
     if (s->info.kind == CARAT_EMBEDDER)
         carat_get_embedder(model, &s->embedder, NULL);

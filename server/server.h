@@ -21,16 +21,17 @@ struct server_limits {
 struct server_options {
     const carat_model *model;
     carat_engine *engine;
-    const char *name;       /* of the model, in replies */
-    const char *host;       /* "127.0.0.1", "::1" or "localhost" */
-    int port;               /* 0: any that is free */
-    bool ollama;            /* listens at the port of Ollama too */
-    int parallel;           /* answers at once: sessions that the engine has */
-    bool strict;            /* refuses fields that nobody knows */
-    bool strict_model;      /* and names of models other than this one */
-    bool keeps_half_closed; /* answers in one piece those who have closed their side, too */
-    int default_tokens;     /* of an answer whose request says no number; 0: to the end of the context */
-    int drain_delay;        /* seconds from a signal to the end of listening */
+    const char *name;          /* of the model, in replies */
+    const char *chat_template; /* as in carat_render_options; NULL: the model's own */
+    const char *host;          /* "127.0.0.1", "::1" or "localhost" */
+    int port;                  /* 0: any that is free */
+    bool ollama;               /* listens at the port of Ollama too */
+    int parallel;              /* answers at once: sessions that the engine has */
+    bool strict;               /* refuses fields that nobody knows */
+    bool strict_model;         /* and names of models other than this one */
+    bool keeps_half_closed;    /* answers in one piece those who have closed their side, too */
+    int default_tokens;        /* of an answer whose request says no number; 0: to the end of the context */
+    int drain_delay;           /* seconds from a signal to the end of listening */
     struct server_limits most;
     /* Told once it listens: where, without a / at the end; ollama: where Ollama's clients look first, if it
      * listens there, else the same. */

@@ -83,7 +83,7 @@ bool vectors_add_text(struct document *d, struct job *job, const char *param, st
                       "%s has %zu bytes, which are more than %d tokens", param, text.n, s->context);
     if (carat_embed_tokenize(s->options->model, task, title, text.s, text.n, &v->ids, &err) != CARAT_OK)
         return refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, param, "%s: %s", param,
-                      err.message);
+                      refusal_says(&err));
     return end_text(d, job, param, at, truncate);
 }
 
@@ -194,10 +194,10 @@ static void end_embedded(struct server *s, struct job *job, const carat_error *e
 
     v->end_ms = now_ms();
     if (err->code == CARAT_E_NUMERIC)
-        refuse(&r, 500, "model_output_invalid", NULL, "%s", err->message);
+        refuse(&r, 500, "model_output_invalid", NULL, "%s", refusal_says(err));
     else if (err->code != CARAT_OK || v->told.failed)
         refuse(&r, err->code == CARAT_E_MEMORY || v->told.failed ? 503 : 500, NULL, NULL, "%s",
-               err->code ? err->message : "there is no memory for the vectors");
+               err->code ? refusal_says(err) : "there is no memory for the vectors");
     if (r.status)
         job_refuse(job, &r);
     else {

@@ -21,6 +21,8 @@ int verb_serve(const struct options *o)
 #include "model/engine.h"
 #include "model/model.h"
 #include "model/phases.h"
+#include "prompt/conversation.h"
+#include "prompt/prompt.h"
 #include "server.h"
 #include "term/output.h"
 
@@ -43,7 +45,7 @@ static void tell_address(void *user, const char *url, const char *ollama)
     (void)carat_model_get_info(s->model, &info, NULL);
     if (s->embeds)
         out_print("curl %s/v1/embeddings -d '{\"input\":\"red apples\"}'\n", url);
-    else if (!info.has_chat_template)
+    else if (!info.has_chat_template && !s->o->prompt->chat_template)
         out_print("curl %s/v1/completions -d '{\"prompt\":\"The sky is\"}'\n", url);
     else
         out_print(
@@ -113,10 +115,28 @@ static int open_engine(struct serving *s)
     return create_engine(&s->engine, s->model, &engine);
 }
 
+/* Whether the template has what it needs in the vocabulary: said at once, and not to each client. */
+static int check_talk(const struct serving *s)
+{
+    const carat_message hello = {"user", "Hello", NULL};
+    carat_render_options options;
+    carat_tokens ids = {0};
+    carat_error err;
+
+    if (!s->o->prompt->chat_template)
+        return DONE;
+    carat_render_options_default(&options);
+    options.chat_template = s->o->prompt->chat_template;
+    const carat_status status = carat_render(s->model, &hello, sizeof hello, 1, &options, &ids, NULL, &err);
+    carat_tokens_free(&ids);
+    return status == CARAT_OK ? DONE : conversation_fail(s->o, &err);
+}
+
 static int serve_model(struct serving *s)
 {
     const struct options *o = s->o;
-    struct server_options options = {.host = o->serve->host,
+    struct server_options options = {.chat_template = o->prompt->chat_template,
+                                     .host = o->serve->host,
                                      .port = o->serve->port,
                                      .parallel = o->serve->parallel,
                                      .strict = o->serve->strict,
@@ -134,6 +154,7 @@ static int serve_model(struct serving *s)
     int signal;
 
     TRY(open_either(&s->model, o));
+    TRY(check_talk(s));
     TRY(open_engine(s));
     options.model = s->model;
     options.engine = s->engine;

@@ -20,7 +20,8 @@ static const struct option rows[] = {
     {ABOUT_INPUT + 322, {"--strict-model"}, FLAG, AT(strict_model), "serve", NULL, NULL,
      "refuse requests that name another model, instead of answering them by this one", 0, 0},
     {ABOUT_INPUT + 324, {"--default-max-tokens"}, INT, AT(default_tokens), "serve", "N", "0",
-     "tokens of an answer whose request gives no number; 0 is to the end of the context (default {default})",
+     "tokens of an answer whose request gives no number; 0 is to the end of the context, and at "
+     "/v1/completions 16, as OpenAI has it (default {default})",
      0, INT32_MAX},
     {ABOUT_INPUT + 330, {"--half-close"}, CHOICE, AT(half_close), "/ serve", "cancel|keep", "cancel",
      "what becomes of an answer in one piece whose client has closed its side of the connection (default "

@@ -34,7 +34,7 @@ static const struct option rows[] = {
      "and prints the result", 0, 0},
     {ABOUT_INPUT + 110, {"--tool-rounds"}, INT, AT(tool_rounds), "/ " GENERATES, "N", "8",
      "the most rounds of calls and results with --tool-command (default {default})", 1, 1000},
-    {ABOUT_INPUT + 120, {"--chat-template"}, CHOICE, AT(chat_template), "render / " GENERATES " " SCORES " logits compare", "gemma|gemma3|functiongemma|gemma4|gemma4-small", NULL,
+    {ABOUT_INPUT + 120, {"--chat-template"}, CHOICE, AT(chat_template), "render serve / " GENERATES " " SCORES " logits compare", "gemma|gemma3|functiongemma|gemma4|gemma4-small", NULL,
      "the chat template to use instead of the model's own", 0, 0},
     {ABOUT_INPUT + 130, {"-cnv", "--conversation"}, FLAG, AT(talks), "/ " GENERATES, NULL, NULL,
      "hold a conversation, also when standard input is not a terminal", 0, 0},

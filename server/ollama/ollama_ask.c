@@ -84,8 +84,7 @@ static const struct field option_fields[] = {
 
 bool ollama_is_served(struct document *d, const struct server *s, const struct ct_json_value *model)
 {
-    return model ? asked_model_served(d, s, ct_json_str(model))
-                 : refuse(d->r, 400, NULL, "model", "model is required");
+    return model ? asked_model(d, s, model) : refuse(d->r, 400, NULL, "model", "model is required");
 }
 
 static bool take_think(struct document *d, const struct server *s, const struct ct_json_value *v,
@@ -244,6 +243,12 @@ static bool take_generate(struct document *d, struct job *job, struct ollama *o)
         return answer_empty(job, o, false);
     if (!take_form(d, s, o->format, job->ask))
         return false;
+    if (!o->raw && !s->info.has_chat_template)
+        return refuse(
+            d->r, 400, NULL, "prompt",
+            "prompt: %s has no chat template: give carat serve one (--chat-template gemma3), or send "
+            "raw: true",
+            s->options->name);
     if (o->raw)
         good = asked_text(d, s, "prompt", prompt, job->ask);
     else {

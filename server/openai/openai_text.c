@@ -5,7 +5,7 @@
 #include "openai/openai_fields.h"
 #include "state.h"
 
-enum { USUAL_TOKENS = 16 };
+enum { USUAL_TOKENS = 16 }; /* OpenAI's */
 
 /* clang-format off */
 static const struct field fields[] = {
@@ -27,8 +27,9 @@ static const struct field fields[] = {
 static bool take_text(struct document *d, struct job *job, struct asked *a, struct ask *ask)
 {
     struct server *s = job->server;
+    const int usual = s->options->default_tokens ? s->options->default_tokens : USUAL_TOKENS;
 
-    a->max_tokens = a->text_tokens < 0 ? USUAL_TOKENS : a->text_tokens;
+    a->max_tokens = a->text_tokens < 0 ? usual : a->text_tokens;
     if (a->max_tokens == 0 && !a->echo)
         return refuse(d->r, 400, NULL, "max_tokens", "max_tokens is 0, which needs echo to be true");
     a->logprobs = a->top_logprobs >= 0;

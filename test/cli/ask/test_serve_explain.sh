@@ -125,7 +125,6 @@ done <<END
 400|did you mean temperature?||$messages,"temprature":1
 400|"param":"max_tokens"|/v1/messages|$messages
 400|"param":"messages"||"n":1
-404|"code":"model_not_found"|/api/chat|"model":"other",$messages
 404|no answers are drawn at the path /v1/models|/v1/models|$messages
 404|no answers are drawn at the path /v1/chat/completions/and|/v1/chat/completions/and|$messages
 404|no answers are drawn at the path /|/$(printf 'x%.0s' {1..300})|$messages

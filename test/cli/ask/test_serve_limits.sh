@@ -50,6 +50,10 @@ ask 200 POST $chat "{$one,$free}"
 body_has '"completion_tokens":5,'
 ask 200 POST $chat "{$one,$free,\"max_tokens\":9}"
 body_has '"completion_tokens":9,'
+ask 200 POST /v1/completions "{\"prompt\":\"x\",$free}"
+body_has '"completion_tokens":5,'
+ask 200 POST /v1/completions "{\"prompt\":\"x\",$free,\"max_tokens\":9}"
+body_has '"completion_tokens":9,'
 ask 200 POST /v1/explain "{$one}"
 body_has '"max_tokens":{"value":5,"origin":"default"}'
 kitchen='"messages":[{"role":"user","content":"Turn on the kitchen lights"}]'
@@ -63,6 +67,10 @@ body_has '"done_reason":"stop"'
 for path in $chat $messages /v1/explain /tokenize; do
     ask 200 POST $path "{\"model\":\"tiny\",$one,\"max_tokens\":1}"
     ask 404 POST $path "{\"model\":\"other\",$one,\"max_tokens\":1}"
+    body_has "model 'other' not found: tiny is served"
+done
+for route in chat generate show; do
+    ask 404 POST /api/$route '{"model":"other","messages":[{"role":"user","content":"x"}],"prompt":"x"}'
     body_has "model 'other' not found: tiny is served"
 done
 ask 404 POST /v1/completions '{"model":"other","prompt":"x"}'
