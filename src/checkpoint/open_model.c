@@ -4,10 +4,12 @@
  * src/model's and src/text's. */
 #include "checkpoint/packed_cache.h"
 
+#include "base/utf8.h"
 #include "file/sbs.h"
 #include "model/config_drafter.h"
 #include "model/family.h"
 #include "os/clock.h"
+#include "text/tokenizer/alike.h"
 
 #include <stdlib.h>
 
@@ -24,7 +26,7 @@ enum { BEFORE_TOKENIZER = 2, ALL_STEPS = 5 };
 static carat_status load_tokenizer(carat_model *m, const carat_model_options *o, carat_error *err)
 {
     carat_error found;
-    if (m->drafts)
+    if (m->beside)
         return CARAT_OK;
     if (o->tokenizer)
         CT_TRY(ct_file_open(&m->tokenizer_file, o->tokenizer, true, err));
@@ -32,6 +34,8 @@ static carat_status load_tokenizer(carat_model *m, const carat_model_options *o,
     carat_status status =
         ct_tokenizer_open(&m->tokenizer, o->tokenizer ? m->tokenizer_file : m->file, &listener, &found);
 
+    if (status == CARAT_E_NOT_FOUND && m->drafts)
+        return CARAT_OK;
     if (status == CARAT_E_NOT_FOUND && wants_weights(m, o) && !o->tokenizer) {
         const char *by_ids = ct_file_sbs(m->file)
                                  ? "the model has no tokenizer: it works by ids only; put its tokenizer.spm "
@@ -79,6 +83,26 @@ static carat_status load_weights(carat_model *m, const carat_model_options *o, c
     else
         return CARAT_OK;
     if (o->log)
+        o->log(o->user, line);
+    return CARAT_OK;
+}
+
+/* Added tokens without a row stand for what this model does not read. */
+static carat_status fit_tokenizer(carat_model *m, const carat_model_options *o, carat_error *err)
+{
+    char first[64], line[256];
+    int n = 0;
+
+    if (!m->tokenizer || !m->has_weights)
+        return CARAT_OK;
+    const int rows = m->config.n_vocab;
+    const struct ct_str text = ct_tokenizer_piece(m->tokenizer, rows);
+    snprintf(first, sizeof first, "%.*s", (int)ct_utf8_cut(text.s, text.n, sizeof first - 1), text.s);
+    CT_TRY(ct_tokenizer_leave_out(m->tokenizer, rows, &n, err));
+    snprintf(line, sizeof line,
+             "%d added token%s, %s%s = %d, lie%s beyond the %d rows of the table: left out", n,
+             n == 1 ? "" : "s", n == 1 ? "" : "from ", first, rows, n == 1 ? "s" : "", rows);
+    if (n && o->log)
         o->log(o->user, line);
     return CARAT_OK;
 }
@@ -135,6 +159,7 @@ static carat_status load_all(carat_model *m, const carat_model_options *o, doubl
     double tokenizer = ct_os_seconds();
     CT_TRY(report_step(o, 3, err));
     CT_TRY(load_weights(m, o, err));
+    CT_TRY(fit_tokenizer(m, o, err));
     CT_TRY(report_step(o, 4, err));
     CT_TRY(load_defaults(m, o, err));
     m->times.parse += (config - start) + (ct_os_seconds() - tokenizer);
@@ -280,6 +305,23 @@ static carat_status open_path(carat_model **model, const char *path, const carat
 
 /* ---- a drafter beside it ---- */
 
+/* A draft is an id: it must stand for the same text in both. A drafter whose files have no vocabulary is
+ * taken at its word. */
+static carat_status check_vocabulary(const carat_model *drafter, const carat_model *m, carat_error *err)
+{
+    if (!drafter->tokenizer || !m->tokenizer)
+        return CARAT_OK;
+    const int32_t id = ct_tokenizer_first_other(m->tokenizer, drafter->tokenizer, m->config.n_text_vocab);
+    if (id < 0)
+        return CARAT_OK;
+    const struct ct_str is = ct_tokenizer_piece(drafter->tokenizer, id),
+                        expected = ct_tokenizer_piece(m->tokenizer, id);
+    return ct_fail(err, CARAT_E_UNSUPPORTED,
+                   "%s: the drafter has another vocabulary: its id %d is \"%.*s\", expected \"%.*s\", as in "
+                   "the model; name a drafter with the model's tokenizer",
+                   ct_file_path(drafter->file), (int)id, CT_BRIEF(is), CT_BRIEF(expected));
+}
+
 static carat_status open_drafter(carat_model *m, const char *path, const carat_model_options *o,
                                  carat_error *err)
 {
@@ -289,6 +331,7 @@ static carat_status open_drafter(carat_model *m, const char *path, const carat_m
         return CARAT_OK;
     if (o->opened) {
         CT_TRY(ct_drafter_suits(&o->opened->config, &m->config, ct_file_path(o->opened->file), err));
+        CT_TRY(check_vocabulary(o->opened, m, err));
         m->drafter = o->opened;
         return CARAT_OK;
     }
@@ -301,7 +344,11 @@ static carat_status open_drafter(carat_model *m, const char *path, const carat_m
         drafters.cache = NULL; /* the copy there is the model's */
     CT_TRY(open_path(&m->drafter, self ? path : o->drafter, &drafters, &(struct role){true, self ? m : NULL},
                      err));
-    return ct_drafter_suits(&m->drafter->config, &m->config, ct_file_path(m->drafter->file), err);
+    CT_TRY(ct_drafter_suits(&m->drafter->config, &m->config, ct_file_path(m->drafter->file), err));
+    CT_TRY(check_vocabulary(m->drafter, m, err));
+    ct_tokenizer_free(m->drafter->tokenizer); /* its ids are the model's */
+    m->drafter->tokenizer = NULL;
+    return CARAT_OK;
 }
 
 carat_status ct_model_open(carat_model **model, const char *path, const carat_model_options *o,

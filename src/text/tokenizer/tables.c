@@ -393,5 +393,8 @@ carat_status ct_tokenizer_from_tables(struct ct_tokenizer **out, const char *nam
     if (!t)
         return ct_no_memory(err, name);
     t->borrowed = true;
-    return ct_tokenizer_give(out, t, tables_attach(t, name, tables, trusted, err));
+    carat_status status = tables_attach(t, name, tables, trusted, err);
+    if (!status && t->source == CT_SOURCE_GGUF) /* older ones do not say so */
+        t->begins[0xe2] = t->begins[0xe2] || t->begins[' '];
+    return ct_tokenizer_give(out, t, status);
 }

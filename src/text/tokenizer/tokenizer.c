@@ -14,6 +14,7 @@
  *    - tokenizer.model: matched after space -> U+2581. SentencePiece itself never matches control pieces; its
  *      ids are those with CARAT_SPECIAL, except that here <bos>, <eos>, <pad> and <unk> are recognised.
  *    - GGUF with scores: matched in the raw text, where the converter has written runs of spaces as such.
+ *      They match U+2581 in the text, too, as the pieces that they stand for do in tokenizer.json.
  *    - GGUF with merges, Gemma 4's: as tokenizer.json, from which it was made. llama.cpp splits a run of more
  *      than 31 line breaks otherwise.
  * 2. The text between them is turned into characters: a space becomes U+2581, a bad byte sequence U+FFFD (one
@@ -225,13 +226,14 @@ size_t ct_tokenizer_covers(const struct ct_tokenizer *t, int32_t id, const char 
         return CT_MIN(1, n);
     if (id == t->unknown && n && *text != *piece.s)
         return covers_unknown(t, text, n);
-    for (size_t i = 0; i < piece.n && at < n; i++)
-        if (piece.n - i < 3 || memcmp(piece.s + i, space, 3) != 0) {
-            at += text[at] == piece.s[i];
-        } else {
-            const bool spelled = n - at >= 3 && memcmp(text + at, space, 3) == 0;
+    for (size_t i = 0; i < piece.n && at < n; i++) {
+        const bool spelled = n - at >= 3 && memcmp(text + at, space, 3) == 0,
+                   meta = piece.n - i >= 3 && memcmp(piece.s + i, space, 3) == 0;
+        if (meta || (piece.s[i] == ' ' && spelled))
             at += text[at] == ' ' ? 1 : spelled ? 3 : 0; /* or it is the space that texts begin with */
-            i += 2;
-        }
+        else
+            at += text[at] == piece.s[i];
+        i += meta ? 2 : 0;
+    }
     return at;
 }

@@ -44,6 +44,11 @@ carat_status ct_tokenizer_from_tables(struct ct_tokenizer **t, const char *name,
                                       bool trusted, carat_error *err);
 void ct_tokenizer_free(struct ct_tokenizer *t); /* NULL is fine */
 
+/* For a model whose table has that many rows: leaves out the ids behind them, and says how many, if all of
+ * those are added tokens, as that for pictures is in a model without any. Otherwise, and in tables, all ids
+ * stay: a text would get others without them. Before anybody else sees the tokenizer. E_MEMORY. */
+carat_status ct_tokenizer_leave_out(struct ct_tokenizer *t, int32_t rows, int *n, carat_error *err);
+
 /* "tokenizer.json", "tokenizer.model", "gguf" */
 const char *ct_tokenizer_source(const struct ct_tokenizer *t);
 int ct_tokenizer_size(const struct ct_tokenizer *t); /* ids are [0, size) */

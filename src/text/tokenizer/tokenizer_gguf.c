@@ -203,11 +203,7 @@ static carat_status gguf_tokenizer(struct ct_tokenizer *t, const struct ct_file 
     t->space_prefix = ct_tokenizer_by_text(t) && prefix && prefix->u;
     t->fuse_unknown = false;
     CT_TRY(ct_tokenizer_finish(t, ct_file_path(f), err));
-    t->byte_fallback = true;
-    for (int b = 0; b < 256 && ct_tokenizer_by_text(t); b++)
-        t->byte_fallback = t->byte_fallback && t->byte_id[b] >= 0;
-    if (!ct_tokenizer_by_text(t))
-        t->byte_fallback = ct_tokenizer_missing_byte(t) < 0;
+    t->byte_fallback = ct_tokenizer_missing_byte(t) < 0;
     return CARAT_OK;
 }
 

@@ -15,6 +15,8 @@
 #include "os/clock.h"
 #include "base/utf8.h"
 
+#define META "\xe2\x96\x81" /* U+2581 */
+
 carat_status ct_tokenizer_too_large(const char *name, size_t size, carat_error *err)
 {
     return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: the tokenizer is %zu bytes long, expected at most %zu",
@@ -369,6 +371,8 @@ static void fill_matcher(struct ct_tokenizer *t, const struct match *m, uint32_t
         t->begins[t->node[t->node[0].first + k].byte] = true;
     if (t->match_normalized)
         t->begins[' '] = t->begins[0xe2];
+    if (t->source == CT_SOURCE_GGUF)
+        t->begins[0xe2] = t->begins[0xe2] || t->begins[' '];
 }
 
 static bool is_matched(const struct ct_tokenizer *t, int32_t id)
@@ -416,26 +420,49 @@ static uint32_t match_child(const struct ct_tokenizer *t, uint32_t node, uint8_t
     return lo < t->node[node].first + t->node[node].count && t->node[lo].byte == byte ? lo : 0;
 }
 
+static bool is_meta(const char *text, size_t n)
+{
+    return n >= 3 && memcmp(text, META, 3) == 0;
+}
+
+/* The node behind the character at text, n bytes, of which it takes *length; 0: there is none. What a GGUF
+ * file spells as a space is U+2581 in the text, too: the original has one piece for both. That takes those
+ * U+2581 that stand side by side for a piece before it knows of spaces, so that they are not joined with
+ * spaces beside them; metas: it is such a piece. */
+static uint32_t match_step(const struct ct_tokenizer *t, uint32_t k, const char *text, size_t n, bool metas,
+                           size_t *length)
+{
+    *length = 1;
+    if (*text == ' ' && t->match_normalized) {
+        k = match_child(t, k, 0xe2);
+        k = k ? match_child(t, k, 0x96) : 0;
+        return k ? match_child(t, k, 0x81) : 0;
+    }
+    if (t->source == CT_SOURCE_GGUF && (*text == ' ' || is_meta(text, n))) {
+        const bool meta = *text != ' ', beside = meta && is_meta(text + 3, n - 3);
+        const uint32_t blank = match_child(t, k, ' ');
+        if (blank && (metas ? meta : !beside)) {
+            *length = meta ? 3 : 1;
+            return blank;
+        }
+        return blank && !meta ? 0 : match_child(t, k, (uint8_t)*text);
+    }
+    return match_child(t, k, (uint8_t)*text);
+}
+
 size_t ct_tokenizer_match(const struct ct_tokenizer *t, const char *text, size_t n, bool special, int32_t *id)
 {
-    size_t length = 0;
+    const bool metas = is_meta(text, n) && is_meta(text + 3, n - 3);
+    size_t length = 0, step;
     uint32_t k = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint8_t c = (uint8_t)text[i];
-        if (c == ' ' && t->match_normalized) {
-            k = match_child(t, k, 0xe2);
-            k = k ? match_child(t, k, 0x96) : 0;
-            c = 0x81;
-            if (!k)
-                break;
-        }
-        k = match_child(t, k, c);
+    for (size_t i = 0; i < n; i += step) {
+        k = match_step(t, k, text + i, n - i, metas, &step);
         if (!k)
             break;
         int32_t here = t->node[k].id;
         if (here >= 0 && (special || !ct_piece_is_control(t, here))) {
             *id = here;
-            length = i + 1;
+            length = i + step;
         }
     }
     return length;
@@ -531,6 +558,59 @@ carat_status ct_tokenizer_finish(struct ct_tokenizer *t, const char *name, carat
     ct_tokenizer_add_end(t, ct_tokenizer_control(t, CT_CONTROL_END_OF_TURN));
     ct_tokenizer_add_end(t, ct_tokenizer_control(t, CT_CONTROL_TURN_END));
     t->listener = NULL; /* reading is over: the tokenizer is shared from here on */
+    if (!index_characters(t))
+        return ct_no_memory(err, "the tokenizer");
+    return build_matcher(t, err);
+}
+
+/* Whether something but the list of pieces rests on one. */
+static bool is_leaned_on(const struct ct_tokenizer *t, int32_t id)
+{
+    bool leaned = id == t->unknown || id == t->bos;
+    for (int b = 0; b < 256; b++)
+        leaned = leaned || t->byte_id[b] == id;
+    for (int i = 0; i < t->n_end; i++)
+        leaned = leaned || t->end[i] == id;
+    return leaned || !is_matched(t, id);
+}
+
+static bool is_merged(const struct ct_tokenizer *t, int32_t rows)
+{
+    const uint64_t least = (uint64_t)(uint32_t)rows;
+    if (ct_tokenizer_by_text(t))
+        return false; /* nothing but texts says what merges */
+    for (uint32_t r = 0; r < t->n_rank; r++)
+        if (t->product[r] >= rows)
+            return true;
+    for (uint32_t i = 0; i < t->n_merge; i++) {
+        const uint64_t pair = t->merge[i] >> CT_RANK_BITS;
+        if (t->merge[i] != CT_NO_MERGE &&
+            (pair >> CT_ID_BITS >= least || (pair & (CT_VOCAB_MAX - 1)) >= least))
+            return true;
+    }
+    return false;
+}
+
+carat_status ct_tokenizer_leave_out(struct ct_tokenizer *t, int32_t rows, int *n, carat_error *err)
+{
+    *n = 0;
+    for (int32_t id = rows; id < t->n; id++)
+        if (t->borrowed || is_leaned_on(t, id))
+            return CARAT_OK;
+    if (rows >= t->n || is_merged(t, rows))
+        return CARAT_OK;
+    *n = t->n - rows;
+    for (uint32_t i = 0; i <= t->slot_mask; i++) /* a search goes on behind them: they name another text */
+        if (CT_SLOT_ID(t->slot[i]) >= rows)
+            t->slot[i] = t->slot[i] >> CT_SLOT_BITS << CT_SLOT_BITS | 1;
+    for (size_t i = 0; i < CT_COUNT(t->visible); i++)
+        t->visible[i] = t->visible[i] < rows ? t->visible[i] : -1;
+    t->n = rows;
+    free(t->node);
+    free(t->character);
+    t->node = NULL;
+    t->n_character = 0;
+    memset(t->begins, 0, sizeof t->begins);
     if (!index_characters(t))
         return ct_no_memory(err, "the tokenizer");
     return build_matcher(t, err);

@@ -155,7 +155,7 @@ void ct_tokenizer_name_controls(struct ct_tokenizer *t);
 /* An id that ends generation; ignored when absent (-1) or known. */
 void ct_tokenizer_add_end(struct ct_tokenizer *t, int32_t id);
 carat_status ct_tokenizer_finish(struct ct_tokenizer *t, const char *name, carat_error *err);
-/* Behind that, with merges: lets a byte that has no token of its own but is a character be spelled by that,
+/* Behind that: lets a byte that has no token of its own but is a character be spelled by that,
  * as Gemma 1's tab is; the first byte that nothing spells, or -1. */
 int ct_tokenizer_missing_byte(struct ct_tokenizer *t);
 

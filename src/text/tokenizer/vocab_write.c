@@ -20,13 +20,13 @@ static bool is_gemma4(const struct ct_tokenizer *t)
     return ct_tokenizer_control(t, CT_CONTROL_TURN) >= 0;
 }
 
-/* User-defined pieces hold spaces there, since they are matched in the raw text. */
+/* User-defined pieces hold spaces there, as llama.cpp's converter has it, but for lists of merges. */
 static struct ct_str spelled(const struct ct_tokenizer *t, int32_t id, char text[CT_PIECE_MAX])
 {
     const struct ct_str s = ct_piece_text(t, id);
     size_t n = 0;
 
-    if (!t->match_normalized || t->piece[id].kind != CT_PIECE_USER)
+    if (is_gemma4(t) || t->piece[id].kind != CT_PIECE_USER)
         return s;
     for (size_t i = 0; i < s.n;) {
         const bool space = s.n - i >= 3 && memcmp(s.s + i, SPACE, 3) == 0;

@@ -88,6 +88,14 @@ sed 's/,"timings":.*//' out >plain
 same plain 'ids of tiny'
 expect 4 run "$CARAT_SOURCE/test/data/vectors/models/gemma3-bf16" --ids 2,5 -md tiny
 err_has 'config.json: the drafter has a vocabulary of '
+# as many ids, of other texts: whoever opens it
+for how in "run $tiny4 Hi" "chat $tiny4" "bench $tiny4 -n 4" "decode $tiny4 --ids 2,5 --steps 2"; do
+    for with in tiny "$tiny"; do
+        # shellcheck disable=SC2086  # words of a command line
+        expect 4 $how -md $with --spec-type draft-simple
+        err_has ': the drafter has another vocabulary: its id [0-9]* is "<[a-z_]*>", expected "'
+    done
+done
 for wrong in '--spec-type draft-mtp' "-md $tiny4-assistant --spec-type draft-mtp --naive" "-md $tiny4-assistant --max-layers 2"; do
     # shellcheck disable=SC2086  # words of a command line
     refuse 2 run "$tiny4" Hi $wrong
