@@ -50,7 +50,7 @@ def refuse(statement, why):
 
 def operands(text):
     """Those between commas, of which braces hold some together."""
-    return [o.strip() for o in re.findall(r'\{[^}]*\}|\[[^\]]*\]|[^,]+', text)]
+    return [o.strip() for o in re.findall(r'\{[^}]*\}|\[[^\]]*\]|[^,\s][^,]*', text)]
 
 
 class Kernel:

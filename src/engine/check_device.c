@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_device.c: whether a device gives the CPU's bits, before an engine trusts it: a small model of made-up
- * weights, once for each kind of type that the engine's model has, is evaluated by both. It goes the whole
- * way, through two layers, a local and a global one: a prompt, ids one by one, of which the later ones are
- * the graph of the first, and the best ids. So every kernel which such a model needs is run; the numbers
+ * weights, once for each type that the engine's model has, is evaluated by both. It goes the whole way,
+ * through two layers, a local and a global one: a prompt, ids one by one, of which the later ones are the
+ * graph of the first, and the best ids. So every kernel which such a model needs is run; the numbers
  * themselves do not matter. */
 #include "engine/engine.h"
 
 #include <stdlib.h>
 
-#include "quant/encode.h"
+#include "quant/quant.h"
 
-/* A row of down has more groups than a block of threads takes at once, a prompt more rows. */
-enum { WIDTH = 64, HEADS = 2, HEAD_DIM = WIDTH / HEADS, FFN = 9 * CT_GROUP, VOCABULARY = 256, LAYERS = 2 };
-enum { PROMPT = 20, STEPS = 3, BEST = 8, MATRIX = WIDTH * FFN }; /* MATRIX: values of the largest one */
+enum { HEADS = 2, VOCABULARY = 256, LAYERS = 2, MOST_WIDTH = 256 };
+enum { PROMPT = 20, STEPS = 3, BEST = 8 };
 
+/* Rows are as long as blocks of the type make them, but those of down have more groups than a block of
+ * threads takes at once, as a prompt has more rows. */
 struct small {
     struct carat_model model;
     struct ct_layer layer[LAYERS];
-    float vector[WIDTH];
+    int width, ffn;
+    float vector[MOST_WIDTH];
     uint8_t *matrix; /* all matrices begin with its first block */
 };
 
@@ -58,9 +60,11 @@ static struct ct_weight vector_of(const struct small *s, int n)
 
 static struct ct_layer small_layer(const struct small *s, enum ct_type type, int i)
 {
-    const struct ct_weight whole = matrix_of(s, type, WIDTH, WIDTH),
-                           head = matrix_of(s, type, HEAD_DIM, WIDTH), gate = matrix_of(s, type, FFN, WIDTH),
-                           norm = vector_of(s, WIDTH), head_norm = vector_of(s, HEAD_DIM);
+    const int width = s->width, head_dim = width / HEADS;
+    const struct ct_weight whole = matrix_of(s, type, width, width),
+                           head = matrix_of(s, type, head_dim, width),
+                           gate = matrix_of(s, type, s->ffn, width), norm = vector_of(s, width),
+                           head_norm = vector_of(s, head_dim);
 
     return (struct ct_layer){.c = s->model.config.layer[i],
                              .attn_norm = norm,
@@ -74,15 +78,15 @@ static struct ct_layer small_layer(const struct small *s, enum ct_type type, int
                              .ffn_norm = norm,
                              .gate = gate,
                              .up = gate,
-                             .down = matrix_of(s, type, WIDTH, FFN),
+                             .down = matrix_of(s, type, width, s->ffn),
                              .ffn_post_norm = norm};
 }
 
-static struct ct_config small_config(void)
+static struct ct_config small_config(int width, int ffn)
 {
     struct ct_config c = {.architecture = "gemma3",
                           .n_layer = LAYERS,
-                          .hidden = WIDTH,
+                          .hidden = width,
                           .n_vocab = VOCABULARY,
                           .n_text_vocab = VOCABULARY,
                           .max_context = CT_KEY_BLOCK,
@@ -97,14 +101,14 @@ static struct ct_config small_config(void)
     for (int i = 0; i < LAYERS; i++) {
         const enum ct_attn_type type = i ? CT_GLOBAL : CT_LOCAL;
         c.attn[type] = (struct ct_attn){.window = i ? 0 : 2,
-                                        .head_dim = HEAD_DIM,
-                                        .rotated = HEAD_DIM / 2,
+                                        .head_dim = width / HEADS,
+                                        .rotated = width / HEADS / 2,
                                         .rope_base = i ? 1e6 : 1e4,
                                         .rope_factor = 1};
         c.layer[i] = (struct ct_layer_config){.n_head = HEADS,
                                               .n_kv_head = 1,
-                                              .head_dim = HEAD_DIM,
-                                              .ffn = FFN,
+                                              .head_dim = width / HEADS,
+                                              .ffn = ffn,
                                               .attn_type = (int)type,
                                               .kv_layer = i,
                                               .attn_scale = 0.125f};
@@ -112,39 +116,27 @@ static struct ct_config small_config(void)
     return c;
 }
 
-static void write_row(enum ct_type type, void *to, const float row[WIDTH])
-{
-    if (ct_encodes(type)) {
-        ct_encode(type, to, row, WIDTH);
-        return;
-    }
-    for (int i = 0; i < WIDTH; i++) {
-        const uint16_t bf16 = ct_f32_to_bf16(row[i]);
-        memcpy((uint8_t *)to + (size_t)i * sizeof bf16, &bf16, sizeof bf16);
-    }
-}
-
 /* file: of another model, which says nothing of this one. */
 static carat_status small_model(struct small *s, struct ct_file *file, enum ct_type type, carat_error *err)
 {
-    size_t row_bytes = 0;
-    float row[WIDTH];
+    const int block = ct_type_info(type)->block, width = block > 64 ? MOST_WIDTH : 64;
+    const int ffn = CT_MAX(width * 2, 10 * CT_GROUP);
+    const size_t n = (size_t)width * (size_t)ffn;
+    size_t bytes = 0;
 
-    *s = (struct small){.model = {.file = file, .has_weights = true, .config = small_config()}};
-    if (!ct_type_row_bytes(type, WIDTH, &row_bytes) || !(s->matrix = malloc(MATRIX / WIDTH * row_bytes)))
+    *s = (struct small){.model = {.file = file, .has_weights = true, .config = small_config(width, ffn)},
+                        .width = width,
+                        .ffn = ffn};
+    if (!ct_type_row_bytes(type, n, &bytes) || !(s->matrix = malloc(bytes)))
         return ct_no_memory(err, "a check of the device");
-    for (uint32_t r = 0; r < MATRIX / WIDTH; r++) {
-        for (uint32_t i = 0; i < WIDTH; i++)
-            row[i] = number(r * WIDTH + i) * 0.25f;
-        write_row(type, s->matrix + r * row_bytes, row);
-    }
-    for (uint32_t i = 0; i < WIDTH; i++)
-        s->vector[i] = 1 + 0.5f * number(MATRIX + i);
+    ct_make_up(type, s->matrix, n, 0);
+    for (int i = 0; i < width; i++)
+        s->vector[i] = 1 + 0.5f * number((uint32_t)i);
     for (int i = 0; i < LAYERS; i++)
         s->layer[i] = small_layer(s, type, i);
-    s->model.weights = (struct ct_weights){.embed = matrix_of(s, type, VOCABULARY, WIDTH),
-                                           .head = matrix_of(s, type, VOCABULARY, WIDTH),
-                                           .final_norm = vector_of(s, WIDTH),
+    s->model.weights = (struct ct_weights){.embed = matrix_of(s, type, VOCABULARY, width),
+                                           .head = matrix_of(s, type, VOCABULARY, width),
+                                           .final_norm = vector_of(s, width),
                                            .layer = s->layer,
                                            .tied = true};
     return CARAT_OK;
@@ -221,16 +213,13 @@ struct noted {
     uint64_t types; /* of matrices, as bits */
 };
 
-/* Each type that is written in a few lines, and for others one that the same kernel multiplies. */
 static carat_status note_type(void *user, const char *place, const char *tensor, const struct ct_weight *w)
 {
     struct noted *noted = user;
-    const enum ct_type type = ct_weight_form(noted->backend, *w).type;
-    const enum ct_type alike = ct_type_info(type)->block > 1 ? CT_Q4_0 : CT_BF16;
 
     (void)place, (void)tensor;
     if (w->rows > 1)
-        noted->types |= (uint64_t)1 << (ct_encodes(type) ? type : alike);
+        noted->types |= (uint64_t)1 << ct_weight_form(noted->backend, *w).type;
     return CARAT_OK;
 }
 

@@ -84,6 +84,8 @@ void ct_dequantize(enum ct_type type, float *out, const void *blocks, size_t n);
 /* A byte of a block that has a value, though no encoder makes it: *at is the first one's place. Returns what
  * it should be, in words; NULL: there is none such. */
 const char *ct_odd_byte(enum ct_type type, const uint8_t *block, int *at);
+/* n values, a multiple of the block, that nobody has chosen: bits drawn from the seed, values within 8. */
+void ct_make_up(enum ct_type type, void *blocks, size_t n, uint32_t seed);
 /* The first n <= 256 elements of a NUQ block as SFP codes, exactly; reads the 16 centres and (n + 1) / 2
  * bytes. */
 void ct_nuq_to_sfp(uint8_t *codes, const void *block, size_t n);

@@ -573,7 +573,7 @@ enum { MOST_FIELDS = 40 };
 static carat_status read_fields(struct ct_receipt_header *h, const struct place *object,
                                 const struct field *fields)
 {
-    const char *names[MOST_FIELDS];
+    const char *names[MOST_FIELDS] = {NULL};
     int n = 0;
 
     for (; *fields[n].name; n++)

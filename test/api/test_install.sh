@@ -3,8 +3,8 @@
 # test_install.sh: what `make install` puts into a prefix is a library that people can build with: header,
 # both libraries, soname, pkg-config file, CMake package, licence, command; a program outside the tree builds
 # with pkg-config or find_package against either and answers; under DESTDIR the same files lie, naming the
-# prefix and never the staging folder. What the libraries export and how large the static one is belongs to
-# the product too. Needs no privileges.
+# prefix and never the staging folder. What the libraries export belongs to the product too; how large they
+# are is said, and no reason to fail. Needs no privileges.
 # Needs CARAT_SOURCE, CARAT_BUILD and CC from CMake; CARAT_CFLAGS holds the sanitizers of the build.
 set -euo pipefail
 
@@ -20,7 +20,7 @@ version=$(sed -nE 's/^#define CARAT_VERSION +"([0-9]+\.[0-9]+\.[0-9]+)"$/\1/p' "
 # ---- into a prefix ----
 
 prefix=$dir/prefix
-cmake --install "$build" --prefix "$prefix" >/dev/null
+cmake --install "$build" --prefix "$prefix" >"$dir/said"
 pc=$(find "$prefix" -name carat.pc)
 [ -n "$pc" ] || fail "no carat.pc is installed"
 lib=$(dirname "$(dirname "$pc")")
@@ -31,6 +31,12 @@ done
 [ "$(readlink "$lib/libcarat.so.0")" = "libcarat.so.$version" ] || fail "libcarat.so.0 does not lead to libcarat.so.$version"
 readelf -d "$lib/libcarat.so" | grep -q 'SONAME.*\[libcarat\.so\.0\]' || fail "the soname is not libcarat.so.0"
 cmp -s "$prefix/include/carat.h" "$source/include/carat.h" || fail "another carat.h is installed"
+
+# How large what was installed is, in bytes.
+for file in "$lib/libcarat.a" "$lib/libcarat.so" "$prefix/bin/carat"; do
+    grep -q "$(stat -L -c %s "$file") bytes: ${file#"$prefix"/}$" "$dir/said" || fail "the size of ${file#"$prefix"/} is not said: $(cat "$dir/said")"
+done
+grep 'bytes:' "$dir/said"
 
 # ---- DESTDIR: staged below a folder, made for the prefix ----
 
@@ -47,20 +53,6 @@ odd=$(nm -D --defined-only "$lib/libcarat.so" | awk '$3 !~ /^carat_/ {print $3}'
 odd=$(nm -g --defined-only "$lib/libcarat.a" 2>/dev/null | awk 'NF == 3 && $3 !~ /^(carat|ct)_/ {print $3}' |
     grep -vE '^__(asan|odr_asan|ubsan|tsan|sancov)' || true)
 [ -z "$odd" ] || fail "libcarat.a has global names that may collide with a program's: $odd"
-
-# ---- size: the model inside the command is not in the library ----
-
-# What counts is what a program pays that links the archive: the example of carat.h.
-if [ -z "${CARAT_CFLAGS:-}" ]; then
-    cp "$lib/libcarat.a" "$dir/stripped.a"
-    strip --strip-debug "$dir/stripped.a"
-    awk '/example-end/ {exit} on {sub(/^ \* ?/, ""); print} /^ \* example-begin/ {on = 1}' "$prefix/include/carat.h" >"$dir/small.c"
-    "${CC:-cc}" -O2 -s -Wl,--gc-sections -I"$prefix/include" -o "$dir/small" "$dir/small.c" "$lib/libcarat.a" -pthread -lm
-    archive=$(stat -c %s "$dir/stripped.a") small=$(stat -c %s "$dir/small")
-    echo "libcarat.a stripped: $archive bytes; the example linked with it: $small bytes"
-    [ "$archive" -le $((4 << 20)) ] || fail "libcarat.a has $archive bytes stripped, expected at most 4 MiB"
-    [ "$small" -le $((5 << 19)) ] || fail "the example has $small bytes, expected at most 2.5 MiB"
-fi
 
 # ---- a program outside the tree ----
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels.c: the kernels for GPUs as host C on fibres, by name; those that are wrong, where the environment
- * asks for them: EMU_PLANTED=barriers or unfused, or one of them alone, as in barriers:norm. */
+ * asks for them: EMU_PLANTED=barriers or unfused, or one of them alone, as in barriers:norm; or codes:N, by
+ * which products lose a bit of the codes of form N (enum ct_gpu_form). */
 #define _POSIX_C_SOURCE 200809L
 #include "kernels.h"
 
@@ -23,12 +24,42 @@ static const struct {
 #undef KERNEL_ROW
 };
 
+static int wrong_form;
+
+/* The same product, by codes that lack a bit. */
+static void project_wrong(const void *args, void (*thread)(const void *args))
+{
+    struct ct_gpu_project a = *(const struct ct_gpu_project *)args;
+
+    if ((int)a.type.form == wrong_form)
+        a.type.mask &= a.type.mask << 1;
+    thread(&a);
+}
+
+static void project_q8_wrong(const void *args)
+{
+    project_wrong(args, project_q8_thread);
+}
+
+static void project_eight_wrong(const void *args)
+{
+    project_wrong(args, project_eight_thread);
+}
+
 void (*emu_kernel(const char *name))(const void *args)
 {
     const char *planted = getenv("EMU_PLANTED"), *one = planted ? strchr(planted, ':') : NULL;
 
-    if (one && strcmp(one + 1, name) != 0)
+    if (one && planted[0] == 'c') {
+        wrong_form = atoi(one + 1);
+        if (strcmp(name, "project_q8") == 0)
+            return project_q8_wrong;
+        if (strcmp(name, "project_eight") == 0)
+            return project_eight_wrong;
         planted = NULL;
+    } else if (one && strcmp(one + 1, name) != 0) {
+        planted = NULL;
+    }
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         if (strcmp(kernels[i].name, name) == 0)
             return !planted            ? kernels[i].thread

@@ -548,6 +548,30 @@ static void a_wrong_kernel_is_refused(void **unused)
     }
 }
 
+/* Nor one of which a kernel is wrong for one kind of type alone, as a model has it. */
+static void a_wrong_kernel_for_a_type_is_refused(void **unused)
+{
+    static const struct {
+        const char *model;
+        enum ct_gpu_form form;
+    } wrong[] = {
+        {"q4_k_m", CT_GPU_SIX_BITS}, {"q4_k_m", CT_GPU_HALVES}, {"q2_k", CT_GPU_NIBBLES},
+        {"iq2", CT_GPU_HALVES},      {"nvfp4", CT_GPU_E4M3},
+    };
+    carat_engine_options o = cuda_options();
+
+    (void)unused;
+    o.context = 0;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char planted[16], path[PATH_SIZE];
+        snprintf(planted, sizeof planted, "codes:%d", (int)wrong[i].form);
+        snprintf(path, sizeof path, CT_TEST_DATA "/vectors/gguf/%s.gguf", wrong[i].model);
+        setenv("EMU_PLANTED", planted, 1);
+        refuses(path, &o, CARAT_E_IO, "gives other numbers than the CPU");
+        unsetenv("EMU_PLANTED");
+    }
+}
+
 /* ---- calls that fail ---- */
 
 enum { IDS = 6 };
@@ -684,6 +708,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(auto_takes_the_gpu_or_the_cpu, has_gpu),
         cmocka_unit_test_setup(a_wrong_device_is_refused, has_gpu),
         cmocka_unit_test_setup(a_wrong_kernel_is_refused, has_gpu),
+        cmocka_unit_test_setup(a_wrong_kernel_for_a_type_is_refused, has_gpu),
         cmocka_unit_test_setup(every_call_may_fail, has_gpu),
         cmocka_unit_test_setup(a_lost_device_loses_no_session, has_gpu),
     };

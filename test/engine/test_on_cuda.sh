@@ -10,7 +10,7 @@ set -euo pipefail
 build=${CARAT_BUILD:?}
 [ -z "${CARAT_CFLAGS:-}" ] || { echo "without sanitizers it is enough"; exit 77; }
 [ -e "$build/emu/libcuda.so.1" ] || { echo "there is no emulated driver"; exit 77; }
-[ -e "$build/gpu.ptx.gz" ] || { echo "this build has no kernels for a GPU"; exit 77; }
+[ -e "$build/gpu.ptx" ] || { echo "this build has no kernels for a GPU"; exit 77; }
 export LD_LIBRARY_PATH=$build/emu CARAT_TEST_DEVICE=cuda
 declare -A left_out=(
     [column_sums]="nothing_changes_a_bit,sums_are_those_of_transformers"

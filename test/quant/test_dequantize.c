@@ -300,6 +300,48 @@ static void tables(void **state)
     assert_int_equal(ct_hf_bits((struct ct_str){"F4", 2}, &name), 4);
 }
 
+/* Blocks that nobody chose: of every type the values are finite, small, not all alike, and the same again;
+ * every bit of a block is drawn, factors and the exponents of MXFP4 and NVFP4 apart. */
+static void made_up_blocks(void **state)
+{
+    enum { N = 64 * 256 };
+    float *v = malloc(N * sizeof *v);
+    uint8_t *blocks = malloc(N * sizeof *v), *again = malloc(N * sizeof *v);
+
+    (void)state;
+    assert_true(v && blocks && again);
+    for (int i = 0; i < CT_TYPE_COUNT; i++) {
+        const enum ct_type type = (enum ct_type)i;
+        const size_t bytes = (size_t)(N / ct_type_info(type)->block * ct_type_info(type)->bytes);
+        float largest = 0, sum = 0;
+        if (type == CT_NUQ) /* never a weight */
+            continue;
+        ct_make_up(type, blocks, N, 7);
+        ct_make_up(type, again, N, 7);
+        assert_memory_equal(blocks, again, bytes);
+        ct_make_up(type, again, N, 8);
+        assert_memory_not_equal(blocks, again, bytes);
+        ct_dequantize(type, v, blocks, N);
+        for (int k = 0; k < N; k++) {
+            assert_true(isfinite(v[k]) && fabsf(v[k]) < 8);
+            largest = fmaxf(largest, fabsf(v[k]));
+            sum += fabsf(v[k]);
+        }
+        if (largest < 0.125f || sum / N < largest / 64)
+            fail_msg("%s: values up to %g, %g on average", ct_type_info(type)->name, (double)largest,
+                     (double)sum / N);
+        unsigned ones = 0, zeros = 0;
+        for (size_t k = 0; k < bytes; k++) {
+            ones |= blocks[k];
+            zeros |= (unsigned)~blocks[k];
+        }
+        assert_true((ones & zeros & 255) == 255);
+    }
+    free(v);
+    free(blocks);
+    free(again);
+}
+
 static void row_bytes(void **state)
 {
     (void)state;
@@ -325,6 +367,7 @@ int main(void)
         cmocka_unit_test(integers_stay_exact),
         cmocka_unit_test(plain_types),
         cmocka_unit_test(tables),
+        cmocka_unit_test(made_up_blocks),
         cmocka_unit_test(row_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

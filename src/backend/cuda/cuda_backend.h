@@ -169,9 +169,9 @@ static inline ct_cu_address ct_cuda_row(ct_mat m, int row)
     return (ct_cu_address)(uintptr_t)m.handle + (size_t)row * (size_t)m.stride * sizeof(float);
 }
 
-/* cuda_ptx.S: kernels as PTX, by gzip, those of CT_GPU_MATRIX_KERNELS behind the others; a 0 where no clang
- * was there when the library was built. */
-extern const uint8_t ct_cuda_ptx[], ct_cuda_ptx_matrix[], ct_cuda_ptx_end[];
+/* cuda_ptx.S: kernels as PTX, those of CT_GPU_MATRIX_KERNELS apart; "" where no clang was there when the
+ * library was built. */
+extern const char ct_cuda_ptx[], ct_cuda_ptx_matrix[];
 extern const char ct_cuda_target[]; /* the devices that they are for, and later ones; "": there are none */
 
 /* cuda_device.c: the device itself. Its first failure is noted in base.failure; from there on nothing is

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-#include "base/gunzip.h"
 #include "os/clock.h"
 
 static bool good(struct ct_cuda_backend *b, ct_cu_result result, const char *what)
@@ -45,14 +44,11 @@ void ct_cuda_leave(struct ct_cuda_backend *b)
 /* ---- beginning and end ---- */
 
 /* Kernels [first, end) of a module. */
-static carat_status load_module(struct ct_cuda_backend *b, ct_cu_object *module, const uint8_t *ptx,
-                                const uint8_t *ptx_end, int first, int end, carat_error *err)
+static carat_status load_module(struct ct_cuda_backend *b, ct_cu_object *module, const char *ptx, int first,
+                                int end, carat_error *err)
 {
-    char *text = ct_gunzip(ptx, (size_t)(ptx_end - ptx));
-    if (!text)
-        return ct_no_memory(err, "the kernels of a GPU");
-    ct_cu_result result = b->driver.cuModuleLoadData(module, text);
-    free(text);
+    ct_cu_result result = b->driver.cuModuleLoadData(module, ptx);
+
     for (int i = first; i < end && result == 0; i++)
         result = b->driver.cuModuleGetFunction(&b->function[i], *module, ct_cuda_kernel_names[i]);
     return result == 0 ? CARAT_OK
@@ -63,12 +59,11 @@ static carat_status load_module(struct ct_cuda_backend *b, ct_cu_object *module,
 static carat_status load_kernels(struct ct_cuda_backend *b, carat_error *err)
 {
     const int matrix = CT_CUDA_project_matrix; /* the first of those apart, which are the last of all */
-    const carat_status status =
-        load_module(b, &b->module[0], ct_cuda_ptx, ct_cuda_ptx_matrix, 0, matrix, err);
 
-    return status || b->device.major < 8 ? status
-                                         : load_module(b, &b->module[1], ct_cuda_ptx_matrix, ct_cuda_ptx_end,
-                                                       matrix, CT_CUDA_KERNELS, err);
+    CT_TRY(load_module(b, &b->module[0], ct_cuda_ptx, 0, matrix, err));
+    return b->device.major < 8
+               ? CARAT_OK
+               : load_module(b, &b->module[1], ct_cuda_ptx_matrix, matrix, CT_CUDA_KERNELS, err);
 }
 
 carat_status ct_cuda_begin(struct ct_cuda_backend *b, carat_error *err)
