@@ -8,17 +8,24 @@
 
 #include <math.h>
 
+enum { MOST_ASKED = 64 };
+
 struct reader {
     const struct ct_file *f;
     const struct ct_architecture *arch;
-    const char *prefix; /* of its keys: the architecture that the file states */
+    const char *prefix;                      /* of its keys: the architecture that the file states */
+    const struct ct_meta *asked[MOST_ASKED]; /* of those keys, the ones that are there; some twice */
+    int n_asked;
     carat_status status;
     carat_error *err;
 };
 
-static const char *gguf_key(const struct reader *r, const char *name, char key[128])
+static const char *gguf_key(struct reader *r, const char *name, char key[128])
 {
     snprintf(key, 128, "%s.%s", r->prefix, name);
+    const struct ct_meta *m = ct_file_meta(r->f, key);
+    if (m && r->n_asked < MOST_ASKED)
+        r->asked[r->n_asked++] = m;
     return key;
 }
 
@@ -256,11 +263,13 @@ static void gguf_layers(struct reader *r, struct ct_config *c)
 static void gguf_kv(struct reader *r, struct ct_config *c)
 {
     const char *const name = "attention.shared_kv_layers";
-    char of_v[64];
+    char of_v[128];
     bool v_is_k = r->arch->global_head_dim > 0;
 
-    if (c->backbone)
+    if (c->backbone) { /* whatever the key says, which only has to be known */
         ct_drafter_shares_all(c);
+        gguf_key(r, name, of_v);
+    }
     if (!r->arch->v_norms || c->backbone)
         return;
     const int n = gguf_integer(r, name, r->arch->altup ? -1 : 0, 0, c->n_layer - 1);
@@ -416,18 +425,47 @@ static void gguf_experts(struct reader *r, struct ct_config *c)
     ct_family_give_experts(c, n, used, ffn);
 }
 
-/* Of each kind all pairs turn, or those that rope_freqs says: a shorter dimension would mean others. */
+/* Of each kind all pairs turn, or those that rope_freqs says: a shorter dimension would mean others. Widths
+ * of local heads are told apart by some writers though there is one for all. */
 static void gguf_whole_heads(struct reader *r, const struct ct_config *c)
 {
-    static const char *const names[CT_ATTN_TYPES] = {
-        [CT_GLOBAL] = "rope.dimension_count", [CT_LOCAL] = "rope.dimension_count_swa"};
-    for (int kind = 0; kind < CT_ATTN_TYPES && r->arch->v_norms; kind++) {
-        const int head_dim = c->attn[kind].head_dim, n = gguf_count(r, names[kind], head_dim, 1 << 16);
+    static const struct {
+        const char *name;
+        int kind;
+    } all[] = {{"rope.dimension_count", CT_GLOBAL},
+               {"rope.dimension_count_swa", CT_LOCAL},
+               {"attention.key_length_swa", CT_LOCAL},
+               {"attention.value_length_swa", CT_LOCAL}};
+    for (size_t i = 0; i < CT_COUNT(all); i++) {
+        const int head_dim = c->attn[all[i].kind].head_dim, n = gguf_count(r, all[i].name, head_dim, 1 << 16);
         if (n != head_dim && !r->status)
             r->status = ct_fail(r->err, CARAT_E_UNSUPPORTED,
                                 "%s: metadata key \"%s.%s\" is %d, expected the %d values of a head",
-                                ct_file_path(r->f), r->prefix, names[kind], n, head_dim);
+                                ct_file_path(r->f), r->prefix, all[i].name, n, head_dim);
     }
+}
+
+/* By what positions are divided before they turn, as the text about GGUF says: a factor without a type is
+ * linear, and older files have it under another name. It holds for local layers where they turn as the others
+ * do. */
+static void gguf_rope_factor(struct reader *r, struct ct_attn *global, struct ct_attn *local)
+{
+    char key[128];
+    const struct ct_meta *type = ct_file_meta(r->f, gguf_key(r, "rope.scaling.type", key));
+    const bool text = type && type->type == CT_META_STRING;
+    const double older = gguf_number(r, "rope.scale_linear", 1, 1e-3, 1e5),
+                 factor = gguf_number(r, "rope.scaling.factor", older, 1e-3, 1e5);
+
+    global->rope_factor = local->rope_factor = 1;
+    if (type && !(text && (ct_str_is(type->s, "linear") || ct_str_is(type->s, "none"))) && !r->status)
+        r->status = ct_fail(r->err, CARAT_E_UNSUPPORTED,
+                            "%s: metadata key \"%s\" at byte %llu is not \"linear\" or \"none\"",
+                            ct_file_path(r->f), key, (unsigned long long)type->offset);
+    if (r->status || (text && ct_str_is(type->s, "none")))
+        return;
+    global->rope_factor = factor;
+    if (!r->arch->qk_norms)
+        local->rope_factor = factor;
 }
 
 /* Window and rotary embedding of local and of global layers. */
@@ -438,28 +476,21 @@ static void gguf_kinds(struct reader *r, struct ct_config *c)
     /* of local layers, in the spellings of several writers; the last one counts */
     static const char *const local_names[] = {"rope.local.freq_base", "rope.freq_base_local"};
     struct ct_attn *global = &c->attn[CT_GLOBAL], *local = &c->attn[CT_LOCAL];
-    char key[128];
 
     local->window = a->window ? gguf_count(r, "attention.sliding_window", a->window, 1 << 24) : 0;
     if (c->embeds) /* keys on one side; the file says how many on both */
         local->window = 1 + local->window / 2;
-    global->rope_base = gguf_number(r, "rope.freq_base", a->rope_base, least_base, 1e12);
+    global->rope_base =
+        gguf_number(r, "rope.global.freq_base", a->rope_base, least_base, 1e12); /* ollama's */
+    global->rope_base = gguf_number(r, "rope.freq_base", global->rope_base, least_base, 1e12);
     local->rope_base = a->qk_norms ? a->rope_base_local : global->rope_base;
     for (size_t i = 0; i < CT_COUNT(local_names) && a->qk_norms; i++)
         local->rope_base = gguf_number(r, local_names[i], local->rope_base, least_base, 1e12);
     local->rope_base = gguf_number(r, "rope.freq_base_swa", local->rope_base, least_base, 1e12);
-    local->rope_factor = global->rope_factor = 1;
+    gguf_rope_factor(r, global, local);
     local->rotated = local->head_dim / 2;
     global->rotated = gguf_turning_pairs(r, global->head_dim / 2);
     gguf_whole_heads(r, c);
-
-    const struct ct_meta *type = ct_file_meta(r->f, gguf_key(r, "rope.scaling.type", key));
-    if (type && type->type == CT_META_STRING && ct_str_is(type->s, "linear"))
-        global->rope_factor = gguf_number(r, "rope.scaling.factor", 1, 1e-3, 1e5);
-    else if (type && !(type->type == CT_META_STRING && ct_str_is(type->s, "none")) && !r->status)
-        r->status = ct_fail(r->err, CARAT_E_UNSUPPORTED,
-                            "%s: metadata key \"%s\" at byte %llu is not \"linear\" or \"none\"",
-                            ct_file_path(r->f), key, (unsigned long long)type->offset);
 }
 
 /* Every token needs a row: its id comes from the tokenizer and is not looked at again. */
@@ -482,9 +513,62 @@ static void gguf_vocabulary(struct reader *r, struct ct_config *c)
         c->n_text_vocab = CT_MIN(c->n_text_vocab, r->arch->n_text_vocab);
 }
 
+/* Whether a key that nobody asked for says what is so anyway. */
+static bool gguf_is_no_news(const struct ct_meta *m, const char *name, const struct ct_config *c)
+{
+    static const struct {
+        const char *name;
+        double value;
+    } neutral[] = {
+        {"attention.shared_kv_layers", 0}, {"attention.clamp_kqv", 0}, {"attention.max_alibi_bias", 0},
+        {"rope.scaling.attn_factor", 1},   {"logit_scale", 1},         {"residual_scale", 1},
+        {"expert_weights_scale", 1},
+    };
+    const bool number = m->type != CT_META_STRING && m->type != CT_META_ARRAY;
+    const double v = m->type == CT_META_FLOAT ? m->f : m->type == CT_META_INT ? (double)m->i : (double)m->u;
+    bool same = number && strcmp(name, "attention.scale") == 0;
+
+    for (size_t i = 0; number && i < CT_COUNT(neutral); i++)
+        if (strcmp(name, neutral[i].name) == 0)
+            return v == neutral[i].value;
+    for (int i = 0; i < c->n_layer; i++)
+        same = same && (float)v == c->layer[i].attn_scale;
+    return same || strcmp(name, "rope.scaling.original_context_length") == 0 || /* these tell of training */
+           strcmp(name, "rope.scaling.finetuned") == 0 ||
+           (strcmp(name, "attention.causal") == 0 && (c->embeds || v == 1));
+}
+
+/* What changes numbers and is not read would be another model in silence. */
+static carat_status gguf_refuse_unread(const struct reader *r, const struct ct_config *c, carat_error *err)
+{
+    static const char *const kinds[] = {"rope.",          "attention.",      "logit_scale",
+                                        "residual_scale", "embedding_scale", "expert_weights_scale"};
+    const size_t n = strlen(r->prefix);
+    const struct ct_meta *m;
+    char name[128];
+
+    for (int i = 0; (m = ct_file_meta_at(r->f, i)); i++) {
+        bool counts = false;
+        if (m->key.n <= n + 1 || m->key.n - n - 1 >= sizeof name || memcmp(m->key.s, r->prefix, n) != 0 ||
+            m->key.s[n] != '.')
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(m->key.n - n - 1), m->key.s + n + 1);
+        for (size_t k = 0; k < CT_COUNT(kinds); k++)
+            counts = counts || strncmp(name, kinds[k], strlen(kinds[k])) == 0;
+        for (int k = 0; k < r->n_asked; k++)
+            counts = counts && r->asked[k] != m;
+        if (counts && !gguf_is_no_news(m, name, c))
+            return ct_fail(err, CARAT_E_UNSUPPORTED,
+                           "%s: metadata key \"%s.%s\" at byte %llu is of a kind that changes numbers, and "
+                           "carat does not know it for this architecture; convert the original without it",
+                           ct_file_path(r->f), r->prefix, name, (unsigned long long)m->offset);
+    }
+    return CARAT_OK;
+}
+
 carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, carat_error *err)
 {
-    struct reader r = {f, NULL, NULL, CARAT_OK, err};
+    struct reader r = {.f = f, .err = err};
 
     CT_TRY(gguf_architecture(f, &r.arch, &c->embeds, err));
     CT_TRY(gguf_refuse_angles(f, r.arch, err));
@@ -516,6 +600,8 @@ carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, c
     gguf_vocabulary(&r, c);
     gguf_layer_inputs(&r, c);
     gguf_altup(&r, c);
+    if (!r.status)
+        r.status = gguf_refuse_unread(&r, c, err);
     if (c->embeds && !r.status)
         return ct_config_embed_gguf(c, f, r.arch->name, err);
     return r.status || !c->backbone ? r.status : ct_drafter_config_check(c, ct_file_path(f), err);

@@ -16,6 +16,10 @@ struct key {
 };
 enum { U32 = 4, F32 = 6, ARRAY = 9, BOOL = 7, STRING = 8 };
 
+/* Values of rope.scaling.type, by their number. */
+enum { LINEAR, NONE, YARN };
+static const char *const scalings[] = {"linear", "none", "yarn"};
+
 static void put_key(struct buf *b, const char *architecture, const struct key *k)
 {
     char name[96];
@@ -23,6 +27,16 @@ static void put_key(struct buf *b, const char *architecture, const struct key *k
     uint32_t u = (uint32_t)k->value;
     const bool whole = strncmp(k->name, "carat.", 6) == 0;
     snprintf(name, sizeof name, "%s%s%s", whole ? "" : architecture, whole ? "" : ".", k->name);
+    if (k->type == STRING) {
+        put_str(b, name);
+        put_u32(b, STRING);
+        put_str(b, scalings[(int)k->value]);
+        return;
+    }
+    if (k->type == BOOL) {
+        put_meta(b, name, BOOL, &u, 1);
+        return;
+    }
     put_meta(b, name, k->type, k->type == F32 ? (void *)&f : &u, 4);
 }
 
@@ -197,13 +211,183 @@ static void rows_of_text(void **state)
     assert_int_equal(accept("gemma3", 2, NULL, 0).n_text_vocab, 0);
 }
 
+/* A factor is linear where no type is named, and older files spell it otherwise; Gemma 1 and 2 have one table
+ * for all layers. */
+static void rope_factors(void **state)
+{
+    (void)state;
+    static const struct {
+        struct key keys[3];
+        double factor;
+    } rows[] = {
+        {{{"rope.scale_linear", F32, 4}}, 4},
+        {{{"rope.scaling.factor", F32, 4}}, 4},
+        {{{"rope.scaling.type", STRING, LINEAR}, {"rope.scaling.factor", F32, 8}}, 8},
+        {{{"rope.scaling.type", STRING, LINEAR}, {"rope.scale_linear", F32, 8}}, 8},
+        {{{"rope.scale_linear", F32, 2}, {"rope.scaling.factor", F32, 8}}, 8},
+        {{{"rope.scaling.type", STRING, NONE}, {"rope.scaling.factor", F32, 8}}, 1},
+        {{{"rope.scaling.type", STRING, NONE}, {"rope.scale_linear", F32, 8}}, 1},
+        {{{"rope.scaling.type", STRING, LINEAR}}, 1},
+    };
+    for (size_t i = 0; i < CT_COUNT(rows); i++) {
+        static const char *const all[] = {"gemma", "gemma2", "gemma3", "gemma3", "gemma4"};
+        for (size_t k = 0; k < CT_COUNT(all); k++) {
+            const struct ct_config c = accept(all[k], 12, rows[i].keys, 0);
+            assert_true(c.attn[CT_GLOBAL].rope_factor == rows[i].factor);
+            assert_true(c.attn[CT_LOCAL].rope_factor == (k < 2 ? rows[i].factor : 1));
+        }
+    }
+    assert_true(accept("gemma3", 2, (struct key[]){{"rope.global.freq_base", F32, 30000}, {NULL, 0, 0}}, 0)
+                    .attn[CT_GLOBAL]
+                    .rope_base == 30000);
+}
+
+/* A key that changes numbers is read, says what is so anyway, or is refused by its name. */
+static void keys_that_nobody_reads(void **state)
+{
+    (void)state;
+    static const struct key refused[] = {
+        {"rope.scaling.type", STRING, YARN},
+        {"rope.scaling.alpha", F32, 2},
+        {"rope.scaling.attn_factor", F32, 1.5},
+        {"rope.scaling.yarn_beta_fast", F32, 32},
+        {"rope.dimension_count", U32, 64},
+        {"rope.dimension_count_swa", U32, 64},
+        {"rope.dimension_sections", U32, 1},
+        {"rope.scaling.new", F32, 1},
+        {"rope.new", U32, 0},
+        {"attention.new", U32, 0},
+        {"attention.scale", F32, 0.5},
+        {"attention.clamp_kqv", F32, 8},
+        {"attention.max_alibi_bias", F32, 8},
+        {"attention.layer_norm_epsilon", F32, 1e-5},
+        {"attention.temperature_scale", F32, 2},
+        {"attention.output_scale", F32, 2},
+        {"attention.shared_kv_layers", U32, 1},
+        {"attention.key_length_swa", U32, 64},
+        {"logit_scale", F32, 2},
+        {"residual_scale", F32, 2},
+        {"embedding_scale", F32, 2},
+    };
+    static const struct key neutral[] = {{"rope.scaling.attn_factor", F32, 1},
+                                         {"rope.scaling.original_context_length", U32, 4096},
+                                         {"rope.scaling.finetuned", BOOL, 1},
+                                         {"rope.dimension_count", U32, 128},
+                                         {"attention.clamp_kqv", F32, 0},
+                                         {"attention.causal", BOOL, 1},
+                                         {"attention.shared_kv_layers", U32, 0},
+                                         {"attention.key_length_swa", U32, 128},
+                                         {"attention.scale", F32, 0.08838834764831845},
+                                         {"logit_scale", F32, 1},
+                                         {"vision.block_count", U32, 1}};
+    struct ct_config c;
+    carat_error err;
+    for (size_t i = 0; i < CT_COUNT(refused); i++) {
+        const struct key keys[] = {refused[i], {NULL, 0, 0}};
+        char name[96];
+        snprintf(name, sizeof name, "\"gemma3.%s\"", refused[i].name);
+        assert_int_equal(read_gguf(&c, "gemma3", 12, keys, 0, &err), CARAT_E_UNSUPPORTED);
+        if (!strstr(err.message, name))
+            fail_msg("%s", err.message);
+    }
+    for (size_t i = 0; i < CT_COUNT(neutral); i++)
+        accept("gemma3", 12, (struct key[]){neutral[i], {NULL, 0, 0}}, 0);
+}
+
+/* What llama.cpp's converter and ollama's write. */
+static void published_keys(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *architecture;
+        struct key keys[14];
+    } files[] = {
+        {"gemma",
+         {{"attention.head_count_kv", U32, 16},
+          {"attention.value_length", U32, 128},
+          {"attention.layer_norm_rms_epsilon", F32, 1e-6},
+          {"rope.freq_base", F32, 10000}}},
+        {"gemma2",
+         {{"attention.head_count_kv", U32, 16},
+          {"attention.value_length", U32, 128},
+          {"attention.layer_norm_rms_epsilon", F32, 1e-6},
+          {"attention.sliding_window", U32, 4096},
+          {"attn_logit_softcapping", F32, 50},
+          {"final_logit_softcapping", F32, 30}}},
+        {"gemma3",
+         {{"attention.head_count_kv", U32, 16},
+          {"attention.value_length", U32, 128},
+          {"attention.layer_norm_rms_epsilon", F32, 1e-6},
+          {"attention.sliding_window", U32, 1024},
+          {"attention.sliding_window_pattern", U32, 6},
+          {"rope.freq_base", F32, 1000000},
+          {"rope.freq_base_swa", F32, 10000},
+          {"rope.scaling.type", STRING, LINEAR},
+          {"rope.scaling.factor", F32, 8}}},
+        {"gemma3",
+         {{"attention.sliding_window", U32, 1024},
+          {"rope.local.freq_base", F32, 10000},
+          {"rope.global.freq_base", F32, 1000000},
+          {"rope.scaling.factor", F32, 8},
+          {"vision.attention.head_count", U32, 16},
+          {"mm.tokens_per_image", U32, 256}}},
+        {"gemma3n",
+         {{"attention.head_count_kv", U32, 16},
+          {"attention.value_length", U32, 128},
+          {"attention.sliding_window", U32, 512},
+          {"attention.sliding_window_pattern", U32, 5},
+          {"attention.shared_kv_layers", U32, 2},
+          {"embedding_length_per_layer_input", U32, 16},
+          {"altup.active_idx", U32, 0},
+          {"altup.num_inputs", U32, 4},
+          {"rope.freq_base", F32, 1000000},
+          {"rope.freq_base_swa", F32, 10000}}},
+        {"gemma4",
+         {{"attention.head_count_kv", U32, 16},
+          {"attention.value_length", U32, 128},
+          {"attention.key_length_swa", U32, 256},
+          {"attention.value_length_swa", U32, 256},
+          {"attention.sliding_window", U32, 512},
+          {"attention.sliding_window_pattern", U32, 6},
+          {"attention.shared_kv_layers", U32, 0},
+          {"rope.freq_base", F32, 1000000},
+          {"rope.freq_base_swa", F32, 10000},
+          {"rope.dimension_count", U32, 128},
+          {"rope.dimension_count_swa", U32, 256},
+          {"final_logit_softcapping", F32, 30}}},
+        {"gemma4-assistant",
+         {{"embedding_length_out", U32, 1536},
+          {"nextn_predict_layers", U32, 12},
+          {"attention.value_length", U32, 128},
+          {"attention.shared_kv_layers", U32, 12},
+          {"rope.freq_base", F32, 1000000},
+          {"rope.dimension_count", U32, 128}}},
+        {"gemma-embedding",
+         {{"attention.head_count_kv", U32, 16},
+          {"attention.value_length", U32, 128},
+          {"attention.causal", BOOL, 0},
+          {"attention.sliding_window", U32, 512},
+          {"rope.freq_base", F32, 1000000},
+          {"rope.freq_base_swa", F32, 10000},
+          {"pooling_type", U32, 1}}},
+    };
+    for (size_t i = 0; i < CT_COUNT(files); i++)
+        accept(files[i].architecture, 12, files[i].keys, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(query_scale),         cmocka_unit_test(generations),
-        cmocka_unit_test(facts_that_are_said), cmocka_unit_test(local_without_window),
-        cmocka_unit_test(gemma4_layers),       cmocka_unit_test(local_bases),
+        cmocka_unit_test(query_scale),
+        cmocka_unit_test(generations),
+        cmocka_unit_test(facts_that_are_said),
+        cmocka_unit_test(local_without_window),
+        cmocka_unit_test(gemma4_layers),
+        cmocka_unit_test(local_bases),
         cmocka_unit_test(rows_of_text),
+        cmocka_unit_test(rope_factors),
+        cmocka_unit_test(keys_that_nobody_reads),
+        cmocka_unit_test(published_keys),
     };
     return cmocka_run_group_tests_name("model: config of GGUF", tests, NULL, NULL);
 }
