@@ -19,7 +19,7 @@ void asked_default(struct asked *a)
                         .repeat_penalty = NAN,
                         .frequency_penalty = NAN,
                         .presence_penalty = NAN,
-                        .top_k = -1,
+                        .top_k = NOT_GIVEN,
                         .repeat_last_n = -1,
                         .text_tokens = -1,
                         .n = 1,
@@ -74,7 +74,7 @@ static bool take_seed(struct document *d, const struct ct_json_value *v, uint64_
         *seed = drawn;
         return true;
     }
-    if (ct_json_integer(v, &whole)) {
+    if (field_whole(d, v, &whole)) {
         *seed = (uint64_t)whole;
         return true;
     }
@@ -130,7 +130,7 @@ static bool take_stops(struct document *d, const struct ct_json_value *v, struct
 {
     if (!v)
         return true;
-    if (ct_json_is(v, CT_JSON_STRING))
+    if (!ct_json_is(v, CT_JSON_ARRAY))
         return take_stop(d, v, ask);
     if (ct_json_count(v) > MOST_STOPS)
         return refuse(d->r, 400, NULL, "stop", "stop has %zu strings, expected at most %d", ct_json_count(v),
@@ -143,11 +143,12 @@ static bool take_stops(struct document *d, const struct ct_json_value *v, struct
 
 /* ---- drawing ---- */
 
-static void override(struct ask *ask, enum setting setting, float *to, double value)
+/* least: what can be computed with; what is asked for below it becomes that. */
+static void override(struct ask *ask, enum setting setting, float *to, double value, float least)
 {
     if (isnan(value))
         return;
-    *to = (float)value;
+    *to = CT_MAX((float)value, least);
     ask->asked_for |= 1u << setting;
 }
 
@@ -156,24 +157,23 @@ static bool take_sampling(struct document *d, struct server *s, const struct ask
     carat_sampling *to = &ask->sampling;
 
     carat_sampling_default(s->options->model, to);
-    override(ask, SET_TEMPERATURE, &to->temperature, a->temperature);
-    override(ask, SET_TOP_P, &to->top_p, a->top_p);
-    override(ask, SET_MIN_P, &to->min_p, a->min_p);
-    if (a->top_k >= 0)
-        to->top_k = (int)a->top_k;
-    ask->asked_for |= (unsigned)(a->top_k >= 0) << SET_TOP_K | (unsigned)(a->seed != NULL) << SET_SEED |
+    override(ask, SET_TEMPERATURE, &to->temperature, a->temperature,
+             a->temperature > 0 ? CARAT_TEMPERATURE_MIN : 0);
+    override(ask, SET_TOP_P, &to->top_p, a->top_p, CARAT_TOP_P_MIN);
+    override(ask, SET_MIN_P, &to->min_p, a->min_p, 0);
+    if (a->top_k != NOT_GIVEN)
+        to->top_k = (int)CT_MAX(a->top_k, 0); /* below 0 means off to others, too */
+    ask->asked_for |= (unsigned)(a->top_k != NOT_GIVEN) << SET_TOP_K |
+                      (unsigned)(a->seed != NULL) << SET_SEED |
                       (unsigned)(a->logit_bias != NULL) << SET_BIAS |
                       (unsigned)(a->repeat_last_n >= 0) << SET_REPEAT_LAST_N;
-    if (a->temperature > 0 && a->temperature < (double)CARAT_TEMPERATURE_MIN)
-        return refuse(d->r, 400, NULL, "temperature", "temperature is %g, expected 0 or %g to %g",
-                      a->temperature, (double)CARAT_TEMPERATURE_MIN, (double)CARAT_TEMPERATURE_MAX);
     if (!take_seed(d, a->seed, &to->seed))
         return false;
     carat_chain_default(&ask->chain);
-    override(ask, SET_TYPICAL_P, &ask->chain.typical_p, a->typical_p);
-    override(ask, SET_REPEAT_PENALTY, &ask->chain.repeat_penalty, a->repeat_penalty);
-    override(ask, SET_FREQUENCY, &ask->chain.frequency_penalty, a->frequency_penalty);
-    override(ask, SET_PRESENCE, &ask->chain.presence_penalty, a->presence_penalty);
+    override(ask, SET_TYPICAL_P, &ask->chain.typical_p, a->typical_p, CARAT_TOP_P_MIN);
+    override(ask, SET_REPEAT_PENALTY, &ask->chain.repeat_penalty, a->repeat_penalty, 0);
+    override(ask, SET_FREQUENCY, &ask->chain.frequency_penalty, a->frequency_penalty, -INFINITY);
+    override(ask, SET_PRESENCE, &ask->chain.presence_penalty, a->presence_penalty, -INFINITY);
     ask->chain.repeat_last_n = (int)a->repeat_last_n;
     if (!take_biases(d, s, a->logit_bias, ask))
         return false;

@@ -7,6 +7,22 @@
 #include "ask.h"
 #include "fields.h"
 
+/* Ranges of numbers as the APIs have them, for rows of fields: the same for all surfaces, unless an API says
+ * otherwise. What the engine cannot compute with becomes the nearest that it can (asked.c). */
+#define RANGE_TEMPERATURE 0, (double)CARAT_TEMPERATURE_MAX /* OpenAI's and Google's end at 2 */
+#define RANGE_ANTHROPIC   0, 1                             /* of a temperature */
+#define RANGE_SHARE       0, 1                             /* of probabilities */
+#define RANGE_TOP_K       -1, INT32_MAX                    /* -1 and 0: off, as in vLLM and llama.cpp */
+#define RANGE_TOP_K_ALONE 0, INT32_MAX                     /* Anthropic's, Google's */
+#define RANGE_PENALTY     -2, 2                            /* OpenAI's, and of those who have it from there */
+#define RANGE_ANY_PENALTY -1000, 1000                      /* llama.cpp's has no end */
+#define RANGE_REPEAT      0.001, 1000
+#define RANGE_LAST_N      -1, INT32_MAX /* -1: all */
+#define RANGE_TOKENS      1, 0x1p53
+#define RANGE_OF_END      -2, 0x1p53 /* the same, where numbers below 0 mean: to the end */
+#define RANGE_CHOICES     1, MOST_CHOICES
+#define RANGE_TOP         0, MOST_TOP
+
 /* What a request can set of how ids are drawn. */
 enum setting {
     SET_NONE,
@@ -26,6 +42,8 @@ enum setting {
     SET_XTC,
 };
 
+#define NOT_GIVEN INT64_MIN /* of whole numbers below 0 of which some mean something */
+
 struct asked {
     /* NULL: not given */
     const struct ct_json_value *model, *messages, *tools, *tool_choice, *response_format, *stop, *logit_bias,
@@ -33,7 +51,7 @@ struct asked {
         *begins_turn; /* false: the prompt does not begin a turn of the model */
     /* NAN: the model's, or off */
     double temperature, top_p, min_p, typical_p, repeat_penalty, frequency_penalty, presence_penalty;
-    int64_t top_k; /* below 0: the model's */
+    int64_t top_k; /* NOT_GIVEN: the model's; below 1: off */
     int64_t repeat_last_n;
     int64_t max_tokens, max_completion_tokens; /* 0: to the end of the context */
     int64_t text_tokens;                       /* the same of a completion; below 0: not given */

@@ -144,8 +144,13 @@ void document_idle(struct document *d, const char *name)
     add_name(&d->idle, "", ct_str_of(name));
 }
 
-static bool is_of(const struct ct_json_value *v, int kinds)
+/* ProtoJSON has numbers as strings too, and Google's servers take one element where a list is expected. */
+static bool is_of(const struct document *d, const struct ct_json_value *v, int kinds)
 {
+    if (d->protojson && (kinds & IS_NUMBER) && ct_json_is(v, CT_JSON_STRING))
+        return true;
+    if (d->protojson && (kinds & IS_LIST) && ct_json_is(v, CT_JSON_OBJECT))
+        return true;
     return (ct_json_is(v, CT_JSON_STRING) && (kinds & IS_TEXT)) ||
            (ct_json_is(v, CT_JSON_ARRAY) && (kinds & IS_LIST)) ||
            (ct_json_is(v, CT_JSON_OBJECT) && (kinds & IS_OBJECT)) ||
@@ -183,20 +188,71 @@ static bool is_neutral(const struct document *d, const struct field *f, const st
     return strstr(f->neutral, word) != NULL;
 }
 
+/* The text of a number, which ProtoJSON may have as a string; "": it is none. */
+static struct ct_str number_text(const struct document *d, const struct ct_json_value *v)
+{
+    struct ct_str text = {v ? v->s : "", v ? v->n : 0};
+    struct ct_json reader;
+
+    if (ct_json_is(v, CT_JSON_NUMBER))
+        return text;
+    if (!d->protojson || !ct_json_is(v, CT_JSON_STRING))
+        return ct_str_of("");
+    ct_json_init(&reader, NULL, (struct ct_bytes){(const uint8_t *)text.s, text.n});
+    const bool good = ct_json_next(&reader) == CT_JSON_NUMBER && reader.at == text.n &&
+                      ct_json_next(&reader) == CT_JSON_END && text.s[0] > ' ';
+    if (!good)
+        text = ct_str_of("");
+    ct_json_free(&reader);
+    return text;
+}
+
+bool field_real(const struct document *d, const struct ct_json_value *v, double *out)
+{
+    const struct ct_str text = number_text(d, v);
+
+    *out = text.n ? ct_json_decimal(text) : NAN;
+    return text.n > 0;
+}
+
+bool field_whole(const struct document *d, const struct ct_json_value *v, int64_t *out)
+{
+    const struct ct_str text = number_text(d, v);
+    double real;
+
+    if (text.n == 0)
+        return false;
+    if (ct_json_whole(text, out))
+        return true;
+    real = ct_json_decimal(text);
+    if (real != floor(real) || !(fabs(real) < 0x1p53))
+        return false;
+    *out = (int64_t)real;
+    return true;
+}
+
+/* A bound as people write it: 9007199254740992, 0.001, 100. */
+static const char *bound_text(double bound, char text[32])
+{
+    snprintf(text, 32, bound == floor(bound) ? "%.0f" : "%g", bound);
+    return text;
+}
+
 static bool take_number(struct document *d, const char *name, const struct field *f,
                         const struct ct_json_value *v, void *to)
 {
     const bool whole = f->kind == FIELD_WHOLE;
     int64_t integer = 0;
-    double real = ct_json_double(v);
+    double real = NAN;
+    char low[32], high[32];
 
-    if (whole && ct_json_integer(v, &integer))
+    if (!whole)
+        field_real(d, v, &real);
+    else if (field_whole(d, v, &integer))
         real = (double)integer;
-    else if (whole)
-        real = NAN;
-    if (!ct_json_is(v, CT_JSON_NUMBER) || !(real >= f->low && real <= f->high))
-        return field_refuse(d, name, v, "expected a %snumber from %.15g to %.15g", whole ? "whole " : "",
-                            f->low, f->high);
+    if (!(real >= f->low && real <= f->high))
+        return field_refuse(d, name, v, "expected a %snumber from %s to %s", whole ? "whole " : "",
+                            bound_text(f->low, low), bound_text(f->high, high));
     if (whole)
         memcpy(to, &integer, sizeof integer);
     else
@@ -224,7 +280,7 @@ static bool take_field(struct document *d, const char *prefix, const struct fiel
         *(bool *)to = ct_json_is(v, CT_JSON_TRUE);
         return true;
     case FIELD_VALUE:
-        if (!is_of(v, (int)f->low))
+        if (!is_of(d, v, (int)f->low))
             return field_refuse(d, name, v, "expected %s", kinds_text((int)f->low));
         *(const struct ct_json_value **)(void *)to = v;
         return true;
@@ -254,7 +310,7 @@ bool field_is(const struct document *d, struct ct_str key, const char *name)
 {
     size_t i = 0;
 
-    if (!d->either)
+    if (!d->protojson)
         return ct_str_is(key, name);
     for (; *name && i < key.n; name++, i++) {
         const bool capital = *name >= 'A' && *name <= 'Z', low = capital && key.s[i] == '_';
@@ -287,7 +343,7 @@ bool fields_take(struct document *d, const struct ct_json_value *object, const c
 
         while (f < fields + n && !field_is(d, ct_json_str(key), f->name))
             f++;
-        if (f < fields + n && d->either && is_again(d, object, key, f->name))
+        if (f < fields + n && d->protojson && is_again(d, object, key, f->name))
             return refuse(d->r, 400, NULL, f->name, "%s%s is there twice", prefix, f->name);
         if (f == fields + n ? !take_unknown(d, prefix, key, fields, n)
                             : !ct_json_is(v, CT_JSON_NULL) && !take_field(d, prefix, f, v, values))

@@ -40,7 +40,7 @@ struct document {
     struct ct_bytes text;
     struct refusal *r;
     bool strict;
-    bool either;           /* names may be spelled top_p for topP */
+    bool protojson;        /* other spellings: top_p for topP, "5" for 5, {} for [{}] */
     struct buffer ignored; /* names of fields that nobody knows, between commas */
     struct buffer idle;    /* names of those without effect */
 };
@@ -62,6 +62,21 @@ bool field_refuse(struct document *d, const char *name, const struct ct_json_val
     __attribute__((format(printf, 4, 5)))
 #endif
     ;
+/* A number, and a whole one, also where it is spelled 5.0; false: it is none. */
+bool field_real(const struct document *d, const struct ct_json_value *v, double *out);
+bool field_whole(const struct document *d, const struct ct_json_value *v, int64_t *out);
+/* The elements of a list, or the one that stands there without brackets (protojson). */
+static inline const struct ct_json_value *field_first(const struct ct_json_value *list)
+{
+    return ct_json_is(list, CT_JSON_ARRAY) ? ct_json_first(list) : list;
+}
+static inline const struct ct_json_value *field_next(const struct ct_json_value *list,
+                                                     const struct ct_json_value *one)
+{
+    return ct_json_is(list, CT_JSON_ARRAY) ? ct_json_after(one) : NULL;
+}
+#define FIELD_EACH(v, list)                                                                                  \
+    for (const struct ct_json_value *v = field_first(list); v; v = field_next(list, v))
 /* The text of a value, as it stands in the body. */
 struct ct_str value_text(const struct document *d, const struct ct_json_value *v);
 void value_put(struct buffer *out, const struct document *d, const struct ct_json_value *v);

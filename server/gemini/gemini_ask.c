@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gemini_ask.c: the fields of Google's requests, and what is asked for by them. */
-#include <math.h>
-
 #include "asked.h"
 #include "gemini/gemini.h"
 #include "json_write.h"
@@ -11,7 +9,7 @@ struct gemini {
     struct asked a;
     struct gemini_asked said;
     const struct ct_json_value *config, *thinking, *level, *mime, *schema, *json_schema, *wrapped;
-    double top_k, budget;
+    int64_t budget; /* of thoughts; -1: any */
     bool includes_thoughts;
 };
 
@@ -40,17 +38,17 @@ static const struct field count_fields[] = {
     {"generateContentRequest", FIELD_VALUE, AT(wrapped), IS_OBJECT, 0, NULL, NULL},
 };
 static const struct field config_fields[] = {
-    {"maxOutputTokens", FIELD_WHOLE, AT(a.max_tokens), 1, 0x1p53, NULL, NULL},
-    {"temperature", FIELD_REAL, AT(a.temperature), 0, (double)CARAT_TEMPERATURE_MAX, NULL, NULL},
-    {"topP", FIELD_REAL, AT(a.top_p), (double)CARAT_TOP_P_MIN, 1, NULL, NULL},
-    {"topK", FIELD_REAL, AT(top_k), 0, INT32_MAX, NULL, NULL}, /* clients send 40.0 */
+    {"maxOutputTokens", FIELD_WHOLE, AT(a.max_tokens), RANGE_TOKENS, NULL, NULL},
+    {"temperature", FIELD_REAL, AT(a.temperature), RANGE_TEMPERATURE, NULL, NULL},
+    {"topP", FIELD_REAL, AT(a.top_p), RANGE_SHARE, NULL, NULL},
+    {"topK", FIELD_WHOLE, AT(a.top_k), RANGE_TOP_K_ALONE, NULL, NULL},
     {"seed", FIELD_VALUE, AT(a.seed), IS_NUMBER, 0, NULL, NULL},
-    {"candidateCount", FIELD_WHOLE, AT(a.n), 1, MOST_CHOICES, NULL, NULL},
-    {"stopSequences", FIELD_VALUE, AT(a.stop), IS_LIST, 0, NULL, NULL},
-    {"presencePenalty", FIELD_REAL, AT(a.presence_penalty), -2, 2, NULL, NULL},
-    {"frequencyPenalty", FIELD_REAL, AT(a.frequency_penalty), -2, 2, NULL, NULL},
+    {"candidateCount", FIELD_WHOLE, AT(a.n), RANGE_CHOICES, NULL, NULL},
+    {"stopSequences", FIELD_VALUE, AT(a.stop), IS_TEXT | IS_LIST, 0, NULL, NULL},
+    {"presencePenalty", FIELD_REAL, AT(a.presence_penalty), RANGE_PENALTY, NULL, NULL},
+    {"frequencyPenalty", FIELD_REAL, AT(a.frequency_penalty), RANGE_PENALTY, NULL, NULL},
     {"responseLogprobs", FIELD_FLAG, AT(a.logprobs), 0, 0, NULL, NULL},
-    {"logprobs", FIELD_WHOLE, AT(a.top_logprobs), 0, MOST_TOP, NULL, NULL},
+    {"logprobs", FIELD_WHOLE, AT(a.top_logprobs), RANGE_TOP, NULL, NULL},
     {"responseMimeType", FIELD_VALUE, AT(mime), IS_TEXT, 0, NULL, NULL},
     {"responseSchema", FIELD_VALUE, AT(schema), IS_OBJECT, 0, NULL, NULL},
     {"responseJsonSchema", FIELD_VALUE, AT(json_schema), IS_OBJECT, 0, NULL, NULL},
@@ -68,7 +66,7 @@ static const struct field config_fields[] = {
 };
 static const struct field thinking_fields[] = {
     {"includeThoughts", FIELD_FLAG, AT(includes_thoughts), 0, 0, NULL, NULL},
-    {"thinkingBudget", FIELD_REAL, AT(budget), -1, INT32_MAX, NULL, NULL},
+    {"thinkingBudget", FIELD_WHOLE, AT(budget), -1, INT32_MAX, NULL, NULL},
     {"thinkingLevel", FIELD_VALUE, AT(level), IS_TEXT, 0, NULL, NULL},
 };
 /* clang-format on */
@@ -190,7 +188,8 @@ static bool take_mime(struct document *d, struct server *s, const struct gemini 
 static bool take_contents(struct document *d, struct job *job, struct gemini *g, bool thinks)
 {
     struct gemini_translation t = {.d = d};
-    const bool good = asked_messages(d, job->server, "contents", g->said.contents) &&
+    const bool is_list = !ct_json_is(g->said.contents, CT_JSON_OBJECT);
+    const bool good = (!is_list || asked_messages(d, job->server, "contents", g->said.contents)) &&
                       gemini_translate(&t, &g->said) &&
                       asked_translated(d, job->server, &g->a,
                                        &(struct translated){&t.text, &t.sent, t.continues}, thinks, job->ask);
@@ -215,32 +214,20 @@ static bool is_served(struct document *d, const struct job *job)
     return name.n == 0 || asked_model_named(d, job->server, name);
 }
 
-/* Of numbers that clients send as 40.0. */
-static bool is_whole(struct document *d, const char *param, double value)
-{
-    return isnan(value) || value == floor(value) ||
-           refuse(d->r, 400, NULL, param, "%s is %g, expected a whole number", param, value);
-}
-
 static bool take_all(struct document *d, struct job *job, struct gemini *g, bool counts)
 {
     struct server *s = job->server;
     bool thinks;
 
-    g->top_k = g->budget = NAN;
     if (!is_served(d, job) ||
         !fields_take(d, &d->tree.value[0], "", counts ? count_fields : fields,
                      counts ? CT_COUNT(count_fields) : CT_COUNT(fields), g) ||
         !fields_take(d, g->wrapped, "generateContentRequest.", fields, CT_COUNT(fields), g) ||
         !fields_take(d, g->config, "generationConfig.", config_fields, CT_COUNT(config_fields), g) ||
         !fields_take(d, g->thinking, "generationConfig.thinkingConfig.", thinking_fields,
-                     CT_COUNT(thinking_fields), g) ||
-        !is_whole(d, "generationConfig.topK", g->top_k) ||
-        !is_whole(d, "generationConfig.thinkingConfig.thinkingBudget", g->budget))
+                     CT_COUNT(thinking_fields), g))
         return false;
     g->a.messages = g->said.contents;
-    if (g->top_k >= 0)
-        g->a.top_k = (int64_t)g->top_k;
     return asked_drawing(d, s, &g->a, job->ask) && take_thinking(d, s, g, job->ask, &thinks) &&
            take_contents(d, job, g, thinks) && take_mime(d, s, g, job->ask) &&
            (counts || asked_room(d, s, &g->a, job->ask));
@@ -248,9 +235,9 @@ static bool take_all(struct document *d, struct job *job, struct gemini *g, bool
 
 static bool gemini_take(struct job *job, struct refusal *r, bool stream, bool counts)
 {
-    struct document d = {.r = r, .strict = job->server->options->strict, .either = true};
+    struct document d = {.r = r, .strict = job->server->options->strict, .protojson = true};
     const struct gemini_translation nothing = {0};
-    struct gemini g = {0};
+    struct gemini g = {.budget = -1};
     bool good = false;
 
     asked_default(&g.a);

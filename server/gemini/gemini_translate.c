@@ -96,7 +96,7 @@ static const struct field config_fields[] = {
 };
 static const struct field calling_fields[] = {
     {"mode", FIELD_VALUE, CALLING(mode), IS_TEXT, 0, NULL, NULL},
-    {"allowedFunctionNames", FIELD_VALUE, CALLING(allowed), IS_LIST, 0, NULL, NULL},
+    {"allowedFunctionNames", FIELD_VALUE, CALLING(allowed), IS_TEXT | IS_LIST, 0, NULL, NULL},
     {"streamFunctionCallArguments", FIELD_REFUSED, 0, 0, 0, "calls are told whole", " false "},
 };
 /* clang-format on */
@@ -216,7 +216,7 @@ static bool take_parts(struct gemini_translation *t, struct collected *c, const 
     char place[64];
     int k = 0;
 
-    CT_JSON_EACH(part, parts)
+    FIELD_EACH(part, parts)
     {
         snprintf(place, sizeof place, "%s.parts[%d]", content, k++);
         if (!take_part(t, c, part, of_model, place, sent))
@@ -281,7 +281,7 @@ static bool take_contents(struct gemini_translation *t, const struct gemini_aske
     bool good = !asked->system || take_system(t, &c, asked->system);
     int i = 0;
 
-    CT_JSON_EACH(content, asked->contents)
+    FIELD_EACH(content, asked->contents)
     good = good && take_content(t, &c, content, i++);
     if (good && (c.text.failed || c.thought.failed || c.calls.failed))
         good = refuse(t->d->r, 503, NULL, NULL, "there is no memory for the contents");
@@ -295,10 +295,10 @@ static bool take_contents(struct gemini_translation *t, const struct gemini_aske
 
 static bool is_allowed(const struct calling *calling, struct ct_str name)
 {
-    CT_JSON_EACH(one, calling->allowed)
+    FIELD_EACH(one, calling->allowed)
     if (ct_str_same(ct_json_str(one), name))
         return true;
-    return ct_json_count(calling->allowed) == 0;
+    return !field_first(calling->allowed);
 }
 
 static bool take_declaration(struct gemini_translation *t, const struct calling *calling,
@@ -340,14 +340,14 @@ static bool take_tools(struct gemini_translation *t, const struct calling *calli
     int i = 0;
 
     buffer_text(&t->text, ",\"tools\":[");
-    CT_JSON_EACH(tool, tools)
+    FIELD_EACH(tool, tools)
     {
         const struct ct_json_value *declarations = NULL;
         int k = 0;
         snprintf(place, sizeof place, "tools[%d]", i);
         if (!take_at(t, tool, place, tool_fields, CT_COUNT(tool_fields), &declarations))
             return false;
-        CT_JSON_EACH(one, declarations)
+        FIELD_EACH(one, declarations)
         if (!take_declaration(t, calling, one, i, k++))
             return false;
         i++;

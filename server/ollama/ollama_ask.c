@@ -27,7 +27,7 @@ struct ollama {
     {"think", FIELD_VALUE, AT(think), IS_TEXT | IS_FLAG, 0, NULL, NULL},                                     \
     {"receipt", FIELD_FLAG, AT(a.receipt), 0, 0, NULL, NULL},                                                \
     {"logprobs", FIELD_FLAG, AT(a.logprobs), 0, 0, NULL, NULL},                                              \
-    {"top_logprobs", FIELD_WHOLE, AT(a.top_logprobs), 0, MOST_TOP, NULL, NULL}
+    {"top_logprobs", FIELD_WHOLE, AT(a.top_logprobs), RANGE_TOP, NULL, NULL}
 static const struct field chat_fields[] = {
     COMMON,
     {"messages", FIELD_VALUE, AT(a.messages), IS_LIST, 0, NULL, NULL},
@@ -49,16 +49,16 @@ static const struct field show_fields[] = {
     {"verbose", FIELD_IDLE, 0, 0, 0, NULL, NULL},
 };
 static const struct field option_fields[] = {
-    {"num_predict", FIELD_WHOLE, AT(a.max_tokens), -2, 0x1p53, NULL, NULL},
-    {"temperature", FIELD_REAL, AT(a.temperature), 0, (double)CARAT_TEMPERATURE_MAX, NULL, NULL},
-    {"top_p", FIELD_REAL, AT(a.top_p), (double)CARAT_TOP_P_MIN, 1, NULL, NULL},
-    {"top_k", FIELD_WHOLE, AT(a.top_k), 0, INT32_MAX, NULL, NULL},
-    {"min_p", FIELD_REAL, AT(a.min_p), 0, 1, NULL, NULL},
-    {"typical_p", FIELD_REAL, AT(a.typical_p), (double)CARAT_TOP_P_MIN, 1, NULL, NULL},
-    {"frequency_penalty", FIELD_REAL, AT(a.frequency_penalty), -2, 2, NULL, NULL},
-    {"presence_penalty", FIELD_REAL, AT(a.presence_penalty), -2, 2, NULL, NULL},
-    {"repeat_penalty", FIELD_REAL, AT(a.repeat_penalty), 0.001, 1000, NULL, NULL},
-    {"repeat_last_n", FIELD_WHOLE, AT(a.repeat_last_n), -1, INT32_MAX, NULL, NULL},
+    {"num_predict", FIELD_WHOLE, AT(a.max_tokens), RANGE_OF_END, NULL, NULL},
+    {"temperature", FIELD_REAL, AT(a.temperature), RANGE_TEMPERATURE, NULL, NULL},
+    {"top_p", FIELD_REAL, AT(a.top_p), RANGE_SHARE, NULL, NULL},
+    {"top_k", FIELD_WHOLE, AT(a.top_k), RANGE_TOP_K, NULL, NULL},
+    {"min_p", FIELD_REAL, AT(a.min_p), RANGE_SHARE, NULL, NULL},
+    {"typical_p", FIELD_REAL, AT(a.typical_p), RANGE_SHARE, NULL, NULL},
+    {"frequency_penalty", FIELD_REAL, AT(a.frequency_penalty), RANGE_PENALTY, NULL, NULL},
+    {"presence_penalty", FIELD_REAL, AT(a.presence_penalty), RANGE_PENALTY, NULL, NULL},
+    {"repeat_penalty", FIELD_REAL, AT(a.repeat_penalty), RANGE_REPEAT, NULL, NULL},
+    {"repeat_last_n", FIELD_WHOLE, AT(a.repeat_last_n), RANGE_LAST_N, NULL, NULL},
     {"seed", FIELD_VALUE, AT(a.seed), IS_NUMBER, 0, NULL, NULL},
     {"stop", FIELD_VALUE, AT(a.stop), IS_TEXT | IS_LIST, 0, NULL, NULL},
     {"num_ctx", FIELD_IDLE, 0, 0, 0, NULL, NULL}, /* the model is never loaded anew */

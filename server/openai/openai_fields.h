@@ -11,15 +11,15 @@
 
 /* clang-format off */
 #define OPENAI_DRAWING                                                                                       \
-    {"temperature", FIELD_REAL, AT(temperature), 0, (double)CARAT_TEMPERATURE_MAX, NULL, NULL},              \
-    {"top_p", FIELD_REAL, AT(top_p), (double)CARAT_TOP_P_MIN, 1, NULL, NULL},                                \
-    {"top_k", FIELD_WHOLE, AT(top_k), 0, INT32_MAX, NULL, NULL},                                             \
-    {"min_p", FIELD_REAL, AT(min_p), 0, 1, NULL, NULL},                                                      \
-    {"typical_p", FIELD_REAL, AT(typical_p), (double)CARAT_TOP_P_MIN, 1, NULL, NULL},                        \
-    {"frequency_penalty", FIELD_REAL, AT(frequency_penalty), -2, 2, NULL, NULL},                             \
-    {"presence_penalty", FIELD_REAL, AT(presence_penalty), -2, 2, NULL, NULL},                               \
-    {"repeat_penalty", FIELD_REAL, AT(repeat_penalty), 0.001, 1000, NULL, NULL},                             \
-    {"repeat_last_n", FIELD_WHOLE, AT(repeat_last_n), -1, INT32_MAX, NULL, NULL},                            \
+    {"temperature", FIELD_REAL, AT(temperature), RANGE_TEMPERATURE, NULL, NULL},              \
+    {"top_p", FIELD_REAL, AT(top_p), RANGE_SHARE, NULL, NULL},                                \
+    {"top_k", FIELD_WHOLE, AT(top_k), RANGE_TOP_K, NULL, NULL},                                             \
+    {"min_p", FIELD_REAL, AT(min_p), RANGE_SHARE, NULL, NULL},                                                      \
+    {"typical_p", FIELD_REAL, AT(typical_p), RANGE_SHARE, NULL, NULL},                        \
+    {"frequency_penalty", FIELD_REAL, AT(frequency_penalty), RANGE_PENALTY, NULL, NULL},                             \
+    {"presence_penalty", FIELD_REAL, AT(presence_penalty), RANGE_PENALTY, NULL, NULL},                               \
+    {"repeat_penalty", FIELD_REAL, AT(repeat_penalty), RANGE_REPEAT, NULL, NULL},                             \
+    {"repeat_last_n", FIELD_WHOLE, AT(repeat_last_n), RANGE_LAST_N, NULL, NULL},                            \
     {"seed", FIELD_VALUE, AT(seed), IS_NUMBER, 0, NULL, NULL},                                               \
     {"stop", FIELD_VALUE, AT(stop), IS_TEXT | IS_LIST, 0, NULL, NULL},                                       \
     {"logit_bias", FIELD_VALUE, AT(logit_bias), IS_OBJECT, 0, NULL, NULL},                                   \

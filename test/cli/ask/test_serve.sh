@@ -110,8 +110,7 @@ while IFS='|' read -r status says fields; do
 done <<'END'
 400|"param":"temperature"|"temperature":-1
 400|"param":"temperature"|"temperature":"hot"
-400|"param":"temperature"|"temperature":1e-30
-400|"param":"top_p"|"top_p":0
+400|"param":"top_p"|"top_p":1.5
 400|"param":"top_k"|"top_k":2147483648
 400|"param":"n"|"n":0
 400|"param":"n"|"n":9

@@ -180,6 +180,28 @@ ask 200 GET /v1/models/tiny '' 'X-Goog-Api-Key: x'
 ask 200 GET /v1/models/tiny
 body_has '"object":"model"'
 
+# ---- numbers as strings and as 5.0, lists of one without brackets, as Google's servers take them ----
+
+spells() {
+    ask 200 POST $base:generateContent "{$1}"
+    [ "$(heard)" = "$2" ] || die "$1: '$(heard)', expected '$2'"
+}
+drawn='"seed":9,"maxOutputTokens":12,"temperature":3,"topK":40,"topP":0.5'
+ask 200 POST $base:generateContent "{$contents,\"generationConfig\":{$drawn}}"
+text=$(heard)
+spells "$contents,\"generationConfig\":{\"seed\":\"9\",\"max_output_tokens\":\"12\",\"temperature\":\"3\",\"topK\":\"40\",\"topP\":\"5e-1\"}" "$text"
+spells "$contents,\"generationConfig\":{\"seed\":9.0,\"maxOutputTokens\":12.0,\"temperature\":3,\"topK\":4e1,\"topP\":0.5,\"candidateCount\":\"1\"}" "$text"
+spells "\"contents\":{\"parts\":{\"text\":\"Turn on the kitchen lights\"}},\"generationConfig\":{$drawn}" "$text"
+ask 200 POST $base:generateContent "{$contents,\"systemInstruction\":{\"parts\":[{\"text\":\"Be short\"}]},\"generationConfig\":{$drawn}}"
+spells "$contents,\"system_instruction\":{\"parts\":{\"text\":\"Be short\"}},\"generationConfig\":{$drawn}" "$(heard)"
+ask 200 POST $base:generateContent "{$contents,\"generationConfig\":{\"temperature\":0,\"stopSequences\":[\"lights\"]}}"
+spells "$contents,\"generationConfig\":{\"temperature\":0,\"stopSequences\":\"lights\"}" "$(heard)"
+# what is beyond what can be computed with is the nearest that can be
+ask 200 POST $base:generateContent "{$contents,\"generationConfig\":{\"temperature\":0}}"
+for field in '"temperature":1e-8' '"temperature":3,"topP":0' '"temperature":3,"topP":1e-12'; do
+    spells "$contents,\"generationConfig\":{\"seed\":1,$field}" "$(heard)"
+done
+
 # ---- what is wrong ----
 
 while IFS='|' read -r field says body; do
@@ -210,7 +232,6 @@ tools[1].functionDeclarations[1].parameters.type|tools[1].functionDeclarations[1
 toolConfig.functionCallingConfig.mode|expected AUTO, ANY|$contents,"tools":[{$declared}],"toolConfig":{"functionCallingConfig":{"mode":"SOME"}}
 toolConfig|there are no tools|$contents,"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}
 generationConfig.temperature|expected a number|$contents,"generationConfig":{"temperature":-1}
-generationConfig.temperature|expected 0 or|$contents,"generationConfig":{"temperature":1e-30}
 generationConfig.candidateCount|expected at most 4|$contents,"generationConfig":{"candidateCount":5}
 generationConfig.seed|generationConfig.seed at byte|$contents,"generationConfig":{"seed":1.5}
 generationConfig.stopSequences|expected strings|$contents,"generationConfig":{"stopSequences":[""]}
