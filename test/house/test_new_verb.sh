@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_new_verb.sh: a new verb is a row of text, a function and rows of options: new_verb.patch adds `carat
-# hello MODEL --greeting WORD` to a copy of the command in at most 40 lines and, beside its own, three files.
-# Then help, man pages, completion, suggestions and the tests that walk all verbs know it. Only the command is
-# compiled, without optimisation; the library is that of the build.
+# hello MODEL --greeting WORD` to a copy of the command in at most 40 lines, as a file of its own and rows of
+# two others. Then help, man pages, completion, suggestions and the tests that walk all verbs know it. Only
+# the command is compiled, without optimisation; the library is that of the build.
 . "$CARAT_SOURCE/test/cli/common.bash"
 [ -z "${CARAT_CFLAGS:-}" ] || { echo 'looked at in the release flavour only'; exit 77; }
 command -v patch >/dev/null || { echo 'there is no patch'; exit 77; }
@@ -24,7 +24,7 @@ libraries=("$CARAT_BUILD/libcarat.a" "$(cached JANSSON_LIBRARY)" -lpthread -lm)
 objects() { sed 's|/|_|g; s|$|.o|'; } # they lie flat
 find cli -name '*.[cS]' | while read -r file; do echo "-c $file -o $(objects <<<"$file")"; done >files
 xargs -a files -L 1 -P 2 "${cc[@]}" || die 'the command with a new verb does not compile'
-"${cc[@]}" -Wall -Wextra -Werror -fsyntax-only cli/show/hello*.c
+"${cc[@]}" -Wall -Wextra -Werror -fsyntax-only cli/show/hello.c
 "${cc[@]}" -o carat ./*.o "${libraries[@]}"
 CARAT=$work/carat
 
@@ -55,8 +55,7 @@ grep -qx 'CARAT_ARG_GREETING' pages/man1/carat-hello.1 || die 'its page does not
 for shell in carat.bash _carat carat.fish; do
     grep -q hello "pages/$shell" && grep -q greeting "pages/$shell" || die "$shell does not complete it"
 done
-tables=$(find cli -name '*_rows.c' -o -path 'cli/term/*.c' -o -name store.c -o -path 'cli/options/t*.c' -o -name verb_table.c | objects)
-"${cc[@]}" -o test_options "$CARAT_SOURCE/test/cli/options/test_tables.c" $tables "$(cached CMOCKA_LIBRARY)" "${libraries[@]}"
+"${cc[@]}" -o test_options "$CARAT_SOURCE/test/cli/options/test_tables.c" cli_[!m]*.o cli_model_*.o "$(cached CMOCKA_LIBRARY)" "${libraries[@]}"
 ./test_options >out 2>&1 || die "test_options: $(cat out)"
 for test in man completion usage; do
     CARAT_BUILD=$work bash "$CARAT_SOURCE/test/cli/options/test_$test.sh" >out 2>&1 || die "test_$test.sh: $(cat out)"
