@@ -3,7 +3,7 @@
  * it. The library compiles and follows; the text goes in byte by byte, as the vocabulary's byte tokens, so
  * that the place where it stops fitting is a byte. */
 #define _POSIX_C_SOURCE 200809L
-#include "show/grammar.h"
+#include "options/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +19,28 @@
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
+
+/* What `carat grammar` is asked for beside a file. */
+struct grammar_options {
+    const char *as; /* schema, regex, grammar or auto */
+    const char *check, *check_file;
+};
+
+/* The options about looking at a form. */
+#define AT(field) offsetof(struct grammar_options, field)
+
+/* clang-format off */
+static const struct option rows[] = {
+    {ABOUT_INPUT + 950, {"--as"}, CHOICE, AT(as), "grammar", "schema|regex|grammar|auto", "auto",
+     "what FILE holds; auto takes what begins with { for a schema and all else for a grammar (default {default})", 0, 0},
+    {ABOUT_INPUT + 951, {"--check"}, TEXT, AT(check), "grammar", "TEXT", NULL,
+     "say whether TEXT fits, and where it stops fitting", 0, 0},
+    {ABOUT_INPUT + 952, {"--check-file"}, READS, AT(check_file), "grammar", "FILE", NULL,
+     "the same of the bytes of FILE", 0, 0},
+};
+/* clang-format on */
+
+const struct option_group grammar_group = OPTION_GROUP(rows, struct grammar_options, NULL);
 
 struct form {
     const struct options *o;

@@ -12,6 +12,7 @@
 #include "model/phases.h"
 #include "model/sampling.h"
 #include "model/stored.h"
+#include "options/option.h"
 #include "options/written.h"
 #include "show/show_embedder.h"
 #include "show/show_found.h"
@@ -23,6 +24,26 @@
 #include "term/out_json.h"
 #include "term/output.h"
 #include "term/size.h"
+
+/* The options about verbs that look. */
+#define AT(field) offsetof(struct show_options, field)
+
+/* clang-format off */
+static const struct option rows[] = {
+    {ABOUT_OUTPUT + 30, {"-o", "--out"}, WRITES, AT(out), "pack", "FILE", NULL,
+     "write the packed form there, not into the cache", 0, 0},
+    {ABOUT_OUTPUT + 100, {"--tensors"}, FLAG, AT(tensors), "show", NULL, NULL,
+     "list every tensor", 0, 0},
+    {ABOUT_OUTPUT + 101, {"--ranges"}, FLAG, AT(ranges), "show", NULL, NULL,
+     "evaluate a text, -f or one that is built in, and list how large the values of every operation became", 0, 0},
+    {ABOUT_MEASURING + 260, {"--measure"}, SWITCH, AT(measure), "doctor", "on|off|auto", "auto",
+     "measure this machine; auto measures what no earlier run has (default {default})", 0, 0},
+    {ABOUT_MEASURING + 270, {"--soak"}, REAL, AT(soak), "doctor", "SECONDS", NULL,
+     "instead, compute an answer of MODEL, or of tiny, on every processor in turn; exit with 7 when an operation gives another bit", 0.001, 1e9},
+};
+/* clang-format on */
+
+const struct option_group show_group = OPTION_GROUP(rows, struct show_options, NULL);
 
 struct subject {
     const struct options *o;
