@@ -9,11 +9,33 @@
 #include "model/fetcher.h"
 #include "model/places.h"
 #include "options/options.h"
-#include "store/search_options.h"
 #include "term/interrupt.h"
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
+
+/* What `carat search` is asked for beside words. */
+struct search_options {
+    const char *source; /* "hf", "kaggle" */
+    int limit;
+    bool all;
+};
+
+/* The options about searching. */
+#define AT(field) offsetof(struct search_options, field)
+
+/* clang-format off */
+static const struct option rows[] = {
+    {ABOUT_MODEL + 908, {"--source"}, CHOICE, AT(source), "search", "hf|kaggle", "hf",
+     "ask the Hugging Face hub or Kaggle (default {default})", 0, 0},
+    {ABOUT_OUTPUT + 905, {"--limit"}, INT, AT(limit), "search", "N", "10",
+     "print at most N models (default {default})", 1, 100},
+    {ABOUT_OUTPUT + 906, {"-a", "--all"}, FLAG, AT(all), "search", NULL, NULL,
+     "also models that carat does not run", 0, 0},
+};
+/* clang-format on */
+
+const struct option_group search_group = OPTION_GROUP(rows, struct search_options, NULL);
 
 enum { MOST_WORDS = 256, WIDER = 5, MOST_ASKED = 500 };
 
