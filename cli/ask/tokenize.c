@@ -15,6 +15,26 @@
 #include "term/out_json.h"
 #include "term/output.h"
 
+/* The options about text and ids. */
+#define AT(field) offsetof(struct convert_options, field)
+
+/* clang-format off */
+static const struct option rows[] = {
+    {ABOUT_INPUT + 160, {"--no-bos"}, FLAG, AT(no_bos), "tokenize", NULL, NULL,
+     "do not begin with <bos>", 0, 0},
+    {ABOUT_INPUT + 200, {"--jsonl"}, READS, AT(jsonl), "tokenize", "FILE", NULL,
+     "read one {\"text\": ...} a line, print one {\"ids\": ...} a line", 0, 0},
+    {ABOUT_INPUT + 210, {"--jsonl"}, READS, AT(jsonl), "detokenize", "FILE", NULL,
+     "read one {\"ids\": ...} a line, print one {\"text\": ...} a line", 0, 0},
+    {ABOUT_OUTPUT + 60, {"--ids"}, FLAG, AT(as_ids), "render", NULL, NULL,
+     "print token ids instead of text", 0, 0},
+    {ABOUT_OUTPUT + 90, {"--pieces"}, FLAG, AT(pieces), "tokenize", NULL, NULL,
+     "print each id with its piece of the vocabulary", 0, 0},
+};
+/* clang-format on */
+
+const struct option_group convert_group = OPTION_GROUP(rows, struct convert_options, NULL);
+
 /* One conversion: text to ids, or ids to text. */
 struct converter {
     const struct options *o;
