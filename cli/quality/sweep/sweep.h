@@ -10,8 +10,16 @@
 #include <jansson.h>
 
 #include "carat.h"
+#include "options/options.h"
 #include "quality/sweep/recipes.h"
-#include "quality/sweep/sweep_options.h"
+
+/* What `carat sweep` is asked to try. */
+struct sweep_options {
+    const char *recipes;
+    bool keep;
+    double max_kl; /* NAN: not given */
+    int n_prompt, n_gen, repetitions;
+};
 
 enum advice { RECOMMENDED, BEST_OF_SIZE, ACCEPTABLE, NOT_RECOMMENDED, N_ADVICE };
 
