@@ -4,7 +4,15 @@
 #define EMBED_EMBED_INPUTS_H
 
 #include "carat_embed.h"
-#include "embed/embed_options.h"
+#include "options/options.h"
+
+/* Options of `carat embed`. */
+struct embed_options {
+    const char *ids, *jsonl, *task, *title, *out;
+    int dim; /* 0: all */
+    int rounds;
+    bool no_prompt, no_dense, truncate, similarity, stats, progress;
+};
 
 struct embed_text {
     int at, n; /* of its ids among all; n 0: it failed, and was named */
