@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "prompt/reasoning.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,25 @@
 #include "options/store.h"
 #include "term/message.h"
 #include "term/output.h"
+
+/* The options about thoughts. */
+#define AT(field) offsetof(struct reasoning_options, field)
+
+/* clang-format off */
+static const struct option rows[] = {
+    {ABOUT_INPUT + 125, {"--reasoning", "-rea"}, CHOICE, AT(reasoning), GENERATES " render", "on|off|auto||true|false|1|0", "auto",
+     "have the model think before it answers, where its template knows how; auto: as the template does when "
+     "it is not told, which for Gemma 4 is off (default {default})", 0, 0},
+    {ABOUT_INPUT + 126, {"--think"}, SWITCH, AT(reasoning), "/ " GENERATES " render", "on|off|auto||true|false|1|0", "auto",
+     "ollama's option: --reasoning by another name, whose word may be left out", 0, 0},
+    {ABOUT_GENERATION + 15, {"--reasoning-budget"}, INT, AT(budget), "/ " GENERATES, "N", "-1",
+     "end a thought after N tokens, and have the answer begin; 0: at once, -1: never (default {default})", -1, INT_MAX},
+    {ABOUT_OUTPUT + 65, {"--hidethinking", "--hide-thinking"}, FLAG, AT(hides), "/ " GENERATES, NULL, NULL,
+     "do not print thoughts, which go to standard error, nor put them into JSON", 0, 0},
+};
+/* clang-format on */
+
+const struct option_group reasoning_group = OPTION_GROUP(rows, struct reasoning_options, NULL);
 
 bool reasoning_on(const struct options *o)
 {
