@@ -11,14 +11,96 @@
 #include <stdio.h>
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "carat_device.h"
-#include "bench/figures.h"
-#include "bench/load.h"
-#include "bench/older.h"
-#include "bench/bench_table.h"
+#include "carat_tools.h"
+#include "model/conditions.h"
 #include "model/pace.h"
+#include "model/spread.h"
 #include "options/options.h"
+#include "term/message.h"
+
+/* ---- what work costs ---- */
+
+/* What something had to read and compute, and how long it took. */
+struct work {
+    uint64_t bytes, operations;
+    double seconds;
+    double gb_s, gop_s;
+    double of_read,
+        of_compute; /* of what could be done in that time; NAN: nothing to do, or limit not known */
+};
+struct work work_of(const carat_limits *limits, const carat_operation *o, double seconds);
+carat_operation sum_of(const carat_profile *p); /* all operations together */
+
+/* ---- an older result of `carat bench`, and what it says of a new one ---- */
+
+/* Beside the same test of an older result; without one NULL, 0 and NAN. */
+struct verdict {
+    const json_t *element; /* of the older result; NULL: it has no such test */
+    struct spread ts;
+    double ratio;   /* of the medians, new by old */
+    double allowed; /* the share that noise explains */
+    double lost;    /* the share of its speed that the machine itself has lost since; below 0: won */
+    double taken;   /* the share of the processors' time that others have taken away since; below 0: given */
+    const char *word; /* "same", "slower", ... */
+};
+
+/* Reads what --compare names, as a list of elements; an exit code, as of the next. */
+int older_read(const char *option, json_t **list);
+int older_refuse(const char *name, const char *why, size_t i); /* element i of the file called so */
+/* A whole number from 0 on. */
+bool older_number(const json_t *object, const char *key, int *value);
+/* The speeds of all runs of a test; false when they are none. */
+bool older_samples(const json_t *object, struct spread *spread, bool *memory);
+/* Sets ratio and allowed beside v->ts, and then the word: explained is the share that the machine lost. */
+void older_allow(struct verdict *v, const struct spread *now);
+const char *older_word(const struct verdict *v, double explained);
+
+/* ---- what else happens on the machine while something is timed ---- */
+
+/* What else happened on the machine while a test ran: shares of the time of all its processors, except for
+ * throttled, which is a share of the time that passed. NAN: not known, or too short to be known. */
+struct load {
+    double foreign, steal, throttled;
+    double mhz,
+        mhz_most;      /* of the fastest processor right after a run, and the most it can do; 0: not known */
+    char governor[32]; /* of its frequency; "" when not known */
+};
+
+struct load_mark {
+    struct cpu_time time;
+    double throttled; /* seconds; NAN: not known */
+};
+void load_begin(const carat_host_info *host, struct load_mark *m);
+void load_end(const carat_host_info *host, const struct load_mark *m, struct load *load);
+void load_frequency(struct load *load); /* notes the highest of several calls */
+size_t peak_rss(void);
+
+/* ---- bench_table.c: a markdown table as wide as what is in it ---- */
+
+enum { MOST_COLUMNS = 12, MOST_ROWS = 129, CELL = 48 };
+
+struct table {
+    int columns, cells;
+    const char *title[MOST_COLUMNS]; /* a colon at its end aligns to the right */
+    int width[MOST_COLUMNS];
+    char cell[MOST_ROWS * MOST_COLUMNS][CELL];
+};
+/* titles are ended by NULL. */
+void table_begin(struct table *t, const char *const *titles);
+void table_cell(struct table *t, const char *format, ...) PRINTF(2, 3);
+/* Nothing where there is nothing to say: the number is NAN or not above 0. */
+void table_number(struct table *t, const char *format, double value);
+void table_print(struct table *t);
+/* The same in steps, for rows that come one by one: the widths, out of all that stands there; the titles; a
+ * row. */
+void table_measure(struct table *t);
+void table_head(const struct table *t);
+void table_row(const struct table *t, int row);
 
 enum { MOST_TESTS = 64, MOST_SETTINGS = 64, MOST_REPETITIONS = 1000 };
 
