@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* embed_inputs.c: see embed_inputs.h. Arguments, standard input, lines of JSON or ids become ids; a line that
+/* embed_inputs.c: see embed_print.h. Arguments, standard input, lines of JSON or ids become ids; a line that
  * is wrong does not end the others. */
-#include "embed/embed_inputs.h"
+#include "embed/embed_print.h"
 
 #include <stdlib.h>
 #include <string.h>
