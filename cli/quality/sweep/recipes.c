@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recipes.c: see recipes.h. A line is parsed by the table of options, as words of a command line are. */
+/* recipes.c: see sweep.h. A line is parsed by the table of options, as words of a command line are. */
 #define _POSIX_C_SOURCE 200809L
-#include "quality/sweep/recipes.h"
+#include "quality/sweep/sweep.h"
 
 #include <stdio.h>
 #include <stdlib.h>
