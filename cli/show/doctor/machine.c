@@ -4,7 +4,7 @@
  * have numbers that a machine can have; else it is as if it were not there, and the next one takes its place
  * (cache_file.c). */
 #define _POSIX_C_SOURCE 200809L
-#include "show/doctor/machine.h"
+#include "show/doctor/doctor.h"
 
 #include <errno.h>
 #include <math.h>
