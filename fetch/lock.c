@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lock.c: see lock.h. A lock that is a file has the process and the host of who has it in it, by which others
- * find out that he is gone. */
+/* lock.c: see store.h. A lock that is a file has the process and the host of who has it in it, by which
+ * others find out that he is gone. */
 #define _GNU_SOURCE
-#include "lock.h"
+#include "store.h"
 
 #include <errno.h>
 #include <fcntl.h>

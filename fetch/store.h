@@ -5,7 +5,28 @@
 #define FETCH_STORE_H
 
 #include "layout.h"
-#include "lock.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* ---- lock.c ---- */
+
+/* A file that one process at a time has: by flock, and where the file system has none, by making it where
+ * it was not, as filelock does, which huggingface_hub locks with. */
+
+enum { LOCK_PATH = 3 * 4096 + 64 };
+
+struct lock {
+    int fd;    /* -1: none */
+    bool held; /* no other process has it */
+    bool made; /* without flock: the file is the lock, and goes with it */
+    char path[LOCK_PATH];
+};
+
+/* Waits for who has it; *stops ends that, where it is not NULL. may_make: without flock it may be made,
+ * written and removed; else nobody holds it then. A code of report.h. */
+int lock_take(struct lock *l, const char *path, bool may_make, atomic_bool *stops);
+void lock_leave(struct lock *l);
 
 struct part {
     int fd;
