@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* header.c: see header.h. The fields of an object stand in the order of their names, which is that of the
+/* header.c: see receipt.h. The fields of an object stand in the order of their names, which is that of the
  * canonical form. */
-#include "receipt/header.h"
+#include "receipt/receipt.h"
 
 #include <math.h>
 
