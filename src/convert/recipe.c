@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recipe.c: see recipe.h. Here the tensors are listed, and each gets its type; what the words of a recipe
+/* recipe.c: see plan.h. Here the tensors are listed, and each gets its type; what the words of a recipe
  * mean: recipe_words.c, what a mix gives: mixes.c. */
-#include "convert/recipe.h"
+#include "convert/plan.h"
 
 #include <stdlib.h>
 
