@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call_declared.c: see call_declared.h. */
-#include "text/chat/call_declared.h"
+/* call_declared.c: see call_parts.h. */
+#include "text/chat/call_parts.h"
 
 #include "base/json_reference.h"
 
