@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* account.c: see account.h.
+/* account.c: see speculate.h.
  *
  * What is not known yet is tried when it can be afforded. A row costs no more in a larger pass than in the
  * smallest, so that a draft can be refused before it loses more than may be lost: two percent of the time, or
  * one pass, or two where a drafter proposes. */
-#include "engine/account.h"
+#include "engine/speculate.h"
 
 #define MAY_LOSE 0.02 /* of the time */
 #define MEMORY   16.0 /* drafts that an estimate goes back */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* prompt.c: prompts: what a session has of one by now, and how the rest is evaluated: at once, or piece by
  * piece in passes that generations share. Passes are step.c's. */
-#include "engine/prompt.h"
+#include "engine/generate.h"
 
 #include <stdlib.h>
 

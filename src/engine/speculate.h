@@ -4,8 +4,87 @@
 #ifndef CT_SPECULATE_H
 #define CT_SPECULATE_H
 
-#include "engine/account.h"
+#include "base/base.h"
+#include "carat_generate.h"
 #include "engine/draft.h"
+
+/* ---- account.c ---- */
+
+/* Whether drafts pay, and whose. It is arithmetic on what it is told of passes: how many rows they had,
+ * how long they took, what their drafts had cost, how many of them were right. No clock, no token and no
+ * logit is known here. */
+
+enum {
+    CT_ACCOUNT_ROWS = 64,   /* of a pass that is measured; with more, nothing is drafted */
+    CT_ACCOUNT_SAMPLES = 5, /* of a cost, which is a low one of them */
+    CT_ACCOUNT_WAIT = 64,   /* tokens until a draft is tried again, the first time */
+};
+
+/* Of a draft: the first id, and those that follow a right one. */
+enum { CT_DRAFT_FIRST, CT_DRAFT_NEXT, CT_DRAFT_PLACES };
+
+/* What was measured lately. */
+struct ct_account_cost {
+    float sample[CT_ACCOUNT_SAMPLES]; /* nanoseconds of the last ones */
+    unsigned n;                       /* that were measured */
+};
+
+enum { CT_DRAFT_SOURCES = CARAT_FROM_FORM + 1 };
+
+/* Where drafts come from. */
+struct ct_account_source {
+    struct ct_account_cost step; /* what an id of a draft costs; n 0: nothing */
+    double first;                /* and what comes before the first of the next one */
+    double right[CT_DRAFT_PLACES], tried[CT_DRAFT_PLACES]; /* ids; the older, the less they count */
+    enum ct_drafting { CT_DRAFTS, CT_WAITS, CT_STAYS_OFF, CT_ALWAYS_DRAFTS } state;
+    int wait, until; /* tokens of a pause; CT_WAITS: given when a draft is tried again */
+    double before;   /* gained when drafting last began */
+    int drafted, accepted;
+    double gained; /* nanoseconds, its part */
+};
+
+struct ct_account {
+    struct ct_account_cost pass[CT_ACCOUNT_ROWS + 1]; /* what passes of so many rows cost */
+    struct ct_account_source source[CT_DRAFT_SOURCES];
+    double gained, spent; /* nanoseconds */
+    int passes;           /* that may be lost, if that is more than the share of the time */
+    int given;            /* ids */
+    int switched;         /* times that drafting began or ended, of which the first are kept */
+    carat_draft_switch switches[CARAT_MOST_SWITCHES];
+    carat_draft_source switched_source[CARAT_MOST_SWITCHES];
+};
+
+/* A generation begins; costs that are known stay. always: drafts whatever it costs. */
+void ct_account_begin(struct ct_account *a, bool always);
+/* Drafts of this source take whatever they cost, or not. */
+void ct_account_always(struct ct_account *a, carat_draft_source source, bool always);
+/* One more id of a draft costs so much, and so much comes before the first. */
+void ct_account_step(struct ct_account *a, carat_draft_source source, double nanoseconds);
+/* A pass of so many rows takes so long. */
+void ct_account_cost(struct ct_account *a, int rows, double nanoseconds);
+/* The same, unless it was measured. */
+void ct_account_guess(struct ct_account *a, int rows, double nanoseconds);
+/* How many of up to `most` drafts, at least `least`, are worth a pass that already has so many rows, from
+ * which so many tokens are expected: those that give most tokens a second; 0: none are. Switches. */
+int ct_account_choose(struct ct_account *a, carat_draft_source source, int rows, double tokens, int least,
+                      int most);
+/* The same where fewer can be had than were chosen. */
+int ct_account_best(const struct ct_account *a, carat_draft_source source, int rows, double tokens, int least,
+                    int most);
+/* Tokens that a pass gives beside the drawn one, when so many are drafted. */
+double ct_account_expects(const struct ct_account *a, carat_draft_source source, int drafts);
+/* Tokens a nanosecond, then. */
+double ct_account_speed(const struct ct_account *a, carat_draft_source source, int rows, double tokens,
+                        int drafts);
+
+/* One generation in a pass of several. */
+struct ct_draft_facts {
+    int generations, drafts;   /* of the pass: its rows are both */
+    int drafted, accepted;     /* of the generation */
+    double pass, proposing;    /* nanoseconds of the pass; of making the generation's draft */
+    carat_draft_source source; /* of that */
+};
+void ct_account_book(struct ct_account *a, const struct ct_draft_facts *facts);
 
 /* ---- what followed the last tokens of the text when they stood there before ---- */
 
