@@ -17,7 +17,7 @@
  *
  *     sum->kl += d->kl;
  *     sum->correlation += d->correlation;
- *     sum->match += 100 * d->match;
+ *     sum->match += 100 * (d->match || d->near_tie);
  *     sum->entropy_ref += d->entropy_ref;
  *     sum->entropy_test += d->entropy_test;
  *     ++*n;
@@ -170,20 +170,24 @@ typedef enum carat_health {
 /* "healthy" for CARAT_HEALTHY; "" for none; never NULL. Any thread. */
 CARAT_API const char *carat_health_name(carat_health health);
 
-/* What is judged, over all positions of all prompts. */
+/* What is judged, over all positions of all prompts. An interval is that of the mean before it, as
+ * carat_summary has it: low and high. Two zeros, or a NaN: there is none. */
 typedef struct carat_quality {
     size_t size;
     double kl, correlation; /* means; kl is KL(ref||test) */
-    double match;           /* positions whose highest ids are the same, in percent */
+    double match; /* positions whose highest ids are the same, in percent of those that are no near-ties */
     double entropy_ref, entropy_test;
     int loops;      /* prompts in which test goes round and ref does not */
     int broken;     /* prompts with a NaN or infinity in one side */
     double outside; /* mean probability in ref of the ids that test leaves out */
+    double kl_interval[2], correlation_interval[2], match_interval[2], entropy_interval[2]; /* of the test */
+    double outside_interval[2];
 } carat_quality;
 CARAT_DEFAULT(carat_quality)
 
 /* On the healthy side of [0] a metric is healthy, beyond [1] it is concerning, between them it is to be
- * watched. */
+ * watched. What is compared with them is the mean, or that end of its interval which is better: what may be
+ * chance counts against nobody. */
 typedef struct carat_quality_limits {
     size_t size;
     double kl[2];          /* less is better */
@@ -210,7 +214,7 @@ typedef struct carat_judgement {
 } carat_judgement;
 CARAT_DEFAULT(carat_judgement)
 /* Judges means by limits; NULL: those of carat_get_quality_limits. Any thread. CARAT_E_ARGUMENT (also
- * limits that are not a number, or the wrong way round). */
+ * limits that are not a number, and limits or intervals that are the wrong way round). */
 CARAT_API carat_status carat_judge(const carat_quality *quality, const carat_quality_limits *limits,
                                    carat_judgement *judgement, carat_error *err);
 

@@ -202,7 +202,8 @@ const struct verb verbs[] = {
                 "prompt and what follows, and their logits are compared at each position. QUALITY.md "
                 "says what the numbers mean.\n"
                 "The verdict is healthy, watch or concerning; concerning is exit code 7. --limits "
-                "changes where each begins. The numbers are the same for every number of threads, "
+                "changes where each begins. It follows the better end of each interval, and near-ties "
+                "count against nobody. The numbers are the same for every number of threads, "
                 "level and chunk.\n",
      .examples = "carat compare tiny --ref exact -p \"Where is the bed?\" -n 32\n"
                  "carat compare MODEL tiny --driver free -p \"Hello\" --json\n"},
@@ -218,9 +219,10 @@ const struct verb verbs[] = {
                 "recipe a folder with the results of its comparison and with tensors.json, what was "
                 "measured of each tensor. The same command goes on where it was stopped: what DIR has is "
                 "not made again.\n"
-                "Recommended is the smallest that is healthy and that none beats in size and KL; the "
-                "best of its size is one that none beats; acceptable where size is critical one of these "
-                "whose verdict is watch. With --max-kl the exit code is 7 when no recipe keeps it.\n",
+                "Recommended is the smallest that is healthy and that none beats in size and KL, nor MODEL "
+                "itself in size; the best of its size is one that none beats; acceptable where size is "
+                "critical one of these whose verdict is watch. With --max-kl the exit code is 7 when no "
+                "recipe keeps it.\n",
      .examples = "carat sweep tiny --recipes recipes.txt --dataset prompts.jsonl --out tried\n"},
     {.name = "perplexity", .group = TO_JUDGE, .brief = "how text is predicted",
      .args = "MODEL [FILE]", .summary = "how well a model predicts a text",

@@ -108,7 +108,7 @@ static const struct {
     {NULL, "logprob_ref"},
     {NULL, "logprob_test"},
 };
-enum { KL = 0, CORRELATION = 2, ENTROPY_REF = 4, ENTROPY_TEST = 5, MATCH = 6 };
+enum { KL = 0, CORRELATION = 2, ENTROPY_REF = 4, ENTROPY_TEST = 5 };
 
 /* Sums of some positions, in their order. */
 struct part {
@@ -363,6 +363,13 @@ static json_t *at_of(const struct gathering *g)
     return list;
 }
 
+/* Without one both are NaN. */
+static void take_interval(double interval[2], const carat_summary *s, double scale)
+{
+    interval[0] = s->low * scale;
+    interval[1] = s->high * scale;
+}
+
 static int verdict_of(const struct gathering *g, const carat_summary *s, const carat_quality_limits *limits,
                       json_t **verdict)
 {
@@ -374,12 +381,17 @@ static int verdict_of(const struct gathering *g, const carat_summary *s, const c
     carat_judgement_default(&j);
     q.kl = s[KL].mean;
     q.correlation = s[CORRELATION].mean;
-    q.match = s[MATCH].mean * 100;
+    q.match = s[MATCH_CLEAR].n ? s[MATCH_CLEAR].mean * 100 : 100; /* near-ties alone say nothing */
     q.entropy_ref = s[ENTROPY_REF].mean;
     q.entropy_test = s[ENTROPY_TEST].mean;
     q.loops = (int)g->loops_new;
     q.broken = (int)g->numeric;
     q.outside = s[OUTSIDE].n ? s[OUTSIDE].mean : 0;
+    take_interval(q.kl_interval, &s[KL], 1);
+    take_interval(q.correlation_interval, &s[CORRELATION], 1);
+    take_interval(q.match_interval, &s[MATCH_CLEAR], 100);
+    take_interval(q.entropy_interval, &s[ENTROPY_TEST], 1);
+    take_interval(q.outside_interval, &s[OUTSIDE], 1);
     if (carat_judge(&q, limits, &j, &err) != CARAT_OK)
         return fail_status(&err);
     *verdict =

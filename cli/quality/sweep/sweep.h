@@ -58,7 +58,7 @@ struct made {
     double kl, kl_low, kl_high, correlation, match;
     const char *health;
     enum advice advice;
-    bool best; /* of its size: none that is as small is as near */
+    bool best; /* of its size: none that is as small, the model itself included, is as near */
 };
 
 struct sweep {
@@ -83,6 +83,8 @@ int made_by_recipe(struct sweep *s, int i);
 /* ---- sweep_judge.c ---- */
 
 void sweep_judge(struct sweep *s);
+/* Why no recipe is recommended. */
+const char *sweep_why_none(const struct sweep *s);
 extern const char *const advice_words[N_ADVICE];
 
 /* ---- sweep_tell.c ---- */

@@ -14,6 +14,12 @@ static bool beats(const struct made *a, const struct made *b)
     return a->bytes <= b->bytes && a->kl <= b->kl && (a->bytes < b->bytes || a->kl < b->kl);
 }
 
+/* The model itself is as near as can be: whatever is as large and not the same is beaten by it. */
+static bool beaten_by_model(const struct sweep *s, const struct made *m)
+{
+    return s->source.bytes <= m->bytes && (s->source.bytes < m->bytes || m->kl > 0);
+}
+
 static bool is(const struct made *m, const char *health)
 {
     return strcmp(m->health, health) == 0;
@@ -26,7 +32,7 @@ void sweep_judge(struct sweep *s)
     s->chosen = -1;
     for (int i = 0; i < s->recipes.n; i++) {
         struct made *m = &s->made[i];
-        m->best = !isnan(m->kl);
+        m->best = !isnan(m->kl) && !beaten_by_model(s, m);
         for (int k = 0; k < s->recipes.n; k++)
             m->best = m->best && !beats(&s->made[k], m);
         if (is(m, "healthy") && m->best && (!smallest || m->bytes < smallest->bytes))
@@ -43,4 +49,12 @@ void sweep_judge(struct sweep *s)
                     : is(m, "watch")                  ? ACCEPTABLE
                                                       : BEST_OF_SIZE;
     }
+}
+
+const char *sweep_why_none(const struct sweep *s)
+{
+    for (int i = 0; i < s->recipes.n; i++)
+        if (is(&s->made[i], "healthy"))
+            return "what is healthy is beaten, by the model itself or another recipe";
+    return "none is healthy";
 }

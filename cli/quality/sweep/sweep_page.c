@@ -276,8 +276,8 @@ static void put_head(FILE *f, const struct sweep *s)
     report_begin(f, "recipes", " of ", model_name(s->o->model));
     fputs("<header>\n<p class=\"who\">Recipes of <b>", f);
     report_text(f, model_name(s->o->model), strlen(model_name(s->o->model)), 256, true);
-    fprintf(f, "</b></p>\n<h1>%s%s</h1>\n", best ? "Recommended: " : "No recipe is healthy",
-            best ? best->name : "");
+    fprintf(f, "</b></p>\n<h1>%s%s</h1>\n",
+            best ? "Recommended: " : "None recommended: ", best ? best->name : sweep_why_none(s));
     if (s->chosen >= 0)
         fprintf(f, "<p class=\"reason\">The smallest with a KL of at most %s is %s.</p>\n",
                 number_text(text, s->o->sweep->max_kl, 2), s->made[s->chosen].name);

@@ -142,7 +142,7 @@ void sweep_print(const struct sweep *s)
     if (best)
         out_print("recommended: %s\n", best->name);
     else
-        out_print("recommended: none, since none is healthy\n");
+        out_print("recommended: none, since %s\n", sweep_why_none(s));
     if (s->chosen >= 0)
         out_print("smallest with a KL of at most %g: %s\n", s->o->sweep->max_kl, s->made[s->chosen].name);
     out_fold(0);

@@ -68,7 +68,7 @@ ids=$(grep -o '"id":[0-9]*' out | sed 's/.*://' | paste -sd,)
 compare 7 --ids 5 -n 4
 head -n 2 out | tr '\n' ' ' >line
 grep -q '^concerning: mean probability of ids that the test leaves out is 1, above 0.1 is concerning' line || die "$(cat line)"
-out_has '^! match %  *0 '
+out_has '^!   no near-tie  *0 '
 out_has '^! p of left out  *1.0000 '
 out_has '251904 logits left out'
 out_has '^text  perplexity 1.0000 and -'

@@ -178,9 +178,43 @@ static void a_verdict_hears_of_what_is_left_out(void **state)
     verdict_is("\"left_out\":[7,7],\"outside\":[0,0.1]", "watch");
     verdict_is("\"left_out\":[7,7],\"outside\":[0,0.3]", "concerning");
     /* of the positions of all prompts, also of those in which nothing is left out */
-    verdict_is("\"left_out\":[7,7],\"outside\":[0,0.3]}\n{\"id\":2,\"status\":\"ok\",\"kl\":[0,0],"
-               "\"correlation\":[1,1],\"match\":[1,1],\"entropy_ref\":[2,2],\"entropy_test\":[2,2]",
+#define WHOLE                                                                                                \
+    "\"id\":2,\"status\":\"ok\",\"kl\":[0,0],\"correlation\":[1,1],\"match\":[1,1],\"entropy_ref\":[2,2],"   \
+    "\"entropy_test\":[2,2]"
+    verdict_is("\"left_out\":[7,7],\"outside\":[0,0.3]}\n{" WHOLE, "healthy"); /* 0 to 0.15 */
+    verdict_is("\"left_out\":[7,7],\"outside\":[0,0.3]}\n{" WHOLE ",\"left_out\":[7,7],\"outside\":[0,0.04]",
                "watch");
+}
+
+/* Near-ties count against nobody, also where there is nothing else; of two prompts the interval counts. */
+static void a_verdict_follows_intervals_and_no_near_ties(void **state)
+{
+#define PROMPT(match, ties)                                                                                  \
+    "{\"id\":1,\"status\":\"ok\",\"kl\":[0,0,0,0],\"correlation\":[1,1,1,1],\"match\":" match                \
+    ",\"near_tie\":" ties ",\"entropy_ref\":[2,2,2,2],\"entropy_test\":[2,2,2,2]}\n"
+    static const struct {
+        const char *text, *whole, *reason;
+    } cases[] = {
+        {PROMPT("[1,0,1,1]", "[0,1,0,0]"), "healthy", "match 100 %"},
+        {PROMPT("[0,0,0,0]", "[1,1,1,1]"), "healthy", "match 100 %"},
+        {PROMPT("[1,0,1,1]", "[0,0,1,0]"), "concerning", "match without near-ties is 66.67 %, below 90 %"},
+        {PROMPT("[1,1,1,1]", "[0,0,0,0]") PROMPT("[1,1,0,1]", "[0,0,0,0]"), "healthy",
+         "match 87.5 %; match without near-ties may be on the healthy side of 98 %: its interval ends at 100 "
+         "%"},
+        {PROMPT("[1,1,0,1]", "[0,0,0,0]") PROMPT("[1,1,0,1]", "[0,0,0,0]"), "concerning",
+         "match without near-ties is 75 %, below 90 % is concerning"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *summary = NULL;
+        assert_int_equal(summary_of_text(cases[i].text, &summary), DONE);
+        const json_t *verdict = json_object_get(summary, "verdict");
+        const char *reason = json_string_value(json_object_get(verdict, "reason"));
+        assert_string_equal(json_string_value(json_object_get(verdict, "whole")), cases[i].whole);
+        if (!strstr(reason, cases[i].reason))
+            wrong("%s, expected %s\n", reason, cases[i].reason);
+        json_decref(summary);
+    }
 }
 
 /* The test gives an id that it leaves out the probability 0. */
@@ -251,6 +285,7 @@ int main(void)
         cmocka_unit_test(a_summary_is_numpys),
         cmocka_unit_test(a_verdict_hears_of_loops_and_broken_prompts),
         cmocka_unit_test(a_verdict_hears_of_what_is_left_out),
+        cmocka_unit_test(a_verdict_follows_intervals_and_no_near_ties),
         cmocka_unit_test(what_is_left_out_has_no_perplexity),
         cmocka_unit_test(what_is_no_line_is_refused),
         cmocka_unit_test(no_room_for_numbers_is_told),

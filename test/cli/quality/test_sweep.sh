@@ -107,6 +107,24 @@ without_times dir/sweep.json >a
 without_times gone/sweep.json >b
 same a b
 
+# ---- what is larger than the model itself ----
+
+# is no advice, be it healthy or to be watched: the model is smaller, and as near as can be
+expect 0 convert tiny few.gguf --type q4_0
+printf 'large --type q8_0 --allow-requantize\nless --type q3_k_m --allow-requantize\n' >more.txt
+more=(sweep few.gguf --recipes more.txt --dataset data.jsonl "${options[@]}" --out more)
+expect 0 "${more[@]}"
+[ "$(of large advice more)" = 'not recommended' ] || die "larger and healthy: $(of large advice more)"
+out_has '^recommended: less$'
+expect 0 "${more[@]}" --limits kl=1e-12:1
+[ "$(of large advice more)" = 'not recommended' ] || die "larger and to be watched: $(of large advice more)"
+[ "$(of less advice more)" = 'acceptable where size is critical' ] || die "smaller: $(of less advice more)"
+out_has '^recommended: none, since none is healthy$'
+sed -i 2d more.txt
+expect 0 "${more[@]}"
+out_has '^recommended: none, since what is healthy is beaten, by the model itself'
+grep -q '<h1>None recommended: what is healthy is beaten' more/report.html || die 'the page recommends something'
+
 # ---- Ctrl-C ----
 
 long=(sweep tiny --recipes recipes.txt --dataset some.jsonl "${options[@]}" --out long)
