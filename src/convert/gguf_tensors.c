@@ -5,6 +5,7 @@
 #include "convert/keys.h"
 #include "convert/plan.h"
 #include "convert/set_keys.h"
+#include "model/family.h"
 #include "quant/palette.h"
 
 #include <math.h>
@@ -107,10 +108,17 @@ static carat_status gguf_take(struct ct_converted *c, enum ct_type *type, const 
 /* Where some pairs of global heads do not turn, what their angles are divided by. */
 static carat_status add_rope_freqs(struct ct_conversion *v)
 {
-    const struct ct_attn *global = &v->m->config.attn[CT_GLOBAL];
+    const struct ct_config *config = &v->m->config;
+    const struct ct_attn *global = &config->attn[CT_GLOBAL], *local = &config->attn[CT_LOCAL];
+    const struct ct_architecture *a = ct_architecture_named(ct_str_of(config->architecture));
     const int n = global->head_dim / 2;
     float *divisor;
 
+    if ((global->rotated < n && a->rotated == 1) || local->rotated < local->head_dim / 2)
+        return ct_fail(v->err, CARAT_E_UNSUPPORTED,
+                       "%s: %d of %d pairs of a head turn (rope_type \"proportional\"), which GGUF says of "
+                       "global layers of Gemma 4 only: write safetensors",
+                       v->path, CT_MIN(global->rotated, local->rotated), n);
     if (global->rotated == n)
         return CARAT_OK;
     divisor = ct_arena_push(&v->arena, (size_t)n, sizeof *divisor);

@@ -156,6 +156,20 @@ static void put_altup(struct keys *k)
     put_angles(k);
 }
 
+/* The angles of a kind of layers; shares: a share of their pairs may turn. */
+static void put_kind(struct keys *k, const struct ct_attn *a, bool shares)
+{
+    ct_new_head_text(k->h, "{\"rope_type\": \"%s\", ",
+                     shares                ? "proportional"
+                     : a->rope_factor == 1 ? "default"
+                                           : "linear");
+    if (shares)
+        ct_new_head_text(k->h, "\"partial_rotary_factor\": %.17g, ", 2.0 * a->rotated / a->head_dim);
+    if (a->rope_factor != 1)
+        ct_new_head_text(k->h, "\"factor\": %.17g, ", a->rope_factor);
+    ct_new_head_text(k->h, "\"rope_theta\": %.17g}", a->rope_base);
+}
+
 /* Gemma 4. */
 static void put_newer(struct keys *k)
 {
@@ -178,14 +192,12 @@ static void put_newer(struct keys *k)
         put_int(k, "top_k_experts", c->layer[0].n_used);
         put_int(k, "moe_intermediate_size", c->layer[0].expert_ffn);
     }
-    if (c->embeds) /* its class has the angles */
-        return;
     put_name(k, "rope_parameters");
-    ct_new_head_text(k->h,
-                     "{\n    \"sliding_attention\": {\"rope_type\": \"default\", \"rope_theta\": %.17g},\n"
-                     "    \"full_attention\": {\"rope_type\": \"proportional\", \"partial_rotary_factor\": "
-                     "%.17g, \"rope_theta\": %.17g}\n  }",
-                     c->attn[CT_LOCAL].rope_base, 2.0 * a->rotated / a->head_dim, a->rope_base);
+    ct_new_head_text(k->h, "{\n    \"sliding_attention\": ");
+    put_kind(k, &c->attn[CT_LOCAL], false);
+    ct_new_head_text(k->h, ",\n    \"full_attention\": ");
+    put_kind(k, a, !c->embeds);
+    ct_new_head_text(k->h, "\n  }");
 }
 
 /* What Gemma 3n and 4 have both. */
@@ -343,8 +355,8 @@ static struct edit untie(const struct ct_json_value *object, const char *text)
     return (struct edit){(size_t)(object->s - text) + 1, 0, "\"tie_word_embeddings\": false, "};
 }
 
-/* The config.json of the source, with the name of the new type in place of the old one, and a head that has
- * been its embedding apart from that. */
+/* The config.json of the source, with the name of the new type in place of the old one, and a head that is
+ * said to be the embedding, and is none. */
 static void copy_config(struct ct_new_head *h, const struct ct_conversion *v,
                         const struct ct_json_value *root)
 {
@@ -352,7 +364,8 @@ static void copy_config(struct ct_new_head *h, const struct ct_conversion *v,
     const char *const from = (const char *)text.data;
     const struct ct_json_value *const object[] = {root, ct_json_get(root, "text_config")};
     static const char *const keys[] = {"torch_dtype", "dtype"};
-    const bool changes = ct_hf_embedding(v) != v->m->weights.embed.type;
+    const bool changes = ct_hf_embedding(v) != v->m->weights.embed.type,
+               untied = v->recipe.head_apart || (v->m->config.tied && !v->m->weights.tied);
     struct edit edit[MOST_EDITS];
     size_t at = 0;
     int n = 0;
@@ -363,7 +376,7 @@ static void copy_config(struct ct_new_head *h, const struct ct_conversion *v,
             if (ct_json_is(type, CT_JSON_STRING) && !type->escaped)
                 edit[n++] = (struct edit){(size_t)(type->s - from), type->n, torch_name(ct_hf_embedding(v))};
         }
-        if (v->recipe.head_apart && ct_json_is(object[i], CT_JSON_OBJECT))
+        if (untied && ct_json_is(object[i], CT_JSON_OBJECT))
             edit[n++] = untie(object[i], from);
     }
     qsort(edit, (size_t)n, sizeof *edit, compare_edits);

@@ -45,6 +45,8 @@ carat_status ct_read_back(struct ct_conversion *v, const char *part, carat_error
         {"a base of global angles", c->attn[CT_GLOBAL].rope_base, got->attn[CT_GLOBAL].rope_base},
         {"a factor of global angles", c->attn[CT_GLOBAL].rope_factor, got->attn[CT_GLOBAL].rope_factor},
         {"a factor of local angles", c->attn[CT_LOCAL].rope_factor, got->attn[CT_LOCAL].rope_factor},
+        {"a number of global pairs that turn", c->attn[CT_GLOBAL].rotated, got->attn[CT_GLOBAL].rotated},
+        {"a number of local pairs that turn", c->attn[CT_LOCAL].rotated, got->attn[CT_LOCAL].rotated},
     };
     for (size_t i = 0; i < (all ? CT_COUNT(facts) : SHAPES); i++)
         if (facts[i].is != facts[i].read)

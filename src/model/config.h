@@ -72,6 +72,10 @@ carat_status ct_config_read(struct ct_config *c, const struct ct_file *f, carat_
 /* Layers [first, first + n) alone, as an engine runs them. */
 void ct_config_cut(struct ct_config *c, int first, int n);
 carat_status ct_config_read_hf(struct ct_config *c, const struct ct_file *f, carat_error *err);
+/* config_unread.c: keys of config.json that say nothing to carat, with the class of transformers whose object
+ * they stand in, and whether that release knows them; until visit gives another value than 0. */
+typedef int (*ct_unread_visit)(void *user, const char *key, const char *class_name, bool known);
+carat_status ct_config_unread(const struct ct_file *f, ct_unread_visit visit, void *user, carat_error *err);
 carat_status ct_config_read_gguf(struct ct_config *c, const struct ct_file *f, carat_error *err);
 /* config_embed.c: what an embedder has of its own, for c->embeds. */
 carat_status ct_config_embed_hf(struct ct_config *c, const struct ct_file *f, int one, carat_error *err);

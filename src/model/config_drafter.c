@@ -9,37 +9,16 @@ enum { MOST_BACKBONE = 1 << 17, MOST_CENTROIDS = 1 << 20, MOST_CONFIG = 1 << 20 
 
 /* ---- config.json ---- */
 
-/* A count in the root of config.json, or what the class in transformers says. */
-static carat_status json_count(const struct ct_json_value *root, const char *key, int *value,
-                               const char *path, struct ct_bytes text, int most, carat_error *err)
+carat_status ct_drafter_config_hf(struct ct_config *c, struct ct_hf_reader *top)
 {
-    const struct ct_json_value *v = ct_json_given(root, key);
-    int64_t n = *value;
+    const int width = top->class == CT_HF_UNIFIED_ASSISTANT ? 3840 : 1536;
 
-    if (v && (!ct_json_integer(v, &n) || n < 1 || n > most))
-        return ct_json_refuse(err, CARAT_E_FORMAT, path, text, v, key, "expected an integer from 1 to %d",
-                              most);
-    *value = (int)n;
-    return CARAT_OK;
-}
-
-carat_status ct_drafter_config_hf(struct ct_config *c, const struct ct_json_value *root, const char *path,
-                                  struct ct_bytes text, carat_error *err)
-{
-    const char *const by = "use_ordered_embeddings";
-    const struct ct_json_value *ordered = ct_json_given(root, by);
-
-    c->backbone = 1536;
-    c->n_centroid = 2048;
-    c->n_near = 32;
-    CT_TRY(json_count(root, "backbone_hidden_size", &c->backbone, path, text, MOST_BACKBONE, err));
-    CT_TRY(json_count(root, "num_centroids", &c->n_centroid, path, text, MOST_CENTROIDS, err));
-    CT_TRY(json_count(root, "centroid_intermediate_top_k", &c->n_near, path, text, MOST_CENTROIDS, err));
-    if (ordered && !ct_json_is_bool(ordered))
-        return ct_json_refuse(err, CARAT_E_FORMAT, path, text, ordered, by, "expected true or false");
-    if (!ct_json_is(ordered, CT_JSON_TRUE))
+    c->backbone = ct_hf_count(top, "backbone_hidden_size", width, MOST_BACKBONE);
+    c->n_centroid = ct_hf_count(top, "num_centroids", 2048, MOST_CENTROIDS);
+    c->n_near = ct_hf_count(top, "centroid_intermediate_top_k", 32, MOST_CENTROIDS);
+    if (!ct_hf_flag(top, "use_ordered_embeddings", false))
         c->n_centroid = c->n_near = 0; /* the numbers are there all the same */
-    return CARAT_OK;
+    return *top->status;
 }
 
 /* ---- GGUF ---- */

@@ -5,13 +5,11 @@
 #ifndef CT_CONFIG_DRAFTER_H
 #define CT_CONFIG_DRAFTER_H
 
-#include "base/json_tree.h"
-#include "model/config.h"
+#include "model/config_hf.h"
 
-/* Into c, before the rest of it: config.json's own keys, from its root; a GGUF file's, and the architecture
- * in it that says which of two writers made it. E_FORMAT. */
-carat_status ct_drafter_config_hf(struct ct_config *c, const struct ct_json_value *root, const char *path,
-                                  struct ct_bytes text, carat_error *err);
+/* Into c, before the rest of it: config.json's own keys, around the layers; a GGUF file's, and the
+ * architecture in it that says which of two writers made it. E_FORMAT. */
+carat_status ct_drafter_config_hf(struct ct_config *c, struct ct_hf_reader *top);
 carat_status ct_drafter_config_gguf(struct ct_config *c, const struct ct_file *f, carat_error *err);
 /* E_UNSUPPORTED, by name: the file is a drafter, in the place of a model. */
 carat_status ct_drafter_refuse(const struct ct_file *f, carat_error *err);

@@ -412,6 +412,18 @@ static carat_status bind_embedding(struct ct_binding *b)
     return CARAT_OK;
 }
 
+/* Whether the tensor of the head is the embedding once more, as checkpoints had it that were saved without
+ * sharing memory. Its first bytes tell of nearly any other. */
+static bool is_embedding(const struct ct_binding *b, const struct ct_tensor *of_head)
+{
+    char name[CT_TENSOR_NAME];
+
+    b->container->name(name, b->w, b->c, embedding.name, -1);
+    const struct ct_tensor *t = ct_file_find(b->f, name);
+    return t && t->type == of_head->type && t->size == of_head->size && t->n_dim == of_head->n_dim &&
+           memcmp(t->dim, of_head->dim, sizeof t->dim) == 0 && memcmp(t->data, of_head->data, t->size) == 0;
+}
+
 static carat_status bind_head(struct ct_binding *b)
 {
     struct ct_config *c = b->c;
@@ -427,7 +439,7 @@ static carat_status bind_head(struct ct_binding *b)
         t = find_named(b, b->container->other_head);
     CT_TRY(ct_make_palette(&made, b, name));
     t = made.name ? &made : t;
-    if (t && !(c->tied && b->container->says_tied)) {
+    if (t && !(c->tied && b->container->says_tied && is_embedding(b, t))) {
         b->w->tied = false;
         return ct_bind_matrix(b, &b->w->head, t, c->n_vocab, c->hidden);
     }

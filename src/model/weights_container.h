@@ -84,7 +84,8 @@ struct ct_container {
 
     const char *key[CT_DIMS]; /* what says an extent */
     const char *layers;       /* and how many layers there are */
-    bool says_tied;    /* and whether the head is the embedding: then a tensor of its own is a copy of that */
+    bool says_tied; /* and whether the head is the embedding: where it is, a tensor of it is one, unless it is
+                     * a copy of that */
     const char *types; /* that tensors may have, and then nothing is to be done; NULL: all that carat reads */
     /* sqrt(hidden) as the trained model saw it, by the type of the embedding (NUMERICS.md section 6) */
     float (*embed_scale)(float root, enum ct_type stored);

@@ -149,7 +149,8 @@ static void test_gemma4_dialects(void **unused)
 {
     struct ct_config old = accept(
         GEMMA4(",\"num_hidden_layers\":3,\"attention_k_eq_v\":true,\"global_head_dim\":32,\"head_dim\":16,"
-               "\"num_global_key_value_heads\":2,\"sliding_window_pattern\":2"));
+               "\"num_global_key_value_heads\":2,\"layer_types\":[\"sliding_attention\",\"full_attention\","
+               "\"sliding_attention\"]"));
     struct ct_config now =
         accept(GEMMA4(",\"num_hidden_layers\":3,\"attention_k_eq_v\":true,\"head_dim\":16,\"layer_types\":"
                       "[\"sliding_attention\",\"full_attention\",\"full_attention\"],\"per_layer_config\":"
@@ -175,7 +176,8 @@ static void test_gemma4_shares(void **unused)
         char json[256];
         snprintf(json, sizeof json,
                  GEMMA4(",\"rope_parameters\":{\"full_attention\":{\"rope_type\":\"proportional\","
-                        "\"partial_rotary_factor\":%s}}"),
+                        "\"partial_rotary_factor\":%s,\"rope_theta\":1e6},\"sliding_attention\":"
+                        "{\"rope_theta\":1e4}}"),
                  rows[i].share);
         struct ct_config c = accept(json);
         assert_int_equal(c.attn[CT_GLOBAL].rotated, rows[i].rotated);
@@ -273,11 +275,9 @@ static void test_wrong_values(void **unused)
                 {"head_dim", "1"},
                 {"sliding_window", "1"},
                 {"sliding_window_pattern", "1"},
-                {"_sliding_window_pattern", "1"},
                 {"rms_norm_eps", "0.1"},
                 {"final_logit_softcapping", "0.1"},
-                {"attn_logit_softcapping", "0.1"},
-                {"query_pre_attn_scalar", "0.1"},
+                {"query_pre_attn_scalar", "1"},
                 {"rope_theta", "0.1"},
                 {"rope_local_base_freq", "0.1"},
                 {"tie_word_embeddings", "t"},

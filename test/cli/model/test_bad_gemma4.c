@@ -11,7 +11,8 @@
     "\"global_head_dim\":16,\"num_global_key_value_heads\":1,\"attention_k_eq_v\":true,"                     \
     "\"hidden_size_per_layer_input\":0,\"sliding_window\":32,"                                               \
     "\"layer_types\":[\"sliding_attention\",\"full_attention\"],\"rope_parameters\":{\"full_attention\":"    \
-    "{\"rope_type\":\"proportional\",\"partial_rotary_factor\":0.25}},\"bos_token_id\":2,"                   \
+    "{\"rope_type\":\"proportional\",\"partial_rotary_factor\":0.25,\"rope_theta\":1000000.0},"              \
+    "\"sliding_attention\":{\"rope_theta\":10000.0}},\"bos_token_id\":2,"                                    \
     "\"eos_token_id\":1}"
 
 /* Of a layer; Q, K and heads are twice as wide in the global one, which has no v_proj. */
@@ -185,7 +186,7 @@ static const struct bad_case configs[] = {
      WITH({"config.json", "{", "{\"per_layer_config\":{\"0\":{\"head_dim\":32},\"1\":{\"head_dim\":16}},"},
           {"config.json", "[\"sliding_attention\"", "[\"full_attention\""}),
      4,
-     {WHERE "layer 0 has heads of 32 values, others of its kind have 16"}},
+     {WHERE "layer 1 has 1 KV heads of 16, expected 1 of 32, as layer 0 of its kind has"}},
     {"C4",
      "another head than the tensors have",
      PER_LAYER("{\"1\":{\"head_dim\":32}}"),
