@@ -4,19 +4,175 @@
 #define CT_ENGINE_H
 
 #include "base/arguments.h"
+#include "base/base.h"
 #include "carat_embed.h"
 #include "carat_generate.h"
 #include "checkpoint/checkpoint.h"
 #include "engine/constraint.h"
 #include "engine/sample/chain.h"
-#include "engine/prefix.h"
-#include "engine/stats.h"
 #include "model/drafter.h"
 #include "model/head.h"
+#include "model/kv_cache.h"
 #include "model/vector.h"
 #include "os/lock.h"
 #include "quant/arithmetic.h"
 #include "text/tokenizer/detokenizer.h"
+
+/* ---- stats.c ---- */
+
+/* What the passes of an engine did, how long they took, and what a pass of so many rows costs. All of it
+ * is arithmetic on what step.c and session.c tell; the engine's lock is held, unless said otherwise. */
+
+/* Times by their logarithm: sixteen equal parts of each octave from a microsecond on, so that the middle of a
+ * part is at most 3.2 % from every time in it. */
+enum { CT_TIME_OCTAVES = 28, CT_TIME_PARTS = 16 };
+struct ct_times {
+    uint64_t n;
+    double sum, squares; /* of seconds */
+    uint32_t part[CT_TIME_OCTAVES * CT_TIME_PARTS];
+};
+void ct_times_add(struct ct_times *t, double seconds);
+/* The time below which a share of all times lies; 0 when there is none. */
+double ct_times_percentile(const struct ct_times *t, double share);
+
+/* A whole pass. */
+struct ct_pass_facts {
+    int rows, depth; /* depth: positions that its furthest row sees */
+    double seconds;
+    bool all_logits;     /* every row wants them */
+    bool on_gpu, chosen; /* chosen: by what passes cost there and on the CPU */
+    carat_dispatch_reason why;
+    bool decodes, one_by_one; /* one_by_one: a prompt's, cut to one row */
+    int drafted, reevaluated; /* of its rows */
+};
+
+/* What one kind of processor computed. */
+struct ct_dispatched {
+    struct ct_times times;
+    uint64_t rows, by_reason[CARAT_DISPATCH_REASONS];
+};
+
+struct ct_stats {
+    struct ct_times times[CARAT_ROW_BUCKETS];
+    uint64_t rows[CARAT_ROW_BUCKETS];
+    struct ct_dispatched by[2]; /* of the same passes: the CPU, a GPU */
+    uint64_t prefill, decode, drafted, reevaluated, restored, one_by_one, snapshots_used;
+    carat_costs costs;
+    int depth;  /* of the latest pass */
+    int single; /* passes of one row since the latest larger one, where these were cheaper */
+};
+
+/* The bucket of a number of rows. */
+int ct_row_bucket(int rows);
+void ct_stats_pass(struct ct_stats *s, const struct ct_pass_facts *pass);
+/* E_ARGUMENT: a number of the table is not finite, or below 0. */
+carat_status ct_stats_take_costs(struct ct_stats *s, const carat_costs *costs, carat_error *err);
+/* Nanoseconds of a pass whose furthest row sees so many positions, as measured, or between what was measured;
+ * 0: not known. */
+double ct_cost_of(const carat_costs *costs, int rows, int depth, bool all_logits);
+/* Which of two takes less time for such a pass; OPEN: not both are known. */
+enum ct_turn { CT_TURN_OPEN, CT_TURN_HOST, CT_TURN_DEVICE };
+enum ct_turn ct_faster_side(const carat_costs *costs, int rows, int depth, bool all_logits);
+/* Whether a pass over n rows of a prompt would take longer than n passes of one row; says no from time to
+ * time all the same, so that what was measured stays true. */
+bool ct_one_by_one(struct ct_stats *s, int n, int depth);
+
+/* The same for an engine as it stands, every row with logits. Takes the engine's lock. */
+double ct_pass_cost(carat_engine *e, int rows);
+
+/* Why passes are computed where they are: one sentence that lives as long as the engine. */
+const char *ct_engine_device_why(const carat_engine *e);
+
+/* ---- prefix.c ---- */
+
+/* What sessions with an owner have evaluated and do not hold any more, as a tree over ids: a node has
+ * those of one block of K and V of the global layers, which it holds, behind those of its parent. Only a
+ * leaf may have fewer ids than a block has positions, and no node's ids are the beginning of a sibling's.
+ * Snapshots of local layers belong to the node with the token before them. Nodes are as many as there are
+ * blocks; when blocks are short, the leaf that was used least recently goes, with its ids. What sessions
+ * hold is not here: whoever looks for a prefix asks them, too (reuse.c). The engine's lock is held. */
+
+/* ---- snapshot.c ---- */
+
+/* The snapshots of an engine: which there are, whose they are, which goes first. A snapshot keeps by
+ * reference what the local layers have at a position, so that one can go on there without evaluating what
+ * led there. It belongs to sessions that hold the tokens before it, or to a node of the tree of prefixes
+ * (prefix.h) that has the last of them, or to both. Blocks are model/kv_cache.c's; tokens and positions
+ * are the session's. The engine's lock is held. */
+
+#define CT_SNAPSHOT_STEP 1024 /* tokens of a long prompt after which one is taken */
+
+struct ct_snapshots {
+    struct ct_kv_cache *cache;
+    int32_t *position; /* [cache->snapshots] 0: there is none */
+    int32_t *node;     /* [cache->snapshots] of the tree; 0: none has it */
+    uint64_t *used;    /* [cache->snapshots] when an owner last used it; 0: its sessions have no owner */
+    uint64_t clock;    /* uses so far */
+    uint64_t taken, dropped;
+    bool *of; /* [cache->snapshots][cache->sequences] whose it is: all of them held the same tokens */
+};
+
+/* Takes its memory from the cache's backend. */
+void ct_snapshots_lay_out(struct ct_snapshots *s, struct ct_kv_cache *cache);
+/* Keeps the position where a sequence is ready, if there is room or others may go for it. */
+void ct_snapshot_take(struct ct_snapshots *s, int sequence, bool owned);
+/* Drops one: of those of owners that which was not used for the longest time; where there are none, the one
+ * whose loss costs its sessions fewest tokens to evaluate. False: there is none. */
+bool ct_snapshots_release(struct ct_snapshots *s);
+/* The row of the cache with which a sequence is ready nearest to n: its own, or that of a snapshot. */
+int ct_snapshot_nearest(const struct ct_snapshots *s, int sequence, int n);
+/* Somebody goes on with the one in this row of the cache, if there is one. */
+void ct_snapshot_use(struct ct_snapshots *s, int row);
+/* A sequence holds the tokens before one, too. */
+void ct_snapshot_give(struct ct_snapshots *s, int snapshot, int sequence);
+/* Sequence `to` has become the first n positions of `from`, and has its snapshots up to there. */
+void ct_snapshots_share(struct ct_snapshots *s, int to, int from, int n);
+/* A sequence holds n positions only, and no snapshot beyond. */
+void ct_snapshots_cut(struct ct_snapshots *s, int sequence, int n, bool discard);
+int ct_snapshots_of(const struct ct_snapshots *s, int sequence);
+/* The position of the last one of a sequence; 0: it has none. */
+int ct_snapshots_last(const struct ct_snapshots *s, int sequence);
+/* A node has what a sequence holds from after `from` to `to`, and the snapshots there. */
+void ct_snapshots_keep(struct ct_snapshots *s, int node, int sequence, int from, int to);
+/* A node ends. */
+void ct_snapshots_leave(struct ct_snapshots *s, int node);
+
+struct ct_prefix_node {
+    uint64_t owner;
+    uint64_t used;               /* when somebody last came through here */
+    int32_t parent, child, next; /* the first child, the next sibling; 0: none */
+    int32_t block;               /* of global layers; -1: there are no such layers */
+    int32_t number;              /* of that block: nodes above it */
+    int32_t n;                   /* ids */
+};
+
+struct ct_prefixes {
+    struct ct_kv_cache *cache;
+    struct ct_snapshots *snapshots;
+    int n_nodes;                 /* there may be */
+    int begun, free;             /* nodes that were in use once; the first of those that are not now, or 0 */
+    struct ct_prefix_node *node; /* [n_nodes + 1] the first is the parent of all beginnings */
+    int32_t *ids;                /* [n_nodes + 1][CT_KEY_BLOCK] */
+    uint64_t clock;              /* uses so far */
+    /* what the last look-up found */
+    int32_t *common; /* [n_nodes + 1] ids that a node and those above it have in common with it */
+    int32_t *held;   /* [sequences] the same of sessions; -1: of another owner */
+    int32_t *path;   /* [blocks of a context] of a sequence or a node, from the beginning on */
+};
+
+/* Takes its memory from the cache's backend: contexts of so many positions. */
+void ct_prefixes_lay_out(struct ct_prefixes *p, struct ct_snapshots *snapshots, struct ct_kv_cache *cache,
+                         int context);
+/* Keeps ids[n], which a sequence holds, with its blocks, and its snapshots up to there. */
+void ct_prefixes_keep(struct ct_prefixes *p, uint64_t owner, int sequence, const int32_t *ids, int n);
+/* Compares all nodes of an owner with ids[n]: sets p->common. Returns the one with most in common; 0: none
+ * has anything. */
+int ct_prefixes_match(struct ct_prefixes *p, uint64_t owner, const int32_t *ids, int n);
+/* Puts up to `most` ids into next, which stand behind n that lead to a node or through it; where there are
+ * several ways, those that were used last. Returns their number. */
+int ct_prefixes_behind(const struct ct_prefixes *p, int node, int n, int32_t *next, int most);
+/* Somebody uses a node and those above it, whose blocks are p->path from now on. */
+void ct_prefixes_use(struct ct_prefixes *p, int node);
 
 #define CT_CALLER_BANNED 1024 /* ids that a caller may ban besides the model's own */
 #define CT_MOST_APART    (CT_MAX_BANNED + CT_CALLER_BANNED + CARAT_MOST_BIASES + 512)

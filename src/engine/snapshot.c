@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot.c: see snapshot.h. */
-#include "engine/snapshot.h"
+/* snapshot.c: see engine.h. */
+#include "engine/engine.h"
 
 static bool *of_snapshot(const struct ct_snapshots *s, int snapshot)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stats.c: see stats.h. Times come from step.c; nothing here looks at a clock. */
+/* stats.c: see engine.h. Times come from step.c; nothing here looks at a clock. */
 #include "engine/engine.h"
 
 #include <limits.h>
