@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_driver.c: finds the driver and a device that is new enough, and says in one line why there is none. */
-#include "backend/cuda/cuda_driver.h"
+#include "backend/cuda/cuda_backend.h"
 
 #include <stdio.h>
 
