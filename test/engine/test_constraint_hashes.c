@@ -7,7 +7,7 @@
  * After a change of the numbers, of models/tiny or of what a form has for its shortest ending, rewrite
  * test/data/form_hashes.txt and commit it with the reason:
  *
- *     CARAT_WRITE_HASHES=1 build/.../test/test_engine_constraint_hashes
+ *     CARAT_WRITE_HASHES=1 build/.../test/test_engine constraint_hashes
  */
 #include "told_util.h"
 

@@ -9,6 +9,7 @@
 #include <carat_generate.h>
 
 #include "cuda_util.h"
+#include "tier.h"
 
 #include <carat_embed.h>
 
@@ -97,11 +98,11 @@ static bool has_hash(const struct line *l, int i)
     return runs;
 }
 
-/* With "all" as an argument: what takes a minute of a processor, too. */
+/* In the deep tier: what takes a minute of a processor, too. */
 static bool all;
 
-/* tiny in every arithmetic and type of K and V; with "all" each of the others in one of them, and in the
- * usual one. */
+/* tiny in every arithmetic and type of K and V; in the deep tier each of the others in one of them, and in
+ * the usual one. */
 static void logits_have_the_committed_hashes(void **unused)
 {
     char text[256];
@@ -691,9 +692,9 @@ static void a_lost_device_loses_no_session(void **unused)
     carat_model_close(model);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    all = argc > 1 && strcmp(argv[1], "all") == 0;
+    all = tier_is_deep();
 
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(logits_have_the_committed_hashes, has_gpu),

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cuda_util.h"
+#include "tier.h"
 
 #include "quant/kv_type.h"
 
@@ -15,7 +16,7 @@
 
 #define TINY CT_TEST_DATA "/../../models/tiny"
 
-/* With "all" as an argument: what takes minutes of a processor, too. */
+/* In the deep tier: what takes minutes of a processor, too. */
 static bool all;
 
 enum { CONTEXT = 600, MOST_TOKENS = 560, MOST_STREAMS = 32 };
@@ -325,14 +326,14 @@ static void nothing_is_written_behind_a_block(void **unused)
     free(cuda);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_those_of_the_cpu),
         cmocka_unit_test(nothing_is_written_behind_a_block),
     };
 
-    all = argc > 1 && strcmp(argv[1], "all") == 0;
+    all = tier_is_deep();
     return cmocka_run_group_tests_name("engine: passes that run ahead, emulated", tests, open_tiny,
                                        close_tiny);
 }

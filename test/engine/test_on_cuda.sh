@@ -24,7 +24,9 @@ out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 failed=0
 for name in $list; do
-    CARAT_TEST_LEAVE_OUT=${left_out[$name]:-} "$build/test/test_engine_$name" >"$out" 2>&1 || {
+    program=("$build/test/test_engine" "$name")
+    [ "$name" != constraint_faults ] || program=("$build/test/test_engine_constraint_faults")
+    CARAT_TEST_LEAVE_OUT=${left_out[$name]:-} "${program[@]}" >"$out" 2>&1 || {
         [ $? = 77 ] && { echo "$name: skipped"; continue; }
         cat "$out"
         failed=1

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cuda_util.h"
+#include "tier.h"
 
 #include "engine/engine.h"
 
@@ -16,7 +17,7 @@
 
 #define TINY CT_TEST_DATA "/../../models/tiny"
 
-/* With "all" as an argument: what takes minutes of a processor, too. */
+/* In the deep tier: what takes minutes of a processor, too. */
 static bool all;
 
 static carat_engine_options pair_options(int gpu_layers)
@@ -87,7 +88,8 @@ static void has_hash(carat_model *model, const struct line *l, int gpu_layers)
     rig_close(&r);
 }
 
-/* tiny, in BF16 and in Q8_0, and Gemma 3n, whose streams come back to the CPU; with "all" every model. */
+/* tiny, in BF16 and in Q8_0, and Gemma 3n, whose streams come back to the CPU; deep, every
+ * model. */
 static void layers_give_the_committed_hashes(void **unused)
 {
     char text[256];
@@ -380,9 +382,9 @@ static void a_lost_device_leaves_the_cpu(void **unused)
     carat_model_close(model);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    all = argc > 1 && strcmp(argv[1], "all") == 0;
+    all = tier_is_deep();
 
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(layers_give_the_committed_hashes, has_gpu),

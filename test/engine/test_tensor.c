@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cuda_util.h"
+#include "tier.h"
 
 #define VECTORS CT_TEST_DATA "/vectors/models/"
 
@@ -25,7 +26,7 @@ static const char *const models[] = {
     VECTORS "gemma2-bf16", VECTORS "gemma4-dense",      VECTORS "gemma4-moe",
     VECTORS "gemma3n"};
 static carat_model *small; /* the first */
-/* With "all" as an argument: others than the first two, and all units, which take minutes of a processor. */
+/* In the deep tier: others than the first two, and all units, which take minutes of a processor. */
 static bool all;
 
 static int open_small(void **unused)
@@ -227,9 +228,9 @@ static void what_would_be_computed_again_is_refused(void **unused)
     free(ids.id);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    all = argc > 1 && strcmp(argv[1], "all") == 0;
+    all = tier_is_deep();
 
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logits_are_near_those_of_fast),

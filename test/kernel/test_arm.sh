@@ -25,13 +25,13 @@ die() {
     exit 1
 }
 
-hashes=test_engine_hashes
-programs=(test_os_cpu test_os_os test_os_pool test_quant_dequantize test_layout_panels
-    test_text_chat_ids test_text_detokenizer test_text_generation_config test_check_score test_kernel_math_double
-    test_check_difference)
-timelines=test_engine_timeline_elsewhere
-cmake -S "$CARAT_SOURCE" -B "$arm" --toolchain "$CARAT_SOURCE/cmake/aarch64.cmake" -DCMAKE_BUILD_TYPE=Release >"$work/log" 2>&1 &&
-    cmake --build "$arm" -j2 --target carat kcheck $hashes $timelines "${programs[@]}" >>"$work/log" 2>&1 || {
+tests=(os/cpu os/os os/pool quant/dequantize layout/panels text/chat_ids text/detokenizer text/generation_config
+    check/score kernel/math_double check/difference)
+list=$(IFS='|' && echo "^(engine/hashes|engine/timeline_elsewhere|${tests[*]})$")
+rooms=(test_engine test_os test_quant test_layout test_text test_check test_kernel)
+cmake -S "$CARAT_SOURCE" -B "$arm" --toolchain "$CARAT_SOURCE/cmake/aarch64.cmake" -DCMAKE_BUILD_TYPE=Release \
+    -DCARAT_TESTS_ONLY="$list" >"$work/log" 2>&1 &&
+    cmake --build "$arm" -j2 --target carat kcheck "${rooms[@]}" >>"$work/log" 2>&1 || {
     cat "$work/log"
     die "it does not build for Arm"
 }
@@ -65,18 +65,18 @@ says() { # processor, seconds, what kcheck must say of dotprod and of i8mm
 says cortex-a53 5 "not on this CPU" "not on this CPU"
 says cortex-a76 5 runs "not on this CPU"
 says max 10 runs runs
-for program in "${programs[@]}"; do passes max "$arm/test/$program"; done
+for test in "${tests[@]}"; do passes max "$arm/test/test_${test%/*}" "${test#*/}"; done
 # Of each model an exact and a fast arithmetic at the best level, and one of both at level ref.
-for turn in 0 1 2; do CARAT_EMULATED=$turn passes max "$arm/test/$hashes"; done
+for turn in 0 1 2; do CARAT_EMULATED=$turn passes max "$arm/test/test_engine_hashes"; done
 on max "$arm/carat" doctor --measure off >"$work/out" 2>&1 || die "carat doctor"
 grep -q '^  carat uses  *i8mm$' "$work/out" || die "carat doctor does not use i8mm"
 
 # Timeline files of all models and modes are those of this machine, which go on there.
 export CARAT_TIMELINES=$work/timelines
 mkdir "$CARAT_TIMELINES"
-"$CARAT_BUILD/test/$timelines" >"$work/out" 2>&1 || die "timeline files cannot be written here"
+"$CARAT_BUILD/test/test_engine" timeline_elsewhere >"$work/out" 2>&1 || die "timeline files cannot be written here"
 [ "$(ls "$CARAT_TIMELINES" | wc -l)" -gt 30 ] || die "there are too few timeline files"
-passes max "$arm/test/$timelines"
+passes max "$arm/test/test_engine" timeline_elsewhere
 
 # The command says the same here and there.
 same() { # arguments...

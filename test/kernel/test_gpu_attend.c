@@ -4,6 +4,7 @@
  * block or not, rows of two sequences side by side, windows, spans that begin and end anywhere, and blocks of
  * keys that are split among blocks of threads or not. The other kernels: test_gpu.c. */
 #include "gpu_util.h"
+#include "tier.h"
 
 #include "layout/kv.h"
 
@@ -192,7 +193,7 @@ static void attend_by_ref(float *out, const struct memory *m, const float *q, in
     free(scratch);
 }
 
-/* With "all" as an argument: what takes long, too. */
+/* In the deep tier: what takes long, too. */
 static bool all;
 
 /* In an order of threads that is another one each time, or in all. */
@@ -271,13 +272,13 @@ static void a_missing_barrier_is_seen(void **unused)
     free(out);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_has_the_bits_of_ref),
         cmocka_unit_test(a_missing_barrier_is_seen),
     };
 
-    all = argc > 1 && strcmp(argv[1], "all") == 0;
+    all = tier_is_deep();
     return cmocka_run_group_tests_name("kernel: attention of gpu, emulated", tests, choose, NULL);
 }
