@@ -7,7 +7,10 @@
 #define isatty(fd) ((fd) == 2)
 #define seconds    seconds_of_the_system
 #include "../../../cli/model/engine.c"
+#undef AT
+#define rows rows_of_model /* both files have some */
 #include "../../../cli/model/model.c"
+#undef rows
 #undef seconds
 double seconds(void);
 #include "../../../cli/term/fold.c"
