@@ -69,12 +69,14 @@ static carat_status choose_kept(const struct ct_head *h, struct ct_head_tiles *t
     return CARAT_OK;
 }
 
-/* Rows of all slots: the last tile may be shorter than its slot. */
+/* Rows of all slots. Tiles that are made before the first token fill them in order, so the last, which may be
+ * shorter, has the last slot; tiles that come as a text wants them are in any order, so each slot holds a
+ * whole one. */
 static int rows_of_copies(const struct ct_head *h)
 {
     const struct ct_head_tiles *t = h->tiles;
 
-    return t->kept == t->n ? h->stored.rows : t->kept * t->rows;
+    return t->early ? h->stored.rows : t->kept * t->rows;
 }
 
 /* All int8 tiles behind one another are the whole head, however it is cut. */

@@ -58,6 +58,7 @@ static inline struct ct_weight ct_weight_rows(const struct ct_weight *w, int r0,
     const int piece = ct_in_panels(w) ? r0 / CT_PANEL_ROWS : r0;
     struct ct_weight p = *w;
 
+    assert(r0 >= 0 && r0 <= r1 && r1 <= w->rows);
     p.data = (const uint8_t *)w->data + (size_t)piece * w->row_bytes;
     p.rows = r1 - r0;
     return p;

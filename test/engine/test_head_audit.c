@@ -5,22 +5,23 @@
 #include "head_util.h"
 
 #include "checkpoint/checkpoint.h"
+#include "engine/engine.h"
 
 enum { N = 13 };
 
 /* ---- shortlists ---- */
 
-/* The k best of dense's logits in the tiles that a shortlist has for a text. */
-static void best_of_tiles(const float *logits, int n_vocab, int most, const int32_t *text, int n, int k,
-                          carat_candidate *best)
+/* The k best of dense's logits in the tiles of so many rows that a shortlist has for a text. */
+static void best_of_tiles(const float *logits, int n_vocab, int rows, int most, const int32_t *text, int n,
+                          int k, carat_candidate *best)
 {
-    const int tiles = (n_vocab + SMALL - 1) / SMALL, around = most == 1 ? 0 : (most + 7) / 8;
+    const int tiles = (n_vocab + rows - 1) / rows, around = most == 1 ? 0 : (most + 7) / 8;
     bool in[64] = {false};
     int count = 0, kept = 0;
 
     for (int i = n; i-- > 0 && count < most - around;) {
-        count += !in[text[i] / SMALL];
-        in[text[i] / SMALL] = true;
+        count += !in[text[i] / rows];
+        in[text[i] / rows] = true;
     }
     for (int i = (n - 1) * around % tiles; count < most; i = (i + 1) % tiles) {
         count += !in[i];
@@ -28,7 +29,7 @@ static void best_of_tiles(const float *logits, int n_vocab, int most, const int3
     }
     for (int id = 0; id < n_vocab; id++) {
         int at = kept;
-        if (!in[id / SMALL])
+        if (!in[id / rows])
             continue;
         while (at > 0 && best[at - 1].logit < logits[id])
             at--;
@@ -66,14 +67,14 @@ static void shortlists_are_few_tiles_of_dense(void **unused)
             carat_candidate want[K];
             int32_t id = -1;
             OK(carat_sync(s, b.ids.id, n, NULL, err));
-            best_of_tiles(row_of(&b, n - 1, 1024), 1024, i == 8 ? 16 : 1 + i, b.ids.id, n, K, want);
+            best_of_tiles(row_of(&b, n - 1, 1024), 1024, SMALL, i == 8 ? 16 : 1 + i, b.ids.id, n, K, want);
             OK(carat_sample(s, &greedy, &id, err)); /* of what the pass computed */
             assert_int_equal(id, want[0].id);
             OK(carat_top(s, K, got, err));
             for (int k = 0; k < K; k++)
                 assert_true(got[k].id == want[k].id && got[k].logit == want[k].logit);
             /* more than there are in its tiles are those of dense */
-            best_of_tiles(row_of(&b, n - 1, 1024), 1024, 16, b.ids.id, n, MANY, many);
+            best_of_tiles(row_of(&b, n - 1, 1024), 1024, SMALL, 16, b.ids.id, n, MANY, many);
             OK(carat_top(s, MANY, got, err));
             for (int k = 0; k < MANY && n % 4 == 0; k++)
                 assert_true(got[k].id == many[k].id && got[k].logit == many[k].logit);
@@ -84,6 +85,49 @@ static void shortlists_are_few_tiles_of_dense(void **unused)
         const carat_head_stats stats = stats_of(engine);
         assert_true(i == 8 ? stats.exact && stats.bytes == stats.dense_bytes
                            : !stats.exact && stats.bytes < stats.dense_bytes);
+        carat_session_close(s);
+        carat_engine_close(engine);
+    }
+    baseline_free(&b);
+    carat_model_close(tiny);
+}
+
+/* The last of six tiles has 64 rows of 192. A text takes tiles in any order, so whole ones come into each
+ * slot, that of the last one too. */
+static void a_short_tile_leaves_room_for_whole_ones(void **unused)
+{
+    enum { K = 5, ROWS = 192, LENGTH = 40 };
+    static const struct {
+        int most, capacity;
+        carat_head_quant quant;
+    } cases[] = {
+        {1, 0, 0}, {2, 0, 0}, {3, 0, 0}, {3, 2, 0}, {2, 0, CARAT_QUANT_GROUP}, {3, 5, CARAT_QUANT_TENSOR}};
+    carat_model *tiny = NULL;
+
+    (void)unused;
+    OK(carat_model_open(&tiny, TINY, NULL, err));
+    struct baseline b = baseline_of(tiny, &modes[FAST], LENGTH, 9);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        carat_head_options h = head_options(CARAT_HEAD_LAZY, ROWS, cases[i].capacity);
+        carat_engine_options o = options_of(&modes[FAST], 1, 2);
+        carat_sampling greedy = {.size = sizeof greedy, .top_p = 1};
+        carat_session_options so = {.size = sizeof so, .sampling = &greedy};
+        carat_session *s = NULL;
+        carat_engine *engine = NULL;
+        h.shortlist_tiles = cases[i].most;
+        h.quant = cases[i].quant;
+        o.head = &h;
+        OK(carat_engine_create(&engine, tiny, &o, err));
+        OK(carat_session_create(&s, engine, &so, err));
+        for (int n = 1; n <= LENGTH; n++) {
+            carat_candidate want[K], got[K];
+            OK(carat_sync(s, b.ids.id, n, NULL, err));
+            best_of_tiles(row_of(&b, n - 1, 1024), 1024, ROWS, cases[i].most, b.ids.id, n, K, want);
+            OK(carat_top(s, K, got, err));
+            for (int k = 0; k < K && !cases[i].quant; k++)
+                assert_true(got[k].id == want[k].id && got[k].logit == want[k].logit);
+        }
+        assert_in_range(ct_head_weight(&engine->head)->rows, stats_of(engine).kept * ROWS, INT32_MAX);
         carat_session_close(s);
         carat_engine_close(engine);
     }
@@ -218,6 +262,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shortlists_are_few_tiles_of_dense),
+        cmocka_unit_test(a_short_tile_leaves_room_for_whole_ones),
         cmocka_unit_test(audits_agree),
         cmocka_unit_test(audits_find_differences),
         cmocka_unit_test(poor_shortlists_are_given_up),
