@@ -66,7 +66,7 @@ static enum first first_argument(const struct verb *verb)
 
 static void print_first_words(const struct verb *verb)
 {
-    char list[96];
+    char list[CHOICES_TEXT];
 
     if (verb_belongs("help", verb))
         print_verbs();
@@ -89,7 +89,7 @@ static void print_spellings(const struct option *option, const char *before, con
 
 static void bash_values(void)
 {
-    char list[96];
+    char list[CHOICES_TEXT];
 
     for (const struct option_row *r = table_rows(); r->option; r++) {
         const struct option *o = r->option;
@@ -121,7 +121,7 @@ static void bash_options(const struct verb *verb)
 static void bash_arguments(const struct verb *verb)
 {
     enum first first = first_argument(verb);
-    char list[96];
+    char list[CHOICES_TEXT];
 
     if (first == NOTHING)
         return;
@@ -218,7 +218,7 @@ static void quoted(const char *text, const char *escape, const char *also)
 
 static void zsh_option(const struct option *option)
 {
-    char list[96], help[HELP_TEXT];
+    char list[CHOICES_TEXT], help[HELP_TEXT];
 
     for (int k = 0; k < MOST_NAMES && option->names[k]; k++) {
         out_print("            '%s[", option->names[k]);
@@ -240,7 +240,7 @@ static void zsh_option(const struct option *option)
 static void zsh_arguments(const struct verb *verb)
 {
     enum first first = first_argument(verb);
-    char list[96];
+    char list[CHOICES_TEXT];
 
     if (first == A_WORD) {
         out_print("            '1:word:(");
@@ -277,7 +277,7 @@ static void print_zsh(void)
 
 static void fish_option(const struct verb *verb, const struct option *option)
 {
-    char list[96], help[HELP_TEXT];
+    char list[CHOICES_TEXT], help[HELP_TEXT];
 
     out_print("complete -c carat -n '__carat_verb %s'", verb->name);
     for (int k = 0; k < MOST_NAMES && option->names[k]; k++) {
@@ -298,7 +298,7 @@ static void fish_option(const struct verb *verb, const struct option *option)
 
 static void print_fish(void)
 {
-    char list[96];
+    char list[CHOICES_TEXT];
 
     out_print("# fish completion for carat %s\nset -g __carat_takes", carat_version());
     for (const struct option_row *r = table_rows(); r->option; r++) {

@@ -154,7 +154,7 @@ static void print_command(bool all)
 static int print_options(const struct verb *verb, bool all)
 {
     const char *title = NULL;
-    char heading[96], help[HELP_TEXT];
+    char heading[HEADING_TEXT], help[HELP_TEXT];
     int left_out = 0;
 
     for (const struct option_row *r = table_rows(); r->option; r++) {
@@ -165,7 +165,7 @@ static int print_options(const struct verb *verb, bool all)
         if (title != section_title(r->option))
             out_print("\n%s:\n", section_title(r->option));
         title = section_title(r->option);
-        option_heading(heading, sizeof heading, r->option);
+        option_heading(heading, r->option);
         print_entry(heading, option_help(help, r->option));
     }
     return left_out;
@@ -173,7 +173,7 @@ static int print_options(const struct verb *verb, bool all)
 
 void print_help(const struct verb *v, bool all)
 {
-    char line[160];
+    char line[HELP_TEXT];
 
     if (!v) {
         print_command(all);

@@ -154,7 +154,7 @@ static void print_command(void)
 void print_man(const struct verb *v)
 {
     const char *group = NULL;
-    char text[96], help[HELP_TEXT];
+    char text[HEADING_TEXT], help[HELP_TEXT];
 
     if (!v) {
         print_command();
@@ -181,7 +181,7 @@ void print_man(const struct verb *v)
         if (group != section_title(r->option))
             request("SS", section_title(r->option));
         group = section_title(r->option);
-        option_heading(text, sizeof text, r->option);
+        option_heading(text, r->option);
         out_print(".TP\n");
         request("B", text);
         put_text(option_help(help, r->option));

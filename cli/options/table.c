@@ -145,16 +145,17 @@ bool may_stand_alone(const struct option *option)
     return option->kind == SWITCH || option->kind == MAYBE_SIZE;
 }
 
-void option_heading(char *out, size_t capacity, const struct option *option)
+const char *option_heading(char out[HEADING_TEXT], const struct option *option)
 {
     size_t n = 0;
 
     *out = 0;
-    for (int i = 0; i < MOST_NAMES && option->names[i] && n < capacity; i++)
-        n += (size_t)snprintf(out + n, capacity - n, "%s%s", i ? ", " : "", option->names[i]);
-    if (option->value && n < capacity)
-        snprintf(out + n, capacity - n, may_stand_alone(option) ? " [%.*s]" : " %.*s",
+    for (int i = 0; i < MOST_NAMES && option->names[i] && n < HEADING_TEXT; i++)
+        n += (size_t)snprintf(out + n, HEADING_TEXT - n, "%s%s", i ? ", " : "", option->names[i]);
+    if (option->value && n < HEADING_TEXT)
+        snprintf(out + n, HEADING_TEXT - n, may_stand_alone(option) ? " [%.*s]" : " %.*s",
                  (int)choices_shown(option->value), option->value);
+    return out;
 }
 
 const char *option_help(char out[HELP_TEXT], const struct option *option)

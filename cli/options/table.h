@@ -30,8 +30,10 @@ const struct option_row *option_named(const struct verb *verb, const char *name)
 const char *section_title(const struct option *option);
 /* May its value be left out? */
 bool may_stand_alone(const struct option *option);
-/* "-n, --predict N" as help and man pages head it. */
-void option_heading(char *out, size_t capacity, const struct option *option);
+/* "-n, --predict N" as help and man pages head it; out. No heading, help or list of choices of a row is cut:
+ * a test holds all of them against these sizes. */
+enum { HEADING_TEXT = 256 };
+const char *option_heading(char out[HEADING_TEXT], const struct option *option);
 /* What help says of it; out. */
 enum { HELP_TEXT = 512 };
 const char *option_help(char out[HELP_TEXT], const struct option *option);
@@ -39,7 +41,7 @@ const char *option_help(char out[HELP_TEXT], const struct option *option);
 /* Is the word one of the choices "a|b|c"? */
 bool is_choice(const char *choices, const char *word);
 /* "a, b, c" for messages, those that are shown; out. */
-enum { CHOICES_TEXT = 96 };
+enum { CHOICES_TEXT = 256 };
 const char *choices_text(char out[CHOICES_TEXT], const char *choices);
 /* How many bytes of them are shown. */
 size_t choices_shown(const char *choices);

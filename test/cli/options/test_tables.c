@@ -232,6 +232,34 @@ static void help_takes_from_rows(void **state)
     }
 }
 
+/* A text that a buffer cuts ends in the middle of a word: headings of help and pages, the words that messages
+ * and completions list. */
+static void no_text_is_cut(void **state)
+{
+    char heading[HEADING_TEXT], choices[CHOICES_TEXT];
+
+    (void)state;
+    EACH_ROW(r)
+    {
+        const struct option *o = r->option;
+        option_heading(heading, o);
+        if (strlen(heading) + 1 == HEADING_TEXT)
+            fail_msg("%s: the heading is longer than %d bytes", o->names[0], HEADING_TEXT);
+        if (!o->value)
+            continue;
+        const size_t shown = choices_shown(o->value), n = strlen(heading) - (may_stand_alone(o) ? 1 : 0);
+        assert_true(n > shown && memcmp(heading + n - shown, o->value, shown) == 0);
+        choices_text(choices, o->value);
+        if (strlen(choices) + 4 >= CHOICES_TEXT || strncmp(choices, o->value, strcspn(o->value, "|")) != 0)
+            fail_msg("%s: the choices are longer than %d bytes", o->names[0], CHOICES_TEXT);
+    }
+    for (const struct verb *v = verbs; v->name; v++) {
+        assert_true(strlen("usage: carat   [OPTIONS]") + strlen(v->name) + strlen(v->args) < HELP_TEXT);
+        assert_true(strlen("carat : ") + strlen(v->name) + strlen(v->summary) < HELP_TEXT);
+        assert_true(strlen(v->args) < CHOICES_TEXT && (!v->words || strlen(v->words) < CHOICES_TEXT));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +267,7 @@ int main(void)
         cmocka_unit_test(rows_have_verbs),       cmocka_unit_test(spellings_are_single),
         cmocka_unit_test(places_are_single),     cmocka_unit_test(values_fit),
         cmocka_unit_test(defaults_are_accepted), cmocka_unit_test(help_takes_from_rows),
+        cmocka_unit_test(no_text_is_cut),
     };
 
     return cmocka_run_group_tests(tests, assemble, NULL);
