@@ -104,6 +104,28 @@ static int take_option(struct parse *p)
     return option_store(p->o, row, what, value);
 }
 
+/* Only a text may be empty: an argument that names something says what. `first`: of the words in the verb's
+ * line of usage, those before it were given otherwise. */
+static int check_named(const struct verb *v, const char *const *args, int first)
+{
+    const char *word = v->args;
+
+    for (int i = -first; *word && (i < 0 || args[i]); i++) {
+        while (v->words && i == -first &&
+               strcspn(word, "|") < strcspn(word, " ")) /* a word, which came apart */
+            word += strcspn(word, " ") + (word[strcspn(word, " ")] == ' ');
+        word += *word == '[';
+        const int n = (int)strcspn(word, " ].");
+        const bool names = !memchr(word, '|', (size_t)n) && strncmp(word, "PROMPT", 6) != 0 &&
+                           strncmp(word, "TEXT", 4) != 0 && strncmp(word, "IDS", 3) != 0;
+        if (i >= 0 && !*args[i] && names)
+            return fail(USAGE, "%s: %.*s is empty: carat %s %s", v->name, n, word, v->name, v->args);
+        if (strncmp(word + n, " ...", 4) != 0 && strncmp(word + n, "...", 3) != 0) /* else one of many */
+            word += strcspn(word, " ") + (word[strcspn(word, " ")] == ' ');
+    }
+    return DONE;
+}
+
 /* Arguments go where they belong. */
 static int take_arguments(struct parse *p, const char **args, int n_args)
 {
@@ -117,6 +139,7 @@ static int take_arguments(struct parse *p, const char **args, int n_args)
     if (n_args + (o->model != NULL) < v->min_args)
         return fail(USAGE, "%s needs %s: carat %s %s", v->name, v->needs ? v->needs : "a model", v->name,
                     v->args);
+    TRY(check_named(v, args, o->model != NULL));
     o->appends_stdin = o->model == NULL;
     if (!o->model && v->model_last) {
         o->model = args[n_args - 1];

@@ -159,12 +159,16 @@ static int store(void *field, const struct option *option, const char *what, con
     case FLAG:
         *(bool *)field = true;
         return DONE;
-    case TEXT:
-    case IDS:
     case MODEL:
     case PATH:
     case READS:
     case WRITES:
+        if (!*text)
+            return fail(USAGE, "%s is empty, expected %s", what, option->value);
+        *(const char **)field = text;
+        return DONE;
+    case TEXT:
+    case IDS:
         *(const char **)field = text;
         return DONE;
     case TEXTS:

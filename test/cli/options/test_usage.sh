@@ -9,6 +9,32 @@ err_has 'did you mean run'
 refuse 2 frobnicate
 err_has 'carat help'
 
+# what names something is not empty, whichever way it is given; a prompt may be
+empty() { # what the message says, words
+    refuse 2 "${@:2}"
+    err_has "$1"
+}
+empty 'run: MODEL is empty' run ''
+empty 'chat: MODEL is empty' chat ''
+empty 'show: MODEL is empty' show ''
+empty 'compare: REF is empty' compare '' -p hi
+empty 'compare: TEST is empty' compare tiny '' -p hi
+empty 'convert: OUT is empty' convert tiny ''
+empty 'quantize: IN is empty' quantize '' x.gguf q4_0
+empty 'pull: NAME is empty' pull x/y ''
+empty 'rm: NAME is empty' rm ''
+empty 'cp: NEW is empty' cp tiny ''
+empty 'bench: MODEL is empty' bench lm-head ''
+empty 'replay: RECEIPT is empty' replay '' tiny
+empty 'eval: FILE is empty' eval -m tiny ''
+empty 'option -m is empty, expected MODEL' run -m '' hi
+empty 'option -f is empty, expected FILE' run tiny -f ''
+empty 'option --receipt is empty' run tiny hi --receipt ''
+empty 'option -md is empty' run tiny hi -md ''
+expect 0 run tiny '' -n 1
+expect 0 run -m tiny '' -n 1
+expect 0 tokenize tiny ''
+
 # unknown options, with the nearest that the verb has
 refuse 2 run tiny hi --tempp 1
 err_has 'did you mean --temp?'
