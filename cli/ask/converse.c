@@ -307,7 +307,7 @@ static int emit_text(void *user, const char *piece, size_t n)
         return DONE;
     c->last_byte = piece[n - 1];
     if (c->prints) {
-        out_text(piece, n);
+        out_answer(piece, n);
         return out_flush() ? DONE : FAILED;
     }
     if (c->n_text + n > c->text_capacity) {
@@ -326,7 +326,7 @@ static int emit_text(void *user, const char *piece, size_t n)
 void converse_end_text(struct converse *c)
 {
     if (c->prints && c->last_byte != '\n')
-        out_print("\n");
+        out_answer("\n", 1);
     c->last_byte = '\n';
     out_flush();
 }

@@ -153,7 +153,10 @@ static int append_stdin(const char *given, char **text, size_t *n)
         memcpy(*text + *n, more, n_more + 1);
         *n += n_more;
         if (n_more)
-            note("%zu byte%s of standard input appended to the prompt", n_more, n_more == 1 ? "" : "s");
+            note("%zu byte%s of standard input appended to the prompt; with -p PROMPT, or </dev/null, it is "
+                 "not "
+                 "read",
+                 n_more, n_more == 1 ? "" : "s");
     }
     free(more);
     return *text ? DONE : fail_memory();

@@ -96,7 +96,9 @@ void thoughts_end(struct thoughts *t)
 {
     if (t->open && t->prints) {
         bool beside = isatty(STDERR_FILENO) && out_is_terminal(); /* the answer follows on the same screen */
-        fprintf(stderr, "%s%s", t->last_byte == '\n' ? "" : "\n", beside ? "\n" : "");
+        if (t->last_byte != '\n')
+            err_text("\n", 1);
+        fputs(beside ? "\n" : "", stderr);
     }
     t->open = false;
 }

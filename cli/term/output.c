@@ -213,18 +213,63 @@ void out_text(const char *text, size_t n)
         out_write(text, n);
 }
 
+/* ---- what a model says, a piece at a time ---- */
+
+static struct {
+    struct wrap line;
+    int columns; /* 0: nothing is wiped there */
+} answer, thought;
+
+/* Where a terminal can wipe what stands there: its columns; else 0. */
+static int wiping_columns(int fd)
+{
+    const char *term = getenv("TERM");
+    const int columns = terminal_columns(fd);
+
+    return columns < 20 || !term || strcmp(term, "dumb") == 0 ? 0 : columns;
+}
+
+static void put_answer(const void *data, size_t n)
+{
+    if (answer.columns)
+        wrap_put(&answer.line, answer.columns, data, n, put_bytes);
+    else
+        put_bytes(data, n);
+}
+
+void out_answer(const char *text, size_t n)
+{
+    if (!out_is_terminal()) {
+        put_bytes(text, n);
+        return;
+    }
+    make_room();
+    answer.columns = wiping_columns(STDOUT_FILENO);
+    put_shown(put_answer, text, n);
+}
+
 static void put_error(const void *data, size_t n)
 {
     (void)!fwrite(data, 1, n, stderr);
 }
 
+static void put_thought(const void *data, size_t n)
+{
+    if (thought.columns)
+        wrap_put(&thought.line, thought.columns, data, n, put_error);
+    else
+        put_error(data, n);
+}
+
 void err_text(const char *text, size_t n)
 {
     fputs(dim_on(), stderr);
-    if (isatty(STDERR_FILENO))
-        put_shown(put_error, text, n);
-    else
+    if (isatty(STDERR_FILENO)) {
+        thought.columns = wiping_columns(STDERR_FILENO);
+        put_shown(put_thought, text, n);
+    } else {
         put_error(text, n);
+    }
     fputs(dim_off(), stderr);
     fflush(stderr);
 }

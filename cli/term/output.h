@@ -16,6 +16,8 @@ void out_print(const char *format, ...) PRINTF(1, 2);
 /* Text of foreign origin, as a model's: on a terminal a control byte is shown, as \x1b, and not obeyed; what
  * is not UTF-8 likewise. Elsewhere the bytes go out as they are. Text comes in whole characters. */
 void out_text(const char *text, size_t n);
+/* Likewise, of an answer that comes in pieces: a terminal does not break it inside a word. */
+void out_answer(const char *text, size_t n);
 /* The same to standard error, dim. */
 void err_text(const char *text, size_t n);
 /* From here on lines that are wider than the terminal go on in the next one, below column `indent`, between

@@ -48,6 +48,8 @@ static int obey(void)
         return 1;
     if (last == 'K' && n_escape == 3)
         memset(screen[line] + column, 0, (size_t)(COLUMNS - column));
+    else if (last == 'D' && atoi(escape + 2) <= column)
+        column -= atoi(escape + 2);
     else if (last != 'm' || n_escape < 3)
         return 0;
     n_escape = 0;

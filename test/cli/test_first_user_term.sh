@@ -16,27 +16,34 @@ code=0
 ./terminal 80 raw true || code=$?
 [ $code != 99 ] || exit 77 # no pseudo-terminals here
 
-# 1. seconds of generation on a terminal: the text, no return and no escape in it, and nothing else on the
-# screen
+# 1. seconds of generation on a terminal: the text in whole words, no escape in it but what wipes a word at
+# the end of a line, and nothing else on the screen
+words() { tr -s ' \r\n' '\n' <"$1"; }
+whole_words() { # columns
+    same <(tr -d ' \r\n' <plain) <(tr -d ' \r\n' <shown)
+    words plain | awk -v most="$1" 'length < most' | sort >wanted
+    [ "$(wc -l <wanted)" -gt 3 ] || die 'too few words'
+    words shown | sort | comm -23 wanted - >broken
+    [ ! -s broken ] || die "words are broken: $(cat broken)"
+    ! awk -v most="$1" 'length > most' shown | grep -q . || die "a line is wider than $1"
+}
 generate=(run tiny --ignore-eos -n "$answer" --seed 1 --temp 1 --no-perf "${slow[@]}")
 expect 0 "${generate[@]}" --ids 2
 cp out plain
 for columns in 80 40; do
     ./terminal $columns raw "$CARAT" "${generate[@]}" --ids 2 >shown 2>err || die 'it fails on a terminal'
-    same plain raw
-    fold -b -w $columns plain >wanted
-    same wanted shown
+    whole_words $columns
+    ! sed 's/\x1b\[[0-9]*D\x1b\[K//g' raw | grep -q $'[\r\x1b]' || die 'the text has escapes'
 done
 # the same behind a prompt that takes long enough for a bar of its own
 prompt=$(repeated "$least")
 generate+=(-p "$prompt")
 expect 0 "${generate[@]}"
-fold -b -w 80 out >wanted
+cp out plain
 ./terminal 80 raw "$CARAT" "${generate[@]}" >shown 2>err || die 'it fails on a terminal'
-same wanted shown
+whole_words 80
 
 # what is wider than the terminal goes on in the next line, in whole words; elsewhere nothing is folded
-words() { tr -s ' \r\n' '\n' <"$1"; }
 for verb in show verify; do
     expect 0 $verb tiny
     [ "$(awk '{ if (length > n) n = length } END { print n }' out)" -gt 72 ] || die "$verb says nothing that is wide"
@@ -84,14 +91,14 @@ same wanted out
 # beside PROMPT a pipe that brings something is appended, with one note; what takes the rest of a loop says so
 cat prompts | while read -r line; do "$CARAT" run tiny "$line" -n 9; done >out 2>err
 lines out 1 'a pipe in a loop'
-printf 'note: 32 bytes of standard input appended to the prompt\n' | cmp -s - err || die "not one note: $(cat err)"
+printf 'note: 32 bytes of standard input appended to the prompt; with -p PROMPT, or </dev/null, it is not read\n' | cmp -s - err || die "not one note: $(cat err)"
 ids_of() { sed 's/.*"prompt_ids":\(\[[^]]*\]\).*/\1/' out; }
 expect 0 run tiny $'Say it\n\nPlay some jazz\n' -n 0 --json
 wanted=$(ids_of)
 sed -n 3p prompts >last
 "$CARAT" run tiny 'Say it' -n 0 --json <last >out 2>err
 [ "$(ids_of)" = "$wanted" ] || die 'a file at its beginning is not appended'
-grep -qx 'note: 15 bytes of standard input appended to the prompt' err || die 'no note'
+grep -qx 'note: 15 bytes of standard input appended to the prompt; with -p PROMPT, or </dev/null, it is not read' err || die 'no note'
 for given in '-p|Say it' '-m|tiny'; do
     code=0
     if [ "${given%%|*}" = -m ]; then set -- run -m tiny 'Say it'; else set -- run tiny -p 'Say it'; fi

@@ -369,7 +369,11 @@ static void bytes_are_shown(void **state)
         unsigned char c = (unsigned char)*p;
         bool obeyed =
             (c < 0x20 && !strchr("\r\n\t", c)) || c == 0x7f || (c == 0xc2 && (unsigned char)p[1] < 0xa0);
-        if (obeyed && strncmp(p, "\033[?2004l", 8) != 0)
+        /* what carat itself says to the terminal: a word that reached the end of a line is wiped there */
+        const size_t back = strncmp(p, "\033[", 2) == 0 ? strspn(p + 2, "0123456789") : 0;
+        const bool own = strncmp(p, "\033[?2004l", 8) == 0 || strncmp(p, "\033[K", 3) == 0 ||
+                         (back && strncmp(p + 2 + back, "D\033[K", 4) == 0);
+        if (obeyed && !own)
             fail_msg("byte %02x is obeyed", c);
         shown = shown || strncmp(p, "\\x", 2) == 0;
     }
