@@ -39,11 +39,15 @@ fuzz:
 	tools/setup.sh fuzz
 	tools/fuzz.sh $(or $(T),60)
 
-# Configured anew for the prefix; whether tests are built stays as it was.
+# Configured anew for the prefix; whether tests are built stays as it was. The shell gets the folders by its
+# environment, whatever is in their names.
+install: export PREFIX := $(PREFIX)
+install: export LIBDIR := $(LIBDIR)
+install: export DESTDIR := $(DESTDIR)
 install: build/release/Makefile
-	cmake -S . -B build/release -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX)) -DCMAKE_INSTALL_LIBDIR=$(LIBDIR)
+	cmake -S . -B build/release -DCMAKE_INSTALL_PREFIX="$$(realpath -ms -- "$$PREFIX")" -DCMAKE_INSTALL_LIBDIR="$$LIBDIR"
 	cmake --build build/release -j$(JOBS) --target carat carat_static carat_shared
-	DESTDIR=$(DESTDIR) cmake --install build/release
+	cmake --install build/release
 
 # All that was built, found by fuzzing or unpacked for Arm.
 clean:

@@ -9,8 +9,10 @@
 set -euo pipefail
 
 source=${CARAT_SOURCE:?} build=${CARAT_BUILD:?}
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+top=$(mktemp -d)
+dir="$top/my apps" # a path that a user gives may have blanks
+mkdir "$dir"
+trap 'rm -rf "$top"' EXIT
 fail() { echo "$1" >&2 && exit 1; }
 
 version=$(sed -nE 's/^#define CARAT_VERSION +"([0-9]+\.[0-9]+\.[0-9]+)"$/\1/p' "$source/include/carat.h")
@@ -44,6 +46,20 @@ DESTDIR=$dir/stage cmake --install "$build" --prefix /opt/carat >/dev/null
 diff <(cd "$prefix" && find . ! -type d | sort) <(cd "$dir/stage/opt/carat" && find . ! -type d | sort) ||
     fail "DESTDIR and prefix install different files"
 ! grep -rl --binary-files=text "$dir" "$dir/stage" || fail "a staged file names the staging folder"
+
+# ---- `make install` hands on what it is given, blanks and quotes too ----
+
+mkdir "$dir/fake"
+cat >"$dir/fake/cmake" <<'END'
+#!/bin/sh
+printf '%s|' "$@" "DESTDIR=$DESTDIR" >>"$CALLS"
+echo >>"$CALLS"
+END
+chmod +x "$dir/fake/cmake"
+CALLS=$dir/calls PATH=$dir/fake:$PATH make -s -C "$source" install PREFIX="$dir/it's 1 place" DESTDIR="$dir/a stage" >/dev/null ||
+    fail "make install with blanks fails"
+grep -qF -- "|-DCMAKE_INSTALL_PREFIX=$dir/it's 1 place|-DCMAKE_INSTALL_LIBDIR=lib|" "$dir/calls" || fail "the prefix is not whole: $(cat "$dir/calls")"
+grep -qF -- "--install|build/release|DESTDIR=$dir/a stage|" "$dir/calls" || fail "DESTDIR is not whole: $(cat "$dir/calls")"
 
 # ---- exports ----
 
@@ -93,9 +109,10 @@ export PKG_CONFIG_PATH=$lib/pkgconfig
 {
     flags="-std=c99 -pedantic -Wall -Wextra -Werror ${CARAT_CFLAGS:-}"
     # as README.md has it: the program finds the library of a private prefix
-    "${CC:-cc}" $flags -o shared example.c $(pkg-config --cflags --libs carat) -Wl,-rpath,"$lib"
-    "${CC:-cc}" $flags -o static example.c $(pkg-config --cflags carat) -Wl,-Bstatic -lcarat -Wl,-Bdynamic \
-        -L"$lib" $(pkg-config --static --libs carat | sed 's/-lcarat//')
+    # pkg-config puts a backslash before a blank, which eval takes away
+    eval "\"${CC:-cc}\" $flags -o shared example.c $(pkg-config --cflags --libs carat) -Wl,-rpath,\"\$lib\""
+    eval "\"${CC:-cc}\" $flags -o static example.c $(pkg-config --cflags carat) -Wl,-Bstatic -lcarat -Wl,-Bdynamic \
+        -L\"\$lib\" $(pkg-config --static --libs carat | sed 's/-lcarat//')"
 }
 readelf -d shared | grep -q 'NEEDED.*\[libcarat\.so\.0\]' || fail "the program does not ask for libcarat.so.0"
 ! readelf -d static | grep -q libcarat || fail "the static program asks for a shared libcarat"
@@ -103,8 +120,7 @@ answers shared ./shared
 answers static ./static
 # --static says all that the archive needs, where the C library is there as an archive too
 if [ -z "${CARAT_CFLAGS:-}" ] && echo 'int main(void) {return 0;}' | "${CC:-cc}" -static -o whole -x c - 2>/dev/null; then
-    # shellcheck disable=SC2046
-    "${CC:-cc}" -static -o whole example.c $(pkg-config --static --cflags --libs carat) || fail "pkg-config --static does not link"
+    eval "\"${CC:-cc}\" -static -o whole example.c $(pkg-config --static --cflags --libs carat)" || fail "pkg-config --static does not link"
     answers whole ./whole
 fi
 for answer in answer-*; do cmp answer-shared "$answer" || fail "$answer: another answer than the shared library's"; done
