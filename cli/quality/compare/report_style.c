@@ -80,6 +80,11 @@ const char report_style[] =
     ".dot{fill:none;stroke:currentColor;stroke-linecap:round}\n"
     ".heat path{stroke:var(--paper)}\n"
     ".heat .hit{fill:none;stroke:var(--ink);stroke-width:1.6}\n"
+    /* eleven columns */
+    "@media screen and (max-width:75rem){\n"
+    ".many{font-size:.82rem}\n"
+    ".many th,.many td{padding:.35rem .3rem}\n"
+    ".many tbody th{overflow-wrap:anywhere}}\n"
     "@media screen and (max-width:56rem){\n"
     ".lengths th,.lengths td{padding:.35rem .4rem}\n"
     ".cards thead{display:none}\n"

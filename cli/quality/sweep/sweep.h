@@ -53,8 +53,9 @@ struct made {
     uint64_t bytes;                                  /* of all tensors */
     double bits;                                     /* of a weight */
     double prompt, prompt_noise, steps, steps_noise; /* tokens a second, deviation; NAN: not timed */
-    double seconds;                                  /* that writing took */
-    json_t *summary;                                 /* of the comparison; NULL: the model itself */
+    double others;   /* processors that other work kept busy while it was timed; NAN: not known */
+    double seconds;  /* that writing took */
+    json_t *summary; /* of the comparison; NULL: the model itself */
     double kl, kl_low, kl_high, correlation, match;
     const char *health;
     enum advice advice;
@@ -92,6 +93,8 @@ extern const char *const advice_words[N_ADVICE];
 /* NULL: out of memory. */
 json_t *sweep_json(const struct sweep *s);
 void sweep_print(const struct sweep *s);
+/* Were its speeds measured beside other work? */
+bool was_loaded(const struct made *m);
 
 /* ---- sweep_page.c ---- */
 

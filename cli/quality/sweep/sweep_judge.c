@@ -35,11 +35,12 @@ void sweep_judge(struct sweep *s)
         m->best = !isnan(m->kl) && !beaten_by_model(s, m);
         for (int k = 0; k < s->recipes.n; k++)
             m->best = m->best && !beats(&s->made[k], m);
-        if (is(m, "healthy") && m->best && (!smallest || m->bytes < smallest->bytes))
+        const bool within = m->kl <= s->o->sweep->max_kl; /* false, too, where no limit is given */
+        if (is(m, "healthy") && m->best && (within || isnan(s->o->sweep->max_kl)) &&
+            (!smallest || m->bytes < smallest->bytes))
             smallest = m;
-        if (m->kl <= s->o->sweep->max_kl &&
-            (s->chosen < 0 || m->bytes < s->made[s->chosen].bytes ||
-             (m->bytes == s->made[s->chosen].bytes && m->kl < s->made[s->chosen].kl)))
+        if (within && (s->chosen < 0 || m->bytes < s->made[s->chosen].bytes ||
+                       (m->bytes == s->made[s->chosen].bytes && m->kl < s->made[s->chosen].kl)))
             s->chosen = i;
     }
     for (int i = 0; i < s->recipes.n; i++) {
@@ -53,6 +54,8 @@ void sweep_judge(struct sweep *s)
 
 const char *sweep_why_none(const struct sweep *s)
 {
+    if (!isnan(s->o->sweep->max_kl) && s->chosen < 0)
+        return "none is within --max-kl";
     for (int i = 0; i < s->recipes.n; i++)
         if (is(&s->made[i], "healthy"))
             return "what is healthy is beaten, by the model itself or another recipe";

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "io/save.h"
+#include "model/conditions.h"
 #include "model/engine.h"
 #include "model/model.h"
 #include "model/pace.h"
@@ -60,7 +61,8 @@ static void put_speed(json_t *into, const char *name, double speed, double noise
 
 static int keep_made(const struct sweep *s, const struct made *m)
 {
-    json_t *all = json_pack("{s:o, s:o}", "asked", asked(s, m), "seconds", json_number(m->seconds));
+    json_t *all = json_pack("{s:o, s:o, s:o}", "asked", asked(s, m), "seconds", json_number(m->seconds),
+                            "others_busy", json_number(m->others));
     char path[PLACE];
     struct save file = {0};
     int code = all ? save_open(&file, place_of(path, s, m->name, "recipe.json")) : fail_memory();
@@ -95,6 +97,7 @@ static bool take_made(const struct sweep *s, struct made *m)
 
     if (same) {
         m->seconds = number_at(all, NULL, "seconds");
+        m->others = number_at(all, NULL, "others_busy");
         m->prompt = number_at(all, "prompt", "tokens_per_second");
         m->prompt_noise = number_at(all, "prompt", "deviation");
         m->steps = number_at(all, "generation", "tokens_per_second");
@@ -145,7 +148,7 @@ static int time_model(const struct sweep *s, const carat_model *model, struct ma
     int32_t *ids;
     carat_error err;
 
-    m->prompt = m->steps = m->prompt_noise = m->steps_noise = NAN;
+    m->prompt = m->steps = m->prompt_noise = m->steps_noise = m->others = NAN;
     if (n == 0)
         return DONE;
     if (carat_model_get_info(model, &info, &err) != CARAT_OK)
@@ -158,7 +161,11 @@ static int time_model(const struct sweep *s, const carat_model *model, struct ma
     int code = ids && speed ? create_engine(&pace.engine, model, &options) : fail_memory();
     if (code == DONE) {
         random_ids(ids, n, &info, 1);
+        const struct cpu_time before = cpu_time_now();
         code = time_runs(&pace, s, speed, speed + w->repetitions);
+        const struct cpu_time after = cpu_time_now();
+        const double others = cpu_time_others(&before, &after);
+        m->others = others < 0 ? NAN : others;
     }
     if (code == DONE && !(spread_of(&prompt, speed, w->repetitions, 1) &&
                           spread_of(&steps, speed + w->repetitions, w->repetitions, 1)))

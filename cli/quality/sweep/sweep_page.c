@@ -187,13 +187,15 @@ static void put_fact(FILE *f, const char *label, const char *text)
     fprintf(f, "<td data-l=\"%s\">%s</td>", label, text);
 }
 
-static void put_speed(FILE *f, const char *label, double speed, double noise)
+static void put_speed(FILE *f, const char *label, double speed, double noise, bool loaded)
 {
     char text[NUMBER_TEXT], more[NUMBER_TEXT];
 
     fprintf(f, "<td data-l=\"%s\">%s", label, number_text(text, speed, 3));
     if (noise > 0)
         fprintf(f, "<small>± %s</small>", number_text(more, noise, 2));
+    if (loaded && !isnan(speed))
+        fputs("<small>beside other work</small>", f);
     fputs("</td>", f);
 }
 
@@ -236,8 +238,8 @@ static void put_row(FILE *f, const struct made *m)
     fputs("</th>", f);
     put_fact(f, "MB", number_text(text, mb_of(m), 4));
     put_fact(f, "bits a weight", number_text(text, m->bits, 3));
-    put_speed(f, "prompt, tok/s", m->prompt, m->prompt_noise);
-    put_speed(f, "generation, tok/s", m->steps, m->steps_noise);
+    put_speed(f, "prompt, tok/s", m->prompt, m->prompt_noise, was_loaded(m));
+    put_speed(f, "generation, tok/s", m->steps, m->steps_noise, was_loaded(m));
     if (m->summary)
         put_compared(f, m);
     else
@@ -251,7 +253,7 @@ static void put_table(FILE *f, const struct sweep *s)
         "recipe", "MB",       "bits a weight", "prompt, tok/s", "generation, tok/s", "KL", "correlation",
         "match",  "parts at", "verdict",       "advice"};
 
-    fputs("<section>\n<h2>Recipes</h2>\n<table class=\"cards\">\n<thead><tr>", f);
+    fputs("<section>\n<h2>Recipes</h2>\n<table class=\"cards many\">\n<thead><tr>", f);
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         fprintf(f, "<th>%s</th>", heads[i]);
     fputs("</tr></thead>\n<tbody>\n", f);

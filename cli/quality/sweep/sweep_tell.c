@@ -22,10 +22,11 @@ static json_t *speed_json(double speed, double noise)
 
 static json_t *made_json(const struct made *m)
 {
-    json_t *all = json_pack("{s:s, s:s?, s:I, s:o, s:o, s:o, s:o}", "name", m->name, "options", m->text,
-                            "bytes", (json_int_t)m->bytes, "bits_per_weight", json_number(m->bits), "seconds",
-                            json_number(m->seconds), "prompt", speed_json(m->prompt, m->prompt_noise),
-                            "generation", speed_json(m->steps, m->steps_noise));
+    json_t *all =
+        json_pack("{s:s, s:s?, s:I, s:o, s:o, s:o, s:o, s:o}", "name", m->name, "options", m->text, "bytes",
+                  (json_int_t)m->bytes, "bits_per_weight", json_number(m->bits), "seconds",
+                  json_number(m->seconds), "prompt", speed_json(m->prompt, m->prompt_noise), "generation",
+                  speed_json(m->steps, m->steps_noise), "others_busy", json_number(m->others));
     static const char *const members[] = {"kl",       "correlation", "match_rate", "first_divergence",
                                           "diverged", "verdict",     "prompts",    "positions",
                                           "failed"};
@@ -59,6 +60,11 @@ json_t *sweep_json(const struct sweep *s)
 
 /* ---- words ---- */
 
+bool was_loaded(const struct made *m)
+{
+    return m->others > 0.1; /* of a processor */
+}
+
 /* At most seven characters. */
 static const char *short_number(char out[16], double value)
 {
@@ -91,23 +97,29 @@ static void print_row(const struct made *m)
     static const char marks[N_ADVICE] = {'*', '+', '~', ' '};
     char size[16], prompt[16], steps[16], kl[16], first[16];
 
-    out_print("%c %-*.*s%7s%6.2f%8s%7s", m->summary ? marks[m->advice] : ' ', NAME, NAME, m->name,
+    out_print("%c %-*.*s%7s%6.2f%8s%7s%c", m->summary ? marks[m->advice] : ' ', NAME, NAME, m->name,
               short_number(size, (double)m->bytes / 1e6), m->bits, short_number(prompt, m->prompt),
-              short_number(steps, m->steps));
+              short_number(steps, m->steps), was_loaded(m) ? '!' : ' ');
     if (m->summary)
-        out_print("%9s%7.4f%7.2f%6s", short_number(kl, m->kl), m->correlation, 100 * m->match,
+        out_print("%8s%7.4f%7.2f%6s", short_number(kl, m->kl), m->correlation, 100 * m->match,
                   first_of(first, m));
     out_print("\n");
 }
 
 static void print_wide(const struct sweep *s)
 {
+    bool loaded = was_loaded(&s->source);
+
     out_print("  %-*s%7s%6s%8s%7s%9s%7s%7s%6s\n", NAME, "", "MB", "bits", "prompt", "gen.", "KL", "corr.",
               "match", "parts");
     print_row(&s->source);
-    for (int i = 0; i < s->recipes.n; i++)
+    for (int i = 0; i < s->recipes.n; i++) {
         print_row(&s->made[i]);
+        loaded |= was_loaded(&s->made[i]);
+    }
     out_print("\n* recommended, + best of its size, ~ acceptable where size is critical\n");
+    if (loaded)
+        out_print("! other work kept processors busy while these speeds were measured\n");
 }
 
 static void print_narrow(const struct made *m)
@@ -118,7 +130,8 @@ static void print_narrow(const struct made *m)
     if (m->summary)
         out_print("  %s\n", advice_words[m->advice]);
     out_print("  %s MB, %.2f bits a weight\n", short_number(size, (double)m->bytes / 1e6), m->bits);
-    out_print("  %s and %s tok/s\n", short_number(prompt, m->prompt), short_number(steps, m->steps));
+    out_print("  %s and %s tok/s%s\n", short_number(prompt, m->prompt), short_number(steps, m->steps),
+              was_loaded(m) ? ", loaded" : "");
     if (m->summary)
         out_print("  KL %s, correlation %.4f\n  match %.2f %%, parts at %s\n", short_number(kl, m->kl),
                   m->correlation, 100 * m->match, first_of(first, m));

@@ -170,7 +170,7 @@ def main():
         browser = Browser(arguments[0], profile)
         counter, page = browser.tab(), browser.tab()  # only the last one is drawn
         for path in arguments[1:]:
-            for width in 400, 1400:
+            for width in 400, 1000, 1400:
                 for scheme in "light", "dark":
                     n, wrong = look(browser, page, counter, path, width, scheme, keep)
                     pictures += n

@@ -24,7 +24,7 @@ of() {
     awk -v name="\"$1\"," -v member="\"$2\":" '$1 == "\"name\":" { on = $2 == name }
         on && $1 == member { sub(/^[^:]*: /, ""); gsub(/[",]/, ""); print; exit }' "${3:-out}/sweep.json"
 }
-without_times() { sed '/"tokens_per_second"\|"deviation"\|"seconds"/d' "$1"; }
+without_times() { sed '/"tokens_per_second"\|"deviation"\|"seconds"\|"others_busy"/d' "$1"; }
 advice() {
     local name
     for name in q8_0 small beaten; do of "$name" advice "$1"; done | tr '\n' ','
@@ -95,6 +95,8 @@ out_has '^smallest with a KL of at most 1e-06: q8_0$'
 grep -q '"smallest": "q8_0"' dir/sweep.json || die 'sweep.json does not say which'
 expect 7 "${sweep[@]}" --out dir --max-kl 0
 err_has 'no recipe has a mean KL of at most 0'
+out_has '^recommended: none, since none is within --max-kl$'
+! grep -q '"advice": "recommended"' dir/sweep.json || die 'what is above --max-kl is recommended'
 [ "$(of q8_0 advice dir)" = 'best of its size' ] || die 'nothing is kept where no recipe is good enough'
 
 # a model that has gone is made again, and one that nobody keeps goes
