@@ -3,6 +3,8 @@
 import ctypes as c
 import sys
 
+if len(sys.argv) != 3:
+    sys.exit("usage: generate.py MODEL PROMPT")
 class Error(c.Structure):
     _fields_ = [("code", c.c_int), ("message", c.c_char * 1024)]
 class Tokens(c.Structure):

@@ -10,6 +10,8 @@ import pathlib
 import subprocess
 import sys
 
+if len(sys.argv) != 4:
+    sys.exit("usage: python3 search.py MODEL FOLDER QUESTION")
 model, folder, question = sys.argv[1:]
 notes = sorted(pathlib.Path(folder).glob("*.txt"))
 texts = [{"text": n.read_text(), "task": "document", "title": n.stem} for n in notes]

@@ -198,7 +198,8 @@ const struct verb verbs[] = {
      .args = "REF [TEST]", .summary = "measure how far apart two models, or two modes of one, are",
      .min_args = 1, .max_args = 2, .opens = true,
      .details = "REF and TEST are models; without TEST, REF is run in two modes, --ref and --test. "
-                "The prompt is -p, -f, --messages or --ids, as for run. Both models evaluate the "
+                "The prompt is -p, -f, --messages or --ids, as for run; or the lines of --dataset are, whose "
+                "results go into the folder of --out: these two belong together. Both models evaluate the "
                 "prompt and what follows, and their logits are compared at each position. QUALITY.md "
                 "says what the numbers mean.\n"
                 "The verdict is healthy, watch or concerning; concerning is exit code 7. --limits "

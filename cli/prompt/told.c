@@ -27,7 +27,7 @@ static const struct option rows[] = {
      "end the answer before TEXT, which is not printed; may be repeated up to {most} times", 0, CARAT_MOST_STOPS},
     {ABOUT_GENERATION + 280, {"--ban"}, TEXT, AT(ban), "/ " GENERATES, "IDS", NULL,
      "ids that are never generated, as in 2,5,9; @FILE reads them from FILE", 0, 0},
-    {ABOUT_GENERATION + 290, {"--loop-guard"}, OFF_OR_INT, AT(loop_guard), "/ " GENERATES, "off|N", "96",
+    {ABOUT_GENERATION + 290, {"--loop-guard"}, OFF_OR_INT, AT(loop_guard), GENERATES, "off|N", "96",
      "end an answer whose last N tokens only repeat themselves while the model is sure of them (default "
      "{default})", 1, CARAT_MOST_LOOP},
     {ABOUT_OUTPUT + 80, {"--logprobs"}, INT, AT(logprobs), "/ " DRAWS, "N", NULL,

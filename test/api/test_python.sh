@@ -13,7 +13,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 export LD_LIBRARY_PATH=$build PYTHONDONTWRITEBYTECODE=1
 
-[ "$(grep -c . "$source/examples/generate.py")" -le 32 ] || { echo "the example is not short any more" >&2; exit 1; }
+[ "$(grep -c . "$source/examples/generate.py")" -le 34 ] || { echo "the example is not short any more" >&2; exit 1; }
 python3 "$source/examples/generate.py" "$source/models/tiny" "Turn on the kitchen lights" >"$dir/out"
 "${CARAT:?}" run "$source/models/tiny" --no-cache "Turn on the kitchen lights" </dev/null >"$dir/wanted" 2>/dev/null
 cat "$dir/out"
@@ -24,3 +24,12 @@ if python3 "$source/examples/generate.py" "$dir/absent" hello >"$dir/out" 2>"$di
     exit 1
 fi
 [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -q absent "$dir/err" || { echo "no message naming the path: $(cat "$dir/err")" >&2; exit 1; }
+
+# what is missing is said in a line, by each example
+for example in generate search; do
+    if python3 "$source/examples/$example.py" one >"$dir/out" 2>"$dir/err"; then
+        echo "$example.py succeeded without its arguments" >&2
+        exit 1
+    fi
+    [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -q '^usage: ' "$dir/err" || { echo "$example.py: no usage: $(cat "$dir/err")" >&2; exit 1; }
+done

@@ -315,6 +315,7 @@ static const struct command commands[] = {
      do_set},
     {"/show", NULL, "", "the model, its context and the values of /set", false, do_show},
     {"/bye", "/exit", "", "leave, as Ctrl-D does", false, do_bye},
+    {"/quit", "/q", "", "the same", false, do_bye},
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0], HELP_INDENT = 20 };
 

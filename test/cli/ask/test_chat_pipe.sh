@@ -52,6 +52,11 @@ cp err several
 say '"""Turn on the kitchen lights"""' '/bye' 'x'
 talk 0
 same out <(head -n 1 two)
+for leave in /quit /exit /q; do
+    say '"""Turn on the kitchen lights"""' $leave 'x'
+    talk 0
+    same out <(head -n 1 two)
+done
 # bytes that a terminal would obey go out as they are: chat is a filter here
 say hi
 talk 0 --ignore-eos -n 64 --temp 2 --seed 3
