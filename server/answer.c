@@ -118,6 +118,8 @@ static carat_status begin_drawing(const struct ask *ask, struct choice *c, carat
     options.user = c;
     options.stops = (const char *const *)ask->stops;
     options.n_stops = ask->n_stops;
+    options.stop_ids = ask->extra.n_stop_ids ? ask->extra.stop_ids : NULL;
+    options.n_stop_ids = ask->extra.n_stop_ids;
     options.logprobs = ask->logprobs;
     options.top_logprobs = ask->top_logprobs;
     options.limits_thought = ask->limits_thought;

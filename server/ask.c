@@ -20,6 +20,7 @@ static void free_choices(struct ask *ask)
         buffer_free(&c->thought);
         buffer_free(&c->logprobs);
         buffer_free(&c->ids);
+        buffer_free(&c->told_ids);
         carat_calls_free(&c->calls);
         carat_receipt_close(c->receipt);
         carat_free(c->receipt_text);
@@ -53,6 +54,7 @@ void ask_free(struct ask *ask)
     buffer_free(&ask->sent);
     buffer_free(&ask->idle);
     buffer_free(&ask->ignored);
+    buffer_free(&ask->extra.warned);
     free(ask);
 }
 
@@ -129,6 +131,8 @@ const char *choice_take(const carat_model *model, const struct ask *ask, struct 
 {
     *n = 0;
     c->given++;
+    if (ask->extra.tells_ids)
+        buffer_put(&c->told_ids, &given->id, sizeof given->id);
     if (given->thought) {
         c->thoughts++;
         buffer_put(&c->thought, given->text, given->n_text);

@@ -30,7 +30,8 @@ struct choice {
     size_t told;            /* bytes of text that the client may have by now */
     struct buffer logprobs; /* as the surface writes them */
     int n_logprobs;
-    struct buffer ids; /* int32_t of the answer, where there are tools */
+    struct buffer ids;      /* int32_t of the answer, where there are tools */
+    struct buffer told_ids; /* the same of what is told next, where ids are */
     enum may_call calling;
     carat_calls calls; /* when it has ended */
     int n_calls;       /* of these, that are sound */
@@ -42,9 +43,17 @@ struct choice {
     bool ended;
     carat_receipt *receipt; /* while it is drawn; NULL: none is wanted */
     char *receipt_text;     /* when it has ended; for carat_free. NULL: nothing was drawn */
-    bool echoed;            /* the text of the prompt was told */
+    bool echoed, begun;     /* the text of the prompt was told; a piece of the answer was */
     int offset;             /* characters before what is told next */
     int block, n_blocks;    /* Anthropic's streams: the kind that is open, and how many have begun */
+};
+
+/* What few requests have. */
+struct ask_extra {
+    bool hides_thoughts, tells_ids; /* thoughts are not told, ids are: of writers that do so */
+    struct buffer warned;           /* lines of the reply's warnings, besides unknown fields */
+    int32_t stop_ids[CARAT_MOST_STOP_IDS];
+    int n_stop_ids; /* 0: the model's own */
 };
 
 struct ask {
@@ -61,7 +70,7 @@ struct ask {
     int n, max_tokens;
     bool is_clipped; /* more were asked for than the context has room for */
     bool stream, wants_usage, logprobs;
-    bool hides_thoughts, tells_ids; /* thoughts are not told, ids are: of writers that do so */
+    struct ask_extra extra;
     int top_logprobs;
     char *tools;        /* JSON; NULL: there are none that may be called */
     int32_t call_start; /* the control token before a call; -1: calls are JSON */

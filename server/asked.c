@@ -20,11 +20,21 @@ void asked_default(struct asked *a)
                         .frequency_penalty = NAN,
                         .presence_penalty = NAN,
                         .top_k = NOT_GIVEN,
-                        .repeat_last_n = -1,
+                        .repeat_last_n = NOT_GIVEN,
+                        .usual_last_n = -1,
                         .text_tokens = -1,
                         .n = 1,
                         .top_logprobs = -1,
                         .parallel_tool_calls = true,
+                        .more = {.dry_multiplier = NAN,
+                                 .dry_base = NAN,
+                                 .xtc_probability = NAN,
+                                 .xtc_threshold = NAN,
+                                 .dry_allowed_length = NOT_GIVEN,
+                                 .dry_penalty_last_n = NOT_GIVEN,
+                                 .predict = NOT_GIVEN,
+                                 .n_probs = NOT_GIVEN,
+                                 .budget = NOT_GIVEN},
                         .list = "messages",
                         .others = {"system"}};
 }
@@ -87,35 +97,6 @@ static bool take_seed(struct document *d, const struct ct_json_value *v, uint64_
     return good || field_refuse(d, "seed", v, "expected a whole number of 64 bits");
 }
 
-static bool take_biases(struct document *d, struct server *s, const struct ct_json_value *v, struct ask *ask)
-{
-    const size_t n = ct_json_count(v);
-
-    if (n == 0)
-        return true;
-    if (n > CARAT_MOST_BIASES)
-        return refuse(d->r, 400, NULL, "logit_bias", "logit_bias has %zu ids, expected at most %d", n,
-                      CARAT_MOST_BIASES);
-    if (!(ask->biases = calloc(n, sizeof *ask->biases)))
-        return refuse(d->r, 503, NULL, NULL, "there is no memory for the biases");
-    CT_JSON_EACH(key, v)
-    {
-        const struct ct_str name = ct_json_str(key);
-        const struct ct_json_value *bias = ct_json_of_key(key);
-        const double value = ct_json_double(bias);
-        int64_t id;
-        if (name.n == 0 || name.n > 9 || !ct_json_whole(name, &id) || id < 0 || id >= s->info.n_text_vocab)
-            return refuse(d->r, 400, NULL, "logit_bias",
-                          "logit_bias has the key \"%.*s\", expected ids from 0 to %d", CT_BRIEF(name),
-                          s->info.n_text_vocab - 1);
-        if (!ct_json_is(bias, CT_JSON_NUMBER) || !(value >= -100 && value <= 100))
-            return field_refuse(d, "logit_bias", bias, "expected numbers from -100 to 100");
-        ask->biases[ask->chain.n_biases++] = (carat_bias){(int32_t)id, (float)value};
-    }
-    ask->chain.biases = ask->biases;
-    return true;
-}
-
 static bool take_stop(struct document *d, const struct ct_json_value *v, struct ask *ask)
 {
     if (!ct_json_is(v, CT_JSON_STRING) || v->n < 1 || v->n > CARAT_MOST_STOP_BYTES)
@@ -143,46 +124,6 @@ static bool take_stops(struct document *d, const struct ct_json_value *v, struct
 
 /* ---- drawing ---- */
 
-/* least: what can be computed with; what is asked for below it becomes that. */
-static void override(struct ask *ask, enum setting setting, float *to, double value, float least)
-{
-    if (isnan(value))
-        return;
-    *to = CT_MAX((float)value, least);
-    ask->asked_for |= 1u << setting;
-}
-
-static bool take_sampling(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
-{
-    carat_sampling *to = &ask->sampling;
-
-    carat_sampling_default(s->options->model, to);
-    override(ask, SET_TEMPERATURE, &to->temperature, a->temperature,
-             a->temperature > 0 ? CARAT_TEMPERATURE_MIN : 0);
-    override(ask, SET_TOP_P, &to->top_p, a->top_p, CARAT_TOP_P_MIN);
-    override(ask, SET_MIN_P, &to->min_p, a->min_p, 0);
-    if (a->top_k != NOT_GIVEN)
-        to->top_k = (int)CT_MAX(a->top_k, 0); /* below 0 means off to others, too */
-    ask->asked_for |= (unsigned)(a->top_k != NOT_GIVEN) << SET_TOP_K |
-                      (unsigned)(a->seed != NULL) << SET_SEED |
-                      (unsigned)(a->logit_bias != NULL) << SET_BIAS |
-                      (unsigned)(a->repeat_last_n >= 0) << SET_REPEAT_LAST_N;
-    if (!take_seed(d, a->seed, &to->seed))
-        return false;
-    carat_chain_default(&ask->chain);
-    override(ask, SET_TYPICAL_P, &ask->chain.typical_p, a->typical_p, CARAT_TOP_P_MIN);
-    override(ask, SET_REPEAT_PENALTY, &ask->chain.repeat_penalty, a->repeat_penalty, 0);
-    override(ask, SET_FREQUENCY, &ask->chain.frequency_penalty, a->frequency_penalty, -INFINITY);
-    override(ask, SET_PRESENCE, &ask->chain.presence_penalty, a->presence_penalty, -INFINITY);
-    ask->chain.repeat_last_n = (int)a->repeat_last_n;
-    if (!take_biases(d, s, a->logit_bias, ask))
-        return false;
-    if (ask->biases || !isnan(a->typical_p) || !isnan(a->repeat_penalty) || !isnan(a->frequency_penalty) ||
-        !isnan(a->presence_penalty))
-        to->chain = &ask->chain;
-    return true;
-}
-
 bool asked_drawing(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
 {
     if (s->info.kind == CARAT_EMBEDDER)
@@ -202,7 +143,10 @@ bool asked_drawing(struct document *d, struct server *s, const struct asked *a, 
     ask->logprobs = a->logprobs;
     ask->wants_receipt = a->receipt;
     ask->top_logprobs = a->top_logprobs > 0 ? (int)a->top_logprobs : 0;
-    return take_sampling(d, s, a, ask) && take_stops(d, a->stop, ask);
+    ask->extra.tells_ids = a->more.tells_ids;
+    carat_sampling_default(s->options->model, &ask->sampling);
+    return take_seed(d, a->seed, &ask->sampling.seed) && asked_chain(d, s, a, ask) &&
+           take_stops(d, a->stop, ask);
 }
 
 /* ---- prompts ---- */
@@ -386,6 +330,7 @@ void asked_tell_fields(struct document *d, struct job *job)
     if (d->idle.n && buffer_terminate(&d->idle))
         job_field(job, "carat-without-effect", d->idle.data);
     buffer_swap(&job->ask->ignored, &d->ignored);
+    buffer_swap(&job->ask->extra.warned, &d->warned);
     if (job->ask->keeps_text)
         buffer_swap(&job->ask->idle, &d->idle);
 }

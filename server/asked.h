@@ -42,6 +42,17 @@ enum setting {
     SET_XTC,
 };
 
+/* Values that other servers have further names for, which every surface takes (spellings.c). */
+struct spelled {
+    /* NULL: not given */
+    const struct ct_json_value *samplers, *breakers, *bad_words, *stop_ids;
+    const struct ct_json_value *grammar, *schema, *regex, *choice, *structured; /* forms */
+    const struct ct_json_value *kwargs, *think, *enable, *reasoning, *thinking; /* whether it thinks */
+    double dry_multiplier, dry_base, xtc_probability, xtc_threshold;            /* NAN: not given */
+    int64_t dry_allowed_length, dry_penalty_last_n, predict, n_probs, budget;   /* NOT_GIVEN */
+    bool ignores_end, any_object, as_dumps, tells_ids, continues;
+};
+
 #define NOT_GIVEN INT64_MIN /* of whole numbers below 0 of which some mean something */
 
 struct asked {
@@ -51,8 +62,8 @@ struct asked {
         *begins_turn; /* false: the prompt does not begin a turn of the model */
     /* NAN: the model's, or off */
     double temperature, top_p, min_p, typical_p, repeat_penalty, frequency_penalty, presence_penalty;
-    int64_t top_k; /* NOT_GIVEN: the model's; below 1: off */
-    int64_t repeat_last_n;
+    int64_t top_k;                             /* NOT_GIVEN: the model's; below 1: off */
+    int64_t repeat_last_n, usual_last_n;       /* NOT_GIVEN: the usual */
     int64_t max_tokens, max_completion_tokens; /* 0: to the end of the context */
     int64_t text_tokens;                       /* the same of a completion; below 0: not given */
     int64_t n, top_logprobs /* below 0: not given */;
@@ -63,9 +74,25 @@ struct asked {
      * that were sent. */
     const int *sent;
     const char *list, *others[2]; /* fields that messages came in */
+    struct spelled more;
 };
 
+/* What a surface can tell or do beside an answer, of those values. */
+enum { TELLS_PROBS = 1, TELLS_IDS = 2, CONTINUES = 4, THINKS = 8 };
+
 void asked_default(struct asked *a);
+/* fields_take with the names of other servers behind a surface's own. *a may be the first of more values. */
+bool asked_fields(struct document *d, const struct ct_json_value *object, const char *prefix,
+                  const struct field *fields, int n, struct asked *a);
+/* Those values become others of *a, or are named where the surface can do nothing with them. can: bits. */
+bool asked_settle(struct document *d, struct asked *a, unsigned can);
+/* The chain of draws, biases and ids that end the answer. */
+bool asked_chain(struct document *d, struct server *s, const struct asked *a, struct ask *ask);
+/* The form that those values give an answer that has none yet. */
+bool asked_spelled_form(struct document *d, struct server *s, const struct asked *a, struct ask *ask);
+/* Whether the model is to think, and for how long. effort: the name of reasoning_effort. */
+bool asked_thinks(struct document *d, const struct server *s, const struct asked *a, const char *effort,
+                  struct ask *ask, bool *thinks);
 
 /* Each returns false when *d->r says why not. */
 /* Whether a model of this name is served: any is, unless the host is strict; NULL: the request names none. */

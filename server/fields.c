@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 
-enum { MOST_VALUES = 100000 };
+enum { MOST_VALUES = 100000, MOST_FIELDS = 256, MOST_WARNED = 4096 };
 
 bool document_read(struct document *d, struct ct_bytes text)
 {
@@ -38,6 +38,7 @@ void document_free(struct document *d)
     ct_json_tree_free(&d->tree);
     buffer_free(&d->ignored);
     buffer_free(&d->idle);
+    buffer_free(&d->warned);
 }
 
 bool field_refuse(struct document *d, const char *name, const struct ct_json_value *v, const char *expected,
@@ -107,10 +108,10 @@ static int letters_apart(const char *a, struct ct_str b)
     return row[n];
 }
 
-static const char *nearly(const struct field *fields, int n, struct ct_str name)
+static const char *nearly(const struct field *fields, int n, struct ct_str name, int below)
 {
     const char *best = NULL;
-    int least = 3;
+    int least = below;
 
     for (int i = 0; i < n; i++) {
         const int apart = letters_apart(fields[i].name, name);
@@ -144,6 +145,17 @@ void document_idle(struct document *d, const char *name)
     add_name(&d->idle, "", ct_str_of(name));
 }
 
+void document_warn(struct document *d, const char *name, const char *why)
+{
+    document_idle(d, name);
+    if (d->warned.n > MOST_WARNED)
+        return;
+    buffer_text(&d->warned, name);
+    buffer_text(&d->warned, ": ");
+    buffer_text(&d->warned, why);
+    buffer_text(&d->warned, "\n");
+}
+
 /* ProtoJSON has numbers as strings too, and Google's servers take one element where a list is expected. */
 static bool is_of(const struct document *d, const struct ct_json_value *v, int kinds)
 {
@@ -172,6 +184,8 @@ static const char *kinds_text(int kinds)
         [IS_FLAG] = "true or false",
         [IS_TEXT | IS_NUMBER] = "a string or a number",
         [IS_TEXT | IS_FLAG] = "true, false or a string",
+        [IS_OBJECT | IS_FLAG] = "an object, true or false",
+        [IS_TEXT | IS_OBJECT | IS_FLAG] = "a JSON schema",
     };
     return names[kinds];
 }
@@ -268,7 +282,12 @@ static bool take_field(struct document *d, const char *prefix, const struct fiel
     snprintf(name, sizeof name, "%s%s", prefix, f->name);
     switch (f->kind) {
     case FIELD_IDLE:
-        add_name(&d->idle, prefix, ct_str_of(f->name));
+        if (is_neutral(d, f, v))
+            return true;
+        if (f->says)
+            document_warn(d, name, f->says);
+        else
+            add_name(&d->idle, prefix, ct_str_of(f->name));
         return true;
     case FIELD_REFUSED:
         if (is_neutral(d, f, v))
@@ -293,8 +312,11 @@ static bool take_unknown(struct document *d, const char *prefix, const struct ct
                          const struct field *fields, int n)
 {
     const struct ct_str name = ct_json_str(key);
-    const char *meant = nearly(fields, n, name);
+    const char *meant = nearly(fields, n, name, 3);
     char shown[100];
+
+    if (!meant) /* of other APIs, by a letter: others have names that are alike */
+        meant = nearly(d->more, d->n_more, name, 2);
 
     snprintf(shown, sizeof shown, "%s%.*s", prefix, CT_BRIEF(name));
     if (meant)
@@ -321,32 +343,67 @@ bool field_is(const struct document *d, struct ct_str key, const char *name)
     return *name == 0 && i == key.n;
 }
 
-/* Whether a field stands before this key in its other spelling. */
-static bool is_again(const struct document *d, const struct ct_json_value *object,
-                     const struct ct_json_value *key, const char *name)
+/* The row of a name, counted through both tables; NULL: it has none. */
+static const struct field *find_row(const struct document *d, struct ct_str key, const struct field *fields,
+                                    int n, int *at)
 {
-    CT_JSON_EACH(other, object)
-    if (other == key)
-        return false;
-    else if (field_is(d, ct_json_str(other), name))
-        return true;
+    for (*at = 0; *at < n + d->n_more; (*at)++) {
+        const struct field *f = *at < n ? &fields[*at] : &d->more[*at - n];
+        if (field_is(d, key, f->name))
+            return f;
+    }
+    return NULL;
+}
+
+static bool has_value(const struct field *f)
+{
+    return f->kind != FIELD_IDLE && f->kind != FIELD_REFUSED;
+}
+
+/* Whether another spelling of the same value stands before this one, and says something else. */
+static bool is_contradicted(const struct document *d, const struct field *fields, int n,
+                            const struct ct_json_value *const *seen, int at, const char **other)
+{
+    const struct field *f = at < n ? &fields[at] : &d->more[at - n];
+    const struct ct_str text = value_text(d, seen[at]);
+
+    for (int i = 0; i < n + d->n_more; i++) {
+        const struct field *o = i < n ? &fields[i] : &d->more[i - n];
+        *other = o->name;
+        if (i != at && seen[i] && !ct_json_is(seen[i], CT_JSON_NULL) && has_value(o) && has_value(f) &&
+            o->at == f->at && !ct_str_same(value_text(d, seen[i]), text))
+            return true;
+    }
     return false;
 }
 
 bool fields_take(struct document *d, const struct ct_json_value *object, const char *prefix,
                  const struct field *fields, int n, void *values)
 {
+    const struct ct_json_value *seen[MOST_FIELDS] = {0};
+    const char *other;
+    int at;
+
     CT_JSON_EACH(key, object)
     {
         const struct ct_json_value *v = ct_json_of_key(key);
-        const struct field *f = fields;
+        const struct field *f = find_row(d, ct_json_str(key), fields, n, &at);
 
-        while (f < fields + n && !field_is(d, ct_json_str(key), f->name))
-            f++;
-        if (f < fields + n && d->protojson && is_again(d, object, key, f->name))
+        if (!f) {
+            if (!take_unknown(d, prefix, key, fields, n))
+                return false;
+            continue;
+        }
+        if (seen[at])
             return refuse(d->r, 400, NULL, f->name, "%s%s is there twice", prefix, f->name);
-        if (f == fields + n ? !take_unknown(d, prefix, key, fields, n)
-                            : !ct_json_is(v, CT_JSON_NULL) && !take_field(d, prefix, f, v, values))
+        seen[at] = v;
+        if (ct_json_is(v, CT_JSON_NULL))
+            continue;
+        if (is_contradicted(d, fields, n, seen, at, &other))
+            return refuse(d->r, 400, NULL, f->name,
+                          "%s%s and %s%s say different things, expected one of them", prefix, other, prefix,
+                          f->name);
+        if (!take_field(d, prefix, f, v, values))
             return false;
     }
     return true;

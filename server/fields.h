@@ -13,7 +13,7 @@ enum field_kind {
     FIELD_FLAG,
     FIELD_WHOLE,
     FIELD_REAL,
-    FIELD_IDLE,    /* changes no text, and is taken as it is */
+    FIELD_IDLE,    /* changes no text, and is taken as it is; with a reason the reply's warnings tell it */
     FIELD_REFUSED, /* says why; what it is when it changes nothing is taken */
 };
 
@@ -30,8 +30,8 @@ struct field {
     enum field_kind kind;
     size_t at;           /* offset of the value */
     double low, high;    /* of numbers, both ends included; of VALUE: low is which kinds */
-    const char *says;    /* REFUSED: the reason */
-    const char *neutral; /* REFUSED: words and numbers between spaces that are taken all the same, or NULL */
+    const char *says;    /* REFUSED, IDLE: the reason */
+    const char *neutral; /* the same: words and numbers between spaces of which nothing is said, or NULL */
 };
 
 /* A request as it is read. Memory of values is the tree's. */
@@ -43,6 +43,10 @@ struct document {
     bool protojson;        /* other spellings: top_p for topP, "5" for 5, {} for [{}] */
     struct buffer ignored; /* names of fields that nobody knows, between commas */
     struct buffer idle;    /* names of those without effect */
+    struct buffer warned;  /* lines about those of them that a reply's body tells, too */
+    /* Further rows for fields_take, behind those that it is given: of the same values, or NULL. */
+    const struct field *more;
+    int n_more;
 };
 
 /* Reads the JSON object that a body must be. False: *d->r says why not. */
@@ -50,11 +54,13 @@ bool document_read(struct document *d, struct ct_bytes text);
 void document_free(struct document *d);
 /* Whether a key is this name, in a spelling that the document may have. */
 bool field_is(const struct document *d, struct ct_str key, const char *name);
-/* Puts the fields of an object into *values. prefix leads to them in messages: "" or "stream_options.". */
+/* Puts the fields of an object into *values. Two spellings of one value must say the same. prefix leads to
+ * them in messages: "" or "stream_options.". */
 bool fields_take(struct document *d, const struct ct_json_value *object, const char *prefix,
                  const struct field *fields, int n, void *values);
-/* Names a field among those without effect. */
+/* Names a field among those without effect; why: the reply's body says so, too, unless it is NULL. */
 void document_idle(struct document *d, const char *name);
+void document_warn(struct document *d, const char *name, const char *why);
 /* Refuses a value of a field: "temperature at byte 12 is "hot", expected a number". v may be NULL. */
 bool field_refuse(struct document *d, const char *name, const struct ct_json_value *v, const char *expected,
                   ...)

@@ -9,17 +9,25 @@
 
 void warnings_put(struct buffer *out, const struct ask *ask)
 {
-    struct text rest = {ask->ignored.data, ask->ignored.n};
+    struct text rest = {ask->ignored.data, ask->ignored.n},
+                lines = {ask->extra.warned.data, ask->extra.warned.n};
     char warning[1200];
+    int i = 0;
 
-    if (rest.n == 0)
+    if (rest.n + lines.n == 0)
         return;
-    for (int i = 0; rest.n; i++) {
+    for (; rest.n; i++) {
         struct text name = rest;
         rest = text_split(&name, ',');
         name = text_trim(name);
         snprintf(warning, sizeof warning, "%.*s: no field of this name is known here, and it was ignored",
                  (int)name.n, name.s);
+        json_put(out, i ? ",%s" : ",'warnings':[%s", warning);
+    }
+    for (; lines.n; i++) {
+        struct text line = lines;
+        lines = text_split(&line, '\n');
+        snprintf(warning, sizeof warning, "%.*s", (int)line.n, line.s);
         json_put(out, i ? ",%s" : ",'warnings':[%s", warning);
     }
     buffer_text(out, "]");

@@ -5,7 +5,8 @@
 
 #include "ask.h"
 
-/* A member of an object, behind others: fields that nobody knew. Without any there is none. */
+/* A member of an object, behind others: fields that nobody knew, and those
+ * of other servers that change nothing here. Without any there is none. */
 void warnings_put(struct buffer *out, const struct ask *ask);
 
 #endif

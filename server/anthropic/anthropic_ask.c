@@ -27,7 +27,6 @@ static const struct field fields[] = {
     {"tool_choice", FIELD_VALUE, AT(a.tool_choice), IS_OBJECT, 0, NULL, NULL},
     {"thinking", FIELD_VALUE, AT(thinking), IS_OBJECT, 0, NULL, NULL},
     {"seed", FIELD_VALUE, AT(a.seed), IS_NUMBER, 0, NULL, NULL}, /* not Anthropic's: other servers have it */
-    {"receipt", FIELD_FLAG, AT(a.receipt), 0, 0, NULL, NULL},
     {"metadata", FIELD_IDLE, 0, 0, 0, NULL, NULL},
     {"service_tier", FIELD_IDLE, 0, 0, 0, NULL, NULL},
     {"cache_control", FIELD_IDLE, 0, 0, 0, NULL, NULL},
@@ -61,11 +60,13 @@ static bool take_thinking(struct document *d, const struct server *s, const stru
     int64_t most;
 
     *thinks = false;
-    if (!o->thinking || ct_json_is_text(type, "disabled"))
+    if (!o->thinking)
+        return asked_thinks(d, s, &o->a, "reasoning_effort", ask, thinks);
+    if (ct_json_is_text(type, "disabled"))
         return true;
     if (!enabled && !ct_json_is_text(type, "adaptive"))
         return field_refuse(d, "thinking.type", type, "expected enabled, adaptive or disabled");
-    if (enabled && (!ct_json_integer(budget, &most) || most < 1 || most > INT32_MAX))
+    if (enabled && (!field_whole(d, budget, &most) || most < 1 || most > INT32_MAX))
         return field_refuse(d, "thinking.budget_tokens", budget, "expected a whole number from 1");
     if (!s->info.can_think) {
         document_idle(d, "thinking");
@@ -127,13 +128,15 @@ static bool take_all(struct document *d, struct job *job, struct anthropic *o, b
     struct server *s = job->server;
     bool thinks;
 
-    if (!fields_take(d, &d->tree.value[0], "", fields, CT_COUNT(fields), o))
+    if (!asked_fields(d, &d->tree.value[0], "", fields, CT_COUNT(fields), &o->a) ||
+        !asked_settle(d, &o->a, THINKS))
         return false;
     if (!counts && o->a.max_tokens == 0)
         return refuse(d->r, 400, NULL, "max_tokens", "max_tokens is missing");
     return asked_model(d, s, o->a.model) && asked_drawing(d, s, &o->a, job->ask) &&
            take_thinking(d, s, o, job->ask, &thinks) && take_conversation(d, job, o, thinks) &&
-           take_output(d, s, o, job->ask) && (counts || asked_room(d, s, &o->a, job->ask));
+           take_output(d, s, o, job->ask) && asked_spelled_form(d, s, &o->a, job->ask) &&
+           (counts || asked_room(d, s, &o->a, job->ask));
 }
 
 static bool anthropic_take(struct job *job, struct refusal *r, bool counts)

@@ -25,7 +25,6 @@ struct gemini {
     {"generationConfig", FIELD_VALUE, AT(config), IS_OBJECT, 0, NULL, NULL},                                 \
     {"cachedContent", FIELD_REFUSED, 0, 0, 0, "no content is kept by a name; what a prompt begins with is "  \
      "found without one", "  "},                                                                             \
-    {"receipt", FIELD_FLAG, AT(a.receipt), 0, 0, NULL, NULL},                                                \
     {"safetySettings", FIELD_IDLE, 0, 0, 0, NULL, NULL},                                                     \
     {"labels", FIELD_IDLE, 0, 0, 0, NULL, NULL},                                                             \
     {"serviceTier", FIELD_IDLE, 0, 0, 0, NULL, NULL},                                                        \
@@ -39,10 +38,8 @@ static const struct field count_fields[] = {
 };
 static const struct field config_fields[] = {
     {"maxOutputTokens", FIELD_WHOLE, AT(a.max_tokens), RANGE_TOKENS, NULL, NULL},
-    {"temperature", FIELD_REAL, AT(a.temperature), RANGE_TEMPERATURE, NULL, NULL},
     {"topP", FIELD_REAL, AT(a.top_p), RANGE_SHARE, NULL, NULL},
     {"topK", FIELD_WHOLE, AT(a.top_k), RANGE_TOP_K_ALONE, NULL, NULL},
-    {"seed", FIELD_VALUE, AT(a.seed), IS_NUMBER, 0, NULL, NULL},
     {"candidateCount", FIELD_WHOLE, AT(a.n), RANGE_CHOICES, NULL, NULL},
     {"stopSequences", FIELD_VALUE, AT(a.stop), IS_TEXT | IS_LIST, 0, NULL, NULL},
     {"presencePenalty", FIELD_REAL, AT(a.presence_penalty), RANGE_PENALTY, NULL, NULL},
@@ -120,15 +117,18 @@ static bool take_thinking(struct document *d, const struct server *s, const stru
                           bool *thinks)
 {
     static const char *const levels[] = {"MINIMAL", "LOW", "MEDIUM", "HIGH", "THINKING_LEVEL_UNSPECIFIED"};
-    bool is_level = !g->level;
+    bool is_level = !g->level, wished;
 
-    *thinks = g->thinking && g->budget != 0 && s->info.can_think;
+    if (!asked_thinks(d, s, &g->a, "reasoning_effort", ask, &wished))
+        return false;
+
+    *thinks = g->thinking ? g->budget != 0 && s->info.can_think : wished;
     for (size_t i = 0; i < CT_COUNT(levels); i++)
         is_level = is_level || ct_json_is_text(g->level, levels[i]);
     if (!is_level)
         return field_refuse(d, "generationConfig.thinkingConfig.thinkingLevel", g->level,
                             "expected MINIMAL, LOW, MEDIUM or HIGH");
-    ask->hides_thoughts = !g->includes_thoughts;
+    ask->extra.hides_thoughts = !g->includes_thoughts;
     if (g->thinking && !s->info.can_think)
         buffer_text(&d->idle,
                     d->idle.n ? ", generationConfig.thinkingConfig" : "generationConfig.thinkingConfig");
@@ -220,17 +220,18 @@ static bool take_all(struct document *d, struct job *job, struct gemini *g, bool
     bool thinks;
 
     if (!is_served(d, job) ||
-        !fields_take(d, &d->tree.value[0], "", counts ? count_fields : fields,
-                     counts ? CT_COUNT(count_fields) : CT_COUNT(fields), g) ||
+        !asked_fields(d, &d->tree.value[0], "", counts ? count_fields : fields,
+                      counts ? CT_COUNT(count_fields) : CT_COUNT(fields), &g->a) ||
         !fields_take(d, g->wrapped, "generateContentRequest.", fields, CT_COUNT(fields), g) ||
-        !fields_take(d, g->config, "generationConfig.", config_fields, CT_COUNT(config_fields), g) ||
+        !asked_fields(d, g->config, "generationConfig.", config_fields, CT_COUNT(config_fields), &g->a) ||
+        !asked_settle(d, &g->a, TELLS_PROBS | THINKS) ||
         !fields_take(d, g->thinking, "generationConfig.thinkingConfig.", thinking_fields,
                      CT_COUNT(thinking_fields), g))
         return false;
     g->a.messages = g->said.contents;
     return asked_drawing(d, s, &g->a, job->ask) && take_thinking(d, s, g, job->ask, &thinks) &&
            take_contents(d, job, g, thinks) && take_mime(d, s, g, job->ask) &&
-           (counts || asked_room(d, s, &g->a, job->ask));
+           asked_spelled_form(d, s, &g->a, job->ask) && (counts || asked_room(d, s, &g->a, job->ask));
 }
 
 static bool gemini_take(struct job *job, struct refusal *r, bool stream, bool counts)

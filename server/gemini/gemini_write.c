@@ -81,7 +81,7 @@ static void put_content(struct job *job, const struct choice *c, struct ct_str t
     int n = 0;
 
     json_put(&job->out, "{'content':{'parts':[");
-    if (!job->ask->hides_thoughts)
+    if (!job->ask->extra.hides_thoughts)
         put_text(&job->out, thought, true, &n);
     put_text(&job->out, text, false, &n);
     if (ended)
@@ -159,7 +159,7 @@ static void gemini_given(struct job *job, int number, const carat_given *given)
     struct choice *c = &ask->choice[number];
     size_t n;
     const char *text = choice_take(job->server->options->model, ask, c, given, &n);
-    const bool thinks = given->thought && given->n_text > 0 && !ask->hides_thoughts;
+    const bool thinks = given->thought && given->n_text > 0 && !ask->extra.hides_thoughts;
 
     if (ask->logprobs && !given->thought)
         keep_given(&c->logprobs, given);

@@ -147,7 +147,7 @@ static void llama_given(struct job *job, int number, const carat_given *given)
     size_t n;
     const char *text = choice_take(model, ask, c, given, &n);
 
-    if (ask->stream || ask->tells_ids)
+    if (ask->stream || ask->extra.tells_ids)
         buffer_put(&c->ids, &given->id, sizeof given->id);
     if (ask->logprobs)
         keep_given(&c->logprobs, given);

@@ -25,7 +25,6 @@ struct ollama {
     {"stream", FIELD_FLAG, AT(a.stream), 0, 0, NULL, NULL},                                                  \
     {"keep_alive", FIELD_VALUE, AT(keep_alive), IS_TEXT | IS_NUMBER, 0, NULL, NULL},                         \
     {"think", FIELD_VALUE, AT(think), IS_TEXT | IS_FLAG, 0, NULL, NULL},                                     \
-    {"receipt", FIELD_FLAG, AT(a.receipt), 0, 0, NULL, NULL},                                                \
     {"logprobs", FIELD_FLAG, AT(a.logprobs), 0, 0, NULL, NULL},                                              \
     {"top_logprobs", FIELD_WHOLE, AT(a.top_logprobs), RANGE_TOP, NULL, NULL}
 static const struct field chat_fields[] = {
@@ -50,16 +49,6 @@ static const struct field show_fields[] = {
 };
 static const struct field option_fields[] = {
     {"num_predict", FIELD_WHOLE, AT(a.max_tokens), RANGE_OF_END, NULL, NULL},
-    {"temperature", FIELD_REAL, AT(a.temperature), RANGE_TEMPERATURE, NULL, NULL},
-    {"top_p", FIELD_REAL, AT(a.top_p), RANGE_SHARE, NULL, NULL},
-    {"top_k", FIELD_WHOLE, AT(a.top_k), RANGE_TOP_K, NULL, NULL},
-    {"min_p", FIELD_REAL, AT(a.min_p), RANGE_SHARE, NULL, NULL},
-    {"typical_p", FIELD_REAL, AT(a.typical_p), RANGE_SHARE, NULL, NULL},
-    {"frequency_penalty", FIELD_REAL, AT(a.frequency_penalty), RANGE_PENALTY, NULL, NULL},
-    {"presence_penalty", FIELD_REAL, AT(a.presence_penalty), RANGE_PENALTY, NULL, NULL},
-    {"repeat_penalty", FIELD_REAL, AT(a.repeat_penalty), RANGE_REPEAT, NULL, NULL},
-    {"repeat_last_n", FIELD_WHOLE, AT(a.repeat_last_n), RANGE_LAST_N, NULL, NULL},
-    {"seed", FIELD_VALUE, AT(a.seed), IS_NUMBER, 0, NULL, NULL},
     {"stop", FIELD_VALUE, AT(a.stop), IS_TEXT | IS_LIST, 0, NULL, NULL},
     {"num_ctx", FIELD_IDLE, 0, 0, 0, NULL, NULL}, /* the model is never loaded anew */
     {"num_keep", FIELD_IDLE, 0, 0, 0, NULL, NULL},
@@ -72,10 +61,6 @@ static const struct field option_fields[] = {
     {"numa", FIELD_IDLE, 0, 0, 0, NULL, NULL},
     {"low_vram", FIELD_IDLE, 0, 0, 0, NULL, NULL},
     {"f16_kv", FIELD_IDLE, 0, 0, 0, NULL, NULL},
-    {"mirostat_tau", FIELD_IDLE, 0, 0, 0, NULL, NULL},
-    {"mirostat_eta", FIELD_IDLE, 0, 0, 0, NULL, NULL},
-    {"mirostat", FIELD_REFUSED, 0, 0, 0, "there is no such way to draw", " 0 "},
-    {"tfs_z", FIELD_REFUSED, 0, 0, 0, "there is no such way to draw", " 1 1.0 "},
     {"penalize_newline", FIELD_REFUSED, 0, 0, 0, "penalties are of all ids", " true "},
 };
 /* clang-format on */
@@ -193,12 +178,14 @@ static bool take_messages(struct document *d, struct server *s, struct buffer *t
 static bool take_options(struct document *d, struct server *s, struct ollama *o, struct ask *ask,
                          bool *thinks)
 {
-    if (!fields_take(d, o->options, "options.", option_fields, CT_COUNT(option_fields), o))
+    if (!asked_fields(d, o->options, "options.", option_fields, CT_COUNT(option_fields), &o->a) ||
+        !asked_settle(d, &o->a, TELLS_PROBS | THINKS))
         return false;
     if (o->a.max_tokens < 0) /* to the end of the context */
         o->a.max_tokens = INT64_MAX;
-    return ollama_is_served(d, s, o->a.model) && take_think(d, s, o->think, thinks) &&
-           asked_drawing(d, s, &o->a, ask);
+    return ollama_is_served(d, s, o->a.model) && asked_drawing(d, s, &o->a, ask) &&
+           (o->think ? take_think(d, s, o->think, thinks)
+                     : asked_thinks(d, s, &o->a, "reasoning_effort", ask, thinks));
 }
 
 /* Without a prompt the model is to be loaded, which it is, or to go, which it does not. */
@@ -216,15 +203,15 @@ static bool take_chat(struct document *d, struct job *job, struct ollama *o)
     struct server *s = job->server;
     bool thinks;
 
-    if (!fields_take(d, &d->tree.value[0], "", chat_fields, CT_COUNT(chat_fields), o) ||
+    if (!asked_fields(d, &d->tree.value[0], "", chat_fields, CT_COUNT(chat_fields), &o->a) ||
         !take_options(d, s, o, job->ask, &thinks))
         return false;
     if (ct_json_count(o->a.messages) == 0)
         return answer_empty(job, o, true);
     buffer_text(&text, "{\"messages\":[");
     const bool good = asked_tools(d, s, &o->a, job->ask) && take_form(d, s, o->format, job->ask) &&
-                      put_messages(d, o->a.messages, &text) && take_messages(d, s, &text, thinks, job->ask) &&
-                      asked_room(d, s, &o->a, job->ask);
+                      asked_spelled_form(d, s, &o->a, job->ask) && put_messages(d, o->a.messages, &text) &&
+                      take_messages(d, s, &text, thinks, job->ask) && asked_room(d, s, &o->a, job->ask);
     buffer_free(&text);
     return good;
 }
@@ -235,13 +222,13 @@ static bool take_generate(struct document *d, struct job *job, struct ollama *o)
     struct server *s = job->server;
     bool thinks, good;
 
-    if (!fields_take(d, &d->tree.value[0], "", generate_fields, CT_COUNT(generate_fields), o) ||
+    if (!asked_fields(d, &d->tree.value[0], "", generate_fields, CT_COUNT(generate_fields), &o->a) ||
         !take_options(d, s, o, job->ask, &thinks))
         return false;
     const struct ct_str prompt = ct_json_str(o->prompt), system = ct_json_str(o->system);
     if (prompt.n == 0)
         return answer_empty(job, o, false);
-    if (!take_form(d, s, o->format, job->ask))
+    if (!take_form(d, s, o->format, job->ask) || !asked_spelled_form(d, s, &o->a, job->ask))
         return false;
     if (!o->raw && !s->info.has_chat_template)
         return refuse(

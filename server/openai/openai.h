@@ -5,6 +5,8 @@
 
 #include "routes.h"
 
+struct choice;
+
 bool openai_chat(struct job *job, struct refusal *r); /* a route's prepare, as the next */
 bool openai_text(struct job *job, struct refusal *r);
 bool openai_vectors(struct job *job, struct refusal *r); /* embeddings */
@@ -21,5 +23,10 @@ void openai_put_timings(struct buffer *out, const struct ask *ask);
 /* A member behind others: how much of the prompt is evaluated, as llama.cpp's clients know it. */
 void openai_put_progress(struct buffer *out, const struct ask *ask, int evaluated, int64_t ms);
 void openai_chat_progress(struct job *job, int evaluated, int64_t ms); /* of an ask */
+
+/* vLLM's members of ids, behind others; nothing unless the request wants them. Those of an answer are what
+ * was not told so far. */
+void openai_put_prompt_ids(struct buffer *out, const struct ask *ask);
+void openai_put_ids(struct buffer *out, const struct ask *ask, struct choice *c);
 
 #endif

@@ -22,8 +22,6 @@ static const struct field fields[] = {
     {"tool_choice", FIELD_VALUE, AT(tool_choice), IS_TEXT | IS_OBJECT, 0, NULL, NULL},
     {"parallel_tool_calls", FIELD_FLAG, AT(parallel_tool_calls), 0, 0, NULL, NULL},
     {"response_format", FIELD_VALUE, AT(response_format), IS_OBJECT, 0, NULL, NULL},
-    {"reasoning_effort", FIELD_VALUE, AT(reasoning_effort), IS_TEXT, 0, NULL, NULL},
-    {"receipt", FIELD_FLAG, AT(receipt), 0, 0, NULL, NULL},
     {"return_progress", FIELD_FLAG, AT(return_progress), 0, 0, NULL, NULL},
     {"add_generation_prompt", FIELD_VALUE, AT(begins_turn), IS_FLAG, 0, NULL, NULL},
     {"user", FIELD_IDLE, 0, 0, 0, NULL, NULL},
@@ -33,7 +31,6 @@ static const struct field fields[] = {
     {"prompt_cache_retention", FIELD_IDLE, 0, 0, 0, NULL, NULL},
     {"safety_identifier", FIELD_IDLE, 0, 0, 0, NULL, NULL},
     {"prediction", FIELD_IDLE, 0, 0, 0, NULL, NULL},
-    {"cache_prompt", FIELD_IDLE, 0, 0, 0, NULL, NULL},
     {"store", FIELD_REFUSED, 0, 0, 0, "no completion is stored", " false "},
     {"modalities", FIELD_REFUSED, 0, 0, 0, "answers are text", " [\"text\"] "},
     {"audio", FIELD_REFUSED, 0, 0, 0, "answers are text", NULL},
@@ -45,6 +42,7 @@ static const struct field fields[] = {
 static const struct field stream_fields[] = {
     {"include_usage", FIELD_FLAG, AT(include_usage), 0, 0, NULL, NULL},
     {"include_obfuscation", FIELD_IDLE, 0, 0, 0, NULL, NULL},
+    {"continuous_usage_stats", FIELD_IDLE, 0, 0, 0, "the last event has the usage", " false "},
 };
 /* clang-format on */
 
@@ -80,35 +78,21 @@ bool openai_form(struct document *d, struct server *s, struct ask *ask, const ch
     return asked_form(d, s, ask, param, &form);
 }
 
-/* ---- thinking ---- */
-
-bool openai_effort(struct document *d, const struct server *s, const char *param,
-                   const struct ct_json_value *effort, bool *thinks)
-{
-    static const char *const words[] = {"none", "minimal", "low", "medium", "high", "xhigh", "max"};
-
-    *thinks = false;
-    if (!effort)
-        return true;
-    for (size_t i = 0; i < CT_COUNT(words); i++)
-        if (ct_json_is_text(effort, words[i])) {
-            *thinks = i > 0 && s->info.can_think;
-            if (!s->info.can_think)
-                document_idle(d, param);
-            return true;
-        }
-    return field_refuse(d, param, effort, "expected none, minimal, low, medium, high, xhigh or max");
-}
-
 static bool take_chat(struct document *d, struct job *job, struct asked *a, struct ask *ask)
 {
     struct server *s = job->server;
     bool thinks;
 
     asked_progress(d, a, ask, openai_chat_progress);
-    return asked_drawing(d, s, a, ask) && asked_tools(d, s, a, ask) &&
-           openai_form(d, s, ask, "response_format", a->response_format, true) &&
-           openai_effort(d, s, "reasoning_effort", a->reasoning_effort, &thinks) &&
+    if (a->more.continues && ct_json_is(a->begins_turn, CT_JSON_TRUE))
+        return refuse(
+            d->r, 400, NULL, "continue_final_message",
+            "continue_final_message and add_generation_prompt say different things, expected one of "
+            "them");
+    a->continues = a->more.continues;
+    return asked_settle(d, a, TELLS_PROBS | TELLS_IDS | CONTINUES | THINKS) && asked_drawing(d, s, a, ask) &&
+           asked_tools(d, s, a, ask) && openai_form(d, s, ask, "response_format", a->response_format, true) &&
+           asked_spelled_form(d, s, a, ask) && asked_thinks(d, s, a, "reasoning_effort", ask, &thinks) &&
            asked_prompt(d, s, a, ask->tools, thinks, ask) && asked_room(d, s, a, ask);
 }
 
@@ -124,7 +108,7 @@ bool openai_chat(struct job *job, struct refusal *r)
 static bool take_fields(struct document *d, const struct server *s, const struct field *table, int n,
                         struct asked *a)
 {
-    if (!fields_take(d, &d->tree.value[0], "", table, n, a) || !asked_model(d, s, a->model))
+    if (!asked_fields(d, &d->tree.value[0], "", table, n, a) || !asked_model(d, s, a->model))
         return false;
     if (a->stream_options && !a->stream)
         return refuse(d->r, 400, NULL, "stream_options", "stream_options needs stream to be true");

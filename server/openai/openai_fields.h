@@ -13,14 +13,8 @@
 #define OPENAI_DRAWING                                                                                       \
     {"temperature", FIELD_REAL, AT(temperature), RANGE_TEMPERATURE, NULL, NULL},              \
     {"top_p", FIELD_REAL, AT(top_p), RANGE_SHARE, NULL, NULL},                                \
-    {"top_k", FIELD_WHOLE, AT(top_k), RANGE_TOP_K, NULL, NULL},                                             \
-    {"min_p", FIELD_REAL, AT(min_p), RANGE_SHARE, NULL, NULL},                                                      \
-    {"typical_p", FIELD_REAL, AT(typical_p), RANGE_SHARE, NULL, NULL},                        \
     {"frequency_penalty", FIELD_REAL, AT(frequency_penalty), RANGE_PENALTY, NULL, NULL},                             \
     {"presence_penalty", FIELD_REAL, AT(presence_penalty), RANGE_PENALTY, NULL, NULL},                               \
-    {"repeat_penalty", FIELD_REAL, AT(repeat_penalty), RANGE_REPEAT, NULL, NULL},                             \
-    {"repeat_last_n", FIELD_WHOLE, AT(repeat_last_n), RANGE_LAST_N, NULL, NULL},                            \
-    {"seed", FIELD_VALUE, AT(seed), IS_NUMBER, 0, NULL, NULL},                                               \
     {"stop", FIELD_VALUE, AT(stop), IS_TEXT | IS_LIST, 0, NULL, NULL},                                       \
     {"logit_bias", FIELD_VALUE, AT(logit_bias), IS_OBJECT, 0, NULL, NULL},                                   \
     {"stream", FIELD_FLAG, AT(stream), 0, 0, NULL, NULL},                                                    \
@@ -34,9 +28,6 @@ typedef bool (*openai_take)(struct document *d, struct job *job, struct asked *a
  * from. */
 bool openai_form(struct document *d, struct server *s, struct ask *ask, const char *param,
                  const struct ct_json_value *format, bool nested);
-/* Whether the model is to think; NULL: nothing was said. */
-bool openai_effort(struct document *d, const struct server *s, const char *param,
-                   const struct ct_json_value *effort, bool *thinks);
 
 /* Reads a body into the values of a table, and makes an ask of them. *a may be the first member of more; the
  * rest of it is as the caller leaves it. False: *r says why not. */

@@ -39,7 +39,6 @@ static const struct field fields[] = {
     {"previous_response_id", FIELD_VALUE, OWN(previous), IS_TEXT, 0, NULL, NULL},
     {"store", FIELD_FLAG, OWN(stores), 0, 0, NULL, NULL},
     {"metadata", FIELD_VALUE, OWN(metadata), IS_OBJECT, 0, NULL, NULL},
-    {"receipt", FIELD_FLAG, AT(receipt), 0, 0, NULL, NULL},
     {"user", FIELD_IDLE, 0, 0, 0, NULL, NULL},
     {"safety_identifier", FIELD_IDLE, 0, 0, 0, NULL, NULL},
     {"service_tier", FIELD_IDLE, 0, 0, 0, NULL, NULL},
@@ -311,11 +310,11 @@ static bool take_response(struct document *d, struct job *job, struct asked *a, 
         return refuse(d->r, 400, "missing_required_parameter", "input", "input is missing");
     if (ct_json_is(w->input, CT_JSON_ARRAY) && !asked_messages(d, s, "input", w->input))
         return false;
-    if (!take_include(d, w) || !check_metadata(d, w->metadata) || !begin_responding(d, job, w, ask) ||
-        !asked_drawing(d, s, a, ask) ||
-        !openai_effort(d, s, "reasoning.effort", a->reasoning_effort, &thinks) ||
+    if (!asked_settle(d, a, TELLS_PROBS | THINKS) || !take_include(d, w) || !check_metadata(d, w->metadata) ||
+        !begin_responding(d, job, w, ask) || !asked_drawing(d, s, a, ask) ||
+        !asked_thinks(d, s, a, "reasoning.effort", ask, &thinks) ||
         !take_conversation(d, job, w, thinks, ask) ||
-        !openai_form(d, s, ask, "text.format", w->format, false))
+        !openai_form(d, s, ask, "text.format", w->format, false) || !asked_spelled_form(d, s, a, ask))
         return false;
     a->messages = w->input;
     if (!asked_room(d, s, a, ask))

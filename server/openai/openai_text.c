@@ -16,9 +16,7 @@ static const struct field fields[] = {
     {"n", FIELD_WHOLE, AT(n), RANGE_CHOICES, NULL, NULL},
     {"logprobs", FIELD_WHOLE, AT(top_logprobs), RANGE_TOP, NULL, NULL},
     {"echo", FIELD_FLAG, AT(echo), 0, 0, NULL, NULL},
-    {"receipt", FIELD_FLAG, AT(receipt), 0, 0, NULL, NULL},
     {"user", FIELD_IDLE, 0, 0, 0, NULL, NULL},
-    {"cache_prompt", FIELD_IDLE, 0, 0, 0, NULL, NULL},
     {"suffix", FIELD_REFUSED, 0, 0, 0, "the model was not made to fill gaps", NULL},
     {"best_of", FIELD_REFUSED, 0, 0, 0, "n answers are all told", " 1 "},
 };
@@ -29,13 +27,15 @@ static bool take_text(struct document *d, struct job *job, struct asked *a, stru
     struct server *s = job->server;
     const int usual = s->options->default_tokens ? s->options->default_tokens : USUAL_TOKENS;
 
+    if (!asked_settle(d, a, TELLS_PROBS | TELLS_IDS))
+        return false;
     a->max_tokens = a->text_tokens < 0 ? usual : a->text_tokens;
     if (a->max_tokens == 0 && !a->echo)
         return refuse(d->r, 400, NULL, "max_tokens", "max_tokens is 0, which needs echo to be true");
     a->logprobs = a->top_logprobs >= 0;
     ask->scores = a->logprobs && a->echo;
     ask->tells_end = a->logprobs;
-    if (!asked_drawing(d, s, a, ask) || !asked_list(d, s, a, ask))
+    if (!asked_drawing(d, s, a, ask) || !asked_spelled_form(d, s, a, ask) || !asked_list(d, s, a, ask))
         return false;
     if (a->text_tokens < 0)
         ask->asked_for &= ~(1u << SET_MAX_TOKENS);

@@ -173,6 +173,10 @@ static void put_chunk(struct job *job, struct choice *c, const struct piece *p, 
         put_logprobs(out, job->server, p->logprobs, &c->offset);
     else
         json_put(out, "null");
+    if (!c->begun)
+        openai_put_prompt_ids(out, job->ask);
+    c->begun = true;
+    openai_put_ids(out, job->ask, c);
     json_put(out, ",'finish_reason':%s", finish);
     if (finish)
         receipt_put(out, job->ask, c);
@@ -219,7 +223,7 @@ static void text_given(struct job *job, int number, const carat_given *given)
     }
     if (ask->logprobs)
         keep_given(&c->logprobs, given);
-    if (!ask->stream || (p.n + p.n_thought == 0 && !ask->logprobs))
+    if (!ask->stream || (p.n + p.n_thought == 0 && !ask->logprobs && !ask->extra.tells_ids))
         return;
     put_chunk(job, c, &p, NULL);
     c->logprobs.n = 0;
@@ -253,7 +257,7 @@ static void end_stream(struct job *job)
 
 /* ---- whole ---- */
 
-static void put_choice(struct job *job, const struct choice *c)
+static void put_choice(struct job *job, struct choice *c)
 {
     const struct ask *ask = job->ask;
     const struct listed *l = prompt_of(ask);
@@ -271,6 +275,8 @@ static void put_choice(struct job *job, const struct choice *c)
         put_logprobs(out, job->server, &t, &offset);
     else
         json_put(out, "null");
+    openai_put_prompt_ids(out, ask);
+    openai_put_ids(out, ask, c);
     json_put(out, ",'finish_reason':%s", finish_reason(c));
     receipt_put(out, ask, c);
     buffer_text(out, "}");
@@ -291,7 +297,7 @@ static void text_end(struct job *job)
     }
     for (int i = 0; i < ask->n; i++) {
         json_put(out, ask->at + i > 0 ? "," : "");
-        put_choice(job, &ask->choice[i]);
+        put_choice(job, &job->ask->choice[i]);
     }
     if (!ask_is_last(ask))
         return;

@@ -111,19 +111,49 @@ void openai_put_logprobs(struct buffer *out, const carat_model *model, const car
     json_put(out, "]}");
 }
 
+/* ---- ids ---- */
+
+static void put_list(struct buffer *out, const char *name, const int32_t *ids, int n)
+{
+    json_put(out, ",%s:[", name);
+    for (int i = 0; i < n; i++)
+        json_put(out, i ? ",%d" : "%d", (int)ids[i]);
+    buffer_text(out, "]");
+}
+
+void openai_put_prompt_ids(struct buffer *out, const struct ask *ask)
+{
+    if (ask->extra.tells_ids)
+        put_list(out, "prompt_token_ids", ask->prompt.ids, ask->prompt.n);
+}
+
+void openai_put_ids(struct buffer *out, const struct ask *ask, struct choice *c)
+{
+    if (ask->extra.tells_ids)
+        put_list(out, "token_ids", (const int32_t *)(const void *)c->told_ids.data,
+                 (int)(c->told_ids.n / sizeof(int32_t)));
+    c->told_ids.n = 0;
+}
+
 /* ---- in pieces ---- */
 
 /* The beginning of an event with one choice, up to its delta. */
 static void begin_chunk(struct job *job, const struct choice *c)
 {
+    struct choice *first = &job->ask->choice[0];
+
     buffer_text(&job->out, "data: ");
     put_head(&job->out, job, "chat.completion.chunk");
+    if (!first->echoed)
+        openai_put_prompt_ids(&job->out, job->ask);
+    first->echoed = true;
     json_put(&job->out, ",'choices':[{'index':%d,'delta':", c->number);
 }
 
-/* ended: the choice that has, and this is the last of it; NULL: none. */
-static void end_chunk(struct job *job, const struct choice *ended)
+/* ended: the same choice, if this is the last of it, or NULL. */
+static void end_chunk(struct job *job, struct choice *c, const struct choice *ended)
 {
+    openai_put_ids(&job->out, job->ask, c);
     json_put(&job->out, ",'finish_reason':%s", ended ? finish_reason(ended) : NULL);
     if (ended)
         receipt_put(&job->out, job->ask, ended);
@@ -140,7 +170,7 @@ static void chat_begin_stream(struct job *job)
     for (int i = 0; i < job->ask->n; i++) {
         begin_chunk(job, &job->ask->choice[i]);
         json_put(&job->out, "{'role':'assistant','content':''},'logprobs':null");
-        end_chunk(job, NULL);
+        end_chunk(job, &job->ask->choice[i], NULL);
     }
 }
 
@@ -174,7 +204,7 @@ static void chat_given(struct job *job, int number, const carat_given *given)
         return;
     }
     const bool thinks = given->thought && given->n_text > 0, logs = ask->logprobs && !given->thought;
-    if (n == 0 && !thinks && !logs)
+    if (n == 0 && !thinks && !logs && !ask->extra.tells_ids)
         return;
     begin_chunk(job, c);
     if (thinks)
@@ -188,7 +218,7 @@ static void chat_given(struct job *job, int number, const carat_given *given)
         json_put(&job->out, "],'refusal':null}");
     } else
         json_put(&job->out, "null");
-    end_chunk(job, NULL);
+    end_chunk(job, c, NULL);
 }
 
 static void chat_finish(struct job *job, int number)
@@ -200,18 +230,18 @@ static void chat_finish(struct job *job, int number)
     if (n > 0) {
         begin_chunk(job, c);
         json_put(&job->out, "{'content':%t},'logprobs':null", text, n);
-        end_chunk(job, NULL);
+        end_chunk(job, c, NULL);
     }
     if (c->n_calls > 0) {
         begin_chunk(job, c);
         json_put(&job->out, "{'tool_calls':");
         put_calls(&job->out, job, c, true);
         json_put(&job->out, "},'logprobs':null");
-        end_chunk(job, NULL);
+        end_chunk(job, c, NULL);
     }
     begin_chunk(job, c);
     json_put(&job->out, "{},'logprobs':null");
-    end_chunk(job, c);
+    end_chunk(job, c, c);
 }
 
 static void end_stream(struct job *job)
@@ -230,7 +260,7 @@ static void end_stream(struct job *job)
 
 /* ---- whole ---- */
 
-static void put_choice(struct job *job, const struct choice *c)
+static void put_choice(struct job *job, struct choice *c)
 {
     struct buffer *out = &job->out;
 
@@ -253,6 +283,7 @@ static void put_choice(struct job *job, const struct choice *c)
         json_put(out, "],'refusal':null}");
     } else
         json_put(out, "null");
+    openai_put_ids(out, job->ask, c);
     json_put(out, ",'finish_reason':%s", finish_reason(c));
     receipt_put(out, job->ask, c);
     buffer_text(out, "}");
@@ -265,6 +296,7 @@ static void chat_end(struct job *job)
         return;
     }
     put_head(&job->out, job, "chat.completion");
+    openai_put_prompt_ids(&job->out, job->ask);
     json_put(&job->out, ",'choices':[");
     for (int i = 0; i < job->ask->n; i++) {
         json_put(&job->out, i ? "," : "");
