@@ -211,8 +211,8 @@ static bool take_biases(struct document *d, struct server *s, const struct asked
     const size_t n = ct_json_count(a->logit_bias);
 
     if (n > CARAT_MOST_BIASES)
-        return refuse(d->r, 400, NULL, "logit_bias", "logit_bias has %zu elements, expected at most %d", n,
-                      CARAT_MOST_BIASES);
+        return refuse(d->r, 400, NULL, "logit_bias", "logit_bias has %zu %s, expected at most %d", n,
+                      a->mixes ? "elements" : "ids", CARAT_MOST_BIASES);
     CT_JSON_EACH(one, a->logit_bias)
     {
         const bool is_key = ct_json_is(one, CT_JSON_KEY);
