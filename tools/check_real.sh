@@ -193,10 +193,12 @@ served_vector() {
     right=$(carat embed "$embedder" --no-prompt 'red apples' --json | sed 's/.*"vectors":\[\[\([^]]*\)\].*/\1/')
     serves "$embedder" || return 1
     echo '{"input":"red apples","encoding_format":"float"}' >"$work/ask.json"
-    found=$(golden served "$url/embeddings" "$work/ask.json" | sed 's/.*"embedding":\[\([^]]*\)\].*/\1/')
+    # the server writes e-05 where the command writes e-5
+    found=$(golden served "$url/embeddings" "$work/ask.json" |
+        sed 's/.*"embedding":\[\([^]]*\)\].*/\1/; s/e-0*/e-/g')
     stops || return 1
     [ -n "$right" ] && [ "$found" = "$right" ] ||
-        { echo "served '$found', carat embed says '$right'" && return 1; }
+        { echo "served '${found:0:60}...', carat embed says '${right:0:60}...'" && return 1; }
 }
 
 # ---- all of it ----
