@@ -83,11 +83,15 @@ static void add_form(struct given_form *list, int *n, const char *prefix, carat_
                      const struct ct_json_value *v)
 {
     struct given_form *f = &list[*n];
+    const struct ct_json_value *key = v;
 
     if (!v || (ct_json_is(v, CT_JSON_STRING) && v->n == 0)) /* "" is none */
         return;
     *f = (struct given_form){.form = form, .v = v, .is_choice = is_choice};
-    snprintf(f->param, sizeof f->param, "%s%.*s", prefix, CT_BRIEF(ct_json_str(v - 1)));
+    do
+        key--; /* behind one with escapes its place stands, too */
+    while (!ct_json_is(key, CT_JSON_KEY));
+    snprintf(f->param, sizeof f->param, "%s%.*s", prefix, CT_BRIEF(ct_json_str(key)));
     (*n)++;
 }
 

@@ -106,6 +106,8 @@ static bool say_kwargs(struct wish *w, const struct ct_json_value *v)
         const bool is_effort = ct_str_is(word, "reasoning_effort");
         const char *by =
             is_effort ? "chat_template_kwargs.reasoning_effort" : "chat_template_kwargs.enable_thinking";
+        if (ct_json_is(value, CT_JSON_NULL))
+            continue;
         if (is_effort || ct_str_is(word, "enable_thinking") || ct_str_is(word, "thinking")) {
             if (!is_effort && !ct_json_is_bool(value))
                 return field_refuse(w->d, by, value, "expected true or false");

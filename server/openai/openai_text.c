@@ -13,6 +13,7 @@ static const struct field fields[] = {
     {"prompt", FIELD_VALUE, AT(prompt), IS_TEXT | IS_LIST, 0, NULL, NULL},
     {"max_tokens", FIELD_WHOLE, AT(text_tokens), 0, 0x1p53, NULL, NULL},
     OPENAI_DRAWING,
+    {"response_format", FIELD_VALUE, AT(response_format), IS_OBJECT, 0, NULL, NULL}, /* vLLM's, as in chats */
     {"n", FIELD_WHOLE, AT(n), RANGE_CHOICES, NULL, NULL},
     {"logprobs", FIELD_WHOLE, AT(top_logprobs), RANGE_TOP, NULL, NULL},
     {"echo", FIELD_FLAG, AT(echo), 0, 0, NULL, NULL},
@@ -35,7 +36,9 @@ static bool take_text(struct document *d, struct job *job, struct asked *a, stru
     a->logprobs = a->top_logprobs >= 0;
     ask->scores = a->logprobs && a->echo;
     ask->tells_end = a->logprobs;
-    if (!asked_drawing(d, s, a, ask) || !asked_spelled_form(d, s, a, ask) || !asked_list(d, s, a, ask))
+    if (!asked_drawing(d, s, a, ask) ||
+        !openai_form(d, s, ask, "response_format", a->response_format, true) ||
+        !asked_spelled_form(d, s, a, ask) || !asked_list(d, s, a, ask))
         return false;
     if (a->text_tokens < 0)
         ask->asked_for &= ~(1u << SET_MAX_TOKENS);

@@ -60,6 +60,12 @@ END
 for path in /v1/chat/completions /v1/completions; do
     ask 200 POST $path "{$messages,\"prompt\":\"x\",\"temperature\":0,\"max_tokens\":40,\"response_format\":{\"type\":\"text\"},\"guided_grammar\":\"\",\"guided_json_object\":false}"
 done
+for format in '{"type":"json_object"}' "{\"type\":\"json_schema\",\"json_schema\":{\"schema\":$schema}}"; do
+    ask 200 POST /v1/completions "{\"prompt\":$ids,\"temperature\":0,\"max_tokens\":40,\"response_format\":$format}"
+    [[ $(heard) == *{*}* ]] || die "$format: $(cat body)"
+done
+ask 400 POST /v1/completions '{"prompt":"x","guided\u005fregex":"a","response_format":{"type":"json_object"}}'
+body_has '"param":"guided_regex"'
 ask 400 POST /v1/chat/completions "{$messages,\"guided_regex\":\"a\",\"response_format\":{\"type\":\"json_object\"}}"
 body_has 'this answer has a form already'
 stop_server 0
