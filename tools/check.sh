@@ -1,21 +1,34 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check.sh: the two speeds of the check. `quick`: clang looks at every file, a warning being an error; the
-# release flavour is built and runs its tests, house checks among them. `deep` runs what takes long: the
-# release tests that are labelled so, and the tests of the sanitizer flavours. CMakeLists.txt says which tests
-# are deep. With a WHAT only those tests of the release flavour whose names match it are run, deep or not.
+# check.sh: the three tiers of the check. `quick`, which is `make check`: the release flavour is built and
+# runs its tests on samples, house checks among them. `more` is what .ci/run adds: clang's warnings, what is
+# labelled `memory` under AddressSanitizer, what is labelled `threaded` under ThreadSanitizer, the real 270M
+# model, and a sixth of the deep tests, another one after each commit, so that six commits in a row have
+# all. `deep` is all of it, and prints the commit. CMakeLists.txt says what is deep. With a WHAT only those
+# tests of the release flavour whose names match it are run, deep or not.
 #
 # It says how long each part took, with the processor time of all its programs, which tests were slowest and
 # what was skipped, and closes with one line, "N passed, M failed", summed over all. A test that cannot be
 # checked here (exit status 77) is neither; one that passed with some of its cases skipped counts as passed,
-# and the cases are named. On two quiet cores `quick` shall need 6 minutes and `deep` 18; the log says whether
-# they sufficed, and nothing fails because of it.
-# Usage: tools/check.sh quick|deep [JOBS [WHAT]]. Exit status 0 only when nothing failed.
+# and the cases are named. A quick test that takes more than 5 s of processor time is named. On two quiet
+# cores `quick` shall need 4 minutes and `more` 16; the log says whether they sufficed, and nothing fails
+# because of it.
+# Usage: tools/check.sh quick|more|deep [JOBS [WHAT]]. Exit status 0 only when nothing failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
-speed=$1 jobs=${2:-2} what=${3:-}
+tier=$1 jobs=${2:-2} what=${3:-}
 passed=0 failed=0
 skips='' times='' slowest=''
+limit=5 # seconds of processor time for a quick test
+# Tests that may take more, at most five, each with its reason.
+declare -A may_take=(
+    [kernel/kcheck]='searches for five seconds by the clock, on all processors'
+)
+
+# What rotates in a sample, and which sixth of the deep tests it is. Without a history: the first.
+CARAT_TURN=$(git rev-list --count HEAD 2>/dev/null) || CARAT_TURN=0
+export CARAT_TURN
+slices=6 slice=$((CARAT_TURN % 6))
 
 # Objects that two flavours, or two clones, compile with equal flags are compiled once, where ccache is.
 if command -v ccache >/dev/null; then
@@ -32,7 +45,7 @@ part() {
     shift
     echo "== $name"
     "$@" || status=$?
-    times+=$(printf '%-20s %5d s, processors %5d s' "$name" $((SECONDS - start)) $(($(processor) - before)))$'\n'
+    times+=$(printf '%-24s %5d s, processors %5d s' "$name" $((SECONDS - start)) $(($(processor) - before)))$'\n'
     return $status
 }
 
@@ -69,12 +82,33 @@ run() { # flavour, ctest's words for which tests...
     [ "$outcome" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
     passed=$((passed + good)) failed=$((failed + bad))
     skips+=$(skipped "$flavour")
-    slowest+=$(sed -nE "s/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) .* ([0-9.]+) sec.*/\2 s $flavour \1/p" <<<"$results")$'\n'
+    slowest+=$(processor_times "$flavour")$'\n'
+}
+
+# processor_times FLAVOUR: "seconds flavour test" of each test that ran last (test/timed.c).
+processor_times() {
+    awk -v flavour="$1" '
+        /^[0-9]+\/[0-9]+ Testing: / { test = $3 }
+        /^processor time: [0-9.]+ s$/ { print $3, flavour, test }
+    ' "build/$1/Testing/Temporary/LastTest.log"
+}
+
+# Those above the limit are named.
+too_slow() {
+    local seconds flavour test
+    while read -r seconds flavour test; do
+        [ -n "$test" ] && [ "${seconds%.*}" -ge "$limit" ] || continue
+        if [ -n "${may_take[$test]:-}" ]; then
+            echo "$test took $seconds s of processor time, and may: it ${may_take[$test]}"
+        else
+            echo "check.sh: $test took $seconds s of processor time, and a quick test has $limit s"
+        fi
+    done <<<"$slowest"
 }
 
 # skipped FLAVOUR: a line for each test that was skipped, and for each that passed without some of its cases.
 skipped() {
-    sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) \.*\*\*\*Skipped.*/'"$1"' \1: all of it/p' "build/$1/ctest.log"
+    sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) \.*\*\*\*\*Skipped.*/'"$1"' \1: all of it/p' "build/$1/ctest.log"
     awk -v flavour="$1" '
         /^[0-9]+\/[0-9]+ Testing: / { test = $3 }
         /^\[  PASSED  \] 0 test/ { test = "" }
@@ -82,30 +116,79 @@ skipped() {
     ' "build/$1/Testing/Temporary/LastTest.log"
 }
 
-minutes=6
+# in_slice FLAVOUR CTEST'S WORDS...: those tests of this sixth, as a regular expression. tools/slices.txt puts
+# the long ones where they balance; of the others the name decides.
+in_slice() {
+    local flavour=$1 name where
+    shift
+    ctest --test-dir "build/$flavour" -N "$@" | sed -nE 's/^ *Test +#[0-9]+: //p' | while read -r name; do
+        where=$(awk -v f="$flavour" -v n="$name" '$2 == f && $3 == n { print $1 }' tools/slices.txt)
+        [ -n "$where" ] || where=$(($(cksum <<<"$flavour $name" | cut -d' ' -f1) % slices))
+        [ "$where" -ne "$slice" ] || echo "$name"
+    done | sed 's/[].[*^$\/]/\\&/g' | paste -sd'|' | sed 's/.*/^(&)$/'
+}
+
+# The sixth of what CMakeLists.txt calls deep, and of what a sanitizer has not run above.
+run_slice() { # flavour, ctest's words for all that is divided...
+    local names
+    names=$(in_slice "$@")
+    [ -z "$names" ] || run "$1" -R "$names"
+}
+
+real() { # what
+    local status=0
+    tools/check_real.sh "$1" || status=$?
+    case $status in
+    0) passed=$((passed + 1)) ;;
+    77) skips+=$'\n'"real $1: all of it" ;;
+    *) failed=$((failed + 1)) ;;
+    esac
+}
+
+minutes=4
 if [ -n "$what" ]; then
     part "release, build" build release all
     part "release, tests" run release -R "$what"
-elif [ "$speed" = quick ]; then
-    part "clang, warnings" look_by_clang
+elif [ "$tier" = quick ]; then
     part "release, build" build release all
     part "release, tests" run release -LE deep
-else
-    minutes=18
+    too_slow
+elif [ "$tier" = more ]; then
+    minutes=16
+    part "clang, warnings" look_by_clang
     part "release, build" build release all
-    part "release, deep tests" run release -L deep
+    echo "slice $slice of $slices of the deep tests"
+    part "release, slice" run_slice release -L deep
+    part "asan, build" build asan all
+    part "asan, memory" run asan -L memory -LE deep
+    part "asan, slice" run_slice asan -E "$(ctest --test-dir build/asan -N -L memory -LE deep |
+        sed -nE 's/^ *Test +#[0-9]+: //p' | paste -sd'|' | sed 's/.*/^(&)$/')"
+    part "tsan, build" build tsan threaded
+    part "tsan, tests" run tsan -L threaded -LE deep
+    part "tsan, slice" run_slice tsan -L deep
+    [ ! -e tools/check_real.sh ] || part "real, 270M" real 270m
+else
+    minutes=
+    echo "commit $(git rev-parse HEAD 2>/dev/null || echo unknown)"
+    part "clang, warnings" look_by_clang
+    part "release, build" build release all
+    part "release, tests" run release
     part "asan, build" build asan all
     part "asan, tests" run asan
     part "tsan, build" build tsan threaded
-    part "tsan, tests" run tsan -L threaded
+    part "tsan, tests" run tsan -L 'threaded|deep'
+    [ ! -e tools/check_real.sh ] || part "real models" real all
 fi
 
 printf '%s' "$times"
-echo 'the ten slowest tests:'
+echo "the ten slowest tests, in seconds of processor time (a quick one may take $limit):"
 sort -rn <<<"$slowest" | grep . | head -n 10
 [ -z "$skips" ] || printf 'skipped:\n%s\n' "$skips"
-within="within $minutes minutes"
-[ $SECONDS -le $((minutes * 60)) ] || within="not $within"
-echo "all of it took $((SECONDS / 60)) min $((SECONDS % 60)) s, $within; processors $(processor) s"
+within=
+[ -z "$minutes" ] || {
+    within=", within $minutes minutes"
+    [ $SECONDS -le $((minutes * 60)) ] || within=", not within $minutes minutes"
+}
+echo "all of it took $((SECONDS / 60)) min $((SECONDS % 60)) s$within; processors $(processor) s"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -12,7 +12,7 @@
 enum { PROMPT = 40, ANSWER = 256, SHORT = 48, ROOM = PROMPT + ANSWER + 8, N_SEED = 4, N_MODEL = 5 };
 
 /* A sanitizer makes this ten times slower. */
-#define MODELS (SANITIZED ? 2 : N_MODEL)
+#define MODELS (SANITIZED || !tier_is_deep() ? 2 : N_MODEL)
 
 /* What a plain loop draws. */
 struct answer {

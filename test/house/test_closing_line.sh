@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test_closing_line.sh: .ci/run calls both speeds of the check, sums their closing lines into its last one,
+# test_closing_line.sh: .ci/run calls two tiers of the check, sums their closing lines into its last one,
 # and fails when one of them does or dies before it has said how many passed. A `make` that only says so
 # stands in for the real one.
 set -uo pipefail
@@ -17,16 +17,16 @@ END
 chmod +x "$work/make"
 
 failed=0
-closes() { # last line, exit status, status and closing line of check, of check-deep; - for none
+closes() { # last line, exit status, status and closing line of check, of check-more; - for none
     local last status=0
     last=$(SAID=$work/said CHECK=$3 DEEP=$4 PATH=$work:$PATH bash "${CARAT_SOURCE:?}/.ci/run" 2>&1) || status=$?
     last=${last##*$'\n'}
     [ "$last" = "$1" ] && [ "$status" = "$2" ] && return
-    echo "check \"$3\", check-deep \"$4\": closes with \"$last\" and $status, expected \"$1\" and $2"
+    echo "check \"$3\", check-more \"$4\": closes with \"$last\" and $status, expected \"$1\" and $2"
     failed=1
 }
 closes '12 passed, 0 failed' 0 '0 5 passed, 0 failed' '0 7 passed, 0 failed'
-[ "$(cat "$work/said")" = $'make check\nmake check-deep' ] || { echo "it called $(cat "$work/said")" && failed=1; }
+[ "$(cat "$work/said")" = $'make check\nmake check-more' ] || { echo "it called $(cat "$work/said")" && failed=1; }
 closes '12 passed, 3 failed' 1 '2 5 passed, 2 failed' '2 7 passed, 1 failed'
 closes '12 passed, 2 failed' 1 '2 5 passed, 2 failed' '0 7 passed, 0 failed'
 closes '12 passed, 1 failed' 1 '0 5 passed, 0 failed' '2 7 passed, 1 failed'
