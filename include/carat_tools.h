@@ -105,6 +105,22 @@ CARAT_API const char *carat_family_name(int i);
 /* ------------------------------------------------------ files of a model ----
  * Any thread: these functions only read the model. */
 
+/* A key of config.json that says nothing to carat. Strings live until the visit returns. */
+typedef struct carat_unread_key {
+    size_t size;
+    const char *key;        /* where it stands: "text_config.rope_parameters.rope_theta" */
+    const char *class_name; /* of transformers: "Gemma3TextConfig" */
+    int known; /* 1: of another class, or without effect in this one; 0: carat knows no class that has it */
+} carat_unread_key;
+CARAT_DEFAULT(carat_unread_key)
+/* Return other than 0 to end the walk. */
+typedef int (*carat_unread_visit)(void *user, const carat_unread_key *key);
+/* Visits the keys of a model's config.json that it depends on in no way though they may be about its numbers;
+ * those about training, programs and other parts of a model are not told. No visit for other containers.
+ * CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
+CARAT_API carat_status carat_model_unread(const carat_model *model, carat_unread_visit visit, void *user,
+                                          carat_error *err);
+
 /* A tensor of the file. Strings live as long as the model. */
 typedef struct carat_tensor_info {
     size_t size;

@@ -430,7 +430,7 @@ const struct verb verbs[] = {
                 "It lists the GPUs that NVIDIA's driver shows (CUDA_VISIBLE_DEVICES hides some from it), or why "
                 "there is none.\n"
                 "With MODEL it also shows what passes of it cost here, by number of tokens, as "
-                "earlier runs have measured.\n"
+                "earlier runs have measured, and keys of its config.json that do not count.\n"
                 "A processor can be wrong without a sign of it. --soak computes the same answer for SECONDS, on "
                 "one processor after another, and compares a hash of what each operation of each layer gives; "
                 "it names the processor and the operation, and when. With MODEL it needs more memory, which "

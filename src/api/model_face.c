@@ -140,6 +140,29 @@ carat_status carat_model_content(const carat_model *model, carat_progress progre
     return ct_model_content(model, &(carat_verify_options){.progress = progress, .user = user}, content, err);
 }
 
+struct unread {
+    carat_unread_visit visit;
+    void *user;
+};
+
+static int visit_unread(void *user, const char *key, const char *class_name, bool known)
+{
+    const struct unread *u = user;
+    const carat_unread_key full = {.size = sizeof full, .key = key, .class_name = class_name, .known = known};
+
+    return u->visit(u->user, &full);
+}
+
+carat_status carat_model_unread(const carat_model *model, carat_unread_visit visit, void *user,
+                                carat_error *err)
+{
+    struct unread u = {visit, user};
+
+    CT_GIVEN(model, err);
+    CT_GIVEN(visit, err);
+    return ct_config_unread(model->file, visit_unread, &u, err);
+}
+
 carat_status carat_model_get_info(const carat_model *m, carat_model_info *info, carat_error *err)
 {
     carat_model_info full;

@@ -31,17 +31,18 @@ static int hf_period(struct ct_hf_reader *r, const struct ct_architecture *a)
 /* Which layers are local. */
 static void hf_layer_kinds(struct ct_hf_reader *r, struct ct_config *c, const struct ct_architecture *a)
 {
+    const char *const key = "layer_types";
     const int period = hf_period(r, a);
     int i = 0;
 
     for (int k = 0; k < c->n_layer; k++)
         c->layer[k].attn_type = (k + 1) % period == 0 ? CT_GLOBAL : CT_LOCAL;
-    CT_JSON_EACH(type, ct_hf_layer_list(r, "layer_types", c->n_layer))
+    CT_JSON_EACH(type, hf_declares(r, key) ? ct_hf_layer_list(r, key, c->n_layer) : NULL)
     {
         const bool global =
             ct_json_is_text(type, "full_attention") || ct_json_is_text(type, CT_HF_OLDER_GLOBAL);
         if (!global && !ct_json_is_text(type, "sliding_attention"))
-            ct_hf_refuse_item(r, CARAT_E_FORMAT, type, "layer_types", i,
+            ct_hf_refuse_item(r, CARAT_E_FORMAT, type, key, i,
                               "expected \"full_attention\" or \"sliding_attention\"");
         c->layer[i++].attn_type = global ? CT_GLOBAL : CT_LOCAL;
     }
@@ -113,8 +114,10 @@ static void hf_layer_inputs(struct ct_hf_reader *r, struct ct_config *c, const s
         return;
     c->ple_width =
         ct_hf_integer(r, "hidden_size_per_layer_input", c->backbone ? 0 : a->hf.ple_width, 0, 1 << 16);
-    if (!c->ple_width)
+    if (!c->ple_width) {
+        (void)ct_hf_get(r, "vocab_size_per_layer_input"); /* of a table that there is not */
         return;
+    }
     c->ple_layers = c->n_layer;
     if (!a->hf.ple_rows) /* they are made of the stream alone */
         return;

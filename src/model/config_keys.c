@@ -109,10 +109,10 @@ static const char *const no_effect[] = {
     /* of the classes */
     "initializer_range", "use_cache", "pad_token_id", "eos_token_id", "bos_token_id", "attention_dropout",
     "altup_coef_clip", "vision_config", "audio_config", "mm_tokens_per_image", "boi_token_index",
-    "eoi_token_index", "image_token_index", "audio_soft_tokens_per_image", "vision_soft_tokens_per_image",
-    "boi_token_id", "eoi_token_id", "image_token_id", "boa_token_id", "eoa_token_id", "audio_token_id",
-    "video_token_id", "eoa_token_index", "transformers_version", "dtype", "output_hidden_states",
-    "return_dict", "chunk_size_feed_forward", "is_encoder_decoder", "id2label", "label2id", "problem_type",
+    "eoi_token_index", "audio_soft_tokens_per_image", "vision_soft_tokens_per_image", "boi_token_id",
+    "eoi_token_id", "image_token_id", "boa_token_id", "eoa_token_id", "audio_token_id", "video_token_id",
+    "eoa_token_index", "transformers_version", "dtype", "output_hidden_states", "return_dict",
+    "chunk_size_feed_forward", "is_encoder_decoder", "id2label", "label2id", "problem_type",
     /* that each class drops, as those of how an answer is drawn */
     "assistant_confidence_threshold", "assistant_lookbehind", "bad_words_ids", "begin_suppress_tokens",
     "diversity_penalty", "do_sample", "early_stopping", "encoder_no_repeat_ngram_size",

@@ -168,14 +168,14 @@ static void whole_tables(struct ct_hf_reader *r, struct ct_config *c, double sha
     }
 }
 
-/* Two classes take null, and then their models fail. */
-static int window_of(struct ct_hf_reader *r, const struct ct_architecture *a)
+/* Two classes take null, and then their models fail; around one of them, where there are local layers. */
+static int window_of(struct ct_hf_reader *r, const struct ct_config *c, const struct ct_architecture *a)
 {
     const char *const key = "sliding_window";
 
     if (!a->hf.window)
         return 0;
-    if (ct_json_is(ct_json_get(r->o, key), CT_JSON_NULL))
+    if (ct_json_is(ct_json_get(r->o, key), CT_JSON_NULL) && (!*r->within || has_kind(c, CT_LOCAL)))
         ct_hf_refuse_key(r, CARAT_E_FORMAT, key, "expected an integer");
     const int window = ct_hf_count(r, key, a->hf.window, 1 << 24);
     if (!a->embeds)
@@ -191,7 +191,7 @@ void ct_hf_kinds(struct ct_hf_reader *r, struct ct_config *c, const struct ct_ar
 
     for (int i = 0; i < c->n_layer; i++)
         head_dim[c->layer[i].attn_type] = c->layer[i].head_dim;
-    const int window = window_of(r, a);
+    const int window = window_of(r, c, a);
     *global = (struct ct_attn){0, head_dim[CT_GLOBAL], (int)(a->rotated * head_dim[CT_GLOBAL] / 2),
                                a->rope_base, 1};
     *local = (struct ct_attn){window, head_dim[CT_LOCAL], head_dim[CT_LOCAL] / 2, a->rope_base_local, 1};

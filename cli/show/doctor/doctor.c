@@ -270,6 +270,7 @@ static void print_costs(const struct report *r)
 static int doctor_print_text(const struct report *r)
 {
     const carat_host_info *h = &r->host;
+    char unread[UNREAD_TEXT];
 
     out_print("```\n");
     line("carat", "%s, numerics %d", h->version, h->numerics);
@@ -285,6 +286,8 @@ static int doctor_print_text(const struct report *r)
     print_cache(r);
     if (r->model)
         print_costs(r);
+    for (int i = 0; doctor_unread(&r->unread, i, unread); i++)
+        line(i ? "" : "config.json", "%s", unread);
     for (int i = 0; i < r->n_advice; i++)
         line("advice", "%s", r->advice[i].text);
     if (r->n_advice == 0)

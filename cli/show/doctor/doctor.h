@@ -52,6 +52,16 @@ struct devices {
     char none[256]; /* why there is none; "" with some */
 };
 
+/* Keys of a model's config.json that nobody reads. */
+enum { MOST_UNREAD = 16, UNREAD_TEXT = 256 };
+struct unread {
+    int n; /* also of those that there is no room for */
+    struct unread_key {
+        char key[160], class_name[40];
+        int known; /* a class of transformers has it */
+    } of[MOST_UNREAD];
+};
+
 enum { MOST_ADVICE = 24 };
 struct advice {
     const char *id; /* for programs */
@@ -71,6 +81,7 @@ struct report {
     struct costs costs;
     bool has_costs; /* they have a place */
     bool embeds;    /* the model does, and keeps none */
+    struct unread unread;
     struct advice advice[MOST_ADVICE];
     int n_advice;
 };
@@ -104,6 +115,11 @@ int doctor_find_costs(struct report *r, const struct options *o);
 enum { COSTS_TEXT = 256 };
 bool doctor_costs(const struct report *r, int i, char name[32], char text[COSTS_TEXT]);
 json_t *doctor_costs_json(const struct report *r);
+
+/* doctor_config.c: into u. An exit code. Line i of them; false after the last. */
+int doctor_find_unread(struct unread *u, const carat_model *model);
+bool doctor_unread(const struct unread *u, int i, char text[UNREAD_TEXT]);
+json_t *doctor_unread_json(const struct unread *u);
 
 /* doctor_json.c. An exit code. */
 int doctor_print_json(const struct report *r);

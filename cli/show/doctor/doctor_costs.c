@@ -22,8 +22,9 @@ int doctor_find_costs(struct report *r, const struct options *o)
     r->model = o->model;
     r->embeds = carat_model_get_info(model, &info, NULL) == CARAT_OK && info.kind == CARAT_EMBEDDER;
     r->has_costs = costs_place(&r->costs, model, NULL, o);
+    const int code = doctor_find_unread(&r->unread, model);
     carat_model_close(model);
-    return DONE;
+    return code;
 }
 
 static const carat_cost *one_row(carat_costs *table, int kind, int depth)

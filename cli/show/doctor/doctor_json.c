@@ -134,7 +134,9 @@ int doctor_print_json(const struct report *r)
                   limits_json(&r->machine), "speed_at_most", speed_json(&r->machine.limits), "gpu",
                   doctor_devices_json(&r->devices), "cache", cache_json(r), "advice", advice);
 
-    if (object && r->model)
+    if (object && r->model) {
         json_object_set_new(object, "costs", doctor_costs_json(r));
+        json_object_set_new(object, "config_unread", doctor_unread_json(&r->unread));
+    }
     return out_json(object);
 }

@@ -227,3 +227,16 @@ if [ "$(uname -m)" = x86_64 ] && command -v qemu-x86_64 >/dev/null; then
     out_has '^  why not more .*; the system does not permit avx and avx2+fma+f16c$'
     out_has '^advice  *the processor has avx and avx2+fma+f16c, which the system'
 fi
+
+# keys of config.json that do not count are told, with their class; one of a release to come as such
+mkdir forms
+cp "$CARAT_SOURCE"/test/data/vectors/models/gemma2-bf16/* forms/
+chmod u+w forms/*
+sed -i 's/{/{"sliding_window_pattern": 3, "key_of_later": [1], /' forms/config.json
+expect 0 doctor forms
+out_has '^config.json  *sliding_window_pattern does not count in a Gemma2Config, as in transformers$'
+out_has '^  *key_of_later is in no class of transformers that carat knows: it is not read$'
+expect 0 doctor --json forms
+out_has '"config_unread":\[{"key":"sliding_window_pattern","class":"Gemma2Config","known":true},{"key":"key_of_later",'
+expect 0 doctor --json "$CARAT_SOURCE"/test/data/vectors/models/gemma2-bf16
+out_has '"config_unread":\[\]'
