@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_config_forms.c: forms of config.json (test/data/config_forms.jsonl, tools/make_config_forms.py) over the
+/* test_config_forms.c: forms of config.json (test/data/config_forms.jsonl, tools/make_config_forms.py) of the
  * committed models: what transformers 5.24 runs has its logits within 1e-4 of the largest, and what it
  * refuses is refused; converted, a model of such a form has the same bits, or GGUF cannot say it. Where
  * CARAT_SHARED names them, sixteen more. The keys by themselves: test/model/test_config_keys.c. */
