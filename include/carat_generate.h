@@ -230,7 +230,7 @@ static inline void carat_chain_default(carat_chain *s)
 typedef struct carat_generation carat_generation;
 
 /* Why a generation ended. Where a form had to be ended for max_tokens or the context, a stop id behind it is
- * CARAT_REASON_LENGTH, too. */
+ * CARAT_REASON_LENGTH, too; carat_generation_info.closed says that nothing is missing. */
 typedef enum carat_reason {
     CARAT_REASON_NONE = 0,    /* it has not */
     CARAT_REASON_STOP,        /* a stop id was drawn, which is neither given nor held */
@@ -277,7 +277,8 @@ typedef struct carat_given {
     /* 1: the id is of a call of a function, one of the two tokens around it too (carat_tools.h). Where there
      * are no such tokens, calls are JSON and this is 0: carat_begins_calls tells from the text */
     int call;
-    size_t n_call; /* bytes of the call, at the end of text; any others were held back before it began */
+    size_t n_call;  /* bytes of the call, at the end of text; any others were held back before it began */
+    int of_thought; /* 1: the id is of a thought, the two tokens around it too, whosever the text is */
 } carat_given;
 /* Nonzero ends the generation after this id. The sessions of the step are in a call meanwhile. */
 typedef int (*carat_on_token)(void *user, const carat_given *given);
@@ -420,6 +421,9 @@ typedef struct carat_generation_info {
     carat_draft_use use_of_form; /* CARAT_FROM_FORM; use has the others */
     int prompt_left;             /* tokens of its prompt that have yet to be evaluated */
     int32_t end;                 /* the stop id that ended it, which is not given; -1: none did */
+    /* 1: complete, and all that could follow in the form is white space, or another call; also where a stop
+     * id came behind it. So a form that ends with the last id that may come is no answer that was cut off */
+    int closed;
 } carat_generation_info;
 CARAT_DEFAULT(carat_generation_info)
 /* One call a session. CARAT_E_ARGUMENT, CARAT_E_BUSY. */

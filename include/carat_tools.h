@@ -241,6 +241,9 @@ typedef struct carat_part {
     const char *error;     /* what is wrong and where, one sentence; NULL: nothing */
     int error_id;          /* index into ids of the wrong place */
     size_t error_byte;     /* index into text of the wrong place */
+    /* of a call that has a name and was cut off before its end: how its arguments begin, in JSON, as far as
+     * they are known, perhaps ""; else NULL */
+    const char *begun;
 } carat_part;
 typedef struct carat_calls {
     size_t size;      /* set by the caller to sizeof(carat_part) */

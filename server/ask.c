@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "called.h"
 #include "receipts.h"
 #include "responding.h"
 #include "scores.h"
@@ -19,9 +20,10 @@ static void free_choices(struct ask *ask)
         buffer_free(&c->text);
         buffer_free(&c->thought);
         buffer_free(&c->logprobs);
+        buffer_free(&c->late);
         buffer_free(&c->ids);
         buffer_free(&c->told_ids);
-        carat_calls_free(&c->calls);
+        called_free(c);
         carat_receipt_close(c->receipt);
         carat_free(c->receipt_text);
     }
@@ -97,33 +99,16 @@ bool ask_next(struct ask *ask)
     return ask_begin_list(ask);
 }
 
-/* ---- ids ---- */
-
-int32_t call_start_id(const carat_model *model)
-{
-    static const char *const starts[] = {CARAT_CALL_START, CARAT_TOOL_CALL_START};
-    int32_t found = -1;
-
-    for (size_t i = 0; i < CT_COUNT(starts) && found < 0; i++) {
-        carat_tokens ids = {0};
-        if (carat_tokenize(model, starts[i], strlen(starts[i]), CARAT_SPECIAL, &ids, NULL) == CARAT_OK &&
-            ids.n == 1)
-            found = ids.ids[0];
-        carat_tokens_free(&ids);
-    }
-    return found;
-}
-
 /* ---- text ---- */
 
 /* Whether an answer becomes calls: by its control token, or, where the vocabulary has none, by its text. */
-static void watch_for_calls(const carat_model *model, const struct ask *ask, struct choice *c, int32_t id)
+static void watch_for_calls(const carat_model *model, const struct ask *ask, struct choice *c)
 {
     if (c->calling == UNDECIDED && ask->call_start < 0) {
         const int begins = carat_begins_calls(model, c->text.data ? c->text.data : "", c->text.n);
         c->calling = begins < 0 ? UNDECIDED : begins ? HOLDS_CALLS : TEXT_ONLY;
     } else if (c->calling == UNDECIDED || c->calling == TEXT_ONLY)
-        c->calling = ask->call_start >= 0 && id == ask->call_start ? HOLDS_CALLS : TEXT_ONLY;
+        c->calling = ask->call_start >= 0 && c->in_call ? HOLDS_CALLS : TEXT_ONLY;
 }
 
 const char *choice_take(const carat_model *model, const struct ask *ask, struct choice *c,
@@ -133,16 +118,22 @@ const char *choice_take(const carat_model *model, const struct ask *ask, struct 
     c->given++;
     if (ask->extra.tells_ids)
         buffer_put(&c->told_ids, &given->id, sizeof given->id);
+    c->thoughts += given->of_thought != 0;
     if (given->thought) {
-        c->thoughts++;
         buffer_put(&c->thought, given->text, given->n_text);
         return "";
     }
-    if (c->calling != NO_CALLS)
+    const size_t n_text = marks_hide(c, given);
+    if (c->calling != NO_CALLS && !given->of_thought) {
         buffer_put(&c->ids, &given->id, sizeof given->id);
-    c->text.failed |= c->ids.failed;
-    buffer_put(&c->text, given->text, given->n_text);
-    watch_for_calls(model, ask, c, given->id);
+        called_follow(ask, c, given, n_text);
+    }
+    c->text.failed |= c->ids.failed || c->spans.failed;
+    buffer_put(&c->text, given->text, n_text);
+    if (ask->logprobs && !given->of_thought && n_text == given->n_text)
+        logprobs_wait(model, c, given, called_under_way(c));
+    if (!given->of_thought)
+        watch_for_calls(model, ask, c);
     return c->calling == NO_CALLS || c->calling == TEXT_ONLY ? choice_rest(c, n) : "";
 }
 
@@ -152,32 +143,15 @@ const char *choice_rest(struct choice *c, size_t *n)
 
     *n = c->text.n - c->told;
     c->told = c->text.n;
+    logprobs_tell(c, *n);
     return text;
 }
 
-/* The text is that of the parts which are no sound calls. */
-static void divide(const carat_model *model, const struct ask *ask, struct choice *c)
+/* Whether an answer that came to its last id is whole: its form leaves nothing to come. */
+static bool is_whole(const struct ask *ask, const struct choice *c, const carat_generation_info *info)
 {
-    struct buffer text = {0};
-    const int32_t *ids = (const int32_t *)(const void *)c->ids.data;
-    const int n = (int)(c->ids.n / sizeof *ids);
-
-    c->calls.size = sizeof *c->calls.part;
-    if (carat_parse_calls(model, ids, n, ask->tools, &c->calls, NULL) != CARAT_OK)
-        return;
-    for (int i = 0; i < c->calls.n; i++)
-        c->n_calls += c->calls.part[i].is_call && !c->calls.part[i].error;
-    if (c->n_calls == 0)
-        return;
-    for (int i = 0; i < c->calls.n; i++) {
-        const carat_part *p = &c->calls.part[i];
-        if (!p->is_call || p->error)
-            buffer_put(&text, p->text, p->n_text);
-    }
-    c->text.n = c->told; /* what was told stays as it was */
-    if (text.n > c->told)
-        buffer_put(&c->text, text.data + c->told, text.n - c->told);
-    buffer_free(&text);
+    return c->reason == CARAT_REASON_LENGTH && ask->constraint && !c->is_cut &&
+           (info->closed || (info->complete && c->n_calls > 0));
 }
 
 void choice_end(const carat_model *model, struct ask *ask, struct choice *c)
@@ -196,10 +170,14 @@ void choice_end(const carat_model *model, struct ask *ask, struct choice *c)
         c->reason = info.reason;
         c->stop = info.stop;
     }
+    const bool is_stopped = c->reason == CARAT_REASON_STOP_STRING;
     buffer_put(info.in_thought ? &c->thought : &c->text, rest, n);
     receipt_end(c);
+    if (c->calling != NO_CALLS)
+        called_read(model, ask, c);
+    if (is_whole(ask, c, &info))
+        c->reason = c->n_calls > 0 ? CARAT_REASON_TOOL_CALLS : CARAT_REASON_STOP;
+    logprobs_end(ask, c, is_stopped);
     if (ask->tells_end && info.end >= 0)
         keep_end(ask, c, info.end);
-    if (c->calling != NO_CALLS && c->reason != CARAT_REASON_STOP_STRING)
-        divide(model, ask, c);
 }

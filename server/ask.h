@@ -8,6 +8,7 @@
 #include "carat_receipt.h"
 #include "carat_tools.h"
 
+struct called;
 struct job;
 struct listed;
 struct responding;
@@ -15,7 +16,7 @@ struct vectors;
 struct server;
 struct writer;
 
-enum { MOST_CHOICES = 8, MOST_STOPS = CARAT_MOST_STOPS, MOST_TOP = CARAT_MOST_LOGPROBS };
+enum { MOST_CHOICES = 8, MOST_STOPS = CARAT_MOST_STOPS, MOST_TOP = CARAT_MOST_LOGPROBS, MOST_MARKS = 7 };
 
 /* What may come of an answer that the client has tools for. */
 enum may_call { NO_CALLS, UNDECIDED, TEXT_ONLY, HOLDS_CALLS };
@@ -26,19 +27,20 @@ struct choice {
     int number;
     carat_session *session;
     carat_generation *generation;
-    struct buffer text, thought;
-    size_t told;            /* bytes of text that the client may have by now */
-    struct buffer logprobs; /* as the surface writes them */
-    int n_logprobs;
-    struct buffer ids;      /* int32_t of the answer, where there are tools */
-    struct buffer told_ids; /* the same of what is told next, where ids are */
+    struct buffer text, thought, ids; /* int32_t of the answer without thoughts, where there are tools */
+    size_t told;                      /* bytes of text that the client may have by now */
+    struct buffer logprobs, late;     /* scores.h: of ids whose text is told, and is not yet */
+    size_t late_from, ahead;          /* bytes of late that are not, and of text beyond that of ids */
+    struct buffer told_ids;           /* int32_t of what is told next, where ids are */
     enum may_call calling;
-    carat_calls calls; /* when it has ended */
-    int n_calls;       /* of these, that are sound */
-    carat_reason reason;
+    bool in_call, is_cut; /* the id that came last is of a call; the answer broke off in one */
+    struct buffer spans;  /* called.c: where calls are */
+    struct called *calls; /* [n_calls] when it has ended */
+    int n_calls;
+    carat_reason reason;         /* length: only where something is cut off */
     int prompt_left, seen_given; /* as the generation has said last */
     bool is_due;                 /* the pass under way gives it an id, or reads of its prompt */
-    int given, thoughts;         /* ids, and those of thoughts */
+    int given, thoughts;         /* ids, and those of thoughts, the tokens around them too */
     int stop;                    /* index of the stop string that ended it; -1: none did */
     bool ended;
     carat_receipt *receipt; /* while it is drawn; NULL: none is wanted */
@@ -122,8 +124,5 @@ const char *choice_take(const carat_model *model, const struct ask *ask, struct 
 void choice_end(const carat_model *model, struct ask *ask, struct choice *choice);
 /* The text that was not told so far; it counts as told from here on. */
 const char *choice_rest(struct choice *choice, size_t *n);
-
-/* The control token before a call; -1: the vocabulary has none. */
-int32_t call_start_id(const carat_model *model);
 
 #endif

@@ -5,22 +5,87 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/base.h"
+#include "called.h"
 #include "carat_quality.h"
 
-static void keep(struct buffer *out, int32_t id, float logprob, const carat_logprob *top, int n_top,
-                 bool is_thought)
+static void keep(struct buffer *out, int32_t id, float logprob, const carat_logprob *top, int n_top)
 {
-    struct told_logprob told = {.of = {id, logprob}, .is_thought = is_thought, .n_top = n_top};
+    struct told_logprob told = {.of = {id, logprob}, .n_top = n_top};
 
     if (n_top > 0)
         memcpy(told.top, top, (size_t)n_top * sizeof *top);
     buffer_put(out, &told, sizeof told);
 }
 
-void keep_given(struct buffer *out, const carat_given *given)
+/* ---- of an answer ---- */
+
+struct late {
+    struct told_logprob told;
+    size_t n; /* bytes of the id's text */
+    int call;
+};
+
+/* Bytes that an id adds to a text; 0: it stands for none. */
+static size_t bytes_of(const carat_model *model, int32_t id)
 {
-    keep(out, given->id, given->logprob, given->top, given->n_top, given->thought);
+    char piece[CARAT_PIECE_BYTES], *text = NULL;
+    size_t n = 0;
+
+    if (carat_detokenize(model, &id, 1, 0, &text, &n, NULL) == CARAT_OK && n > 0)
+        n = carat_piece_bytes(model, id, piece); /* and not those of U+FFFD */
+    carat_free(text);
+    return n;
 }
+
+void logprobs_wait(const carat_model *model, struct choice *c, const carat_given *given, int call)
+{
+    struct late late = {.told = {.of = {given->id, given->logprob}, .n_top = given->n_top},
+                        .n = bytes_of(model, given->id),
+                        .call = call};
+
+    if (late.n == 0)
+        return;
+    if (given->n_top > 0)
+        memcpy(late.told.top, given->top, (size_t)given->n_top * sizeof *given->top);
+    buffer_put(&c->late, &late, sizeof late);
+}
+
+static const struct late *first_late(const struct choice *c)
+{
+    return c->late_from < c->late.n ? (const struct late *)(const void *)(c->late.data + c->late_from) : NULL;
+}
+
+void logprobs_tell(struct choice *c, size_t n)
+{
+    const struct late *late;
+
+    for (c->ahead += n; (late = first_late(c)) != NULL && late->n <= c->ahead;) {
+        c->ahead -= late->n;
+        buffer_put(&c->logprobs, &late->told, sizeof late->told);
+        c->late_from += sizeof *late;
+    }
+    if (c->late_from == c->late.n)
+        c->late_from = c->late.n = 0;
+}
+
+void logprobs_end(const struct ask *ask, struct choice *c, bool is_stopped)
+{
+    const struct late *late;
+    size_t left = c->ahead + c->text.n - c->told;
+
+    for (; (late = first_late(c)) != NULL; c->late_from += sizeof *late) {
+        if ((ask->call_start < 0 && c->n_calls > 0) || called_told(c, late->call))
+            continue;
+        if (is_stopped && left == 0)
+            break;
+        left -= CT_MIN(late->n, left);
+        buffer_put(&c->logprobs, &late->told, sizeof late->told);
+    }
+    c->late_from = c->late.n = 0;
+}
+
+/* ---- of a prompt ---- */
 
 void keep_end(const struct ask *ask, struct choice *c, int32_t id)
 {
@@ -33,7 +98,7 @@ void keep_end(const struct ask *ask, struct choice *c, int32_t id)
     options.n_top = ask->top_logprobs;
     options.top = ask->top_logprobs > 0 ? top : NULL;
     if (carat_score_with(c->session, &id, 1, NULL, &options, NULL) == CARAT_OK)
-        keep(&c->logprobs, id, given, top, ask->top_logprobs, false);
+        keep(&c->logprobs, id, given, top, ask->top_logprobs);
 }
 
 bool ask_waits_for_scores(const struct ask *ask)
@@ -58,7 +123,7 @@ carat_status ask_score(struct ask *ask, int most, carat_error *err)
     carat_score_options options;
 
     if (ask->scored == 0) {
-        keep(&ask->scores_told, ids[0], NAN, NULL, 0, false);
+        keep(&ask->scores_told, ids[0], NAN, NULL, 0);
         ask->scored = 1;
         return carat_sync(session, ids, 1, NULL, err);
     }
@@ -70,7 +135,7 @@ carat_status ask_score(struct ask *ask, int most, carat_error *err)
     if (status == CARAT_OK && n < left) /* the last one, which nobody needed so far */
         status = carat_append(session, &ids[n - 1], 1, err);
     for (int i = 0; i < n && status == CARAT_OK; i++)
-        keep(&ask->scores_told, ids[i], given[i], top + i * ask->top_logprobs, ask->top_logprobs, false);
+        keep(&ask->scores_told, ids[i], given[i], top + i * ask->top_logprobs, ask->top_logprobs);
     ask->scored += n;
     return status;
 }

@@ -8,13 +8,16 @@
 /* How likely an id was, as it is kept until it is written. */
 struct told_logprob {
     carat_logprob of; /* NAN: it is the first id, which nothing stands before */
-    bool is_thought;  /* it is in no text */
     int n_top;
     carat_logprob top[MOST_TOP];
 };
 
-/* The log-probabilities of an id as they are kept. */
-void keep_given(struct buffer *out, const carat_given *given);
+/* They belong to the text that is told: those of an id wait until its text is, and those of thoughts, of
+ * calls, and of what a stop string cuts off are dropped. call: the number of the one that the id is of, or
+ * -1. */
+void logprobs_wait(const carat_model *model, struct choice *choice, const carat_given *given, int call);
+void logprobs_tell(struct choice *choice, size_t n);
+void logprobs_end(const struct ask *ask, struct choice *choice, bool is_stopped);
 
 /* Those of the stop id behind an answer, which its generation does not give. */
 void keep_end(const struct ask *ask, struct choice *choice, int32_t id);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "ask.h"
+#include "called.h"
 #include "carat_tools.h"
 #include "connection.h"
 #include "descriptors.h"
@@ -82,6 +83,7 @@ static void learn_model(struct server *s)
     s->blocks_in_all = places_count(s->options->engine, s->options->parallel);
     s->created = (int64_t)time(NULL);
     s->call_start = call_start_id(s->options->model);
+    marks_find(s->options->model, s->marks);
     s->longest_text = 1;
     for (int32_t id = 0; id < s->info.n_vocab; id++) {
         size_t n = 0;

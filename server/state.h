@@ -18,6 +18,7 @@ struct server {
     size_t longest_text;     /* bytes of the longest piece of the vocabulary */
     int64_t created;         /* seconds since 1970 */
     int32_t call_start;      /* the control token before a call; -1: calls are JSON */
+    int32_t marks[7];        /* of called.h */
 
     uv_loop_t loop; /* of the connections' thread; the rest of it is connection.c's */
     uv_async_t wake;

@@ -215,7 +215,7 @@ static int end_answer(struct batch *b, struct slot *slot)
 
     at_line(b, slot->line);
     if (c->generation.reason != CARAT_REASON_NONE)
-        c->stop = carat_reason_name(c->generation.reason);
+        c->stop = converse_reason(c, c->generation.reason, c->generation.closed);
     if (interrupted())
         c->stop = carat_reason_name(CARAT_REASON_CANCELLED);
     if (slot->g)

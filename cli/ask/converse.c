@@ -467,7 +467,15 @@ static void add_info(carat_generation_info *all, const carat_generation_info *in
     all->cycle = info->cycle;
     all->stop = info->stop;
     all->complete = info->complete;
+    all->closed = info->closed;
     all->forced += info->forced;
+}
+
+const char *converse_reason(const struct converse *c, carat_reason reason, bool closed)
+{
+    if (reason == CARAT_REASON_LENGTH && closed) /* nothing was cut off: the form ends so */
+        reason = c->o->form->tool_choice ? CARAT_REASON_TOOL_CALLS : CARAT_REASON_STOP;
+    return carat_reason_name(reason);
 }
 
 static int generate(struct converse *c, carat_generation *g)
@@ -489,7 +497,7 @@ static int generate(struct converse *c, carat_generation *g)
             converse_end_text(c);
         return fail_status(&err);
     }
-    c->stop = carat_reason_name(interrupted() ? CARAT_REASON_CANCELLED : info.reason);
+    c->stop = converse_reason(c, interrupted() ? CARAT_REASON_CANCELLED : info.reason, info.closed);
     if (c->shifts)
         add_info(&c->generation, &info);
     else

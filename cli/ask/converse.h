@@ -86,6 +86,8 @@ int converse_answer(struct converse *c);
  * when it has ended and c->generation and c->stop say how, and closes it. */
 int converse_begin(struct converse *c, carat_generation **g);
 int converse_end(struct converse *c, carat_generation *g);
+/* The name of why an answer ended; closed: its form has ended, too. */
+const char *converse_reason(const struct converse *c, carat_reason reason, bool closed);
 /* converse_shift.c: makes room in a context that is full, as --context-shift says. */
 int converse_shift(struct converse *c);
 /* The newline behind an answer that is printed, unless it ends with one. */

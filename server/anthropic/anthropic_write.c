@@ -5,6 +5,7 @@
 
 #include "anthropic/anthropic.h"
 #include "ask.h"
+#include "called.h"
 #include "json_write.h"
 #include "receipts.h"
 #include "state.h"
@@ -31,19 +32,21 @@ static void put_reason(struct buffer *out, const struct ask *ask, const struct c
 {
     const char *reason = "end_turn", *stop = NULL;
 
-    if (c->reason == CARAT_REASON_LENGTH)
-        reason = ask->is_clipped ? "model_context_window_exceeded" : "max_tokens";
-    else if (c->reason == CARAT_REASON_STOP_STRING && c->stop >= 0) {
+    if (c->stop >= 0) {
         reason = "stop_sequence";
         stop = ask->stops[c->stop];
-    } else if (c->n_calls > 0)
+    } else if (c->reason == CARAT_REASON_LENGTH)
+        reason = ask->is_clipped ? "model_context_window_exceeded" : "max_tokens";
+    else if (c->n_calls > 0)
         reason = "tool_use";
     json_put(out, "'stop_reason':%s,'stop_sequence':%s", reason, stop);
 }
 
-static void put_use(struct buffer *out, const struct job *job, const carat_part *p, int n, const char *input)
+static void put_use(struct buffer *out, const struct job *job, const struct called *call, int n,
+                    const char *input)
 {
-    json_put(out, "{'type':'tool_use','id':'toolu_%r_%d','name':%s,'input':%r}", job->id, n, p->name, input);
+    json_put(out, "{'type':'tool_use','id':'toolu_%r_%d','name':%s,'input':%r}", job->id, n, call->name,
+             input);
 }
 
 /* ---- events ---- */
@@ -121,15 +124,15 @@ static void take_given(struct job *job, int number, const carat_given *given)
         put_delta(job, c, TEXT_BLOCK, text, n);
 }
 
-static void stream_use(struct job *job, struct choice *c, const carat_part *p, int n)
+static void stream_use(struct job *job, struct choice *c, const struct called *call, int n)
 {
     begin_event(job, "content_block_start");
     json_put(&job->out, ",'index':%d,'content_block':", c->n_blocks++);
-    put_use(&job->out, job, p, n, "{}");
+    put_use(&job->out, job, call, n, "{}");
     end_event(job);
     begin_event(job, "content_block_delta");
     json_put(&job->out, ",'index':%d,'delta':{'type':'input_json_delta','partial_json':%s}", c->n_blocks - 1,
-             p->arguments);
+             call->arguments);
     end_event(job);
     begin_event(job, "content_block_stop");
     json_put(&job->out, ",'index':%d", c->n_blocks - 1);
@@ -141,14 +144,12 @@ static void finish_stream(struct job *job, int number)
     struct choice *c = &job->ask->choice[number];
     size_t n;
     const char *text = choice_rest(c, &n);
-    int calls = 0;
 
     if (n > 0)
         put_delta(job, c, TEXT_BLOCK, text, n);
     stop_block(job, c);
-    for (int i = 0; i < c->calls.n; i++)
-        if (c->calls.part[i].is_call && !c->calls.part[i].error)
-            stream_use(job, c, &c->calls.part[i], calls++);
+    for (int i = 0; i < c->n_calls; i++)
+        stream_use(job, c, &c->calls[i], i);
 }
 
 static void end_answer(struct job *job)
@@ -156,7 +157,7 @@ static void end_answer(struct job *job)
     const struct ask *ask = job->ask;
     const struct choice *c = &ask->choice[0];
     struct buffer *out = &job->out;
-    int n = 0, calls = 0;
+    int n = 0;
 
     if (ask->stream) {
         begin_event(job, "message_delta");
@@ -180,11 +181,10 @@ static void end_answer(struct job *job)
         json_put(out, n++ ? "," : "");
         json_put(out, "{'type':'text','text':%t}", c->text.data, c->text.n);
     }
-    for (int i = 0; i < c->calls.n; i++)
-        if (c->calls.part[i].is_call && !c->calls.part[i].error) {
-            json_put(out, n++ ? "," : "");
-            put_use(out, job, &c->calls.part[i], calls++, c->calls.part[i].arguments);
-        }
+    for (int i = 0; i < c->n_calls; i++) {
+        json_put(out, n++ ? "," : "");
+        put_use(out, job, &c->calls[i], i, c->calls[i].object);
+    }
     json_put(out, "],");
     put_reason(out, ask, c);
     json_put(out, ",");

@@ -5,6 +5,7 @@
 
 #include "ask.h"
 #include "base/base.h"
+#include "called.h"
 #include "gemini/gemini.h"
 #include "json_write.h"
 #include "receipts.h"
@@ -62,15 +63,10 @@ static void put_text(struct buffer *out, struct ct_str text, bool thought, int *
 
 static void put_functions(struct job *job, const struct choice *c, int *n)
 {
-    int calls = 0;
-
-    for (int i = 0; i < c->calls.n; i++) {
-        const carat_part *p = &c->calls.part[i];
-        if (!p->is_call || p->error)
-            continue;
+    for (int i = 0; i < c->n_calls; i++) {
         json_put(&job->out, (*n)++ ? ",{'functionCall':{'id':" : "{'functionCall':{'id':");
-        json_put(&job->out, "'call_%r_%d_%d','name':%s,'args':%r}}", job->id, c->number, calls++, p->name,
-                 p->arguments);
+        json_put(&job->out, "'call_%r_%d_%d','name':%s,'args':%r}}", job->id, c->number, i, c->calls[i].name,
+                 c->calls[i].object);
     }
 }
 
@@ -161,8 +157,6 @@ static void gemini_given(struct job *job, int number, const carat_given *given)
     const char *text = choice_take(job->server->options->model, ask, c, given, &n);
     const bool thinks = given->thought && given->n_text > 0 && !ask->extra.hides_thoughts;
 
-    if (ask->logprobs && !given->thought)
-        keep_given(&c->logprobs, given);
     if (!ask->stream || (n == 0 && !thinks))
         return;
     begin_piece(job);

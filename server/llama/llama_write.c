@@ -149,8 +149,6 @@ static void llama_given(struct job *job, int number, const carat_given *given)
 
     if (ask->stream || ask->extra.tells_ids)
         buffer_put(&c->ids, &given->id, sizeof given->id);
-    if (ask->logprobs)
-        keep_given(&c->logprobs, given);
     if (!ask->stream || n == 0)
         return;
     open_event(job, c, text, n);

@@ -7,6 +7,7 @@
 
 #include "ask.h"
 #include "base/base.h"
+#include "called.h"
 #include "json_write.h"
 #include "ollama/ollama.h"
 #include "openai/openai.h"
@@ -59,16 +60,10 @@ static void put_figures(struct buffer *out, const struct ask *ask)
 
 static void put_calls(struct buffer *out, const struct choice *c)
 {
-    int n = 0;
-
     buffer_text(out, ",\"tool_calls\":[");
-    for (int i = 0; i < c->calls.n; i++) {
-        const carat_part *p = &c->calls.part[i];
-        if (p->is_call && !p->error)
-            json_put(out,
-                     n++ ? ",{'function':{'name':%s,'arguments':%r}}"
-                         : "{'function':{'name':%s,'arguments':%r}}",
-                     p->name, p->arguments);
+    for (int i = 0; i < c->n_calls; i++) {
+        buffer_text(out, i ? "," : "");
+        json_put(out, "{'function':{'name':%s,'arguments':%r}}", c->calls[i].name, c->calls[i].object);
     }
     buffer_text(out, "]");
 }
@@ -96,7 +91,7 @@ static void put_logprobs(struct buffer *out, const struct choice *c)
     if (c->logprobs.n == 0)
         return;
     json_put(out, ",'logprobs':[");
-    buffer_put(out, c->logprobs.data, c->logprobs.n);
+    openai_put_logprobs(out, c->job->server->options->model, &c->logprobs, 0, c->logprobs.n);
     buffer_text(out, "]");
 }
 
@@ -123,10 +118,6 @@ static void take_given(struct job *job, int number, const carat_given *given)
     const char *text = choice_take(model, ask, c, given, &n);
     const struct ct_str thought = {given->text, given->thought ? given->n_text : 0};
 
-    if (ask->logprobs && !given->thought) {
-        buffer_text(&c->logprobs, c->logprobs.n ? "," : "");
-        openai_put_logprobs(&c->logprobs, model, given);
-    }
     if (!ask->stream || (n == 0 && thought.n == 0))
         return;
     stream_line(job, (struct ct_str){text, n}, thought, c, NULL);
@@ -139,8 +130,10 @@ static void finish_stream(struct job *job, int number)
     size_t n;
     const char *text = choice_rest(c, &n);
 
-    if (n > 0 || c->n_calls > 0)
-        stream_line(job, (struct ct_str){text, n}, (struct ct_str){"", 0}, c, c);
+    if (n == 0 && c->n_calls == 0)
+        return;
+    stream_line(job, (struct ct_str){text, n}, (struct ct_str){"", 0}, c, c);
+    c->logprobs.n = 0;
 }
 
 static struct ct_str all_of(const struct buffer *b)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "ask.h"
+#include "called.h"
 #include "json_write.h"
 #include "openai/openai_responses.h"
 #include "receipts.h"
@@ -35,14 +36,10 @@ static const char *name_run(char name[MOST_NAME], const struct job *job, const s
     return name_item(name, job, run->thought ? "rs" : "msg", i);
 }
 
-/* A list of log-probabilities, which are kept with commas between them. */
 static void put_logs(struct buffer *out, const struct choice *c, size_t from, size_t until)
 {
-    const size_t comma = from > 0 && from < until;
-
     json_put(out, "'logprobs':[");
-    if (until > from)
-        buffer_put(out, c->logprobs.data + from + comma, until - from - comma);
+    openai_put_logprobs(out, c->job->server->options->model, &c->logprobs, from, until);
     buffer_text(out, "]");
 }
 
@@ -76,13 +73,16 @@ static void put_run(struct job *job, const struct choice *c, const struct run *r
     buffer_text(out, "]}");
 }
 
-static void put_call(struct job *job, const carat_part *p, int i, bool begins)
+static void put_call(struct job *job, const struct called *call, int i, bool begins)
 {
-    char name[MOST_NAME], call[MOST_NAME];
+    char name[MOST_NAME], id[MOST_NAME];
 
     json_put(&job->out, "{'id':%s,'type':'function_call','status':%s,'call_id':%s,'name':%s,'arguments':%s}",
-             name_item(name, job, "fc", i), begins ? "in_progress" : "completed",
-             name_item(call, job, "call", i), p->name, begins ? "" : p->arguments);
+             name_item(name, job, "fc", i),
+             begins         ? "in_progress"
+             : call->is_cut ? "incomplete"
+                            : "completed",
+             name_item(id, job, "call", i), call->name, begins ? "" : call->arguments);
 }
 
 /* Whether the end of the last item is missing. */
@@ -113,11 +113,10 @@ static void put_output(struct job *job)
         json_put(&job->out, i ? "," : "");
         put_run(job, c, &runs[i], i, i + 1 < n || c->n_calls ? "completed" : last_status(c), false);
     }
-    for (int i = 0; i < c->calls.n; i++)
-        if (c->calls.part[i].is_call && !c->calls.part[i].error) {
-            json_put(&job->out, n ? "," : "");
-            put_call(job, &c->calls.part[i], n++, false);
-        }
+    for (int i = 0; i < c->n_calls; i++) {
+        json_put(&job->out, n ? "," : "");
+        put_call(job, &c->calls[i], n++, false);
+    }
 }
 
 /* The object; of one that has ended, what came of it. */
@@ -321,33 +320,29 @@ static void take_piece(struct job *job, int number, const carat_given *given)
     size_t n;
     const char *text = choice_take(model, ask, c, given, &n);
 
-    if (ask->logprobs && !given->thought) {
-        buffer_text(&c->logprobs, c->logprobs.n ? "," : "");
-        openai_put_logprobs(&c->logprobs, model, given);
-    }
     if (given->thought && given->n_text)
         add_piece(job, c, true, given->text, given->n_text);
     else if (n > 0)
         add_piece(job, c, false, text, n);
 }
 
-static void tell_call(struct job *job, const carat_part *p, int i)
+static void tell_call(struct job *job, const struct called *call, int i)
 {
     char item[MOST_NAME];
 
     name_item(item, job, "fc", i);
     begin_item_event(job, "response.output_item.added", i);
-    put_call(job, p, i, true);
+    put_call(job, call, i, true);
     end_event(job);
     begin_event(job, "response.function_call_arguments.delta");
-    json_put(&job->out, ",'item_id':%s,'output_index':%d,'delta':%s", item, i, p->arguments);
+    json_put(&job->out, ",'item_id':%s,'output_index':%d,'delta':%s", item, i, call->arguments);
     end_event(job);
     begin_event(job, "response.function_call_arguments.done");
-    json_put(&job->out, ",'item_id':%s,'output_index':%d,'name':%s,'arguments':%s", item, i, p->name,
-             p->arguments);
+    json_put(&job->out, ",'item_id':%s,'output_index':%d,'name':%s,'arguments':%s", item, i, call->name,
+             call->arguments);
     end_event(job);
     begin_item_event(job, "response.output_item.done", i);
-    put_call(job, p, i, false);
+    put_call(job, call, i, false);
     end_event(job);
 }
 
@@ -358,7 +353,8 @@ static void end_runs(struct job *job)
     size_t n;
     const char *text = choice_rest(c, &n);
 
-    if (n > 0 || (job->ask->responding->runs.n == 0 && c->n_calls == 0))
+    if (n > 0 || c->logprobs.n > job->ask->responding->logs_told ||
+        (job->ask->responding->runs.n == 0 && c->n_calls == 0))
         add_piece(job, c, false, text, n);
     end_run(job, c, c->n_calls ? "completed" : last_status(c));
 }
@@ -370,9 +366,8 @@ static void finish_events(struct job *job, int number)
 
     end_runs(job);
     (void)runs_of(job->ask, &n);
-    for (int i = 0; i < c->calls.n; i++)
-        if (c->calls.part[i].is_call && !c->calls.part[i].error)
-            tell_call(job, &c->calls.part[i], n++);
+    for (int i = 0; i < c->n_calls; i++)
+        tell_call(job, &c->calls[i], n++);
 }
 
 static void end_response(struct job *job)

@@ -138,7 +138,7 @@ static void put_logprobs(struct buffer *out, const struct server *s, const struc
     for (int i = 0; i < n; i++) {
         const struct told_logprob *l = told_at(t, i);
         json_put(out, i ? ",%d" : "%d", *offset);
-        if (!l->is_thought && (!isnan(l->of.logprob) || l->of.id != s->info.bos))
+        if (!isnan(l->of.logprob) || l->of.id != s->info.bos)
             *offset += characters_of(model, l->of.id);
     }
     json_put(out, "]}");
@@ -212,7 +212,7 @@ static void text_given(struct job *job, int number, const carat_given *given)
     struct ask *ask = job->ask;
     struct choice *c = &ask->choice[number];
     const struct told t = {{&nothing, &c->logprobs}};
-    struct piece p = {.logprobs = ask->logprobs ? &t : NULL};
+    struct piece p = {.n = 0};
 
     if (ask->stream)
         put_echo(job, c);
@@ -221,10 +221,9 @@ static void text_given(struct job *job, int number, const carat_given *given)
         p.thought = given->text;
         p.n_thought = given->n_text;
     }
-    if (ask->logprobs)
-        keep_given(&c->logprobs, given);
-    if (!ask->stream || (p.n + p.n_thought == 0 && !ask->logprobs && !ask->extra.tells_ids))
+    if (!ask->stream || (p.n + p.n_thought == 0 && !ask->extra.tells_ids))
         return;
+    p.logprobs = c->logprobs.n ? &t : NULL;
     put_chunk(job, c, &p, NULL);
     c->logprobs.n = 0;
 }
@@ -234,9 +233,10 @@ static void text_finish(struct job *job, int number)
     static const struct buffer nothing;
     struct choice *c = &job->ask->choice[number];
     const struct told t = {{&nothing, &c->logprobs}};
-    struct piece p = {.logprobs = c->logprobs.n ? &t : NULL};
+    struct piece p = {.n = 0};
 
     p.text = choice_rest(c, &p.n);
+    p.logprobs = c->logprobs.n ? &t : NULL;
     put_echo(job, c);
     put_chunk(job, c, &p, finish_reason(c));
 }

@@ -7,10 +7,12 @@
 #include "anthropic/anthropic.h"
 #include "ask.h"
 #include "base/base.h"
+#include "called.h"
 #include "gemini/gemini.h"
 #include "json_write.h"
 #include "openai/openai.h"
 #include "receipts.h"
+#include "scores.h"
 #include "state.h"
 #include "warnings.h"
 
@@ -25,9 +27,7 @@ static void put_head(struct buffer *out, const struct job *job, const char *obje
 
 static const char *finish_reason(const struct choice *c)
 {
-    if (c->n_calls > 0 && (c->reason == CARAT_REASON_STOP || c->reason == CARAT_REASON_TOOL_CALLS))
-        return "tool_calls";
-    return c->reason == CARAT_REASON_LENGTH ? "length" : "stop";
+    return c->reason == CARAT_REASON_LENGTH ? "length" : c->n_calls > 0 ? "tool_calls" : "stop";
 }
 
 void openai_put_usage(struct buffer *out, const struct ask *ask)
@@ -65,22 +65,17 @@ void openai_put_timings(struct buffer *out, const struct ask *ask)
              per_second(given, answer));
 }
 
-/* The calls of an answer that are sound. `streams`: each says which it is. */
+/* `streams`: each call says which it is. */
 static void put_calls(struct buffer *out, const struct job *job, const struct choice *c, bool streams)
 {
-    int n = 0;
-
     buffer_text(out, "[");
-    for (int i = 0; i < c->calls.n; i++) {
-        const carat_part *p = &c->calls.part[i];
-        if (!p->is_call || p->error)
-            continue;
-        json_put(out, n ? ",{" : "{");
+    for (int i = 0; i < c->n_calls; i++) {
+        const struct called *call = &c->calls[i];
+        json_put(out, i ? ",{" : "{");
         if (streams)
-            json_put(out, "'index':%d,", n);
-        json_put(out, "'id':'call_%r_%d_%d','type':'function',", job->id, c->number, n);
-        json_put(out, "'function':{'name':%s,'arguments':%s}}", p->name, p->arguments);
-        n++;
+            json_put(out, "'index':%d,", i);
+        json_put(out, "'id':'call_%r_%d_%d','type':'function',", job->id, c->number, i);
+        json_put(out, "'function':{'name':%s,'arguments':%s}}", call->name, call->arguments);
     }
     buffer_text(out, "]");
 }
@@ -98,17 +93,40 @@ void openai_put_token(struct buffer *out, const carat_model *model, const carat_
     json_put(out, "]");
 }
 
-void openai_put_logprobs(struct buffer *out, const carat_model *model, const carat_given *given)
+static void put_likely(struct buffer *out, const carat_model *model, const struct told_logprob *l)
 {
     buffer_text(out, "{");
-    openai_put_token(out, model, &(carat_logprob){given->id, given->logprob});
+    openai_put_token(out, model, &l->of);
     json_put(out, ",'top_logprobs':[");
-    for (int i = 0; i < given->n_top; i++) {
+    for (int i = 0; i < l->n_top; i++) {
         buffer_text(out, i ? ",{" : "{");
-        openai_put_token(out, model, &given->top[i]);
+        openai_put_token(out, model, &l->top[i]);
         buffer_text(out, "}");
     }
     json_put(out, "]}");
+}
+
+void openai_put_logprobs(struct buffer *out, const carat_model *model, const struct buffer *told, size_t from,
+                         size_t until)
+{
+    const struct told_logprob *l = (const struct told_logprob *)(const void *)told->data;
+
+    for (size_t i = from / sizeof *l; i < until / sizeof *l; i++) {
+        json_put(out, i > from / sizeof *l ? "," : "");
+        put_likely(out, model, &l[i]);
+    }
+}
+
+/* Those of a choice, which are told now, as a member of it. */
+static void put_likelihoods(struct job *job, const struct choice *c, bool always)
+{
+    if (!job->ask->logprobs || (!always && c->logprobs.n == 0)) {
+        json_put(&job->out, ",'logprobs':null");
+        return;
+    }
+    json_put(&job->out, ",'logprobs':{'content':[");
+    openai_put_logprobs(&job->out, job->server->options->model, &c->logprobs, 0, c->logprobs.n);
+    json_put(&job->out, "],'refusal':null}");
 }
 
 /* ---- ids ---- */
@@ -195,29 +213,17 @@ static void chat_given(struct job *job, int number, const carat_given *given)
     const carat_model *model = job->server->options->model;
     size_t n;
     const char *text = choice_take(model, ask, c, given, &n);
+    const bool thinks = given->thought && given->n_text > 0;
 
-    if (!ask->stream) {
-        if (ask->logprobs && !given->thought) {
-            json_put(&c->logprobs, c->n_logprobs++ ? "," : "");
-            openai_put_logprobs(&c->logprobs, model, given);
-        }
-        return;
-    }
-    const bool thinks = given->thought && given->n_text > 0, logs = ask->logprobs && !given->thought;
-    if (n == 0 && !thinks && !logs && !ask->extra.tells_ids)
+    if (!ask->stream || (n == 0 && !thinks && !ask->extra.tells_ids))
         return;
     begin_chunk(job, c);
     if (thinks)
         json_put(&job->out, "{'reasoning_content':%t}", given->text, given->n_text);
     else
         json_put(&job->out, "{'content':%t}", text, n);
-    json_put(&job->out, ",'logprobs':");
-    if (logs) {
-        json_put(&job->out, "{'content':[");
-        openai_put_logprobs(&job->out, model, given);
-        json_put(&job->out, "],'refusal':null}");
-    } else
-        json_put(&job->out, "null");
+    put_likelihoods(job, c, false);
+    c->logprobs.n = 0;
     end_chunk(job, c, NULL);
 }
 
@@ -227,9 +233,10 @@ static void chat_finish(struct job *job, int number)
     size_t n;
     const char *text = choice_rest(c, &n);
 
-    if (n > 0) {
+    if (n > 0 || c->logprobs.n > 0) {
         begin_chunk(job, c);
-        json_put(&job->out, "{'content':%t},'logprobs':null", text, n);
+        json_put(&job->out, "{'content':%t}", text, n);
+        put_likelihoods(job, c, false);
         end_chunk(job, c, NULL);
     }
     if (c->n_calls > 0) {
@@ -276,13 +283,8 @@ static void put_choice(struct job *job, struct choice *c)
         json_put(out, ",'tool_calls':");
         put_calls(out, job, c, false);
     }
-    json_put(out, "},'logprobs':");
-    if (job->ask->logprobs) {
-        json_put(out, "{'content':[");
-        buffer_put(out, c->logprobs.data, c->logprobs.n);
-        json_put(out, "],'refusal':null}");
-    } else
-        json_put(out, "null");
+    buffer_text(out, "}");
+    put_likelihoods(job, c, true);
     openai_put_ids(out, job->ask, c);
     json_put(out, ",'finish_reason':%s", finish_reason(c));
     receipt_put(out, job->ask, c);

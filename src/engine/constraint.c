@@ -15,6 +15,7 @@
 #include "grammar/tool_call.h"
 #include "os/clock.h"
 #include "os/lock.h"
+#include "text/chat/call.h"
 #include "text/chat/thought.h"
 
 struct matcher;
@@ -27,6 +28,7 @@ struct carat_constraint {
      * it. -1: the form begins at once. */
     int32_t opens;
     bool stays_free; /* that id is not given: the form never begins */
+    bool calls;      /* it is calls between tokens, of which each may be the last */
     struct ct_grammar grammar;
     double seconds;
     struct ct_lock lock; /* for what is below, and the places of its matchers */
@@ -80,6 +82,7 @@ static carat_status compile(carat_constraint *c, const carat_constraint_options 
         const struct ct_call_options calls = {.choice = o->tool_choice, .one = o->one_call != 0};
         CT_TRY(ct_calls_rule(&c->grammar, c->model->tokenizer, text, &calls, &root, &c->opens, err));
         c->stays_free = calls.choice && strcmp(calls.choice, "none") == 0;
+        c->calls = ct_call_span(c->model->tokenizer).begin >= 0;
         break;
     }
     default:
@@ -319,6 +322,46 @@ bool ct_matcher_complete(const carat_matcher *face)
     return complete;
 }
 
+/* Whether nothing but white space leads on from a state where the form may end, nor from any behind it. */
+static bool only_blanks_follow(carat_constraint *c, int32_t state)
+{
+    enum { MOST = 64 }; /* states; a form that has more of them for white space counts as open */
+    struct ct_automaton *a = &c->ids.automaton;
+    int32_t seen[MOST] = {state};
+    int n = 1;
+
+    for (int i = 0; i < n; i++)
+        for (int32_t symbol = 0; symbol < 256 + c->grammar.n_tokens; symbol++) {
+            const int32_t next = ct_automaton_symbol(a, seen[i], symbol);
+            int k = 0;
+            if (next == CT_DEAD)
+                continue;
+            if (symbol == 0 || symbol >= 256 || !strchr(" \t\r\n", symbol))
+                return false;
+            while (k < n && seen[k] != next)
+                k++;
+            if (k == MOST)
+                return false;
+            seen[k] = next;
+            n = CT_MAX(n, k + 1);
+        }
+    return true;
+}
+
+static bool matcher_closed(const carat_matcher *face, bool stopped)
+{
+    const struct matcher *m = own(face);
+    carat_constraint *c = m->constraint;
+    bool closed = false;
+
+    enter(c);
+    for (int turn = 0; m->phase == IN_FORM && asks(c, turn); turn++)
+        closed = ct_automaton_accepts(&c->ids.automaton, m->state) &&
+                 (stopped || c->calls || only_blanks_follow(c, m->state));
+    leave(c);
+    return closed;
+}
+
 static int32_t matcher_ending(const carat_matcher *face)
 {
     const struct matcher *m = own(face);
@@ -528,6 +571,7 @@ static const struct ct_matcher_verbs verbs = {
     .refuse = matcher_refuse,
     .accept = ct_matcher_accept,
     .complete = ct_matcher_complete,
+    .closed = matcher_closed,
     .begun = matcher_begun,
     .ending = matcher_ending,
 };

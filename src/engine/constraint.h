@@ -43,6 +43,8 @@ struct ct_matcher_verbs {
     const uint64_t *(*refuse)(const struct ct_draw_form *d, int32_t id, enum ct_fit *fit);
     void (*accept)(carat_matcher *m, int32_t id); /* one that fits */
     bool (*complete)(const carat_matcher *m);
+    /* It is begun and complete, and a stop id came or nothing but white space, or a call, can follow. */
+    bool (*closed)(const carat_matcher *m, bool stopped);
     bool (*begun)(const carat_matcher *m);     /* what can follow is not what can follow nothing */
     int32_t (*ending)(const carat_matcher *m); /* the first id of the shortest ending; -1: none is needed */
 };

@@ -203,7 +203,6 @@ static int draft_room(const carat_generation *g, const struct ct_draft_pass *pas
 {
     const carat_engine *e = g->session->engine;
     int held = g->session->n, most = e->plan.context - held - 2; /* where it is full nothing more is drawn */
-
     most = CT_MIN(most, ct_kv_span(&e->cache, held) - 1);
     most = CT_MIN(most, pass->most / pass->generations - 1);
     return g->max_tokens ? CT_MIN(most, g->max_tokens - g->info.given - 1) : most;
@@ -675,6 +674,8 @@ carat_status ct_generation_info(const carat_generation *g, carat_generation_info
     full.in_thought = g->told.thought.inside;
     full.prompt_left = ct_prompt_left(&g->prompt, g->session);
     full.complete = !g->form.given || g->form.given->verb->complete(g->form.given);
+    full.closed = g->info.reason != CARAT_REASON_NONE && g->form.given &&
+                  g->form.given->verb->closed(g->form.given, g->info.end >= 0);
     memcpy(full.switches, a->switches, sizeof full.switches);
     memcpy(full.switched_source, a->switched_source, sizeof full.switched_source);
     for (int i = 0; i < CT_DRAFT_SOURCES; i++) {

@@ -211,7 +211,8 @@ carat_reason ct_told_give(struct ct_told *t, carat_session *s, int i, carat_give
     given->logprob = likely->logprob;
     given->top = likely->top;
     given->n_top = t->n_top;
-    t->thought_ids += t->thought.inside || given->thought;
+    given->of_thought = t->thought.inside || given->thought;
+    t->thought_ids += given->of_thought;
     *which = stop >= 0 ? stop : cycle;
     return stop >= 0 ? CARAT_REASON_STOP_STRING : cycle ? CARAT_REASON_LOOP : CARAT_REASON_NONE;
 }

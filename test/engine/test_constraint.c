@@ -91,6 +91,7 @@ static void answers_are_calls_that_fit(void **state)
         assert_true(got.info.complete && got.n <= o.max_tokens);
         assert_true(got.info.reason == CARAT_REASON_LENGTH || got.info.reason == CARAT_REASON_TOOL_CALLS);
         assert_true(got.info.reason == CARAT_REASON_LENGTH || got.info.forced == 0);
+        assert_int_equal(got.info.closed, 1); /* so it is no answer that was cut off */
         carat_matcher_close(m);
         carat_constraint_close(c);
     }

@@ -32,6 +32,7 @@ static void tell(struct texts *x, struct rig *r, const carat_tokens *ids, const 
     static struct ct_told t;
     carat_generation_options o;
     bool begins = false;
+    int of_thought = 0;
 
     memset(x, 0, sizeof *x);
     carat_generation_options_default(&o);
@@ -49,11 +50,13 @@ static void tell(struct texts *x, struct rig *r, const carat_tokens *ids, const 
         if (ct_told_give(&t, r->session[0], 0, &given, &which) == CARAT_REASON_STOP_STRING)
             x->stopped = i + 1;
         add(x, &given, begins);
+        of_thought += given.of_thought;
         begins &= !(given.thought && given.n_text);
     }
     char rest[CARAT_REST_BYTES] = "";
     x->inside = t.thought.inside;
     x->ids = t.thought_ids;
+    assert_int_equal(of_thought, x->ids); /* the tokens around it, too */
     carat_given last = {.text = rest, .thought = x->inside};
     assert_true(ct_told_rest(&t, r->session[0], true, rest, 1) <= 1 || rest[0] == 0); /* taken back */
     last.n_text = ct_told_rest(&t, r->session[0], true, rest, sizeof rest);

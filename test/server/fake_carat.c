@@ -490,7 +490,8 @@ static carat_status give(carat_generation *g, carat_error *err)
                                .logprob = -1.5f,
                                .top = top,
                                .n_top = g->options.top_logprobs,
-                               .thought = g->given < s->thoughts};
+                               .thought = g->given < s->thoughts,
+                               .of_thought = g->given < s->thoughts};
     g->given++;
     must(g->options.on_token(g->options.user, &given) == 0);
     if (g->given == g->options.max_tokens)

@@ -384,11 +384,48 @@ static void forms_gemma4(void **state)
     ct_tokenizer_free(t);
 }
 
+/* What is known of a call that breaks off, for each of these texts; NULL: it is none, or has no name. */
+static void broken_off(void **state)
+{
+    static const char *const cases[][2] = {
+        {S "call:f{}" E, NULL},
+        {S "call:f{a:1}}" E, NULL},
+        {S "call:f{a 1}" E, NULL},
+        {S "call:f", NULL},
+        {S "call:f{", "{"},
+        {S "call:f{a", "{"},
+        {S "call:f{a:", "{\"a\":"},
+        {S "call:f{a:12", "{\"a\":12"},
+        {S "call:f{a:12,", "{\"a\":12,"},
+        {S "call:f{a:" Q, "{\"a\":\""},
+        {S "call:f{a:" Q "x\"y", "{\"a\":\"x\\\"y"},
+        {S "call:f{a:" Q "x" Q, "{\"a\":\"x\""},
+        {S "call:f{a:[{b:tru", "{\"a\":[{\"b\":"},
+        {S "call:f{a:1}", "{\"a\":1}"},
+    };
+    struct ct_tokenizer *t = small();
+
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(cases); i++) {
+        carat_tokens ids = {0};
+        carat_calls calls = {.size = sizeof *calls.part};
+        encode(t, cases[i][0], CARAT_SPECIAL, &ids);
+        parse(t, &ids, NULL, &calls);
+        const carat_part *p = &calls.part[calls.n - 1];
+        if (!cases[i][1] ? p->begun != NULL : !p->begun || strcmp(p->begun, cases[i][1]) != 0)
+            fail_msg("%s: '%s', expected '%s'", cases[i][0], p->begun, cases[i][1]);
+        assert_true(!p->begun || (p->name && p->error));
+        ct_calls_free(&calls);
+        free(ids.ids);
+    }
+    ct_tokenizer_free(t);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(forms),          cmocka_unit_test(wrong),
-                                       cmocka_unit_test(declared),       cmocka_unit_test(depth),
-                                       cmocka_unit_test(places),         cmocka_unit_test(refusals),
-                                       cmocka_unit_test(there_and_back), cmocka_unit_test(forms_gemma4)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forms),          cmocka_unit_test(wrong),        cmocka_unit_test(declared),
+        cmocka_unit_test(depth),          cmocka_unit_test(places),       cmocka_unit_test(refusals),
+        cmocka_unit_test(there_and_back), cmocka_unit_test(forms_gemma4), cmocka_unit_test(broken_off)};
     return cmocka_run_group_tests_name("text/call", tests, NULL, NULL);
 }

@@ -325,6 +325,38 @@ static void there_and_back(void **state)
     ct_tokenizer_free(t);
 }
 
+/* What is known of a call that breaks off, for each of these texts; NULL: it is none, or has no name. */
+static void broken_off(void **state)
+{
+    static const char *const cases[][2] = {
+        {"{\"name\": \"f\", \"parameters\": {}}", NULL},
+        {"{\"name\": \"f\", \"parameters\": {]", NULL},
+        {"{\"name\": \"f", NULL},
+        {"{\"name\": \"f\"", ""},
+        {"{\"name\": \"f\", \"parameters\"", ""},
+        {"{\"name\": \"f\", \"parameters\": {", "{"},
+        {"{\"name\": \"f\", \"parameters\": {\"a\": \"x y", "{\"a\":\"x y"},
+        {"{\"name\": \"f\", \"parameters\": {\"a\": [1, tru", "{\"a\":[1,tru"},
+        {"[{\"name\": \"g\", \"parameters\": {}}, {\"name\": \"f\", \"parameters\": {\"a\": 1}", "{\"a\":1}"},
+    };
+    struct ct_tokenizer *t = plain();
+
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(cases); i++) {
+        carat_tokens ids = {0};
+        carat_calls calls = {.size = sizeof *calls.part};
+        encode(t, cases[i][0], CARAT_SPECIAL, &ids);
+        parse(t, &ids, NULL, &calls);
+        const carat_part *p = &calls.part[calls.n - 1];
+        if (!cases[i][1] ? p->begun != NULL : !p->begun || strcmp(p->begun, cases[i][1]) != 0)
+            fail_msg("%s: '%s', expected '%s'", cases[i][0], p->begun, cases[i][1]);
+        assert_true(!p->begun || (p->name && p->error));
+        ct_calls_free(&calls);
+        free(ids.ids);
+    }
+    ct_tokenizer_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(forms),
@@ -334,6 +366,7 @@ int main(void)
                                        cmocka_unit_test(declared_in_branches),
                                        cmocka_unit_test(places),
                                        cmocka_unit_test(beginnings),
-                                       cmocka_unit_test(there_and_back)};
+                                       cmocka_unit_test(there_and_back),
+                                       cmocka_unit_test(broken_off)};
     return cmocka_run_group_tests_name("text/call_json", tests, NULL, NULL);
 }

@@ -155,6 +155,17 @@ static bool call_bare(struct call_parser *p)
     return true;
 }
 
+/* A string that the answer breaks off in, as far as it came; half a character does not count. */
+static void call_cut_string(struct call_parser *p, struct ct_str s)
+{
+    const size_t n = strlen(CT_UTF8_REPLACEMENT);
+    if (s.n >= n && memcmp(s.s + s.n - n, CT_UTF8_REPLACEMENT, n) == 0)
+        s.n -= n;
+    call_put_quoted(&p->json, s);
+    if (!p->json.failed)
+        p->json.s[--p->json.n] = 0;
+}
+
 static bool call_string(struct call_parser *p)
 {
     size_t from = p->at = p->begin[p->k + 1];
@@ -163,6 +174,8 @@ static bool call_string(struct call_parser *p)
     struct ct_str s = {p->text.s + from, p->at - from};
     if (!at_mark(p, p->syntax->quote)) {
         char end[48];
+        if (call_look(p) == AT_END)
+            call_cut_string(p, s);
         snprintf(end, sizeof end, "%s at the end of a string", quote_text(p));
         return call_unexpected(p, end);
     }
@@ -275,6 +288,14 @@ static bool call_arguments(struct call_parser *p, const struct ct_json_value *pa
     return check_call_keys(p) && good;
 }
 
+/* The arguments as far as they are known, where the call breaks off and no more is wrong with it. */
+static bool call_is_cut(struct call_parser *p)
+{
+    if (call_look(p) == AT_END)
+        p->part->begun = ct_call_copy(&p->text, p->json.s, p->json.n);
+    return false;
+}
+
 /* Reads the call that is spelled in p into the part. False: p->error says why it is none. */
 static bool read_call(struct call_parser *p, carat_part *part)
 {
@@ -297,9 +318,11 @@ static bool read_call(struct call_parser *p, carat_part *part)
     if (p->tools && !function)
         ct_call_wrong(p, at, "the function \"%.*s\" is not declared", CT_BRIEF(name));
     if (!call_arguments(p, ct_json_get(function, "parameters"), function != NULL))
-        return false;
-    if (!at_mark(p, p->syntax->call_end))
-        return call_unexpected(p, ct_controls[p->syntax->call_end].text);
+        return call_is_cut(p);
+    if (!at_mark(p, p->syntax->call_end)) {
+        (void)call_unexpected(p, ct_controls[p->syntax->call_end].text);
+        return call_is_cut(p);
+    }
     part->arguments = ct_call_copy(&p->text, p->json.s, p->json.n);
     return true;
 }
@@ -359,6 +382,7 @@ void ct_calls_free(carat_calls *c)
         free((char *)c->part[i].name);
         free((char *)c->part[i].arguments);
         free((char *)c->part[i].error);
+        free((char *)c->part[i].begun);
     }
     free(c->part);
     *c = (carat_calls){.size = c->size};

@@ -187,6 +187,32 @@ static void read_name(struct call_parser *p, const struct ct_json_tree *tree)
         p->part->name = ct_call_copy(&p->text, ct_json_str(name).s, ct_json_str(name).n);
 }
 
+/* Whether a text that is no JSON is only too short: at its end, or within the last word. */
+static bool breaks_off(const struct ct_json *j)
+{
+    static const char letters[] = "aeflnrstu"; /* of true, false and null */
+    size_t at = j->at;
+    while (at < j->size && strchr(letters, j->text[at]) && j->text[at])
+        at++;
+    return at == j->size && at - j->at < strlen("false");
+}
+
+/* Of a call whose JSON breaks off: how its parameters begin. */
+static void read_begun(struct call_parser *p, const struct ct_json_tree *tree)
+{
+    const struct ct_json_value *end = tree->value + tree->n, *at = tree->value + 1;
+    p->json.n = 0;
+    ct_call_put(&p->json, "", 0);
+    at += at->span;                /* the key of the name, which has been read */
+    at += at < end ? at->span : 0; /* and the name */
+    if (at < end && ct_json_is(at, CT_JSON_KEY) && ct_str_is(ct_json_str(at), "parameters") &&
+        at + at->span < end && ct_json_is(at + at->span, CT_JSON_OBJECT)) {
+        const char *from = ct_json_place(at + at->span);
+        put_compact(&p->json, from, (size_t)(p->text.s + p->text.n - from));
+    }
+    p->part->begun = ct_call_copy(&p->text, p->json.s, p->json.n);
+}
+
 /* Reads the call at the cursor, which moves behind it. False: it is none, and is all the rest of the text. */
 static bool read_json(struct call_parser *p, struct cursor *c)
 {
@@ -201,6 +227,8 @@ static bool read_json(struct call_parser *p, struct cursor *c)
         p->text.failed = true;
     else { /* ": at byte 12: expected..." */
         read_name(p, &tree);
+        if (p->part->name && breaks_off(&j))
+            read_begun(p, &tree);
         ct_call_wrong(p, c->at + j.at, "%s", strchr(j.error.message + 2, ':') + 2);
     }
     c->at = good ? c->at + j.at : c->n;
@@ -256,11 +284,13 @@ static bool add_call(struct call_parser *p, struct cursor *c, carat_calls *out)
     if (!part) {
         free((char *)call.name);
         free((char *)call.arguments);
+        free((char *)call.begun);
         return false;
     }
     part->is_call = 1;
     part->name = call.name;
     part->arguments = call.arguments;
+    part->begun = call.begun;
     if (*p->error) {
         /* control tokens behind the part have no bytes */
         part->error_id = CT_MIN(call.error_id, part->first + part->n - 1);

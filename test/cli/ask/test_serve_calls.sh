@@ -1,0 +1,160 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test_serve_calls.sh: calls of functions on every surface, whole and in pieces: behind a thought, of
+# functions that nobody declared, cut off by a limit or a stop string, within forms that end where the limit
+# is; what log-probabilities and counts of thoughts belong to.
+. "$CARAT_SOURCE/test/cli/common.bash"
+. "$CARAT_SOURCE/test/cli/ask/serve.bash"
+question='Turn on the kitchen lights'
+properties='"properties":{"on":{"type":"boolean"},"room":{"type":"string"}},"required":["on","room"]'
+
+# put CHAT RESPONSES MESSAGES OLLAMA GEMINI: fields of each surface beside the question and one function,
+# whose name is in $name; asks each surface whole and in pieces, and puts what it says into told.SURFACE.
+put() {
+    local stream function="\"name\":\"$name\",\"description\":\"Switches lights.\"" parameters="{\"type\":\"object\",$properties}"
+    local user="[{\"role\":\"user\",\"content\":\"$question\"}]" chat=${1-} responses=${2-} messages=${3-} ollama=${4-} gemini=${5-}
+    for stream in false true; do
+        ask 200 POST /v1/chat/completions "{\"messages\":$user,\"temperature\":0,\"stream\":$stream,\"tools\":[{\"type\":\"function\",\"function\":{$function,\"parameters\":$parameters}}]$chat}"
+        mv body told.chat.$stream
+        : >body
+        [ "$responses" = - ] || ask 200 POST /v1/responses "{\"input\":\"$question\",\"store\":false,\"temperature\":0,\"stream\":$stream,\"tools\":[{\"type\":\"function\",$function,\"parameters\":$parameters,\"strict\":false}]$responses}"
+        mv body told.responses.$stream
+        ask 200 POST /v1/messages "{\"model\":\"x\",\"messages\":$user,\"temperature\":0,\"stream\":$stream,\"tools\":[{$function,\"input_schema\":$parameters}]${messages:-,\"max_tokens\":99}}"
+        mv body told.messages.$stream
+        ask 200 POST /api/chat "{\"model\":\"$model\",\"messages\":$user,\"stream\":$stream,\"options\":{\"temperature\":0${ollama:+,$ollama}},\"tools\":[{\"type\":\"function\",\"function\":{$function,\"parameters\":$parameters}}]${think:+,\"think\":true}}"
+        mv body told.ollama.$stream
+        [ $stream = true ] && stream_path=':streamGenerateContent?alt=sse' || stream_path=:generateContent
+        ask 200 POST /v1beta/models/x$stream_path "{\"contents\":[{\"parts\":[{\"text\":\"$question\"}]}],\"generationConfig\":{\"temperature\":0${gemini:+,$gemini}},\"tools\":[{\"functionDeclarations\":[{$function,\"parametersJsonSchema\":$parameters}]}]}"
+        mv body told.gemini.$stream
+    done
+}
+# all_have TEXT FILES...: each of the files has it. none_have alike.
+all_have() {
+    local text=$1 file
+    shift
+    for file; do grep -qF -e "$text" $file || die "no '$text' in $file: $(tail -c 900 $file)"; done
+}
+none_have() {
+    local text=$1 file
+    shift
+    for file; do if grep -qF -e "$text" $file; then die "'$text' is in $file: $(tail -c 900 $file)"; fi; done
+}
+both() { echo told.$1.false told.$1.true; }
+calls_told() { # NAME ARGUMENTS: sound calls, and why the answers ended
+    local text=${2//\"/\\\"}
+    # shellcheck disable=SC2046
+    {
+        all_have "\"name\":\"$1\",\"arguments\":\"$text\"" $(both chat) $(both responses)
+        all_have "\"name\":\"$1\",\"input\":$2" told.messages.false
+        all_have "\"partial_json\":\"$text\"" told.messages.true
+        all_have "\"name\":\"$1\",\"arguments\":$2" $(both ollama)
+        all_have "\"name\":\"$1\",\"args\":$2" $(both gemini)
+        all_have '"finish_reason":"tool_calls"' $(both chat)
+        all_have '"stop_reason":"tool_use"' $(both messages)
+        all_have '"done_reason":"stop"' $(both ollama)
+        all_have '"finishReason":"STOP"' $(both gemini)
+        none_have 'call:' told.*
+    }
+}
+
+# ---- a model that thinks before it calls ----
+
+model=tiny4 name=set_lights
+start_server "$CARAT_SOURCE/test/fixtures/tiny4" -np 4
+think=yes
+put ',"reasoning_effort":"high","logprobs":true' ',"reasoning":{"effort":"high"}' ',"thinking":{"type":"enabled","budget_tokens":1024},"max_tokens":2000' '' '"thinkingConfig":{"includeThoughts":true}'
+calls_told set_lights '{"on":true,"room":"kitchen"}'
+all_have '"reasoning_content":"I can call set_lights."' told.chat.false
+all_have '"text":"I can call set_lights."' told.responses.* told.gemini.false
+all_have '"thinking":"I can call set_lights."' told.messages.false told.ollama.false
+all_have '"reasoning_tokens":12' told.chat.false told.responses.*
+all_have '"thoughtsTokenCount":12' told.gemini.*
+all_have '"logprobs":{"content":[],' told.chat.false
+none_have '"token":"' told.chat.*
+# the same where a call is required, and for one of a thought that is cut short
+put ',"reasoning_effort":"high","tool_choice":"required"' ',"reasoning":{"effort":"high"},"tool_choice":"required"' ',"thinking":{"type":"enabled","budget_tokens":1024},"max_tokens":2000,"tool_choice":{"type":"any"}' '' '"thinkingConfig":{"includeThoughts":true}'
+calls_told set_lights '{"on":true,"room":"kitchen"}'
+think=
+messages="\"messages\":[{\"role\":\"user\",\"content\":\"$question\"}],\"temperature\":0"
+for n in 1 2 3 11 12; do
+    ask 200 POST /v1/chat/completions "{$messages,\"reasoning_effort\":\"high\",\"max_tokens\":$n}"
+    body_has "\"completion_tokens_details\":{\"reasoning_tokens\":$n}"
+done
+
+# ---- what nobody declared; what is no function; nobody asked for calls ----
+
+name=get_temperature properties='"properties":{"room":{"type":"string"}},"required":["room"]'
+put
+calls_told set_lights '{"on":true,"room":"kitchen"}'
+ask 200 POST /v1/chat/completions "{$messages}"
+[ "$(told)" = 'call:set_lights{on:true,room:kitchen}' ] || die "without tools: $(cat body)"
+
+# ---- cut off ----
+
+name=set_lights properties='"properties":{"on":{"type":"boolean"},"room":{"type":"string"}},"required":["on","room"]'
+cut() { # CHAT-ARGUMENTS OBJECT STOP_REASON
+    # shellcheck disable=SC2046
+    {
+        all_have "\"name\":\"set_lights\",\"arguments\":\"${1//\"/\\\"}\"" $(both chat) $([ ! -s told.responses.true ] || both responses)
+        all_have "\"name\":\"set_lights\",\"input\":$2" told.messages.false
+        all_have "\"partial_json\":\"${1//\"/\\\"}\"" told.messages.true
+        all_have "\"name\":\"set_lights\",\"arguments\":$2" $(both ollama)
+        all_have "\"name\":\"set_lights\",\"args\":$2" $(both gemini)
+        all_have '"finish_reason":"length"' $(both chat)
+        all_have "\"stop_reason\":\"$3\"" $(both messages)
+        all_have '"done_reason":"length"' $(both ollama)
+        all_have '"finishReason":"MAX_TOKENS"' $(both gemini)
+        none_have 'call:' told.*
+    }
+}
+limits() { put ",\"max_tokens\":$1" ",\"max_output_tokens\":$1" ",\"max_tokens\":$1" "\"num_predict\":$1" "\"maxOutputTokens\":$1"; }
+limits 8
+cut '{' '{}' max_tokens
+all_have '"type":"function_call","status":"incomplete"' told.responses.*
+limits 15
+cut '{"on":true,"room":"k' '{"on":true}' max_tokens
+limits 5 # the name is not whole
+none_have '"name":"set_li' told.chat.* told.messages.* told.ollama.* told.gemini.*
+none_have 'call' told.ollama.*
+put ',"stop":"kitc"' - ',"stop_sequences":["kitc"],"max_tokens":99' '"stop":["kitc"]' '"stopSequences":["kitc"]'
+cut '{"on":true,"room":"' '{"on":true}' stop_sequence
+stop_server 0
+
+# ---- the tokens around calls are text in FunctionGemma's vocabulary ----
+
+model=tiny name=turn_on_lights properties='"properties":{"room":{"type":"string"}},"required":["room"]'
+start_server tiny -np 4
+put ',"max_tokens":14' ',"max_output_tokens":14' ',"max_tokens":14' '"num_predict":14' '"maxOutputTokens":14'
+all_have '"name":"turn_on_lights","arguments":"{\"room\":\"kitchen"' told.chat.* told.responses.*
+none_have '<start' told.*
+none_have '<escape>' told.*
+tool="\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"play\",\"description\":\"Plays music\",\"parameters\":{\"type\":\"object\"}}}]"
+start=$("$CARAT" tokenize tiny --no-bos --special '<start_function_call>') escape=$("$CARAT" tokenize tiny --no-bos --special '<escape>')
+for stream in false true; do # tokens that stand where they mean nothing
+    ask 200 POST /v1/chat/completions "{$messages,\"max_tokens\":12,\"logit_bias\":{\"$start\":8,\"$escape\":8},\"stream\":$stream,\"logprobs\":true,$tool}"
+    none_have '_function_call>' body
+    none_have '<escape>' body
+done
+
+# ---- forms that end with the last token ----
+
+schema='{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}'
+for n in 12 15 18; do
+    ask 200 POST /v1/chat/completions "{$messages,\"max_tokens\":$n,\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"x\",\"schema\":$schema}}}"
+    body_has '"finish_reason":"stop"'
+done
+tool="\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"turn_on_lights\",\"parameters\":{\"type\":\"object\",$properties}}}]"
+for n in 15 16 17; do
+    ask 200 POST /v1/chat/completions "{$messages,\"max_tokens\":$n,\"tool_choice\":\"required\",$tool}"
+    body_has '"finish_reason":"tool_calls"'
+done
+while IFS='|' read -r grammar type; do # a form that could go on is cut off
+    ask 200 POST /completion "{\"prompt\":\"Hi\",\"temperature\":0,\"n_predict\":3,\"grammar\":\"$grammar\"}"
+    body_has "\"stop_type\":\"$type\""
+done <<'END'
+root ::= [a-z]+|limit
+root ::= \"a\" \"b\" \"c\"|eos
+root ::= \"abc\" \" \"*|eos
+root ::= \"abc\" (\" \" \"d\")?|limit
+END
+stop_server 0
