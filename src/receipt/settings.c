@@ -103,6 +103,15 @@ static void take_chain(struct ct_receipt_header *h, const carat_chain *c)
     }
 }
 
+/* Whether the chain comes to a temperature: one of 0 leaves nothing to chance there, and nowhere else. */
+static bool is_tempered(const carat_chain *c)
+{
+    for (int i = 0; c && c->links && i < c->n_links; i++)
+        if (c->links[i] == CARAT_LINK_TEMPERATURE)
+            return true;
+    return !c || !c->links;
+}
+
 static void take_sampling(struct ct_receipt_header *h, const carat_sampling *s)
 {
     take_chain(h, s->chain);
@@ -111,7 +120,7 @@ static void take_sampling(struct ct_receipt_header *h, const carat_sampling *s)
     h->top_p = s->top_p;
     h->min_p = s->min_p;
     h->banned = (struct ct_id_list){s->banned, s->n_banned};
-    if (s->temperature > 0 || h->has_xtc) { /* else no random number is looked at */
+    if (s->temperature > 0 || h->has_xtc || !is_tempered(s->chain)) { /* else no random number is looked at */
         h->seed = s->seed;
         h->number = s->number;
     }

@@ -49,6 +49,7 @@ $chat|1|$messages,"temperature":0,$tools
 /v1/messages|1|$messages,"max_tokens":20,"temperature":1,"top_k":20
 /v1/messages|1|$messages,"max_tokens":2
 $chat|1|$messages,"temperature":0,"stop_token_ids":[605],"bad_words":["now"],"repetition_penalty":1.5
+/v1/completions|1|"prompt":"The kitchen","temperature":0,"seed":2,"samplers":["dry","top_k"],"max_tokens":12
 /v1/completions|1|"prompt":"The kitchen","temperature":0,"ignore_eos":true,"dry_multiplier":2,"samplers":["dry","top_k","temperature"],"n_predict":9
 /api/chat|1|$ollama,"options":{"temperature":1.5,"seed":8,"num_predict":20}
 /api/generate|1|"model":"tiny","prompt":"Turn on","options":{"top_p":0.5,"temperature":1}

@@ -62,7 +62,7 @@ for path in /v1/chat/completions /v1/completions; do
 done
 for format in '{"type":"json_object"}' "{\"type\":\"json_schema\",\"json_schema\":{\"schema\":$schema}}"; do
     ask 200 POST /v1/completions "{\"prompt\":$ids,\"temperature\":0,\"max_tokens\":40,\"response_format\":$format}"
-    [[ $(heard) == *{*}* ]] || die "$format: $(cat body)"
+    [[ $(heard) == *"{"*"}"* ]] || die "$format: $(cat body)"
 done
 ask 400 POST /v1/completions '{"prompt":"x","guided\u005fregex":"a","response_format":{"type":"json_object"}}'
 body_has '"param":"guided_regex"'
