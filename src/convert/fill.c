@@ -31,7 +31,8 @@ struct fault {
     int at, row, col; /* at: -1: there is none */
     float value;
     const char *expected;
-    int byte; /* -1: it is the value */
+    int byte;  /* -1: it is the value */
+    bool made; /* by what encoded it */
 };
 
 struct filling {
@@ -80,11 +81,11 @@ static bool check_row(struct filling *v, int at, int row, const uint8_t *from, i
 
     for (int i = 0; !(v->scratch[thread].largest < INFINITY) && i < n; i++)
         if (!isfinite(x[i]))
-            return keep_fault(first, (struct fault){at, row, i, x[i], "a finite number", -1});
+            return keep_fault(first, (struct fault){at, row, i, x[i], "a finite number", -1, false});
     for (int i = 0, byte; type->block > 1 && i < n; i += type->block, from += type->bytes) {
         const char *expected = ct_odd_byte(v->plan->c[at].w.type, from, &byte);
         if (expected)
-            return keep_fault(first, (struct fault){at, row, i, 0, expected, from[byte]});
+            return keep_fault(first, (struct fault){at, row, i, 0, expected, from[byte], false});
     }
     return true;
 }
@@ -125,7 +126,7 @@ static void refuse_range(struct filling *v, int at, int row, const char *expecte
 
     while (fabsf(s->x[i]) <= MOST_F16)
         i++;
-    keep_fault(&s->fault, (struct fault){at, row, i, s->x[i], expected, -1});
+    keep_fault(&s->fault, (struct fault){at, row, i, s->x[i], expected, -1, false});
 }
 
 /* again: its values were counted before. */
@@ -161,6 +162,34 @@ static void encode_row(const struct filling *v, int at, enum ct_type type, uint8
         ct_figures_sample(f, found.blocks, found.on, 1, found.one_scale);
 }
 
+/* Whether sums over a row that importance weighs may have overflowed: 2^20 is more than the columns of a block
+ * times the square of their largest code. */
+static bool may_overflow(const struct ct_converted *c, float largest)
+{
+    const float codes = 0x1p20f;
+
+    return c->importance &&
+           !(ct_largest(c->importance, (size_t)c->w.cols) * (largest * largest) * codes < INFINITY);
+}
+
+/* What was encoded is read back: an importance near the largest float gives scales that are no numbers, or
+ * none at all, and what rounds to infinity is no number of the row either. The values are in the thread's
+ * x. */
+static void check_made(struct filling *v, int at, int row, enum ct_type type, const uint8_t *to, int thread)
+{
+    const struct ct_converted *c = &v->plan->c[at];
+    struct scratch *s = &v->scratch[thread];
+    int i = 0;
+
+    ct_dequantize(type, s->decoded, to, (size_t)c->w.cols);
+    const float largest = ct_row_largest(s->decoded, (size_t)c->w.cols, v->avx2);
+    if (largest < INFINITY && !(largest == 0 && s->largest > 0 && may_overflow(c, s->largest)))
+        return;
+    while (largest == 0 ? s->x[i] == 0 : isfinite(s->decoded[i]))
+        i++;
+    keep_fault(&s->fault, (struct fault){at, row, i, s->decoded[i], "a finite number", -1, true});
+}
+
 /* A row whose largest value F16 does not hold. Scales of blocks may hold it all the same. */
 static void convert_large(struct filling *v, int at, int row, enum ct_type type, uint8_t *to, int thread,
                           struct ct_figures *f)
@@ -175,7 +204,7 @@ static void convert_large(struct filling *v, int at, int row, enum ct_type type,
     ct_dequantize(type, s->decoded, to, (size_t)n);
     for (int i = 0; i < n; i++)
         sum += s->decoded[i] - s->decoded[i];
-    if (sum != 0)
+    if (sum != 0 && !may_overflow(&v->plan->c[at], s->largest))
         refuse_range(v, at, row, "at most 65504, which F16 holds, or --clamp", thread);
 }
 
@@ -194,12 +223,15 @@ static void convert_row(struct filling *v, int at, int row, uint8_t *to, int thr
     }
     if (!decode_row(v, at, row, from, thread))
         return;
-    if (c->w.type == type && c->less == 0 && c->times == 0)
+    const bool copied = c->w.type == type && c->less == 0 && c->times == 0;
+    if (copied)
         memcpy(to, from, c->row_bytes);
     else if (type != CT_F32 && type != CT_BF16 && type != CT_MXFP4 && v->scratch[thread].largest > MOST_F16)
         convert_large(v, at, row, type, to, thread, f);
     else
         encode_row(v, at, type, to, thread, f);
+    if (!copied)
+        check_made(v, at, row, type, to, thread);
     if (f)
         ct_figures_row(f, x, c->w.cols, type, to, v->scratch[thread].decoded);
 }
@@ -260,6 +292,8 @@ static void convert_shared(struct filling *v, int at, int r0, int r1, uint8_t *t
 
     if (c->scheme.kind == CT_ALIKE) {
         fits = ct_write_alike(to, c->row_bytes, &rows, c->scheme.shared, &clip);
+        for (int r = r0; r < r1 && fits; r++)
+            check_made(v, at, r, CT_Q8_0, to + (size_t)(r - r0) * c->row_bytes, thread);
         for (int r = r0; r < r1 && f && fits; r++, to += c->row_bytes) {
             const float *x = take_row(&taking, r);
             ct_figures_row(f, x, c->w.cols, CT_Q8_0, to, s->decoded);
@@ -353,6 +387,25 @@ static void say_place(const struct filling *v, const struct fault *f, char text[
         snprintf(text, 64, ", the %s at byte %llu", p.unit, (unsigned long long)p.offset);
 }
 
+static carat_status say_made(const struct filling *v, const struct fault *f, carat_error *err)
+{
+    const struct ct_converted *c = &v->plan->c[f->at];
+    const char *type = ct_type_info(v->plan->tensor[c->tensor].type)->name, *path = v->plan->importance_path;
+
+    if (c->importance)
+        return ct_fail(err, CARAT_E_NUMERIC,
+                       "%s: tensor %s would have %g in row %d, column %d as %s, by the importance of its "
+                       "columns in %s, where this one has %g; expected %s: nothing is converted, measure it "
+                       "anew",
+                       ct_file_path(ct_taken_from(v->plan)), c->source, (double)f->value, f->row, f->col,
+                       type, path ? path : "the options", (double)c->importance[f->col], f->expected);
+    return ct_fail(err, CARAT_E_NUMERIC,
+                   "%s: tensor %s would have %g in row %d, column %d as %s; expected %s: nothing is "
+                   "converted, choose another type",
+                   ct_file_path(ct_taken_from(v->plan)), c->source, (double)f->value, f->row, f->col, type,
+                   f->expected);
+}
+
 static carat_status say_fault(const struct filling *v, int threads, carat_error *err)
 {
     struct fault first = {.at = -1};
@@ -372,6 +425,8 @@ static carat_status say_fault(const struct filling *v, int threads, carat_error 
                        "nothing is converted",
                        ct_file_path(ct_taken_from(v->plan)), v->plan->c[first.at].source,
                        (unsigned)first.byte, first.row, first.col, first.expected);
+    if (first.made)
+        return say_made(v, &first, err);
     say_place(v, &first, place);
     return ct_fail(err, CARAT_E_NUMERIC,
                    "%s: tensor %s has %g in row %d, column %d%s; expected %s: nothing is converted",

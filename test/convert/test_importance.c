@@ -7,6 +7,7 @@
 
 #include "carat_convert.h"
 #include "convert/importance.h"
+#include "quant/encode.h"
 
 static const char *const both[] = {CT_TEST_DATA "/convert/tiny-imatrix.gguf",
                                    CT_TEST_DATA "/convert/tiny-imatrix.dat"};
@@ -272,6 +273,73 @@ static void counts_are_those_of_experts(void **state)
     remove_dir(dir, (const char *const[]){"x.gguf", NULL});
 }
 
+/* The largest value of a matrix in a file; what is no number there fails. */
+static float largest_of(const char *path, const char *name)
+{
+    struct ct_file *f = accept_path(path, false);
+    const struct ct_tensor *t = ct_file_find(f, name);
+    const size_t n = (size_t)(t->dim[0] * t->dim[1]);
+    float *x = malloc(n * sizeof *x);
+
+    assert_non_null(x);
+    ct_dequantize(t->type, x, t->data, n);
+    const float largest = ct_largest(x, n);
+    assert_true(largest < INFINITY);
+    free(x);
+    ct_file_close(f);
+    return largest;
+}
+
+/* Finite values near the largest float overflow while blocks are weighed: no file then has weights that are no
+ * numbers, or none at all, and the message says where. */
+static void large_importance(void **state)
+{
+    static const char name[] = "blk.1.attn_k.weight", *const types[] = {"q4_0", "q4_1",   "q5_0",   "q5_1",
+                                                                        "q2_k", "q3_k",   "q4_k",   "q5_k",
+                                                                        "q6_k", "iq4_nl", "iq4_xs", "q8_0",
+                                                                        "mxfp4"};
+    static const float values[] = {1, 1e30f, 1e36f, 1e38f, 3e38f};
+    enum { COLS = 256, USUAL = 2 };
+    char *dir = temp_dir(), path[1024];
+    carat_model *m = NULL;
+    carat_error err;
+    int refused = 0;
+
+    (void)state;
+    assert_int_equal(carat_model_open(&m, CT_TEST_DATA "/../../models/tiny", NULL, &err), CARAT_OK);
+    snprintf(path, sizeof path, "%s", path_in(dir, "x.dat"));
+    for (size_t k = 0; k < CT_COUNT(values); k++) {
+        struct buf b = {0};
+        put_u32(&b, 1);
+        put_u32(&b, sizeof name - 1);
+        put(&b, name, sizeof name - 1);
+        put_u32(&b, 1);
+        put_u32(&b, COLS);
+        for (int i = 0; i < COLS; i++)
+            put(&b, &(float){i % 3 ? values[k] : values[k] / 7}, 4);
+        write_file(dir, "x.dat", b.p, b.n);
+        buf_free(&b);
+        for (size_t i = 0; i < CT_COUNT(types); i++) {
+            const carat_convert_options o = {
+                .size = sizeof o, .type = types[i], .pure = 1, .threads = 2, .importance = path};
+            const carat_status status = carat_convert(m, path_in(dir, "x.gguf"), &o, &err);
+            if (status == CARAT_OK) {
+                assert_true(largest_of(path_in(dir, "x.gguf"), name) > 0);
+                remove(path_in(dir, "x.gguf"));
+                continue;
+            }
+            if (k < USUAL || status != CARAT_E_NUMERIC ||
+                !(strstr(err.message, "blk.1.attn_k") || strstr(err.message, "layers.1.self_attn.k_proj")) ||
+                !strstr(err.message, ", column ") || access(path_in(dir, "x.gguf"), F_OK) == 0)
+                fail_msg("%s, %g: %d, %s", types[i], (double)values[k], status, err.message);
+            refused++;
+        }
+    }
+    assert_true(refused > 10);
+    carat_model_close(m);
+    remove_dir(dir, (const char *const[]){"x.dat", NULL});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +348,7 @@ int main(void)
         cmocka_unit_test(newer_form_lies),
         cmocka_unit_test(experts_are_weighed_apart),
         cmocka_unit_test(counts_are_those_of_experts),
+        cmocka_unit_test(large_importance),
     };
     return cmocka_run_group_tests_name("convert: importance", tests, NULL, NULL);
 }

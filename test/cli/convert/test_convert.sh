@@ -98,3 +98,9 @@ err_has '1 value was saturated to what F16 holds'
 [ "$(grep -c '"clipped": 1,' report.json)" = 1 ] && grep -q '"largest_clipped": 262144' report.json || die "no clipped value"
 expect 0 convert large.gguf y.gguf --type bf16
 rm x.gguf y.gguf
+printf '\377\377\177\377' | dd of=large.gguf bs=1 seek=$at conv=notrunc status=none # the lowest float
+for type in bf16 q8_0 q4_k; do
+    refuse 4 convert large.gguf x.gguf --type $type
+    err_has "large.gguf: tensor [a-z0-9._]* .*in row [0-9]*, column [0-9]*"
+    [ ! -e x.gguf ] || die "$type: a file was written though a weight became infinite"
+done
