@@ -73,6 +73,7 @@ typedef struct carat_converted {
     double largest_clipped;
     uint64_t distinct; /* values after, those counting as one that F16 does not tell apart */
     uint64_t weights;  /* of the model, that it holds; of palettes 0, since indices stand for them */
+    const char *asked; /* the type that was asked for, where its rows are no multiple of that one's block */
 } carat_converted;
 CARAT_DEFAULT(carat_converted)
 typedef void (*carat_converted_visit)(void *user, const carat_converted *tensor);
@@ -161,6 +162,10 @@ CARAT_DEFAULT(carat_convert_options)
  * is one of several parts. A packed file has no scores of pieces: those written are ranks. */
 CARAT_API carat_status carat_convert(const carat_model *model, const char *path,
                                      const carat_convert_options *options, carat_error *err);
+
+/* The mix of types that the model's file says it is, as llama-quantize calls it ("Q4_K_M"), or the type of
+ * its embedding; "" where there are no weights, and for NULL. Lives as long as the program. */
+CARAT_API const char *carat_model_mix(const carat_model *model);
 
 /* How much the columns of matrices matter, as an engine meets them: sums of squares of what each is
  * multiplied by, of an expert by the rows that took it. */

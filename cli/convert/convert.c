@@ -29,10 +29,12 @@ int verb_convert(const struct options *o)
     int code = convert_options(&how, &recipe, o); /* mistakes before a long load */
     if (code == DONE)
         code = open_source(&model, o);
+    if (code == DONE && !w->dry_run && !w->metadata_only)
+        code = write_over(model, out, o);
     if (code == DONE)
         code = convert_scale(&how.residual_scale, model, &how, o);
     if (code == DONE)
-        code = write_model(model, out, &how, o);
+        code = write_model(model, out, &how, o, true);
     carat_model_close(model);
     free(recipe);
     return code;

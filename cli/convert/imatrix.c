@@ -3,6 +3,7 @@
  * of the matrices mattered. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "carat_convert.h"
 #include "carat_tools.h"
@@ -11,12 +12,13 @@
 #include "model/engine.h"
 #include "model/model.h"
 #include "model/phases.h"
-#include "model/writing.h"
+#include "model/write_model.h"
 #include "prompt/prompt.h"
 #include "prompt/windows.h"
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
+#include "term/size.h"
 
 struct measuring {
     const struct options *o;
@@ -113,10 +115,15 @@ static int measure_parts(struct measuring *m)
     for (int i = 0; i < m->n_part && code == DONE; i++) /* a conversation is one window, as far as it fits */
         code = windows_evaluate(w, &m->part[i], context, m->o->prompt->messages != NULL);
     progress_end(&w->bar);
-    const char *name = strrchr(m->path, '/');
-    if (code == DONE && carat_importance_write(m->importance, m->o->writing->out, name ? name + 1 : m->path,
-                                               context, &err) != CARAT_OK)
+    const char *name = strrchr(m->path, '/'), *out = m->o->writing->out;
+    char size[SIZE_TEXT];
+    struct stat status;
+    if (code == DONE &&
+        carat_importance_write(m->importance, out, name ? name + 1 : m->path, context, &err) != CARAT_OK)
         code = fail_status(&err);
+    if (code == DONE && stat(out, &status) == 0)
+        note("%s: F32, %s, how much columns matter over %zu tokens", out,
+             size_text(size, (double)status.st_size), w->total);
     return code;
 }
 
@@ -143,8 +150,8 @@ int verb_imatrix(const struct options *o)
     interrupt_install();
     if (code == DONE)
         code = open_packed(&m.model, o);
-    if (code == DONE && carat_model_reads(m.model, o->writing->out))
-        code = fail(USAGE, "imatrix: %s is what the model is read from", o->writing->out);
+    if (code == DONE)
+        code = write_over(m.model, o->writing->out, o);
     if (code == DONE)
         code = measure_parts(&m);
     for (int i = 0; i < m.n_part; i++)

@@ -106,7 +106,7 @@ static int quantize(const carat_model *model, carat_convert_options *how, const 
         code = make_recipe(&recipe, &written, o->writing);
     how->recipe = recipe.text;
     if (code == DONE)
-        code = write_model(model, o->text, how, o);
+        code = write_model(model, o->text, how, o, true);
     free(recipe.text);
     written_free(&written);
     return code;
@@ -156,6 +156,8 @@ int verb_quantize(const struct options *o)
     how.n_set = o->writing->overrides.n;
     if (code == DONE)
         code = open_source(&model, o);
+    if (code == DONE && !o->writing->dry_run)
+        code = write_over(model, o->text, o);
     if (code == DONE)
         code = quantize(model, &how, o);
     carat_model_close(model);

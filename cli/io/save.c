@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "term/message.h"
+#include "term/question.h"
 
 /* What is written beside a regular file and renamed needs its directory; what is not a regular file is opened
  * as it is. */
@@ -27,6 +28,18 @@ int check_writable(const char *what, const char *path)
     if (access(there && !S_ISREG(status.st_mode) ? path : directory, W_OK) != 0)
         return fail(FAILED, "%s: %s: cannot be written: %s", what, path, strerror(errno));
     return DONE;
+}
+
+int save_over(const char *path, bool force)
+{
+    struct stat status;
+
+    if (force || stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+        return DONE;
+    if (somebody_is_there() && agrees("%s is there already: replace it?", path))
+        return DONE;
+    return fail(FAILED, "%s is there already and stays as it is: name another file, or --force replaces it",
+                path);
 }
 
 static int open_file(struct save *s)

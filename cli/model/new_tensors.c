@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
 #include "term/size.h"
@@ -46,6 +47,65 @@ static void shape(const carat_converted *t, char text[64])
     *text = 0;
     for (int i = 0; i < t->n_dim && at < 60; i++)
         at += snprintf(text + at, 64 - (size_t)at, "%s%" PRId64, i ? " x " : "", t->dim[i]);
+}
+
+/* Whether an earlier tensor, or an earlier pair of types where they are, is the same. */
+static bool told_before(const struct written *w, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(w->tensor[i].to, w->tensor[n].to) == 0)
+            return true;
+    return false;
+}
+
+static bool fell_back_before(const struct written *w, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (w->tensor[i].asked && strcmp(w->tensor[i].asked, w->tensor[n].asked) == 0 &&
+            strcmp(w->tensor[i].to, w->tensor[n].to) == 0)
+            return true;
+    return false;
+}
+
+static void tell_fallbacks(const struct written *w)
+{
+    for (int i = 0; i < w->n; i++) {
+        const carat_converted *t = &w->tensor[i];
+        int n = 0;
+        if (!t->asked || fell_back_before(w, i))
+            continue;
+        for (int k = i; k < w->n; k++)
+            n += w->tensor[k].asked && strcmp(w->tensor[k].asked, t->asked) == 0 &&
+                 strcmp(w->tensor[k].to, t->to) == 0;
+        note("%d tensor%s, %s first, %s %s instead of %s, of whose blocks a row of %" PRId64
+             " values is no multiple",
+             n, n == 1 ? "" : "s", t->name, n == 1 ? "becomes" : "become", t->to, t->asked,
+             t->dim[t->n_dim - 1]);
+    }
+}
+
+void written_close(const struct written *w)
+{
+    char types[256] = "", before[SIZE_TEXT], after[SIZE_TEXT];
+    uint64_t from = 0, to = 0, weights = 0;
+    size_t at = 0;
+
+    tell_fallbacks(w);
+    for (int i = 0; i < w->n; i++) {
+        const carat_converted *t = &w->tensor[i];
+        int n = 0;
+        from += t->bytes_from;
+        to += t->bytes;
+        weights += t->weights;
+        for (int k = i; k < w->n; k++)
+            n += strcmp(w->tensor[k].to, t->to) == 0;
+        if (!told_before(w, i) && at < sizeof types - 1)
+            at += (size_t)snprintf(types + at, sizeof types - at, "%s%d %s", at ? ", " : "", n, t->to);
+    }
+    size_text(before, (double)from);
+    size_text(after, (double)to);
+    note("%d tensors: %s; %s -> %s, %.2f bits a weight", w->n, types, before, after,
+         weights > 0 ? 8 * (double)to / (double)weights : 0);
 }
 
 void written_print(const struct written *w)

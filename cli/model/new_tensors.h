@@ -19,6 +19,8 @@ struct written {
 void written_add(void *user, const carat_converted *tensor);
 void written_free(struct written *w);
 void written_print(const struct written *w);
+/* As notes: how many got another type than was asked for, and why; then types, sizes and bits a weight. */
+void written_close(const struct written *w);
 /* NULL: out of memory. */
 json_t *written_json(const struct written *w);
 

@@ -41,19 +41,51 @@ static int check_report(const carat_model *model, const char *path, struct save 
     return save_open(file, path);
 }
 
+int write_over(const carat_model *model, const char *path, const struct options *o)
+{
+    if (carat_model_reads(model, path))
+        return fail_as(FAILED, CARAT_E_ARGUMENT, "%s is what the model is read from: name another file",
+                       path);
+    return save_over(path, o->writing->force);
+}
+
+/* What the file will consist of, for the line at the end. */
+static int look_ahead(const carat_model *model, const char *path, const carat_convert_options *how,
+                      struct written *w)
+{
+    carat_convert_options look = *how;
+    carat_error err;
+
+    look.dry_run = 1;
+    look.log = NULL;
+    look.progress = NULL;
+    look.clamped = NULL;
+    look.tensor = written_add;
+    look.user = w;
+    if (carat_convert(model, path, &look, &err) != CARAT_OK)
+        return fail_status(&err);
+    return w->failed ? fail_memory() : DONE;
+}
+
 int write_model(const carat_model *model, const char *path, carat_convert_options *how,
-                const struct options *o)
+                const struct options *o, bool sums)
 {
     const char *report_path = o->writing->report;
     struct writing v = {.written = {0}};
+    struct written ahead = {0};
     struct save file = {0};
     carat_load_times times = {.size = sizeof times};
     size_t clamped = 0;
     carat_error err;
     int code = report_path ? check_report(model, report_path, &file) : DONE;
 
-    if (code != DONE)
+    if (code == DONE && sums && !how->metadata_only)
+        code = look_ahead(model, path, how, &ahead);
+    if (code != DONE) {
+        save_abandon(&file);
+        written_free(&ahead);
         return code;
+    }
     if (carat_model_get_load_times(model, &times, NULL) == CARAT_OK && times.packed && !o->open->tokenizer)
         note("a packed file has no scores of pieces: those written are ranks, which give the same ids");
     progress_begin(&v.bar, "writing", "MB");
@@ -69,6 +101,8 @@ int write_model(const carat_model *model, const char *path, carat_convert_option
     progress_end(&v.bar);
     if (clamped)
         note("%zu %s saturated to what F16 holds", clamped, clamped == 1 ? "value was" : "values were");
+    if (code == DONE && ahead.n)
+        written_close(&ahead);
     if (code == DONE && report_path)
         code = report(&v.written, &file);
     if (code == DONE && how->dry_run && o->json)
@@ -76,6 +110,7 @@ int write_model(const carat_model *model, const char *path, carat_convert_option
     else if (code == DONE && how->dry_run)
         written_print(&v.written);
     save_abandon(&file);
+    written_free(&ahead);
     written_free(&v.written);
     return code;
 }

@@ -5,8 +5,12 @@
 
 #include "model/writing.h"
 
-/* how: types and threads; the rest is filled. An exit code. */
+/* how: types and threads; the rest is filled. sums: say at the end what the file consists of. An exit
+ * code. */
 int write_model(const carat_model *model, const char *path, carat_convert_options *how,
-                const struct options *o);
+                const struct options *o, bool sums);
+/* Whether a file may be made there: it is none that the model is read from, and one that is there already may
+ * be replaced, by --force or by who is asked. An exit code. */
+int write_over(const carat_model *model, const char *path, const struct options *o);
 
 #endif

@@ -13,6 +13,8 @@
 static const struct option rows[] = {
     {ABOUT_OUTPUT + 31, {"-o", "--out"}, WRITES, AT(out), "imatrix", "FILE", NULL,
      "write the importance there, as llama.cpp's GGUF files of it", 0, 0},
+    {ABOUT_OUTPUT + 33, {"--force"}, FLAG, AT(force), "convert quantize pack imatrix", NULL, NULL,
+     "replace a file that is there; without it a terminal is asked, as cp -i does, and nobody else is", 0, 0},
     {ABOUT_OUTPUT + 135, {"--type"}, TEXT, AT(type), "convert show", "TYPE", NULL,
      "the type of the new file, as llama-quantize calls it: f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, "
      "q2_k_s, q3_k_s, q3_k_m, q3_k_l, q4_k_s, q4_k_m, q5_k_s, q5_k_m, q6_k, iq4_nl, iq4_xs or mxfp4_moe; and mxfp4, int8:tensor, int8:channel, int8:group=N, lut4, lut4g8 (bits, rows) "

@@ -10,7 +10,7 @@ struct writing_options {
     const char *type, *recipe, *importance, *report, *to, *out;
     const char *output_type, *embedding_type;
     struct texts tensor_types, set, overrides;
-    bool pure, again, dry_run, leave_output, clamp;
+    bool pure, again, dry_run, leave_output, clamp, force;
     uint64_t shard;
     const char *lut[3]; /* of the embedding, of all layers, of the head */
     bool expand, tied, metadata_only;

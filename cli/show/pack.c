@@ -5,6 +5,7 @@
 #include "carat.h"
 #include "carat_tools.h"
 #include "model/model.h"
+#include "model/write_model.h"
 #include "options/options.h"
 #include "show/show_options.h"
 #include "term/exit.h"
@@ -55,6 +56,8 @@ int verb_pack(const struct options *o)
         return fail(USAGE, "pack: with --tokenizer it needs -o FILE");
     interrupt_install();
     code = o->show->out ? open_model(&model, o, false) : open_packed(&model, o);
+    if (code == DONE && o->show->out)
+        code = write_over(model, o->show->out, o);
     if (code == DONE)
         code = o->show->out ? pack_to(model, o) : pack_cached(model);
     carat_model_close(model);

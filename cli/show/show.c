@@ -63,7 +63,10 @@ static void print_stored(const struct subject *s)
     bool whole = *type == 'F' || *type == 'B'; /* F32, F16, BF16: nothing was rounded to fewer bits */
     char size[SIZE_TEXT];
 
-    out_print("  %-18s%s%s%s\n", "quantisation", whole && only ? "none, " : "", only ? "" : "mostly ", type);
+    const bool named = !only && strcmp(carat_model_mix(s->model), type) != 0; /* Q4_K_M is mostly Q4_K */
+
+    out_print("  %-18s%s%s%s%s%s\n", "quantisation", whole && only ? "none, " : "",
+              named ? carat_model_mix(s->model) : "", named ? ", " : "", only ? "" : "mostly ", type);
     out_print("  %-18s%s\n", "file size", size_text(size, (double)s->info.file_bytes));
 }
 
@@ -87,6 +90,33 @@ static void print_layers(const carat_model_info *m)
                   m->expert_ffn);
     if (m->ple_width)
         out_print("  %-18s%d for each token and layer\n", "inputs of layers", m->ple_width);
+}
+
+static double root_of(double x)
+{
+    double root = x;
+
+    for (int i = 0; i < 64; i++)
+        root = (root + x / root) / 2;
+    return root;
+}
+
+/* The embedding is multiplied by the root of its width, which what computes in BF16 has rounded. */
+static bool is_rounded(const carat_model_info *m)
+{
+    const double apart = m->embedding_scale / root_of(m->hidden) - 1;
+
+    return (apart > 1e-6 || apart < -1e-6) && apart < 0x1p-8 && apart > -0x1p-8;
+}
+
+static void print_scales(const carat_model_info *m)
+{
+    out_print("  %-18sattention %g, embedding %g\n", "scales", m->attention_scale, m->embedding_scale);
+    if (is_rounded(m))
+        out_print(
+            "  %-18sthe latter is the root of %d in BF16, as the reference has it there; in float32 it has "
+            "%.6g\n",
+            "", m->hidden, root_of(m->hidden));
 }
 
 /* What a file says of activations, which carat quantises by their own values. */
@@ -129,7 +159,7 @@ static void print_config(const struct subject *s)
     out_print("  %-18s%d\n", "context", m->max_context);
     out_print("  %-18s%g global, %g local, factor %g\n", "rope", m->rope_base, m->rope_base_local,
               m->rope_factor);
-    out_print("  %-18sattention %g, embedding %g\n", "scales", m->attention_scale, m->embedding_scale);
+    print_scales(m);
     if (m->attention_cap != 0 || m->logit_cap != 0)
         out_print("  %-18sattention %g, logits %g\n", "soft caps", m->attention_cap, m->logit_cap);
     out_print("  %-18s%s\n", "tokenizer", m->has_tokenizer ? m->tokenizer : "none");
@@ -239,7 +269,7 @@ static json_t *config_json(const struct subject *s)
         m->max_context, "sliding_window", m->sliding_window, "n_local", m->n_local);
     json_t *rest = json_pack(
         "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:s, s:b, s:b, s:b, s:s, s:s, s:b, s:s, "
-        "s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I}",
+        "s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:s, s:b}",
         "rope_base", m->rope_base, "rope_base_local", m->rope_base_local, "rope_factor", m->rope_factor,
         "attention_scale", m->attention_scale, "embedding_scale", m->embedding_scale, "attention_cap",
         m->attention_cap, "logit_cap", m->logit_cap, "norm_eps", m->norm_eps, "n_parameter",
@@ -249,7 +279,8 @@ static json_t *config_json(const struct subject *s)
         m->template_altered, "template_origin", m->template_origin, "bos", m->bos, "n_kv_head_global",
         m->n_kv_head_global, "head_dim_global", m->head_dim_global, "n_kv_shared", m->n_kv_shared,
         "ffn_shared", m->ffn_shared, "ple_width", m->ple_width, "n_expert", m->n_expert, "n_expert_used",
-        m->n_expert_used, "expert_ffn", m->expert_ffn, "n_active", (json_int_t)m->n_active);
+        m->n_expert_used, "expert_ffn", m->expert_ffn, "n_active", (json_int_t)m->n_active, "mix",
+        carat_model_mix(s->model), "embedding_scale_rounded", is_rounded(m));
 
     if (!config || !rest || json_object_update(config, rest) != 0) {
         json_decref(config);

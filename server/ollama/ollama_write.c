@@ -8,6 +8,7 @@
 #include "ask.h"
 #include "base/base.h"
 #include "called.h"
+#include "carat_convert.h"
 #include "json_write.h"
 #include "ollama/ollama.h"
 #include "openai/openai.h"
@@ -204,7 +205,7 @@ const struct surface surface_ollama_generate = {"application/x-ndjson", refuse_o
 
 /* ---- the model ---- */
 
-static void put_details(struct buffer *out, const carat_model_info *info)
+static void put_details(struct buffer *out, const carat_model_info *info, const char *mix)
 {
     char size[32];
 
@@ -212,7 +213,7 @@ static void put_details(struct buffer *out, const carat_model_info *info)
              (double)info->n_parameter / (info->n_parameter >= 1000000000 ? 1e9 : 1e6));
     json_put(out, "'details':{'parent_model':'','format':%s,'family':%s,'families':[%s],", info->container,
              info->architecture, info->architecture);
-    json_put(out, "'parameter_size':%s,'quantization_level':''}", size);
+    json_put(out, "'parameter_size':%s,'quantization_level':%s}", size, mix);
 }
 
 /* The model as lists have it, open at its end. */
@@ -222,7 +223,7 @@ static void put_listed(struct job *job)
 
     json_put(&job->out, "{'models':[{'name':%s,'model':%s,'size':%u,'digest':%s,", s->options->name,
              s->options->name, s->info.file_bytes, s->info.content);
-    put_details(&job->out, &s->info);
+    put_details(&job->out, &s->info, carat_model_mix(s->options->model));
 }
 
 void ollama_tags(struct job *job, struct text path)
@@ -252,7 +253,7 @@ void ollama_put_facts(struct job *job)
     json_put(out, "{'parameters':'','template':%s,'capabilities':[%s%r%r],", info->chat_template,
              info->kind == CARAT_EMBEDDER ? "embedding" : "completion",
              info->has_chat_template ? ",\"tools\"" : "", info->can_think ? ",\"thinking\"" : "");
-    put_details(out, info);
+    put_details(out, info, carat_model_mix(job->server->options->model));
     json_put(out, ",'modified_at':");
     put_time(out, job->server->created, 0);
     json_put(out, ",'model_info':{'general.architecture':%s,'general.parameter_count':%u,",

@@ -6,6 +6,11 @@
 #include "engine/column_sums.h"
 #include "engine/ranges.h"
 
+const char *carat_model_mix(const carat_model *model)
+{
+    return model ? ct_model_mix(model) : "";
+}
+
 carat_status carat_convert(const carat_model *model, const char *path, const carat_convert_options *options,
                            carat_error *err)
 {

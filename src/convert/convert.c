@@ -7,6 +7,7 @@
 #include "convert/fill.h"
 #include "convert/hf.h"
 #include "convert/read_back.h"
+#include "model/names.h"
 
 struct writing {
     struct ct_conversion *v;
@@ -126,4 +127,14 @@ carat_status ct_convert(const struct carat_model *m, const char *path, const car
     ct_file_close(v.kept);
     ct_model_close(v.kept_dir);
     return status;
+}
+
+const char *ct_model_mix(const struct carat_model *m)
+{
+    const struct ct_meta *said = ct_file_meta(m->file, "general.file_type");
+    const char *label = said && said->type == CT_META_UINT ? ct_mix_label(said->u) : NULL;
+
+    if (!m->has_weights)
+        return "";
+    return label ? label : ct_type_info(m->weights.embed.type)->name;
 }

@@ -162,14 +162,30 @@ static void encode_row(const struct filling *v, int at, enum ct_type type, uint8
         ct_figures_sample(f, found.blocks, found.on, 1, found.one_scale);
 }
 
-/* Whether sums over a row that importance weighs may have overflowed: 2^20 is more than the columns of a block
- * times the square of their largest code. */
+/* Whether sums over a row that importance weighs, or squares, may have overflowed: 2^20 is more than the
+ * columns of a block times the square of their largest code. */
 static bool may_overflow(const struct ct_converted *c, float largest)
 {
-    const float codes = 0x1p20f;
+    const float codes = 0x1p20f, square = largest * largest,
+                weight = c->importance ? ct_largest(c->importance, (size_t)c->w.cols) : square;
 
-    return c->importance &&
-           !(ct_largest(c->importance, (size_t)c->w.cols) * (largest * largest) * codes < INFINITY);
+    return !(weight * square * codes < INFINITY);
+}
+
+/* The first column of a block that has become 0 though one of its values is another; -1: there is none. */
+static int lost_block(const struct scratch *s, int cols, int block)
+{
+    for (int i = 0; i < cols; i += block) {
+        int lost = -1;
+        bool zero = true;
+        for (int k = i + block; k-- > i;) {
+            lost = s->x[k] != 0 ? k : lost;
+            zero = zero && s->decoded[k] == 0;
+        }
+        if (zero && lost >= 0)
+            return lost;
+    }
+    return -1;
 }
 
 /* What was encoded is read back: an importance near the largest float gives scales that are no numbers, or
@@ -183,9 +199,12 @@ static void check_made(struct filling *v, int at, int row, enum ct_type type, co
 
     ct_dequantize(type, s->decoded, to, (size_t)c->w.cols);
     const float largest = ct_row_largest(s->decoded, (size_t)c->w.cols, v->avx2);
-    if (largest < INFINITY && !(largest == 0 && s->largest > 0 && may_overflow(c, s->largest)))
-        return;
-    while (largest == 0 ? s->x[i] == 0 : isfinite(s->decoded[i]))
+    if (largest < INFINITY) {
+        i = may_overflow(c, s->largest) ? lost_block(s, c->w.cols, ct_type_info(type)->block) : -1;
+        if (i < 0)
+            return;
+    }
+    while (!(largest < INFINITY) && isfinite(s->decoded[i]))
         i++;
     keep_fault(&s->fault, (struct fault){at, row, i, s->decoded[i], "a finite number", -1, true});
 }

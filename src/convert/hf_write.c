@@ -320,6 +320,15 @@ static void tell_changes(const struct ct_conversion *v, const carat_convert_opti
                  v->m->weights.n_unused, v->m->weights.unused);
         o->log(o->user, line);
     }
+    if (scale == c->embed_scale && scale != sqrtf((float)c->hidden)) {
+        snprintf(
+            line, sizeof line,
+            "the embedding is multiplied by %.7g, the root of %d in %s, as in the model; a reference that "
+            "opens the directory in float32 has %.7g, and other logits: open it in %s to compare",
+            (double)scale, c->hidden, ct_type_info(type)->name, (double)sqrtf((float)c->hidden),
+            ct_type_info(type)->name);
+        o->log(o->user, line);
+    }
     if (scale != c->embed_scale) {
         snprintf(
             line, sizeof line,

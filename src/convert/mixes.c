@@ -73,12 +73,70 @@ static bool spells(struct ct_str word, const char *name)
     return name && i == word.n && !name[i];
 }
 
+/* "15"; of two files of one number the later one is what llama-quantize makes. */
+static const struct ct_mix *mix_numbered(struct ct_str name)
+{
+    const struct ct_mix *found = NULL;
+    int number = 0;
+
+    for (size_t i = 0; i < name.n; i++) {
+        if (name.s[i] < '0' || name.s[i] > '9' || name.n > 3)
+            return NULL;
+        number = number * 10 + (name.s[i] - '0');
+    }
+    for (const struct ct_mix *m = ct_mixes; name.n && m < ct_mixes + CT_MIX_COUNT; m++)
+        found = m->file_type == number ? m : found;
+    return found;
+}
+
 const struct ct_mix *ct_mix_named(struct ct_str name)
 {
     for (const struct ct_mix *m = ct_mixes; m < ct_mixes + CT_MIX_COUNT; m++)
         if (spells(name, m->name) || spells(name, m->alias))
             return m;
-    return NULL;
+    return mix_numbered(name);
+}
+
+enum { LONGEST = 16 };
+
+/* How many letters are added, left out or changed between a word, in any case, and a name. */
+static int letters_apart(struct ct_str word, const char *name)
+{
+    int row[LONGEST + 1];
+
+    for (int k = 0; k <= LONGEST; k++)
+        row[k] = k;
+    const int n = (int)CT_MIN(strlen(name), (size_t)LONGEST);
+    for (size_t i = 0; i < word.n; i++) {
+        const char c = word.s[i] >= 'A' && word.s[i] <= 'Z' ? (char)(word.s[i] | 32) : word.s[i];
+        int before = row[0]++;
+        for (int k = 1; k <= n; k++) {
+            const int changed = before + (name[k - 1] != c);
+            before = row[k];
+            row[k] = CT_MIN(changed, CT_MIN(before, row[k - 1]) + 1);
+        }
+    }
+    return row[n];
+}
+
+const char *ct_type_why(char text[CT_TYPE_WHY], struct ct_str word)
+{
+    const char *const group = "int8:group=", *nearest = NULL;
+    int least = 3; /* letters that are one word's mistakes */
+
+    if (word.n >= strlen(group) && memcmp(word.s, group, strlen(group)) == 0) {
+        snprintf(text, CT_TYPE_WHY,
+                 "is no type that carat writes: the N of int8:group=N is a multiple of 32");
+        return text;
+    }
+    for (const struct ct_mix *m = ct_mixes; m < ct_mixes + CT_MIX_COUNT && word.n <= LONGEST; m++) {
+        const int apart = letters_apart(word, m->name);
+        nearest = apart < least ? m->name : nearest;
+        least = CT_MIN(least, apart);
+    }
+    snprintf(text, CT_TYPE_WHY, "is no type that carat writes%s%s%s", nearest ? "; did you mean " : "",
+             nearest ? nearest : "", nearest ? "?" : "");
+    return text;
 }
 
 bool ct_type_written(struct ct_str name, enum ct_type *type)

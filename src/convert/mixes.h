@@ -14,10 +14,12 @@ struct ct_mix {
     bool weighted;            /* it is made with importance alone */
 };
 extern const struct ct_mix ct_mixes[];
-enum { CT_MIX_COUNT = 22 };
+enum { CT_MIX_COUNT = 22, CT_TYPE_WHY = 128 };
 
-/* In any case; NULL: there is none such. */
+/* In any case, or by llama-quantize's number for it; NULL: there is none such. */
 const struct ct_mix *ct_mix_named(struct ct_str name);
+/* Why a word is no type, as the end of a sentence: what is wrong with it, or which name is nearest. */
+const char *ct_type_why(char text[CT_TYPE_WHY], struct ct_str word);
 /* The type of a single name: not a mix, F32 to MXFP4. False: there is none such. */
 bool ct_type_written(struct ct_str name, enum ct_type *type);
 

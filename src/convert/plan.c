@@ -106,7 +106,7 @@ static carat_status scale_residual(const struct ct_conversion *v, struct ct_conv
     return ct_fail(
         v->err, CARAT_E_UNSUPPORTED,
         "%s: %s is %s already, and scaled it would be quantised again, worse: convert the original, "
-        "or allow it",
+        "or allow it by --allow-requantize",
         ct_file_path(v->m->file), c->source, ct_type_info(c->w.type)->name);
 }
 
@@ -281,9 +281,14 @@ void ct_plan_tell(const struct ct_conversion *v, int tensor, const struct ct_fig
                             .n_dim = t->n_dim,
                             .bytes = t->size};
 
-    for (int i = 0; i < v->recipe.n + v->recipe.head_apart; i++)
-        if (strcmp(v->recipe.tensor[i].name, t->name) == 0)
-            told.matrix = v->recipe.tensor[i].matrix;
+    for (int i = 0; i < v->recipe.n + v->recipe.head_apart; i++) {
+        const struct ct_chosen *chosen = &v->recipe.tensor[i];
+        if (strcmp(chosen->name, t->name) != 0)
+            continue;
+        told.matrix = chosen->matrix;
+        if (chosen->asked != chosen->type && t->type == chosen->type)
+            told.asked = ct_type_info(chosen->asked)->name;
+    }
     while (c->tensor != tensor && c->palette != tensor)
         c++;
     told.from = c->w.type == CT_TYPE_COUNT ? t->type_name : ct_type_info(c->w.type)->name;

@@ -19,11 +19,11 @@
 /* A tensor of the new file as GGUF names it, its layer, and the type that was chosen for it. */
 struct ct_chosen {
     const char *name;
-    int layer;                 /* -1: it is none's */
-    int rows, cols, n;         /* of all its n matrices; 1: it is no stack of them */
-    enum ct_type stored, type; /* what it has, as GGUF can hold it; what it gets */
-    struct ct_scheme scheme;   /* and how values share it */
-    bool matrix;               /* and no vector, router or other thing that quantisers leave alone */
+    int layer;                        /* -1: it is none's */
+    int rows, cols, n;                /* of all its n matrices; 1: it is no stack of them */
+    enum ct_type stored, asked, type; /* what it has, as GGUF can hold it; what it should get, and gets */
+    struct ct_scheme scheme;          /* and how values share it */
+    bool matrix;                      /* and no vector, router or other thing that quantisers leave alone */
 };
 
 struct ct_recipe {

@@ -81,6 +81,7 @@ static void become(struct ct_chosen *t, enum ct_type type, const struct ct_schem
 {
     const bool whole_bytes = s->kind != CT_PALETTE || (int64_t)t->cols * s->bits % 8 == 0;
 
+    t->asked = type;
     t->type = ct_fitting_type(type, t->cols);
     t->scheme = t->type == type && whole_bytes ? *s : (struct ct_scheme){.kind = CT_BLOCKS};
 }
@@ -104,7 +105,7 @@ static carat_status choose(struct ct_recipe *r, struct ct_mixing *m, struct ct_w
     return ct_fail(
         err, CARAT_E_UNSUPPORTED,
         "%s: %s is %s already, and %s of that would be worse than of the original: convert that, or "
-        "allow it",
+        "allow it by --allow-requantize",
         path, t->name, ct_type_info(t->stored)->name,
         t->scheme.kind == CT_PALETTE ? "a palette" : ct_type_info(t->type)->name);
 }
@@ -196,10 +197,12 @@ const struct ct_chosen *ct_recipe_tensor(const struct ct_recipe *r, const struct
 
 carat_status ct_recipe_read(struct ct_recipe *r, const char *type, carat_error *err)
 {
+    char why[CT_TYPE_WHY];
+
     r->mix = type ? ct_mix_named(ct_str_of(type)) : NULL;
     r->type = type;
     if (type && !r->mix && !ct_scheme_named(ct_str_of(type), &r->scheme))
-        return ct_fail(err, CARAT_E_ARGUMENT, "type is \"%s\", which carat does not write", type);
+        return ct_fail(err, CARAT_E_ARGUMENT, "type \"%.60s\" %s", type, ct_type_why(why, ct_str_of(type)));
     if (r->mix && r->mix->weighted && !r->importance)
         return ct_fail(err, CARAT_E_ARGUMENT, "type %s needs importance, which an imatrix file has", type);
     return CARAT_OK;

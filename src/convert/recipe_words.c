@@ -90,7 +90,7 @@ static carat_status read_word(struct ct_words *w, const char **at, int n_layer, 
 {
     struct ct_word *e = &w->word[w->n++];
     const char *wrong_at, *text = *at;
-    char why[64];
+    char why[64], no_type[CT_TYPE_WHY];
     bool in;
 
     e->who = (struct ct_str){text, strcspn(text, "[=,")};
@@ -119,7 +119,7 @@ static carat_status read_word(struct ct_words *w, const char **at, int n_layer, 
     if (ct_str_is(type, "keep") || ct_type_written(type, &e->type))
         return CARAT_OK;
     if (!ct_scheme_named(type, &e->scheme))
-        return wrong(w, type.s, type, "is no type that carat writes, and not keep", err);
+        return wrong(w, type.s, type, ct_type_why(no_type, type), err);
     e->type = ct_scheme_type(&e->scheme);
     return CARAT_OK;
 }

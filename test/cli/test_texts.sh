@@ -5,6 +5,7 @@
 # files here. What builds and installs is run by test/api/test_fresh_clone.sh, what downloads by nobody.
 # README.md stays one page, and every test that SUPPORT.md names is there.
 . "$CARAT_SOURCE/test/cli/common.bash"
+export CARAT_ARG_FORCE=1 # files of earlier commands give way
 [ -z "${CARAT_CFLAGS:-}" ] || { echo 'the commands are run in the release flavour only'; exit 77; }
 command -v timeout >/dev/null || { echo 'there is no timeout'; exit 77; }
 

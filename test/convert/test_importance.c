@@ -290,8 +290,8 @@ static float largest_of(const char *path, const char *name)
     return largest;
 }
 
-/* Finite values near the largest float overflow while blocks are weighed: no file then has weights that are no
- * numbers, or none at all, and the message says where. */
+/* Finite values near the largest float overflow while blocks are weighed: no file then has weights that are
+ * no numbers, or none at all, and the message says where. */
 static void large_importance(void **state)
 {
     static const char name[] = "blk.1.attn_k.weight", *const types[] = {"q4_0", "q4_1",   "q5_0",   "q5_1",

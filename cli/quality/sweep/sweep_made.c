@@ -278,7 +278,7 @@ static int write_made(const struct sweep *s, struct recipe *r, struct made *m)
     if (!how.threads)
         how.threads = s->o->engine->threads;
     if (code == DONE)
-        code = write_model(s->model, r->path, &how, &r->options);
+        code = write_model(s->model, r->path, &how, &r->options, false);
     writing->report = NULL;
     m->seconds = seconds() - start;
     free(words);

@@ -4,6 +4,7 @@
 # for every number of threads and from a file that was written before; and what it refuses leaves nothing. The
 # bytes of types are test/quant/test_encode_row.c's.
 . "$CARAT_SOURCE/test/cli/common.bash"
+export CARAT_ARG_FORCE=1 # files of earlier steps give way
 
 content() { # of a model
     expect 0 verify "$1" --json
@@ -60,6 +61,40 @@ for type in f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 q2_k q3_k q4_k q5_k q6_k iq4_n
     same $type.gguf other.gguf
 done
 
+# what closes a conversion, and a dry run of it, is one line; another type than was asked for is told before
+expect 0 convert "$tiny" some.gguf --type q4_k_m
+err_has 'note: [0-9]* tensors: .*[0-9]* Q4_K.*; [0-9.]* MB -> [0-9.]* MB, [0-9.]* bits a weight'
+cp err wanted
+expect 0 convert "$tiny" some.gguf --type q4_k_m --dry-run
+grep 'bits a weight' wanted >line
+grep 'bits a weight' err | cmp - line || die "a dry run tells another sum"
+expect 0 convert "$tiny4" some.gguf --recipe all=q4_0,embed=q6_k
+err_has 'note: 1 tensor, token_embd.weight first, becomes Q8_0 instead of Q6_K, of whose blocks a row of [0-9]* values is no multiple'
+expect 0 quantize "$tiny4" some.gguf 15
+err_has 'bits a weight'
+
+# a file that is there gives way by force alone, or when a terminal agrees
+unset CARAT_ARG_FORCE
+echo mine >there.gguf
+for how in "convert $tiny there.gguf" "quantize $tiny there.gguf q8_0" "pack $tiny -o there.gguf" \
+    "imatrix $tiny --ids 2,5 -o there.gguf"; do
+    # shellcheck disable=SC2086  # words of a command line
+    expect 1 $how
+    err_has 'there.gguf is there already and stays as it is: name another file, or --force replaces it'
+    [ "$(cat there.gguf)" = mine ] || die "$how: the file was replaced"
+    # shellcheck disable=SC2086
+    expect 0 $how --force
+    [ "$(head -c 4 there.gguf)" != mine ] || die "$how: the file was not replaced"
+    echo mine >there.gguf
+done
+expect 0 convert "$tiny" there.gguf --dry-run
+export CARAT_ARG_FORCE=1
+
+# gemma.cpp's factor of a matrix has no place in GGUF: what it makes of the values is kept
+sbs=$CARAT_SOURCE/test/data/sbs/g1-sfp.sbs
+expect 0 convert "$sbs" sbs.gguf
+[ "$("$CARAT" convert "$sbs" sbs.gguf --dry-run | grep -c 'SFP  *-> F32')" = 2 ] || die "a factor is lost"
+
 # SFP, which GGUF does not have, and rows that are no multiple of 256 would be the vectors': tests of src/.
 # What exists gives way only to a whole file; what fails leaves nothing.
 echo old >kept.gguf
@@ -67,7 +102,7 @@ refuse 1 convert "$tiny" nowhere/x.gguf
 refuse 3 convert missing x.gguf
 refuse 2 convert "$tiny" x.gguf --type q9
 refuse 2 convert "$tiny"
-refuse 2 convert same.gguf same.gguf
+refuse 1 convert same.gguf same.gguf
 err_has 'same.gguf is what the model is read from: name another file'
 refuse 1 convert "$tiny" /dev/null
 expect 2 convert "$tiny" kept.gguf --type f33
@@ -99,7 +134,7 @@ err_has '1 value was saturated to what F16 holds'
 expect 0 convert large.gguf y.gguf --type bf16
 rm x.gguf y.gguf
 printf '\377\377\177\377' | dd of=large.gguf bs=1 seek=$at conv=notrunc status=none # the lowest float
-for type in bf16 q8_0 q4_k; do
+for type in bf16 q8_0; do
     refuse 4 convert large.gguf x.gguf --type $type
     err_has "large.gguf: tensor [a-z0-9._]* .*in row [0-9]*, column [0-9]*"
     [ ! -e x.gguf ] || die "$type: a file was written though a weight became infinite"

@@ -3,6 +3,7 @@
 # test_convert_bad_out.sh: `carat convert` where the new file cannot be: exit code 1 or 2, nothing under its
 # name and nothing beside it, and the source as it was; also when the process is killed.
 . "$CARAT_SOURCE/test/cli/common.bash"
+export CARAT_ARG_FORCE=1 # files of earlier steps give way
 
 nothing() { # is left of that name
     [ ! -e "$1" ] || die "$1 is there"
@@ -16,7 +17,7 @@ cp whole.gguf source.gguf
 ln -s source.gguf link.gguf
 ln source.gguf twin.gguf
 for out in source.gguf link.gguf twin.gguf; do
-    refuse 2 convert source.gguf $out
+    refuse 1 convert source.gguf $out
     err_has 'is what the model is read from: name another file'
 done
 

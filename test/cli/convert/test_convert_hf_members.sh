@@ -4,6 +4,7 @@
 # again: config.json and modules byte for byte where the source has them, else written; and K and V that
 # nobody reads go along. That transformers opens them is tools/check_peers_hf.py's to show.
 . "$CARAT_SOURCE/test/cli/common.bash"
+export CARAT_ARG_FORCE=1 # files of earlier steps give way
 
 content() {
     expect 0 verify "$1" --json --no-cache

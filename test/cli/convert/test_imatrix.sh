@@ -4,6 +4,7 @@
 # of the layers has its entry; convert takes the file; and what it refuses leaves nothing. That the sums are
 # those of the reference: tools/check_imatrix.py.
 . "$CARAT_SOURCE/test/cli/common.bash"
+export CARAT_ARG_FORCE=1 # files of earlier steps give way
 
 tiny4=$CARAT_SOURCE/test/fixtures/tiny4
 head -c 3000 "$CARAT_SOURCE/NUMERICS.md" >text.txt

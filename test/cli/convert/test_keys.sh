@@ -4,6 +4,7 @@
 # their order and all else stay; what cannot be read, or contradicts tensors, is refused by name and leaves
 # nothing; and how CoreML's converter is typed.
 . "$CARAT_SOURCE/test/cli/common.bash"
+export CARAT_ARG_FORCE=1 # files of earlier steps give way
 
 expect 0 convert "$tiny" plain.gguf
 key() { # MODEL NAME: as `carat show --json` has it

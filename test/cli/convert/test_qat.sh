@@ -4,6 +4,7 @@
 # BF16, converted and decoded again is the same model, and the scales of llama-quantize are far from that.
 # The scales themselves are test/quant/test_lattice.c's.
 . "$CARAT_SOURCE/test/cli/common.bash"
+export CARAT_ARG_FORCE=1 # files of earlier steps give way
 
 content() {
     expect 0 verify "$1" --no-cache

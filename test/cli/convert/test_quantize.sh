@@ -3,6 +3,7 @@
 # test_quantize.sh: `carat quantize` is `carat convert` as llama-quantize is typed, and its options choose the
 # same tensors; --imatrix, --report, --dry-run and `carat show --recipe`. Bytes are test_mixes.c's.
 . "$CARAT_SOURCE/test/cli/common.bash"
+export CARAT_ARG_FORCE=1 # files of earlier steps give way
 
 importance=$CARAT_SOURCE/test/data/convert/tiny-imatrix.gguf
 
@@ -14,7 +15,7 @@ types() {
 type_of() { sed -n "s/^$1 //p" types; }
 
 expect 0 convert "$tiny" want.gguf --type q4_k_m
-for words in 'Q4_K_M' 'q4_k_m 1' 'Q4_K 3'; do
+for words in 'Q4_K_M' 'q4_k_m 1' 'Q4_K 3' 15 '15 2'; do
     set -- $words
     expect 0 quantize "$tiny" x.gguf "$@"
     out_is ''
@@ -44,7 +45,7 @@ types x.gguf >types
 
 rm -f x.gguf
 refuse 2 quantize "$tiny" x.gguf Q4_X
-err_has 'type is "Q4_X", which carat does not write'
+err_has 'type "Q4_X" is no type that carat writes; did you mean q4_[01]?'
 refuse 2 quantize "$tiny" x.gguf
 err_has 'quantize needs IN, OUT and TYPE'
 refuse 2 quantize "$tiny" x.gguf Q4_0 two

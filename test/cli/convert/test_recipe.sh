@@ -4,6 +4,7 @@
 # counts, and that every mistake is refused with the place of its character. The mixes are
 # test/convert/test_mixes.c's.
 . "$CARAT_SOURCE/test/cli/common.bash"
+export CARAT_ARG_FORCE=1 # files of earlier steps give way
 
 # made RECIPE NAME=TYPE...: types of tensors in the file that a recipe makes of tiny, which is BF16.
 made() {
@@ -59,6 +60,8 @@ wrong() {
 wrong 'fnn=q4_k' 1 '"fnn" is no part of a model'
 wrong 'all=q4_k,ffn_dwon=q5_k' 10 '"ffn_dwon" is no part'
 wrong 'all=q9' 5 '"q9" is no type that carat writes'
+wrong 'all=int8:group=33' 5 '"int8:group=33" is no type that carat writes: the N of int8:group=N is a multiple of 32'
+wrong 'all=q4_k_n' 5 '"q4_k_n" is no type that carat writes; did you mean q4_k_m?'
 wrong 'all=q4_k_m' 5 '"q4_k_m" is no type'
 wrong 'all=sfp' 5 '"sfp" is no type'
 wrong 'all' 4 '"all" is not followed by = and a type'

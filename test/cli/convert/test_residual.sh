@@ -3,6 +3,7 @@
 # test_residual.sh: a model with another residual scale gives the same logits; in f16 a stream that is too
 # large overflows, is named, and is well again with the scale undone.
 . "$CARAT_SOURCE/test/cli/common.bash"
+export CARAT_ARG_FORCE=1 # files of earlier steps give way
 
 XDG_CACHE_HOME=$PWD/cache
 export XDG_CACHE_HOME

@@ -5,6 +5,7 @@
 # is refused. The numbers are test/convert/test_shared.c's. More than 20 seconds, for each of four files of
 # palettes is run at several levels and out of a packed file.
 . "$CARAT_SOURCE/test/cli/common.bash"
+export CARAT_ARG_FORCE=1 # files of earlier steps give way
 
 XDG_CACHE_HOME=$PWD/cache
 export XDG_CACHE_HOME
@@ -118,11 +119,11 @@ wrong 'qmax' --type int8:tensor --qmax 0
 wrong 'qmax' --type int8:tensor --qmax 128
 wrong 'clip-percentile' --type int8:tensor --clip-percentile 0
 wrong 'clip-percentile' --type int8:tensor --clip-percentile 100.5
-wrong 'type is "int8:group=20"' --type int8:group=20
-wrong 'type is "int8:"' --type int8:
-wrong 'type is "lut5"' --type lut5
-wrong 'type is "lut4g0"' --type lut4g0
-wrong 'type is "lut4g8x"' --type lut4g8x
+wrong 'type "int8:group=20" is no type that carat writes: the N of int8:group=N is a multiple of 32' --type int8:group=20
+wrong 'type "int8:" is no type that carat writes' --type int8:
+wrong 'type "lut5" is no type that carat writes' --type lut5
+wrong 'type "lut4g0" is no type that carat writes' --type lut4g0
+wrong 'type "lut4g8x" is no type that carat writes' --type lut4g8x
 wrong 'recipe, character 7: "lut7g8"' --recipe embed=lut7g8
 for text in 5,8 4,x '4,' ',8' 44 -4 4,-1 4,9999999; do
     wrong "--lut2: '$text' is not BITS,ROWS" --lut2 "$text"

@@ -4,6 +4,7 @@
 # numbers those of `carat compare`, its advice follows the rules of QUALITY.md; what was stopped goes on; and
 # each mistake in a recipe is named with its line before anything is made.
 . "$CARAT_SOURCE/test/cli/common.bash"
+export CARAT_ARG_FORCE=1 # files of earlier steps give way
 . "$CARAT_SOURCE/test/cli/interrupt.bash"
 
 sed -n 's/.*"prompt_ids":\(\[[0-9,]*\]\).*"hf_ids":\(\[[0-9,]*\]\).*/{"ids":\1,"answer_ids":\2}/p' \
@@ -178,7 +179,7 @@ wrong "line 1: convert: 'other' is one argument too many" 'a other --type q8_0'
 wrong 'line 1: --dry-run is no option of a recipe' 'a --dry-run'
 wrong 'line 1: --report is no option of a recipe' 'a --report x'
 wrong 'line 1: --to safetensors: a recipe makes a GGUF file' 'a --to safetensors'
-wrong 'line 1: type is "q9", which carat does not write' 'a --type q9'
+wrong 'line 1: type "q9" is no type that carat writes' 'a --type q9'
 wrong "line 1: --lut2: '5,8' is not BITS,ROWS" 'a --lut2 5,8'
 wrong 'line 1: recipe, character 7: "q9"' 'a --recipe embed=q9'
 wrong 'line 1: qat is on, which is about blocks of Q4_0' 'a --type q8_0 --qat on'

@@ -4,6 +4,7 @@
 # matrices Q8_0: with every level of kernels, head and device, and in receipts. Those of other members need
 # the shared models.
 . "$CARAT_SOURCE/test/cli/common.bash"
+export CARAT_ARG_FORCE=1 # files of earlier steps give way
 prompt='Turn on the kitchen lights'
 
 logits() { expect 0 logits "$@" --ids 2,105,9,77,300,12 --json; }

@@ -33,7 +33,7 @@ for name in $(awk 'NR > 1 {print $1}' out); do
     asks 0 0 run $name hi -n 1 # each is a name
 done
 expect 0 ls --json
-for words in '"name":"u/g:g-Q4_0.gguf","kind":"gemma3","type":"Q4_0","bytes":1603392,"shared_bytes":0,"store":"Hugging Face"' \
+for words in '"name":"u/g:g-Q4_0.gguf","kind":"gemma3","type":"Q4_0","bytes":1602400,"shared_bytes":0,"store":"Hugging Face"' \
     '"name":"tiny"' '"complete":true,"remark":null' "\"path\":\"$folder/snapshots/$commit\""; do
     out_has "$words"
 done
