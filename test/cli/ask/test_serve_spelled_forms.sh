@@ -60,6 +60,8 @@ END
 for path in /v1/chat/completions /v1/completions; do
     ask 200 POST $path "{$messages,\"prompt\":\"x\",\"temperature\":0,\"max_tokens\":40,\"response_format\":{\"type\":\"text\"},\"guided_grammar\":\"\",\"guided_json_object\":false}"
 done
+ask 200 POST /v1/chat/completions "{$messages,\"temperature\":0,\"structured_outputs\":{\"json\":{\"additionalProperties\":false,${schema:1},\"disable_any_whitespace\":true}}"
+body_has '"content":"{\"room\": \"office\"}"'
 for format in '{"type":"json_object"}' "{\"type\":\"json_schema\",\"json_schema\":{\"schema\":$schema}}"; do
     ask 200 POST /v1/completions "{\"prompt\":$ids,\"temperature\":0,\"max_tokens\":40,\"response_format\":$format}"
     [[ $(heard) == *"{"*"}"* ]] || die "$format: $(cat body)"

@@ -67,6 +67,9 @@ same '"temperature":0,"n_predict":12,"repeat_penalty":1.9,"ignore_eos":true' '"t
 same '"temperature":0,"n_predict":12,"logit_bias":[["lights",false],[" lights",false]]' '"temperature":0,"bad_words":["lights"]'
 same '"temperature":0,"n_predict":12,"dry_multiplier":5,"dry_penalty_last_n":7,"dry_sequence_breakers":[],"ignore_eos":true' '"temperature":0,"dry_multiplier":5.0,"dry_penalty_last_n":7.0,"dry_sequence_breakers":[],"ignore_eos":true'
 
+odd='"seed":3,"temperature":1,"top_k":2,"xtc_probability":1,"xtc_threshold":1e-7'
+same "$odd,\"n_predict\":12,\"samplers\":[\"top_k\",\"xtc\",\"temperature\"]" "$odd,\"samplers\":\"kxt\""
+
 # ---- where an answer ends ----
 
 ask 200 POST /v1/chat/completions "{$messages,\"temperature\":0,\"max_tokens\":12,\"return_token_ids\":true}"
@@ -105,6 +108,8 @@ for path in /v1/chat/completions /v1/messages; do
     quiet $path
     [ "$(heard)" = "$plain" ] || die "$path: '$(heard)', expected '$plain'"
 done
+ask 200 POST /v1/completions '{"prompt":"x","max_tokens":1,"enable_thinking":false,"think":false,"thinking":false}'
+quiet 'no thoughts of a completion'
 no_thoughts=${neutral/\"enable_thinking\":false,\"chat_template_kwargs\":\{\"enable_thinking\":false\},/}
 for path in /v1/completions /completion; do
     ask 200 POST $path "{\"prompt\":$ids,\"temperature\":0,\"max_tokens\":12,$no_thoughts}"
