@@ -286,6 +286,11 @@ bool asked_translated(struct document *d, struct server *s, const struct asked *
         all.continues = t->continues;
         all.sent = (const int *)(const void *)t->sent->data;
         good = asked_tools(&inner, s, &all, ask) && asked_prompt(&inner, s, &all, ask->tools, thinks, ask);
+        if (inner.idle.n) { /* what the reply's head names of it */
+            buffer_text(&d->idle, d->idle.n ? ", " : "");
+            buffer_put(&d->idle, inner.idle.data, inner.idle.n);
+        }
+        buffer_put(&d->warned, inner.warned.data, inner.warned.n);
     }
     document_free(&inner);
     return good;

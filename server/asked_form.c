@@ -37,7 +37,16 @@ bool asked_form_sound(struct document *d, struct server *s, const char *param,
     const carat_status status = carat_constraint_create(&constraint, s->options->model, form, &err);
 
     carat_constraint_close(constraint);
-    return status == CARAT_OK || status == CARAT_E_UNSUPPORTED || refuse_form(d, param, &err);
+    if (status == CARAT_OK)
+        return true;
+    const char *says = refusal_says(&err), *colon = strstr(says, ": ");
+    char place[200];
+    snprintf(place, sizeof place, "%.*s", colon ? (int)(colon - says) : 0, says);
+    if (status == CARAT_E_MEMORY || !strstr(err.message, ".parameters"))
+        return refuse_form(d, param, &err);
+    /* a declaration is text: the model reads what nothing holds it to */
+    document_warn(d, place, "nothing holds the model to it, since no call is required");
+    return true;
 }
 
 /* ---- forms by the names of other servers ---- */

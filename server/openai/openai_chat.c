@@ -63,7 +63,9 @@ bool openai_form(struct document *d, struct server *s, struct ask *ask, const ch
     carat_constraint_options_default(&form);
     form.form = CARAT_FORM_SCHEMA;
     form.text = any_object;
-    if (ct_json_is_text(type, "json_schema")) {
+    const bool named = ct_json_is_text(type, "json_schema");
+    if (named || (ct_json_is_text(type, "json_object") && ct_json_given(format, "schema"))) {
+        nested = nested && named; /* llama.cpp's form has the schema beside its type */
         schema = ct_json_get(nested ? ct_json_given(format, "json_schema") : format, "schema");
         snprintf(place, sizeof place, "%s%s.schema", param, nested ? ".json_schema" : "");
         if (!ct_json_is(schema, CT_JSON_OBJECT) && !ct_json_is_bool(schema))

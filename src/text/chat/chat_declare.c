@@ -61,7 +61,8 @@ void ct_schema_tell_untyped(const struct ct_declaration *d, const struct ct_json
     ct_schema_tell(d, property, what);
 }
 
-static const char *const type_names[] = {"STRING", "NUMBER", "INTEGER", "BOOLEAN", "OBJECT", "ARRAY", "NULL"};
+static const char *const type_names[] = {"STRING", "NUMBER", "INTEGER", "BOOLEAN",
+                                         "OBJECT", "ARRAY",  "NULL",    "ANY"};
 
 carat_status ct_schema_type_name(struct ct_declaration *d, const struct ct_json_value *type,
                                  const char **name)

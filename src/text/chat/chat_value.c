@@ -145,6 +145,10 @@ static void write_number(struct ct_chat_writer *w, const struct ct_json_value *v
         ct_chat_content(w, (struct ct_str){v->s, v->n});
         return;
     }
+    if (!ct_json_integer(v, &integer) && strcspn(v->s, ".eE") >= v->n) { /* of any length, as Python's */
+        ct_chat_content(w, (struct ct_str){v->s, v->n});
+        return;
+    }
     if (!ct_json_integer(v, &integer)) {
         write_real(w, ct_json_double(v));
         return;

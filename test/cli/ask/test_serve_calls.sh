@@ -89,6 +89,23 @@ calls_told set_lights '{"on":true,"room":"kitchen"}'
 ask 200 POST /v1/chat/completions "{$messages}"
 [ "$(told)" = 'call:set_lights{on:true,room:kitchen}' ] || die "without tools: $(cat body)"
 
+# ---- what a declaration says and nothing enforces, as long as no call is required ----
+
+for own in '"pattern":"^(?=x)y"' '"pattern":"\\p{L}"' '"type":"STRING"' '"enum":[]'; do
+    properties="\"properties\":{\"room\":{$own}}" key=${own%%\":*}
+    put
+    all_have "\"warnings\":[\"tools[0].function.parameters.properties.room.${key#\"}: nothing holds the model to it" told.*
+    head_has "^carat-without-effect: tools\[0\].function.parameters.properties.room.${key#\"}"
+    ask 400 POST /v1/chat/completions "{$messages,\"tool_choice\":\"required\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{\"type\":\"object\",$properties}}}]}"
+    body_has "\"param\":\"tools[0].function.parameters.properties.room.${key#\"}\""
+done
+# a schema beside the type, as llama.cpp has it; an argument of any number of digits
+ask 200 POST /v1/chat/completions "{$messages,\"max_tokens\":60,\"response_format\":{\"type\":\"json_object\",\"schema\":{\"type\":\"object\",\"properties\":{\"a\":{\"enum\":[7]}},\"required\":[\"a\"],\"additionalProperties\":false}}}"
+grep -qE '"content":"[^}]*a\\":[^}]*7[^}]*}"' body || die "a schema of json_object: $(cat body)"
+call='{"id":"1","type":"function","function":{"name":"f","arguments":"{\"n\":-18446744073709551615}"}}'
+ask 200 POST /apply-template "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"assistant\",\"tool_calls\":[$call]},{\"role\":\"tool\",\"tool_call_id\":\"1\",\"content\":\"ok\"}]}"
+body_has 'call:f{n:-18446744073709551615}'
+
 # ---- cut off ----
 
 name=set_lights properties='"properties":{"on":{"type":"boolean"},"room":{"type":"string"}},"required":["on","room"]'
