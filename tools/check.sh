@@ -165,7 +165,7 @@ elif [ "$tier" = more ]; then
         sed -nE 's/^ *Test +#[0-9]+: //p' | paste -sd'|' | sed 's/.*/^(&)$/')"
     part "tsan, build" build tsan threaded
     part "tsan, tests" run tsan -L threaded -LE deep
-    part "tsan, slice" run_slice tsan -L deep
+    part "tsan, slice" run_slice tsan -L threaded -L deep
     [ ! -e tools/check_real.sh ] || part "real, 270M" real 270m
 else
     minutes=
@@ -176,7 +176,7 @@ else
     part "asan, build" build asan all
     part "asan, tests" run asan
     part "tsan, build" build tsan threaded
-    part "tsan, tests" run tsan -L 'threaded|deep'
+    part "tsan, tests" run tsan -L threaded
     [ ! -e tools/check_real.sh ] || part "real models" real all
 fi
 
