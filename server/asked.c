@@ -243,7 +243,11 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
                       "%s: %s has no chat template: give carat serve one (--chat-template gemma3), or send a "
                       "text to /v1/completions",
                       a->list, s->options->name);
-    if (!messages_join(d, a->messages, &messages, &sent))
+    /* Gemma 4's template takes turns as they come */
+    if (!messages_join(d, a->messages,
+                       strncmp(s->options->chat_template ? s->options->chat_template : s->info.chat_template,
+                               "gemma4", 6) != 0,
+                       &messages, &sent))
         goto done;
     const int n = (int)(sent.n / sizeof(int));
     for (int i = 0, *index = (int *)(void *)sent.data; i < n && a->sent; i++)

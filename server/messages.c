@@ -42,14 +42,14 @@ static void add_text(struct buffer *text, const struct ct_json_value *content)
 
 /* The messages from this one on that are one turn. *n counts them; returns the last of them. */
 static const struct ct_json_value *put_turn(struct document *d, const struct ct_json_value *message,
-                                            struct buffer *out, int *n)
+                                            bool joins, struct buffer *out, int *n)
 {
     const struct ct_json_value *next = ct_json_after(message);
     const struct ct_str role = ct_json_str(ct_json_get(message, "role"));
     struct buffer text = {0};
 
     *n = 1;
-    if (!next || !goes_on(message, next)) {
+    if (!joins || !next || !goes_on(message, next)) {
         const struct ct_str as_it_is = value_text(d, message);
         buffer_put(out, as_it_is.s, as_it_is.n);
         return message;
@@ -66,7 +66,7 @@ static const struct ct_json_value *put_turn(struct document *d, const struct ct_
     return message;
 }
 
-bool messages_join(struct document *d, const struct ct_json_value *messages, struct buffer *out,
+bool messages_join(struct document *d, const struct ct_json_value *messages, bool joins, struct buffer *out,
                    struct buffer *sent)
 {
     const struct ct_json_value *message = ct_json_first(messages);
@@ -77,7 +77,7 @@ bool messages_join(struct document *d, const struct ct_json_value *messages, str
         if (i)
             buffer_put(out, ",", 1);
         buffer_put(sent, &i, sizeof i);
-        message = put_turn(d, message, out, &n);
+        message = put_turn(d, message, joins, out, &n);
     }
     buffer_put(out, "]", 1);
     return (buffer_terminate(out) && !sent->failed) ||

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "carat_convert.h"
 #include "carat_generate.h"
 #include "carat_tools.h"
 
@@ -27,4 +28,10 @@ carat_status carat_model_content(const carat_model *m, carat_progress progress, 
     assert(m && !err);
     snprintf(content, 33, "%032d", 1);
     return progress(user, 1, 1) == 0 ? CARAT_OK : CARAT_E_CANCELLED;
+}
+
+const char *carat_model_mix(const carat_model *m)
+{
+    (void)m;
+    return "";
 }

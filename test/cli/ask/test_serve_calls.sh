@@ -106,6 +106,10 @@ call='{"id":"1","type":"function","function":{"name":"f","arguments":"{\"n\":-18
 ask 200 POST /apply-template "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"assistant\",\"tool_calls\":[$call]},{\"role\":\"tool\",\"tool_call_id\":\"1\",\"content\":\"ok\"}]}"
 body_has 'call:f{n:-18446744073709551615}'
 
+# turns that the template takes are not joined
+ask 200 POST /apply-template '{"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}'
+body_has '<|turn>user\na<turn|>\n<|turn>user\nb<turn|>'
+
 # ---- cut off ----
 
 name=set_lights properties='"properties":{"on":{"type":"boolean"},"room":{"type":"string"}},"required":["on","room"]'
