@@ -100,7 +100,9 @@ const char *ct_engine_device_why(const carat_engine *e);
  * (prefix.h) that has the last of them, or to both. Blocks are model/kv_cache.c's; tokens and positions
  * are the session's. The engine's lock is held. */
 
-#define CT_SNAPSHOT_STEP 1024 /* tokens of a long prompt after which one is taken */
+/* Tokens of a long prompt after which one is taken, and those where others of its owner may leave it anywhere:
+ * with two that are so near, local layers of 512 tokens lack nothing between them. */
+enum { CT_SNAPSHOT_STEP = 1024, CT_OWNED_STEP = 512 };
 
 struct ct_snapshots {
     struct ct_kv_cache *cache;
@@ -282,6 +284,7 @@ struct carat_session {
     int until;       /* `done` where the step ends: the row's tokens, or fewer */
     int taking;      /* tokens of the pass under way */
     int next;        /* outcome that the pass computes for it; -1: none */
+    int branch;      /* a pass ends here, since others go on differently, and a snapshot is taken; 0: none */
     int next_wanted; /* index into carat_row.wanted */
     int asked;       /* rows of logits that passes so far were asked for */
     int drafts;      /* so many of its last tokens are guessed: set and cleared by the caller */

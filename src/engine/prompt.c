@@ -11,6 +11,7 @@ carat_status ct_keep_prefix(carat_session *s, const int32_t *tokens, int n, int 
 {
     int common = 0;
 
+    s->branch = 0;
     if (n > s->engine->plan.context)
         return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit in a context of %d", n,
                        s->engine->plan.context);

@@ -6,9 +6,10 @@
 
 /* The best that there is for a prompt. */
 struct found {
-    int held, ready; /* positions that blocks of global layers are there for; so far local ones are */
-    int from, row;   /* the session with the former, -1: the tree; the row of the cache with the latter */
-    int node;        /* of the tree, with most in common; 0: none */
+    int held, ready;        /* positions that blocks of global layers are there for; so far local ones are */
+    int from;               /* the session with the former; -1: the tree */
+    struct ct_kv_rows rows; /* of the cache, with the latter */
+    int node;               /* of the tree, with most in common; 0: none */
 };
 
 /* Ids of an owner's prompt that what led to a snapshot has in common with it. */
@@ -25,20 +26,60 @@ static int common_of_snapshot(const carat_engine *e, uint64_t owner, int snapsho
     return common;
 }
 
-static void offer(const struct ct_kv_cache *cache, struct found *f, int row, int common)
+static void offer(const struct ct_kv_cache *cache, struct found *f, struct ct_kv_rows rows, int common)
 {
-    int ready = ct_kv_ready_at(cache, row, common);
+    const int ready = ct_kv_ready_with(cache, rows, common);
 
     if (ready > f->ready) {
         f->ready = ready;
-        f->row = row;
+        f->rows = rows;
     }
 }
 
-static struct found look(carat_engine *e, uint64_t owner, const int32_t *tokens, int n)
+/* A row that lacks what was seen first where its text parts from this one, together with each snapshot that
+ * ends before and has it. */
+static void offer_pairs(carat_engine *e, uint64_t owner, struct found *f, int row, int common)
+{
+    const struct ct_kv_cache *cache = &e->cache;
+
+    if (CT_MIN(common, cache->ready[row]) <= f->ready)
+        return;
+    for (int i = 0; i < cache->snapshots; i++) {
+        const int position = e->snapshots.position[i];
+        if (position && position <= common && position <= common_of_snapshot(e, owner, i))
+            offer(cache, f, (struct ct_kv_rows){row, ct_kv_snapshot(cache, i)}, common);
+    }
+}
+
+/* The rows of sessions and snapshots; that of `self` gives its blocks back before it gets others. */
+static void offer_all(carat_engine *e, const carat_session *self, uint64_t owner, struct found *f)
+{
+    const struct ct_kv_cache *cache = &e->cache;
+    const struct ct_prefixes *p = &e->prefixes;
+
+    for (int i = 0; i < cache->sequences; i++)
+        if (p->held[i] > 0)
+            offer(cache, f, (struct ct_kv_rows){i, -1}, p->held[i]);
+    for (int i = 0; i < cache->snapshots; i++)
+        if (e->snapshots.position[i])
+            offer(cache, f, (struct ct_kv_rows){ct_kv_snapshot(cache, i), -1},
+                  common_of_snapshot(e, owner, i));
+    if (f->ready == f->held || !cache->snapshot)
+        return;
+    for (int i = 0; i < cache->sequences; i++)
+        if (p->held[i] > 0 && e->session[i] != self)
+            offer_pairs(e, owner, f, i, p->held[i]);
+    for (int i = 0; i < cache->snapshots; i++)
+        if (e->snapshots.position[i])
+            offer_pairs(e, owner, f, ct_kv_snapshot(cache, i), common_of_snapshot(e, owner, i));
+}
+
+/* For a session, or for nobody yet (NULL). */
+static struct found look(carat_engine *e, const carat_session *self, uint64_t owner, const int32_t *tokens,
+                         int n)
 {
     struct ct_prefixes *p = &e->prefixes;
-    struct found f = {.from = -1, .row = -1, .node = ct_prefixes_match(p, owner, tokens, n)};
+    struct found f = {.from = -1, .rows = {-1, -1}, .node = ct_prefixes_match(p, owner, tokens, n)};
 
     f.held = p->common[f.node];
     for (int i = 0; i < e->cache.sequences; i++) {
@@ -49,15 +90,12 @@ static struct found look(carat_engine *e, uint64_t owner, const int32_t *tokens,
         const int32_t *held = ct_held_tokens(other);
         for (p->held[i] = 0; p->held[i] < CT_MIN(n, other->n) && held[p->held[i]] == tokens[p->held[i]];)
             p->held[i]++;
-        offer(&e->cache, &f, i, p->held[i]);
         if (p->held[i] > f.held) {
             f.held = p->held[i];
             f.from = i;
         }
     }
-    for (int i = 0; i < e->cache.snapshots; i++)
-        if (e->snapshots.position[i])
-            offer(&e->cache, &f, ct_kv_snapshot(&e->cache, i), common_of_snapshot(e, owner, i));
+    offer_all(e, self, owner, &f);
     if (!e->cache.snapshot) /* there are no local layers */
         f.ready = f.held;
     return f;
@@ -86,15 +124,29 @@ static void take_over(carat_session *s, const struct found *f, const int32_t *to
         if (position && position <= f->held && position <= common_of_snapshot(e, s->owner, i))
             ct_snapshot_give(&e->snapshots, i, s->slot);
     }
-    ct_snapshot_use(&e->snapshots, f->row);
-    e->stats.snapshots_used += f->row >= e->cache.sequences;
+    ct_snapshot_use(&e->snapshots, f->rows.row);
+    ct_snapshot_use(&e->snapshots, f->rows.below);
+    e->stats.snapshots_used += f->rows.row >= e->cache.sequences || f->rows.below >= 0;
     e->stats.restored += (uint64_t)f->ready;
     ct_outcome_drop(e, &s->outcome);
     memcpy(ct_held_tokens(s), tokens, (size_t)f->held * sizeof *tokens);
     s->n = f->held;
     s->changes++;
-    if (!ct_kv_adopt(&e->cache, s->slot, p->path, f->held, f->ready, f->row))
+    if (!ct_kv_adopt(&e->cache, s->slot, p->path, f->held, f->ready, f->rows))
         ct_session_empty(s, false); /* two may write into the last block now, and somebody reserved it */
+}
+
+/* Where a prompt of n tokens and one more leaves what others have, and how far the latter are ready when that
+ * was not enough: whoever comes there next has a snapshot then. 0: there is one, or the end of this prompt
+ * serves him, or it would save him less than a pass costs. */
+static int find_branch(const carat_engine *e, const struct found *f, int ready, int n)
+{
+    enum { LEAST = 32 };
+
+    return e->cache.snapshot && f->held - CT_MAX(ready, f->ready) >= LEAST &&
+                   !ct_kv_sees_alike(&e->cache, f->held, n)
+               ? f->held
+               : 0;
 }
 
 int ct_reuse(carat_session *s, const int32_t *tokens, int n, int common)
@@ -102,13 +154,14 @@ int ct_reuse(carat_session *s, const int32_t *tokens, int n, int common)
     carat_engine *e = s->engine;
 
     ct_lock_enter(&e->lock);
-    struct found f = look(e, s->owner, tokens, n);
+    struct found f = look(e, s, s->owner, tokens, n);
     bool better = f.ready > own_ready(s, common);
     if (better && common < s->n) {
         ct_session_leave(s); /* for which a snapshot may have to go */
-        f = look(e, s->owner, tokens, n);
+        f = look(e, s, s->owner, tokens, n);
         better = f.ready > own_ready(s, common);
     }
+    s->branch = find_branch(e, &f, own_ready(s, common), n);
     if (better) {
         take_over(s, &f, tokens, common);
         common = s->n;
@@ -131,10 +184,10 @@ void ct_find_prefix(carat_engine *e, uint64_t owner, const int32_t *ids, int n, 
                     int32_t *next, int most)
 {
     ct_lock_enter(&e->lock);
-    const struct found f = look(e, owner, ids, n);
+    const struct found f = look(e, NULL, owner, ids, n);
     prefix->common = f.held;
     prefix->n_next = f.from >= 0 ? held_behind(e->session[f.from], f.held, next, most)
                                  : ct_prefixes_behind(&e->prefixes, f.node, f.held, next, most);
-    prefix->reused = look(e, owner, ids, n - 1).ready; /* the last one is evaluated for its logits */
+    prefix->reused = look(e, NULL, owner, ids, n - 1).ready; /* the last one is evaluated for its logits */
     ct_lock_leave(&e->lock);
 }

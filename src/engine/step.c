@@ -134,6 +134,8 @@ static void gather_row(struct step *s, int r)
     int from = next_position(c);
     int n = CT_MIN(CT_MIN(c->until - c->done, s->most - s->taken), ct_kv_span(&e->cache, from));
 
+    if (c->branch > from)
+        n = CT_MIN(n, c->branch - from);
     if (!ct_kv_extend(&e->cache, c->slot, from + n)) {
         fail_row(
             s, r, CARAT_E_MEMORY,
@@ -406,7 +408,9 @@ static void advance(carat_row *row)
     c->changes++;
     c->done += c->taking;
     c->stats.reevaluated += again;
-    if (row->n + c->again > 1 && from / CT_SNAPSHOT_STEP < next_position(c) / CT_SNAPSHOT_STEP)
+    const int step = c->owner ? CT_OWNED_STEP : CT_SNAPSHOT_STEP;
+    const bool is_step = from / step < next_position(c) / step;
+    if (row->n + c->again > 1 && (is_step || next_position(c) == c->branch))
         ct_snapshot_take(&c->engine->snapshots, c->slot, c->owner != 0);
     ct_outcome_drop(c->engine, &c->outcome);
     c->outcome = c->next;

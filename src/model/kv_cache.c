@@ -394,11 +394,36 @@ int ct_kv_ready_at(const struct ct_kv_cache *cache, int row, int n)
                : 0;
 }
 
+int ct_kv_ready_with(const struct ct_kv_cache *cache, struct ct_kv_rows rows, int n)
+{
+    const struct ct_kv_blocks *g = &cache->group[CT_LOCAL];
+    const int row = rows.row, below = rows.below, ready = CT_MIN(n, cache->ready[row]);
+
+    if (below < 0)
+        return ct_kv_ready_at(cache, row, n);
+    const int begin = g->first[row] * CT_KEY_BLOCK;
+    const bool joins = cache->low[row] <= begin && begin <= CT_MIN(cache->ready[below], ready);
+    return joins && g->first[below] <= first_needed(g, ready) &&
+                   cache->low[below] <= ct_first_seen(g->window, ready)
+               ? ready
+               : 0;
+}
+
 bool ct_kv_sees_alike(const struct ct_kv_cache *cache, int a, int b)
 {
     const struct ct_kv_blocks *g = &cache->group[CT_LOCAL];
 
     return first_needed(g, a) == first_needed(g, b);
+}
+
+/* A row that holds blocks up to there holds what another one has of those behind them, before `end`. */
+static void share_more(struct ct_kv_blocks *g, int to, int from, int end)
+{
+    for (; g->end[to] < end; g->end[to]++) {
+        int32_t block = *entry(g, from, g->end[to]);
+        *entry(g, to, g->end[to]) = block;
+        g->holders[block]++;
+    }
 }
 
 /* A row that holds nothing holds what another one has of the blocks [first, end). */
@@ -407,11 +432,7 @@ static void share_blocks(struct ct_kv_blocks *g, int to, int from, int first, in
     assert(g->first[to] == g->end[to]);
     end = CT_MIN(end, g->end[from]);
     g->first[to] = g->end[to] = CT_MIN(CT_MAX(first, g->first[from]), end);
-    for (; g->end[to] < end; g->end[to]++) {
-        int32_t block = *entry(g, from, g->end[to]);
-        *entry(g, to, g->end[to]) = block;
-        g->holders[block]++;
-    }
+    share_more(g, to, from, end);
 }
 
 void ct_kv_rewind(struct ct_kv_cache *cache, int sequence, int n, int row, bool discard)
@@ -480,8 +501,10 @@ static bool keep_all(struct ct_kv_cache *cache)
     return kept;
 }
 
-bool ct_kv_adopt(struct ct_kv_cache *cache, int sequence, const int32_t *block, int n, int ready, int row)
+bool ct_kv_adopt(struct ct_kv_cache *cache, int sequence, const int32_t *block, int n, int ready,
+                 struct ct_kv_rows rows)
 {
+    const int lower = rows.below < 0 ? rows.row : rows.below;
     struct ct_kv_blocks *g = &cache->group[CT_GLOBAL], *local = &cache->group[CT_LOCAL];
 
     for (int i = 0; g->pool.n_blocks && i < blocks_for(n); i++)
@@ -492,9 +515,13 @@ bool ct_kv_adopt(struct ct_kv_cache *cache, int sequence, const int32_t *block, 
         *entry(g, sequence, g->end[sequence]++) = block[i];
     cache->held[sequence] = n;
     cache->ready[sequence] = ready;
-    cache->low[sequence] = local->pool.n_blocks ? cache->low[row] : 0;
-    if (local->pool.n_blocks)
-        share_blocks(local, sequence, row, first_needed(local, ready), blocks_for(ready));
+    cache->low[sequence] = local->pool.n_blocks ? cache->low[lower] : 0;
+    if (local->pool.n_blocks && rows.below >= 0)
+        share_blocks(local, sequence, rows.below, first_needed(local, ready), local->first[rows.row]);
+    if (local->pool.n_blocks && rows.below >= 0)
+        share_more(local, sequence, rows.row, blocks_for(ready));
+    else if (local->pool.n_blocks)
+        share_blocks(local, sequence, rows.row, first_needed(local, ready), blocks_for(ready));
     if (keep_all(cache))
         return true;
     ct_kv_cut(cache, sequence, 0, 0, false);

@@ -88,6 +88,13 @@ void ct_kv_cut(struct ct_kv_cache *cache, int sequence, int n, int ready, bool d
 /* Where a sequence of n positions would be ready with the local blocks of a row: at n, at the position of the
  * row, which then is lower, or at 0 when they do not have what is seen there. */
 int ct_kv_ready_at(const struct ct_kv_cache *cache, int row, int n);
+/* Rows of one text whose local blocks lie one behind another: those of `row` begin where `below`, which ends
+ * earlier, has all that is before them. below < 0: `row` is alone. */
+struct ct_kv_rows {
+    int row, below;
+};
+/* The same with both. */
+int ct_kv_ready_with(const struct ct_kv_cache *cache, struct ct_kv_rows rows, int n);
 /* Two positions see the same local blocks, as far back as they see: what is kept for one serves the other. */
 bool ct_kv_sees_alike(const struct ct_kv_cache *cache, int a, int b);
 /* Goes back to n of the positions that are held, with the local blocks of a row: its own, or a snapshot's. */
@@ -112,7 +119,8 @@ void ct_kv_let_go(struct ct_kv_cache *cache, int32_t block);
 /* A sequence holds n positions in these blocks of global layers, which others hold, in place of what it held,
  * and is ready at a position up to which a row has local ones for it. False when that would break a
  * reservation: it then holds nothing. */
-bool ct_kv_adopt(struct ct_kv_cache *cache, int sequence, const int32_t *block, int n, int ready, int row);
+bool ct_kv_adopt(struct ct_kv_cache *cache, int sequence, const int32_t *block, int n, int ready,
+                 struct ct_kv_rows rows);
 /* Keeps free blocks for a sequence, up to a number of positions. False: there are too few, and what was
  * reserved before is kept. */
 bool ct_kv_reserve(struct ct_kv_cache *cache, int sequence, int reserved);

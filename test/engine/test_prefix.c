@@ -98,7 +98,7 @@ static void a_closed_session_is_found(void **state)
         carat_session *s = session_of(e, ALICE);
         check_sync(k, s, 600, 0);
         carat_session_close(s);
-        assert_int_equal(use_of(e).held, i ? 3 + 2 : 3);
+        assert_int_equal(use_of(e).held, i ? 3 + 3 : 3);
         assert_int_equal(use_of(e).cached, use_of(e).held);
         s = session_of(e, BOB);
         check_sync(k, s, 600, 0); /* not his */
@@ -107,7 +107,7 @@ static void a_closed_session_is_found(void **state)
         check_sync(k, s, 700, 0); /* nor anybody's */
         carat_session_close(s);
         s = session_of(e, ALICE);
-        check_sync(k, s, 500, i ? 0 : 499); /* of local layers nothing is left there */
+        check_sync(k, s, 500, 499);
         carat_session_close(s);
         s = session_of(e, ALICE);
         check_sync(k, s, 700, 600);
@@ -123,6 +123,43 @@ static void a_closed_session_is_found(void **state)
         carat_session_close(fork);
         carat_session_close(s);
         carat_engine_close(e);
+    }
+}
+
+/* Prompts that have a beginning in common and part anywhere: the second one finds all of it, whatever of local
+ * layers lies there, and its logits are those of one that found nothing. */
+static void prompts_part_anywhere(void **state)
+{
+    (void)state;
+    static const int at[] = {2, 300, 513, 600, 769, 898};
+    for (int i = 0; i < 2; i++) {
+        const struct kind *k = &kinds[i];
+        for (size_t c = 0; c < CT_COUNT(at); c += i && !SANITIZED ? 1 : CT_COUNT(at) - 1) {
+            carat_engine *e = engine_of(k, 3, 0, 8);
+            carat_session *s = session_of(e, ALICE);
+            struct ids other = scattered_ids(TOKENS, k->n_vocab, 9);
+            const int n = at[c] + 60 < TOKENS ? at[c] + 60 : TOKENS;
+            float *found = malloc((size_t)k->n_vocab * sizeof *found);
+            int reused = -1;
+            memcpy(other.id, k->right.ids.id, (size_t)at[c] * sizeof *other.id);
+            other.id[at[c]] = (k->right.ids.id[at[c]] + 1) % k->n_vocab;
+            check_sync(k, s, TOKENS, 0);
+            carat_session_close(s);
+            s = session_of(e, ALICE);
+            OK(carat_sync(s, other.id, n, &reused, err));
+            assert_int_equal(reused, at[c]);
+            memcpy(found, carat_logits(s), (size_t)k->n_vocab * sizeof *found);
+            carat_session *alone = session_of(e, BOB);
+            OK(carat_sync(alone, other.id, n, &reused, err));
+            assert_int_equal(reused, 0);
+            assert_memory_equal(found, carat_logits(alone), (size_t)k->n_vocab * sizeof *found);
+            check_sync(k, s, TOKENS, TOKENS - 1); /* and what is shared is as it was */
+            free(found);
+            free(other.id);
+            carat_session_close(alone);
+            carat_session_close(s);
+            carat_engine_close(e);
+        }
     }
 }
 
@@ -353,7 +390,7 @@ static void a_prefix_is_told(void **state)
             other[500] = (other[500] + 1) % k->n_vocab;
             OK(carat_find_prefix(e, ALICE, other, TOKENS, &p, next, 280, err));
             assert_int_equal(p.common, 500);
-            assert_int_equal(p.reused, i ? 0 : 500); /* of local layers nothing is left there */
+            assert_int_equal(p.reused, 500);
             assert_int_equal(p.n_next, 280);
             assert_memory_equal(next, right + 500, 280 * sizeof *next);
             OK(carat_find_prefix(e, ALICE, other, TOKENS, &p, next, TOKENS, err));
@@ -439,11 +476,17 @@ static void what_cannot_be_told_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_closed_session_is_found),    cmocka_unit_test(what_is_left_behind_is_found),
-        cmocka_unit_test(a_session_in_a_call_is_found), cmocka_unit_test(what_is_loaded_is_found),
-        cmocka_unit_test(a_reservation_ends_prefixes),  cmocka_unit_test(what_is_unsound_is_not_kept),
-        cmocka_unit_test(a_prompt_given_up_is_found),   cmocka_unit_test(a_prefix_is_told),
-        cmocka_unit_test(telling_keeps_nothing),        cmocka_unit_test(what_cannot_be_told_is_refused),
+        cmocka_unit_test(a_closed_session_is_found),
+        cmocka_unit_test(prompts_part_anywhere),
+        cmocka_unit_test(what_is_left_behind_is_found),
+        cmocka_unit_test(a_session_in_a_call_is_found),
+        cmocka_unit_test(what_is_loaded_is_found),
+        cmocka_unit_test(a_reservation_ends_prefixes),
+        cmocka_unit_test(what_is_unsound_is_not_kept),
+        cmocka_unit_test(a_prompt_given_up_is_found),
+        cmocka_unit_test(a_prefix_is_told),
+        cmocka_unit_test(telling_keeps_nothing),
+        cmocka_unit_test(what_cannot_be_told_is_refused),
     };
     return cmocka_run_group_tests_name("engine: prefix", tests, open_kinds, close_kinds);
 }

@@ -42,6 +42,30 @@ ask 200 POST $chat "${body/\"stream\":true/\"max_tokens\":2}"
 [ "$(cached)" -eq $(($(counted) - 1)) ] || die "cached of one that left: $(cached) of $(counted)"
 stop_server 0
 
+# ---- prompts that part far before their ends: where they do is kept when it was seen once ----
+
+# parted TAIL N: ids that have the first 300 in common, and N of their own.
+parted() {
+    printf '[2'
+    for ((i = 1; i < 300; i++)); do printf ',%d' $((i * i % 250 + 260)); done
+    for ((i = 0; i < $2; i++)); do printf ',%d' $(((i * 7 + $1 * (i % 11 + 1)) % 250 + 260)); done
+    printf ']'
+}
+written() { grep -o '"text":"[^"]*"' body; }
+start_server tiny -np 2
+for tail in 1 2 3 4; do
+    ask 200 POST /v1/completions "{\"prompt\":$(parted $tail 480),\"temperature\":0,\"max_tokens\":8}"
+    written >"parted.$tail"
+    [ $tail -lt 3 ] || [ "$(cached)" -eq 300 ] || die "a prompt that parts at 300, time $tail: $(cached) cached"
+done
+stop_server 0
+for tail in 2 3; do
+    start_server tiny -np 1
+    ask 200 POST /v1/completions "{\"prompt\":$(parted $tail 480),\"temperature\":0,\"max_tokens\":8}"
+    [ "$(written)" = "$(cat parted.$tail)" ] || die "a prompt that parts: '$(cat parted.$tail)', alone '$(written)'"
+    stop_server 0
+done
+
 # ---- fifteen conversations, with four places ----
 
 start_server tiny -np 4
