@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "called.h"
+#include "forms.h"
 #include "receipts.h"
 #include "responding.h"
 #include "scores.h"
@@ -45,7 +46,7 @@ void ask_free(struct ask *ask)
     vectors_free(ask->vectors);
     for (int i = 0; i < ask->n_stops; i++)
         free(ask->stops[i]);
-    carat_constraint_close(ask->constraint);
+    forms_give(ask->kept_form);
     carat_matcher_close(ask->sampling.matcher);
     carat_tokens_free(&ask->prompt);
     carat_tokens_free(&ask->begins);

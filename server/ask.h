@@ -10,6 +10,7 @@
 
 struct called;
 struct job;
+struct kept_form;
 struct listed;
 struct responding;
 struct vectors;
@@ -67,6 +68,7 @@ struct ask {
     carat_link links[CARAT_LINKS];         /* of chain, where they are asked for */
     int32_t breakers[CARAT_MOST_BREAKERS]; /* the same */
     carat_constraint *constraint;          /* NULL: the answer has no form */
+    struct kept_form *kept_form;           /* which has it */
     char *stops[MOST_STOPS];
     int n_stops;
     int n, max_tokens;

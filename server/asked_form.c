@@ -25,18 +25,20 @@ bool asked_form(struct document *d, struct server *s, struct ask *ask, const cha
 
     if (!receipt_keep_form(ask, form))
         return refuse(d->r, 503, NULL, NULL, "there is no memory for the receipt");
-    return carat_constraint_create(&ask->constraint, s->options->model, form, &err) == CARAT_OK ||
-           refuse_form(d, param, &err);
+    if (forms_take(&s->forms, form, &ask->kept_form, &err) != CARAT_OK)
+        return refuse_form(d, param, &err);
+    ask->constraint = form_constraint(ask->kept_form);
+    return true;
 }
 
 bool asked_form_sound(struct document *d, struct server *s, const char *param,
                       const carat_constraint_options *form)
 {
-    carat_constraint *constraint = NULL;
+    struct kept_form *kept = NULL;
     carat_error err;
-    const carat_status status = carat_constraint_create(&constraint, s->options->model, form, &err);
+    const carat_status status = forms_take(&s->forms, form, &kept, &err);
 
-    carat_constraint_close(constraint);
+    forms_give(kept);
     if (status == CARAT_OK)
         return true;
     const char *says = refusal_says(&err), *colon = strstr(says, ": ");

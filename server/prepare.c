@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prepare.c: the thread that reads bodies, renders and tokenises. What it refuses never reaches the
- * engine. */
+/* prepare.c: the threads that read bodies, render, tokenise and compile forms. What they refuse never reaches
+ * the engine. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -9,6 +9,8 @@
 #include "places.h"
 #include "routes.h"
 #include "workers.h"
+
+enum { LONG_NS = 2000000 };
 
 static struct ask *new_ask(struct server *s)
 {
@@ -77,12 +79,72 @@ static void prepare_job(struct server *s, struct job *job)
     job_queue_put(&s->to_answer, job);
 }
 
+/* ---- the desk ---- */
+
+int desk_open(struct desk *desk)
+{
+    *desk = (struct desk){0};
+    if (uv_mutex_init(&desk->lock) != 0)
+        return -1;
+    if (uv_cond_init(&desk->changed) == 0)
+        return 0;
+    uv_mutex_destroy(&desk->lock);
+    return -1;
+}
+
+void desk_free(struct desk *desk)
+{
+    uv_mutex_destroy(&desk->lock);
+    uv_cond_destroy(&desk->changed);
+}
+
+/* Waits until nobody is at the desk, or whoever is has had a request for longer than that; the lock is held.
+ * So requests go on in the order in which they come, and none waits for one that takes long. */
+static void desk_take(struct desk *desk, uint64_t *turn)
+{
+    while (desk->is_taken && desk->turn != *turn) {
+        const uint64_t now = uv_hrtime();
+        if (!desk->since)
+            uv_cond_wait(&desk->changed, &desk->lock);
+        else if (now - desk->since < LONG_NS)
+            uv_cond_timedwait(&desk->changed, &desk->lock, LONG_NS - (now - desk->since));
+        else
+            break;
+    }
+    if (!desk->is_taken || desk->turn != *turn)
+        *turn = ++desk->turn;
+    desk->is_taken = true;
+    desk->since = 0;
+}
+
+static void desk_leave(struct desk *desk, uint64_t turn)
+{
+    if (desk->turn == turn)
+        desk->is_taken = false;
+    uv_cond_broadcast(&desk->changed);
+}
+
 void prepare_jobs(void *server)
 {
     struct server *s = server;
-    struct job *job;
+    struct desk *desk = &s->desk;
+    uint64_t turn = 0;
 
-    while ((job = job_queue_take(&s->to_prepare, true)) != NULL)
+    for (;;) {
+        uv_mutex_lock(&desk->lock);
+        desk_take(desk, &turn);
+        uv_mutex_unlock(&desk->lock);
+        struct job *job = job_queue_take(&s->to_prepare, true);
+        uv_mutex_lock(&desk->lock);
+        if (!job)
+            desk_leave(desk, turn);
+        else {
+            desk->since = uv_hrtime();
+            uv_cond_signal(&desk->changed);
+        }
+        uv_mutex_unlock(&desk->lock);
+        if (!job)
+            return;
         prepare_job(s, job);
-    job_queue_close(&s->to_answer);
+    }
 }

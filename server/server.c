@@ -15,7 +15,7 @@
 #include "places.h"
 #include "workers.h"
 
-enum { OLLAMA_PORT = 11434, URL_BYTES = 80 };
+enum { OLLAMA_PORT = 11434, URL_BYTES = 80, PREPARING = 8 /* threads */ };
 
 bool server_takes_host(const char *host)
 {
@@ -140,21 +140,24 @@ static bool count_connections(struct server *s, char message[256])
 static bool serve_with_threads(struct serving *v, char message[256])
 {
     void (*const drives)(void *server) = v->s.info.kind == CARAT_EMBEDDER ? embed_jobs : answer_jobs;
-    uv_thread_t preparing, answering;
+    uv_thread_t preparing[PREPARING], answering;
+    int n = 0;
 
     if (!count_connections(&v->s, message))
         return false;
     snprintf(message, 256, "the system starts no further thread");
     if (uv_thread_create(&answering, drives, &v->s) != 0)
         return false;
-    const bool both = uv_thread_create(&preparing, prepare_jobs, &v->s) == 0;
-    if (both)
+    while (n < PREPARING && uv_thread_create(&preparing[n], prepare_jobs, &v->s) == 0)
+        n++;
+    if (n > 0)
         serve(v);
-    job_queue_close(both ? &v->s.to_prepare : &v->s.to_answer);
-    if (both)
-        uv_thread_join(&preparing);
+    job_queue_close(&v->s.to_prepare);
+    for (int i = 0; i < n; i++)
+        uv_thread_join(&preparing[i]);
+    job_queue_close(&v->s.to_answer);
     uv_thread_join(&answering);
-    return both;
+    return n > 0;
 }
 
 /* url gets where clients find it. A code of libuv, about which message has a sentence. */
@@ -179,7 +182,8 @@ enum server_result server_run(const struct server_options *options, int *signal,
 
     learn_model(&v.s);
     if (uv_loop_init(&v.s.loop) != 0 || job_queue_open(&v.s.to_prepare) != 0 ||
-        job_queue_open(&v.s.to_answer) != 0 || store_open(&v.s.responses) != 0) {
+        job_queue_open(&v.s.to_answer) != 0 || store_open(&v.s.responses) != 0 ||
+        forms_open(&v.s.forms, options->model, v.s.info.n_vocab) != 0 || desk_open(&v.s.desk) != 0) {
         snprintf(message, 256, "there is no memory for the server");
         return SERVER_FAILED;
     }
@@ -199,6 +203,8 @@ enum server_result server_run(const struct server_options *options, int *signal,
     job_queue_free(&v.s.to_prepare);
     job_queue_free(&v.s.to_answer);
     store_close(&v.s.responses);
+    forms_close(&v.s.forms);
+    desk_free(&v.s.desk);
     *signal = v.cut_by;
     return code != 0 ? SERVER_NO_BIND : !good ? SERVER_FAILED : v.cut_by ? SERVER_CUT : SERVER_ENDED;
 }

@@ -5,9 +5,19 @@
 
 #include "carat_embed.h"
 #include "fingerprint.h"
+#include "forms.h"
 #include "job.h"
 #include "server.h"
 #include "stored.h"
+
+/* Of the threads that prepare the one that takes the next request. */
+struct desk {
+    uv_mutex_t lock;
+    uv_cond_t changed;
+    bool is_taken;
+    uint64_t turn;  /* whose it is */
+    uint64_t since; /* when its request came, in nanoseconds; 0: it waits for one */
+};
 
 struct server {
     const struct server_options *options;
@@ -23,6 +33,8 @@ struct server {
     uv_loop_t loop; /* of the connections' thread; the rest of it is connection.c's */
     uv_async_t wake;
     struct job_queue to_prepare, to_answer;
+    struct forms forms;
+    struct desk desk;
     struct store responses; /* that are remembered; as long as there are no keys, all are everybody's */
     atomic_bool ready, draining;
     atomic_size_t bodies;        /* bytes of all bodies that are kept */

@@ -81,6 +81,10 @@ int verb_serve(const struct options *o)
 
 #else
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include "carat_embed.h"
 #include "carat_tools.h"
 #include "model/engine.h"
@@ -236,10 +240,24 @@ static int serve_model(struct serving *s)
     }
 }
 
+/* What requests took goes back to the system, and does not stay with the thread that took it: glibc keeps a
+ * heap for each thread, and puts what is large into it once as much was freed before. */
+static void keep_no_memory(void)
+{
+#if defined(__GLIBC__)
+    enum { LARGE = 256 << 10 };
+
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_MMAP_THRESHOLD, LARGE);
+    mallopt(M_TRIM_THRESHOLD, 4 * LARGE);
+#endif
+}
+
 int verb_serve(const struct options *o)
 {
     struct serving s = {.o = o};
 
+    keep_no_memory();
     if (!server_takes_host(o->serve->host))
         return fail(USAGE,
                     "serve: --host is '%.80s', expected 127.0.0.1, localhost or ::1: there are no keys",

@@ -546,14 +546,43 @@ carat_status carat_generation_get_info(const carat_generation *g, carat_generati
 
 /* ---- forms, calls, receipts, scores ---- */
 
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t may_go_on;
+    int made, holds;
+} forms = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
+
 carat_status carat_constraint_create(carat_constraint **constraint, const carat_model *model,
                                      const carat_constraint_options *options, carat_error *err)
 {
     (void)model;
     if (!options->text)
         return fail(err, CARAT_E_ARGUMENT, "there is no form");
+    pthread_mutex_lock(&forms.lock);
+    forms.made++;
+    while (forms.holds && strstr(options->text, "held"))
+        pthread_cond_wait(&forms.may_go_on, &forms.lock);
+    pthread_mutex_unlock(&forms.lock);
+    if (strstr(options->text, "wrong"))
+        return fail(err, CARAT_E_ARGUMENT, "this form is wrong");
     must((*constraint = calloc(1, sizeof **constraint)) != NULL);
     return CARAT_OK;
+}
+
+int fake_forms(void)
+{
+    pthread_mutex_lock(&forms.lock);
+    const int made = forms.made;
+    pthread_mutex_unlock(&forms.lock);
+    return made;
+}
+
+void fake_hold_forms(int holds)
+{
+    pthread_mutex_lock(&forms.lock);
+    forms.holds = holds;
+    pthread_cond_broadcast(&forms.may_go_on);
+    pthread_mutex_unlock(&forms.lock);
 }
 
 void carat_constraint_close(carat_constraint *constraint)

@@ -25,4 +25,9 @@ int fake_passes(const carat_engine *engine);
 /* Passes wait before they do anything, until they may go on. */
 void fake_hold(carat_engine *engine, int holds);
 
+/* Forms that were compiled so far, or begun. */
+int fake_forms(void);
+/* Those whose text has "held" wait, until they may go on; those with "wrong" are refused. */
+void fake_hold_forms(int holds);
+
 #endif

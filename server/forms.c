@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* forms.c: see forms.h. A form whose memory would be reserved anew by each request costs pages that are
+ * cleared each time, and its states and masks are worked out each time. */
+#include "forms.h"
+
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "fields.h"
+
+enum {
+    MOST_KEPT = 16,         /* forms that nobody has just now */
+    MOST_BYTES = 64 << 20,  /* and what they hold together */
+    FORM_BYTES = 256 << 10, /* of any form */
+    NODE_BYTES = 128,       /* with its edges */
+    STATE_BYTES = 2048,     /* without its mask */
+    MASKS_BYTES = 64 << 20, /* masks of a form are never more */
+};
+
+struct kept_form {
+    struct forms *forms;
+    struct kept_form *next;
+    carat_constraint_options form;
+    char *text, *choice; /* of it */
+    carat_constraint *constraint;
+    carat_error failed;
+    bool compiled; /* or failed */
+    int users;
+    size_t bytes; /* that it holds at most, when it was given back last */
+};
+
+int forms_open(struct forms *f, const carat_model *model, int n_vocab)
+{
+    *f = (struct forms){.model = model, .mask_bytes = (size_t)n_vocab / 8};
+    if (uv_mutex_init(&f->lock) != 0)
+        return -1;
+    if (uv_cond_init(&f->compiled) == 0)
+        return 0;
+    uv_mutex_destroy(&f->lock);
+    return -1;
+}
+
+static void form_free(struct kept_form *kept)
+{
+    if (!kept)
+        return;
+    carat_constraint_close(kept->constraint);
+    free(kept->text);
+    free(kept->choice);
+    free(kept);
+}
+
+void forms_close(struct forms *f)
+{
+    struct kept_form *next;
+
+    for (struct kept_form *kept = f->first; kept; kept = next) {
+        next = kept->next;
+        form_free(kept);
+    }
+    uv_mutex_destroy(&f->lock);
+    uv_cond_destroy(&f->compiled);
+}
+
+static struct ct_str form_text(const carat_constraint_options *form)
+{
+    return (struct ct_str){form->text, form->n_text ? form->n_text : strlen(form->text)};
+}
+
+static bool is_same(const struct kept_form *kept, const carat_constraint_options *form)
+{
+    const carat_constraint_options *own = &kept->form;
+    const struct ct_str text = form_text(form);
+    const char *choice = form->tool_choice ? form->tool_choice : "";
+
+    return own->form == form->form && own->one_call == form->one_call &&
+           own->json_dumps == form->json_dumps && own->n_text == text.n &&
+           memcmp(own->text, text.s, text.n) == 0 &&
+           strcmp(own->tool_choice ? own->tool_choice : "", choice) == 0;
+}
+
+static struct kept_form *new_form(struct forms *f, const carat_constraint_options *form)
+{
+    struct kept_form *kept = calloc(1, sizeof *kept);
+    const struct ct_str text = form_text(form);
+
+    if (!kept)
+        return NULL;
+    kept->forms = f;
+    kept->form = *form;
+    kept->form.text = kept->text = text_copy(text);
+    kept->form.n_text = text.n;
+    if (form->tool_choice)
+        kept->form.tool_choice = kept->choice = text_copy(ct_str_of(form->tool_choice));
+    if (kept->text && (kept->choice || !form->tool_choice))
+        return kept;
+    form_free(kept);
+    return NULL;
+}
+
+static void unlink_form(struct forms *f, const struct kept_form *kept)
+{
+    struct kept_form **at = &f->first;
+
+    while (*at && *at != kept)
+        at = &(*at)->next;
+    if (*at)
+        *at = kept->next;
+}
+
+static void put_first(struct forms *f, struct kept_form *kept)
+{
+    kept->next = f->first;
+    f->first = kept;
+}
+
+/* The form itself, or one that is to be compiled by the caller: *own. */
+static struct kept_form *find_form(struct forms *f, const carat_constraint_options *form, bool *own)
+{
+    struct kept_form *kept = f->first;
+
+    while (kept && !is_same(kept, form))
+        kept = kept->next;
+    *own = !kept;
+    if (kept)
+        unlink_form(f, kept);
+    else if (!(kept = new_form(f, form)))
+        return NULL;
+    put_first(f, kept);
+    kept->users++;
+    return kept;
+}
+
+carat_status forms_take(struct forms *f, const carat_constraint_options *form, struct kept_form **to,
+                        carat_error *err)
+{
+    carat_status status = CARAT_OK;
+    bool own;
+
+    uv_mutex_lock(&f->lock);
+    struct kept_form *kept = find_form(f, form, &own);
+    if (kept && own) {
+        carat_constraint *constraint = NULL;
+        uv_mutex_unlock(&f->lock);
+        status = carat_constraint_create(&constraint, f->model, &kept->form, err);
+        uv_mutex_lock(&f->lock);
+        kept->constraint = constraint;
+        kept->compiled = true;
+        if (status != CARAT_OK) {
+            kept->failed = *err;
+            unlink_form(f, kept); /* who comes later tries once more */
+        }
+        uv_cond_broadcast(&f->compiled);
+    }
+    while (kept && !kept->compiled)
+        uv_cond_wait(&f->compiled, &f->lock);
+    if (kept && !kept->constraint) {
+        *err = kept->failed;
+        status = err->code;
+    }
+    uv_mutex_unlock(&f->lock);
+    if (!kept) {
+        *err = (carat_error){CARAT_E_MEMORY, "there is no memory for the form"};
+        return err->code;
+    }
+    if (status == CARAT_OK)
+        *to = kept;
+    else
+        forms_give(kept);
+    return status;
+}
+
+carat_constraint *form_constraint(struct kept_form *kept)
+{
+    return kept->constraint;
+}
+
+static size_t bytes_of(const struct kept_form *kept)
+{
+    carat_constraint_info info;
+
+    carat_constraint_info_default(&info);
+    if (carat_constraint_get_info(kept->constraint, &info, NULL) != CARAT_OK)
+        return FORM_BYTES;
+    const size_t masks = (size_t)info.states * kept->forms->mask_bytes;
+    return FORM_BYTES + (size_t)info.nodes * NODE_BYTES + (size_t)info.states * STATE_BYTES +
+           CT_MIN(masks, (size_t)MASKS_BYTES);
+}
+
+/* The last of those that nobody has goes until the others are few and small enough. */
+static void forget_some(struct forms *f)
+{
+    for (;;) {
+        struct kept_form *last = NULL;
+        size_t bytes = 0;
+        int n = 0;
+        for (struct kept_form *kept = f->first; kept; kept = kept->next)
+            if (kept->users == 0) {
+                last = kept;
+                bytes += kept->bytes;
+                n++;
+            }
+        if (n <= MOST_KEPT && bytes <= MOST_BYTES)
+            return;
+        unlink_form(f, last);
+        form_free(last);
+    }
+}
+
+void forms_give(struct kept_form *kept)
+{
+    if (!kept)
+        return;
+    struct forms *f = kept->forms;
+    uv_mutex_lock(&f->lock);
+    const bool last = --kept->users == 0;
+    if (last && !kept->constraint)
+        form_free(kept);
+    else if (last) {
+        kept->bytes = bytes_of(kept);
+        forget_some(f);
+    }
+    uv_mutex_unlock(&f->lock);
+}
