@@ -5,9 +5,9 @@
 
 #include "fields.h"
 
-/* Writes a list of messages of OpenAI's form, terminated: with `joins` those of a user or of an assistant that
- * follow each other are one, an empty line between them. *sent gets an int for each that is written, the index of the
- * first that was sent of it. False: *d->r says why not. */
+/* Writes a list of messages of OpenAI's form, terminated: with `joins` those of a user or of an assistant
+ * that follow each other are one, an empty line between them. *sent gets an int for each that is written,
+ * the index of the first that was sent of it. False: *d->r says why not. */
 bool messages_join(struct document *d, const struct ct_json_value *messages, bool joins, struct buffer *out,
                    struct buffer *sent);
 /* Ends a message of an assistant, whose role and content stand there, with its thought and its calls, where
