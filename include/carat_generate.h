@@ -23,9 +23,10 @@ extern "C" {
  * Sessions with the same carat_session_options.owner find what others have evaluated: carat_sync keeps
  * the longest prefix that any of them holds, also while it is in a call, or has left behind when it was
  * closed, rewound or given another prompt or file. K and V are shared by reference. With local layers that is
- * a prefix from which one can go on: one that another session has just evaluated, or what snapshots have. With
- * an owner one is taken every 512 tokens, one where a session leaves something behind, and one where a prompt
- * leaves a prefix that it shares but could not go on from: the next one can. What was left behind takes blocks that are free,
+ * a prefix from which one can go on: one that another session has just evaluated, or what snapshots
+ * have. With an owner one is taken every 512 tokens, one where a session leaves something behind, and one
+ * where a prompt leaves a prefix that it shares but could not go on from: the next one can. What was left
+ * behind takes blocks that are free,
  * without snapshot_bytes none of a model with local layers. When a block is missing, for a reservation too,
  * the piece of up to 256 tokens goes which was not used for the longest time and has nothing behind it;
  * snapshots of owners go by their last use as well. Where logits were NaN or infinite, nothing is left

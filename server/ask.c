@@ -46,7 +46,7 @@ void ask_free(struct ask *ask)
     vectors_free(ask->vectors);
     for (int i = 0; i < ask->n_stops; i++)
         free(ask->stops[i]);
-    forms_give(ask->kept_form);
+    forms_give(ask->own_form.kept);
     carat_matcher_close(ask->sampling.matcher);
     carat_tokens_free(&ask->prompt);
     carat_tokens_free(&ask->begins);

@@ -59,6 +59,12 @@ struct ask_extra {
     int n_stop_ids; /* 0: the model's own */
 };
 
+/* The form of the answers. */
+struct own_form {
+    char *text, *choice;    /* strings of ask.form */
+    struct kept_form *kept; /* that has ask.constraint */
+};
+
 struct ask {
     const struct writer *writer;
     carat_tokens prompt, begins; /* ids, and where messages begin among them */
@@ -68,7 +74,6 @@ struct ask {
     carat_link links[CARAT_LINKS];         /* of chain, where they are asked for */
     int32_t breakers[CARAT_MOST_BREAKERS]; /* the same */
     carat_constraint *constraint;          /* NULL: the answer has no form */
-    struct kept_form *kept_form;           /* which has it */
     char *stops[MOST_STOPS];
     int n_stops;
     int n, max_tokens;
@@ -82,7 +87,7 @@ struct ask {
     int64_t created; /* seconds since 1970 */
     bool wants_receipt;
     carat_constraint_options form; /* of constraint, for receipts and with keeps_text */
-    char *form_text, *form_choice; /* its strings */
+    struct own_form own_form;
     bool keeps_text; /* the text of the prompt, the form and the names below are wanted themselves */
     struct buffer idle, ignored, sent; /* fields without effect, and unknown ones; messages_join */
     unsigned asked_for;                /* bits of enum setting */

@@ -25,9 +25,9 @@ bool asked_form(struct document *d, struct server *s, struct ask *ask, const cha
 
     if (!receipt_keep_form(ask, form))
         return refuse(d->r, 503, NULL, NULL, "there is no memory for the receipt");
-    if (forms_take(&s->forms, form, &ask->kept_form, &err) != CARAT_OK)
+    if (forms_take(&s->forms, form, &ask->own_form.kept, &err) != CARAT_OK)
         return refuse_form(d, param, &err);
-    ask->constraint = form_constraint(ask->kept_form);
+    ask->constraint = form_constraint(ask->own_form.kept);
     return true;
 }
 

@@ -16,11 +16,11 @@ bool receipt_keep_form(struct ask *ask, const carat_constraint_options *form)
     if (!ask->wants_receipt && !ask->keeps_text)
         return true;
     ask->form = *form;
-    ask->form.text = ask->form_text = text_copy(text);
+    ask->form.text = ask->own_form.text = text_copy(text);
     ask->form.n_text = text.n;
     if (form->tool_choice)
-        ask->form.tool_choice = ask->form_choice = text_copy(ct_str_of(form->tool_choice));
-    return ask->form_text && (ask->form_choice || !form->tool_choice);
+        ask->form.tool_choice = ask->own_form.choice = text_copy(ct_str_of(form->tool_choice));
+    return ask->own_form.text && (ask->own_form.choice || !form->tool_choice);
 }
 
 carat_status receipt_begin(const struct ask *ask, struct choice *c, carat_error *err)
@@ -51,6 +51,6 @@ void receipt_put(struct buffer *out, const struct ask *ask, const struct choice 
 
 void receipt_free(struct ask *ask)
 {
-    free(ask->form_text);
-    free(ask->form_choice);
+    free(ask->own_form.text);
+    free(ask->own_form.choice);
 }

@@ -100,8 +100,8 @@ const char *ct_engine_device_why(const carat_engine *e);
  * (prefix.h) that has the last of them, or to both. Blocks are model/kv_cache.c's; tokens and positions
  * are the session's. The engine's lock is held. */
 
-/* Tokens of a long prompt after which one is taken, and those where others of its owner may leave it anywhere:
- * with two that are so near, local layers of 512 tokens lack nothing between them. */
+/* Tokens of a long prompt after which one is taken, and those where others of its owner may leave it
+ * anywhere: with two that are so near, local layers of 512 tokens lack nothing between them. */
 enum { CT_SNAPSHOT_STEP = 1024, CT_OWNED_STEP = 512 };
 
 struct ct_snapshots {

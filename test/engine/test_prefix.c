@@ -126,8 +126,8 @@ static void a_closed_session_is_found(void **state)
     }
 }
 
-/* Prompts that have a beginning in common and part anywhere: the second one finds all of it, whatever of local
- * layers lies there, and its logits are those of one that found nothing. */
+/* Prompts that have a beginning in common and part anywhere: the second one finds all of it, whatever of
+ * local layers lies there, and its logits are those of one that found nothing. */
 static void prompts_part_anywhere(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_forms.c: a form is compiled once for all who come with it, and kept for those who come next, as long as
- * there are few others; and nobody waits for the form of somebody else. */
+/* test_forms.c: a form is compiled once for all who come with it, and kept for those who come next, as long
+ * as there are few others; and nobody waits for the form of somebody else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
