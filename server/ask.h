@@ -89,7 +89,7 @@ struct ask {
     carat_constraint_options form; /* of constraint, for receipts and with keeps_text */
     struct own_form own_form;
     bool keeps_text; /* the text of the prompt, the form and the names below are wanted themselves */
-    struct buffer idle, ignored, sent; /* fields without effect, and unknown ones; messages_join */
+    struct buffer idle, ignored, sent; /* fields without effect, and unknown ones; messages_write */
     unsigned asked_for;                /* bits of enum setting */
     bool any_length;                   /* nothing is drawn, and the prompt need not fit into the context */
     bool evaluates;                    /* the prompt is evaluated, and no answer given */

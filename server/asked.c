@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "messages.h"
 #include "state.h"
+#include "text.h"
 
 void asked_default(struct asked *a)
 {
@@ -36,7 +37,8 @@ void asked_default(struct asked *a)
                                  .n_probs = NOT_GIVEN,
                                  .budget = NOT_GIVEN},
                         .list = "messages",
-                        .others = {"system"}};
+                        .others = {"system"},
+                        .names = {"_-", 64}};
 }
 
 /* ---- models ---- */
@@ -200,6 +202,15 @@ bool asked_text(struct document *d, struct server *s, const char *param, struct 
     return asked_piece(d, s, param, text, true, ask) && keep_text(d, ask, text);
 }
 
+/* Where a message stands that is in *sent as this. */
+static void put_place(char place[48], const struct asked *a, int sent)
+{
+    if (sent >= 0)
+        snprintf(place, 48, "%s[%d]", a->list, sent);
+    else
+        snprintf(place, 48, "%s", a->others[-1 - sent]);
+}
+
 /* The library begins its messages with the place. sent: the indices of the messages as the client has
  * them. */
 static bool refuse_render(struct document *d, const struct asked *a, const carat_error *err, const int *sent,
@@ -213,15 +224,54 @@ static bool refuse_render(struct document *d, const struct asked *a, const carat
         return refuse(d->r, 503, NULL, NULL, "%s", rest);
     if (sscanf(rest, "messages[%d]%n", &i, &end) == 1 && end > 0 && i >= 0 && i < n) {
         rest += end;
-        if (sent[i] >= 0)
-            snprintf(place, sizeof place, "%s[%d]", a->list, sent[i]);
-        else
-            snprintf(place, sizeof place, "%s", a->others[-1 - sent[i]]);
+        put_place(place, a, sent[i]);
     }
     const char *colon = strstr(rest, ": ");
     snprintf(param, sizeof param, "%s%.*s", place, colon && colon - rest < 120 ? (int)(colon - rest) : 0,
              rest);
     return refuse(d->r, 400, NULL, *param ? param : a->list, "%s%s", place, rest);
+}
+
+/* The reply says what was changed. */
+static void tell_changed(struct document *d, const struct asked *a, const struct buffer *changed)
+{
+    const int *index = (const int *)(const void *)changed->data;
+    char place[48];
+
+    for (size_t i = 0; i < changed->n / sizeof *index; i++) {
+        const int at = index[i] < 0 ? -1 - index[i] : index[i];
+        put_place(place, a, a->sent ? a->sent[at] : at);
+        document_tell(d, place,
+                      index[i] < 0 ? "told as the user's, since the template has no place for it"
+                                   : "joined with what is before it, since the template takes turns alone");
+    }
+}
+
+/* The messages as a text, and those of which it is: as they are, or where the template raises, as turns. */
+static bool render(struct document *d, const struct server *s, const struct asked *a,
+                   const carat_render_options *options, struct buffer *messages, struct buffer *sent,
+                   char **text)
+{
+    const char *name = options->chat_template ? options->chat_template : s->info.chat_template;
+    const enum messages_how turns = strcmp(name, "gemma") == 0 ? MESSAGES_TURNS_ALONE : MESSAGES_TURNS;
+    struct buffer changed = {0};
+    const carat_model *model = s->options->model;
+    carat_status status = CARAT_E_MEMORY;
+    carat_error err;
+
+    if (messages_write(d, a->messages, MESSAGES_AS_THEY_ARE, messages, sent, &changed))
+        status = carat_render_json(model, messages->data, options, NULL, text, &err);
+    if (status == CARAT_E_ARGUMENT && messages_write(d, a->messages, turns, messages, sent, &changed))
+        status = carat_render_json(model, messages->data, options, NULL, text, &err);
+    const int n = (int)(sent->n / sizeof(int));
+    for (int i = 0, *index = (int *)(void *)sent->data; i < n && a->sent; i++)
+        index[i] = a->sent[index[i]];
+    if (status == CARAT_OK)
+        tell_changed(d, a, &changed);
+    else if (d->r->status == 0)
+        refuse_render(d, a, &err, (const int *)(const void *)sent->data, n);
+    buffer_free(&changed);
+    return status == CARAT_OK;
 }
 
 bool asked_prompt(struct document *d, struct server *s, const struct asked *a, const char *tools, bool thinks,
@@ -243,24 +293,16 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
                       "%s: %s has no chat template: give carat serve one (--chat-template gemma3), or send a "
                       "text to /v1/completions",
                       a->list, s->options->name);
-    /* Gemma 4's template takes turns as they come */
-    if (!messages_join(d, a->messages,
-                       strncmp(s->options->chat_template ? s->options->chat_template : s->info.chat_template,
-                               "gemma4", 6) != 0,
-                       &messages, &sent))
-        goto done;
-    const int n = (int)(sent.n / sizeof(int));
-    for (int i = 0, *index = (int *)(void *)sent.data; i < n && a->sent; i++)
-        index[i] = a->sent[index[i]];
     carat_render_options_default(&options);
     options.chat_template = s->options->chat_template;
     options.tools = tools;
     options.thinking = thinks;
     options.continue_last = a->continues;
     options.no_generation_prompt = ct_json_is(a->begins_turn, CT_JSON_FALSE);
-    if (carat_render_json(model, messages.data, &options, NULL, &text, &err) != CARAT_OK)
-        refuse_render(d, a, &err, (const int *)(const void *)sent.data, n);
-    else if (!is_too_long(d, s, a->list, strlen(text)) && keep_text(d, ask, ct_str_of(text))) {
+    if (!render(d, s, a, &options, &messages, &sent, &text))
+        goto done;
+    const int n = (int)(sent.n / sizeof(int));
+    if (!is_too_long(d, s, a->list, strlen(text)) && keep_text(d, ask, ct_str_of(text))) {
         options.begins = &ask->begins;
         good = carat_render_json(model, messages.data, &options, &ask->prompt, NULL, &err) == CARAT_OK;
         if (!good)
@@ -273,6 +315,27 @@ done:
     buffer_free(&messages);
     buffer_free(&sent);
     return good;
+}
+
+/* What was told of a translation, piece by piece, in the client's names. */
+static void take_told(const struct buffer *from, char end, const struct translated *t, struct buffer *to)
+{
+    struct text rest = {from->data, from->n};
+    char piece[1200];
+
+    while (rest.n) {
+        struct text one = rest;
+        rest = text_split(&one, end);
+        one = text_trim(one);
+        snprintf(piece, sizeof piece, "%.*s", (int)one.n, one.s);
+        if (t->respell)
+            t->respell(piece, sizeof piece, t->user);
+        if (end == ',' && to->n)
+            buffer_text(to, ", ");
+        buffer_text(to, piece);
+        if (end != ',')
+            buffer_put(to, &end, 1);
+    }
 }
 
 bool asked_translated(struct document *d, struct server *s, const struct asked *a, const struct translated *t,
@@ -290,11 +353,8 @@ bool asked_translated(struct document *d, struct server *s, const struct asked *
         all.continues = t->continues;
         all.sent = (const int *)(const void *)t->sent->data;
         good = asked_tools(&inner, s, &all, ask) && asked_prompt(&inner, s, &all, ask->tools, thinks, ask);
-        if (inner.idle.n) { /* what the reply's head names of it */
-            buffer_text(&d->idle, d->idle.n ? ", " : "");
-            buffer_put(&d->idle, inner.idle.data, inner.idle.n);
-        }
-        buffer_put(&d->warned, inner.warned.data, inner.warned.n);
+        take_told(&inner.idle, ',', t, &d->idle); /* what the reply's head names of it, and the body says */
+        take_told(&inner.warned, '\n', t, &d->warned);
     }
     document_free(&inner);
     return good;
@@ -317,9 +377,9 @@ bool asked_room(struct document *d, struct server *s, const struct asked *a, str
 void asked_progress(struct document *d, const struct asked *a, struct ask *ask,
                     void (*progress)(struct job *job, int evaluated, int64_t ms))
 {
-    if (a->return_progress && a->stream)
+    if (a->more.return_progress && a->stream)
         ask->progress = progress;
-    else if (a->return_progress)
+    else if (a->more.return_progress)
         buffer_text(&d->idle, d->idle.n ? ", return_progress" : "return_progress");
 }
 

@@ -50,7 +50,13 @@ struct spelled {
     const struct ct_json_value *kwargs, *think, *enable, *reasoning, *thinking; /* whether it thinks */
     double dry_multiplier, dry_base, xtc_probability, xtc_threshold;            /* NAN: not given */
     int64_t dry_allowed_length, dry_penalty_last_n, predict, n_probs, budget;   /* NOT_GIVEN */
-    bool ignores_end, any_object, as_dumps, tells_ids, continues;
+    bool ignores_end, any_object, as_dumps, tells_ids, continues, return_progress;
+};
+
+/* What an API takes as a name of a function. */
+struct name_rule {
+    const char *marks; /* what it may have beside letters and digits; NULL: anything */
+    int most;          /* its bytes */
 };
 
 #define NOT_GIVEN INT64_MIN /* of whole numbers below 0 of which some mean something */
@@ -67,13 +73,14 @@ struct asked {
     int64_t max_tokens, max_completion_tokens; /* 0: to the end of the context */
     int64_t text_tokens;                       /* the same of a completion; below 0: not given */
     int64_t n, top_logprobs /* below 0: not given */;
-    bool stream, include_usage, logprobs, parallel_tool_calls, receipt, echo, return_progress;
+    bool stream, include_usage, logprobs, parallel_tool_calls, receipt, echo;
     bool mixes;     /* a prompt may have texts and ids in one list */
     bool continues; /* the last message is an answer that goes on */
     /* Of each message the index of that which was sent, or -1 - i: it came in others[i]; NULL: they are those
      * that were sent. */
     const int *sent;
     const char *list, *others[2]; /* fields that messages came in */
+    struct name_rule names;
     struct spelled more;
 };
 
@@ -112,6 +119,9 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
 struct translated {
     const struct buffer *text, *sent; /* JSON; of each message an int, as asked.sent */
     bool continues;                   /* as asked.continues */
+    /* Puts names that the client knows for those of OpenAI's form. user: given to it. */
+    void (*respell)(char *text, size_t capacity, const void *user);
+    const void *user;
 };
 /* Tools and prompt of a translation; a: the rest of the request. */
 bool asked_translated(struct document *d, struct server *s, const struct asked *a, const struct translated *t,

@@ -164,6 +164,8 @@ bool asked_list(struct document *d, struct server *s, const struct asked *a, str
         snprintf(param, sizeof param, "prompt[%d]", i++);
         if (!is_prompt(a, one))
             return field_refuse(d, param, one, "expected a string or a list of ids");
+        if (!a->mixes && ct_json_is(one, CT_JSON_STRING) != ct_json_is(ct_json_first(v), CT_JSON_STRING))
+            return field_refuse(d, param, one, "expected all prompts to be strings, or all lists of ids");
         if (!take_prompt(d, s, a, param, one, ask))
             return false;
         told += (int64_t)ask->list[i - 1].ids.n * (1 + ask->top_logprobs);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "asked.h"
+#include "base/utf8.h"
 #include "state.h"
 
 /* The name that tool_choice asks for, or one of its words; NULL: it is neither. */
@@ -30,6 +31,35 @@ static bool any_strict(const struct ct_json_value *tools)
     return false;
 }
 
+/* Whether a name of a function is one that the API takes, and no other function has. What is none at all is
+ * the library's to refuse. */
+static bool check_name(struct document *d, const struct asked *a, const struct ct_json_value *tool, int i)
+{
+    const struct ct_json_value *v = ct_json_get(ct_json_get(tool, "function"), "name");
+    const struct ct_str name = ct_json_str(v);
+    bool good = name.n <= (size_t)a->names.most;
+    char place[48];
+
+    snprintf(place, sizeof place, "tools[%d].function.name", i);
+    for (size_t k = 0; k < name.n; k++) {
+        const char c = name.s[k], low = (char)(c | 0x20);
+        good =
+            good && c && ((low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') || strchr(a->names.marks, c));
+    }
+    if (!good)
+        return refuse(d->r, 400, NULL, place, "%s is \"%.*s\", expected at most %d letters, digits and %s",
+                      place, CT_BRIEF(name), a->names.most, a->names.marks);
+    CT_JSON_EACH(other, a->tools)
+    {
+        if (other == tool)
+            break;
+        if (name.n && ct_str_same(ct_json_str(ct_json_get(ct_json_get(other, "function"), "name")), name))
+            return refuse(d->r, 400, NULL, place, "%s is \"%.*s\", which is declared twice", place,
+                          CT_BRIEF(name));
+    }
+    return true;
+}
+
 bool asked_tools(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
 {
     const size_t n = ct_json_count(a->tools);
@@ -43,6 +73,10 @@ bool asked_tools(struct document *d, struct server *s, const struct asked *a, st
     if (n > (size_t)s->options->most.tools)
         return refuse(d->r, 400, NULL, "tools", "tools has %zu elements, expected at most %d", n,
                       s->options->most.tools);
+    int i = 0;
+    CT_JSON_EACH(tool, a->tools)
+    if (a->names.marks && !check_name(d, a, tool, i++))
+        return false;
     char *choice = a->tool_choice ? chosen_tool(d, a->tool_choice) : text_copy(ct_str_of("auto"));
     if (!choice)
         return refuse(d->r, 503, NULL, NULL, "there is no memory for the tools");
@@ -64,7 +98,7 @@ bool asked_tools(struct document *d, struct server *s, const struct asked *a, st
         ask->tools = NULL;
     }
     free(choice);
-    for (int i = 0; i < ask->n; i++)
+    for (i = 0; i < ask->n; i++)
         ask->choice[i].calling = may_call ? UNDECIDED : NO_CALLS;
     return good;
 }

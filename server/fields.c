@@ -145,15 +145,20 @@ void document_idle(struct document *d, const char *name)
     add_name(&d->idle, "", ct_str_of(name));
 }
 
-void document_warn(struct document *d, const char *name, const char *why)
+void document_tell(struct document *d, const char *name, const char *why)
 {
-    document_idle(d, name);
     if (d->warned.n > MOST_WARNED)
         return;
     buffer_text(&d->warned, name);
     buffer_text(&d->warned, ": ");
     buffer_text(&d->warned, why);
     buffer_text(&d->warned, "\n");
+}
+
+void document_warn(struct document *d, const char *name, const char *why)
+{
+    document_idle(d, name);
+    document_tell(d, name, why);
 }
 
 /* ProtoJSON has numbers as strings too, and Google's servers take one element where a list is expected. */

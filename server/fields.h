@@ -61,6 +61,8 @@ bool fields_take(struct document *d, const struct ct_json_value *object, const c
 /* Names a field among those without effect; why: the reply's body says so, too, unless it is NULL. */
 void document_idle(struct document *d, const char *name);
 void document_warn(struct document *d, const char *name, const char *why);
+/* The reply's body says this of a part of the request that is obeyed. */
+void document_tell(struct document *d, const char *name, const char *why);
 /* Refuses a value of a field: "temperature at byte 12 is "hot", expected a number". v may be NULL. */
 bool field_refuse(struct document *d, const char *name, const struct ct_json_value *v, const char *expected,
                   ...)

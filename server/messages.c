@@ -1,86 +1,189 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* messages.c: messages that follow each other in one role are joined, since templates want turns. Everything
- * else about a message is the library's to judge. */
+/* messages.c: messages as templates want them: what an assistant refused is its text, and for templates that
+ * take nothing but turns, messages that follow each other in one role are joined. Everything else about a
+ * message is the library's to judge. */
 #include "messages.h"
 
 #include "json_write.h"
 
-/* Whether a message is nothing but the text of a user or an assistant. */
+/* ---- one message ---- */
+
+static bool has_role(const struct ct_json_value *message, const char *role)
+{
+    return ct_json_is_text(ct_json_get(message, "role"), role);
+}
+
+static bool is_of_system(const struct ct_json_value *message)
+{
+    return has_role(message, "system") || has_role(message, "developer");
+}
+
+/* The text of a part of a content; NULL: it is of another kind. */
+static const struct ct_json_value *text_of_part(const struct ct_json_value *message,
+                                                const struct ct_json_value *part)
+{
+    const struct ct_json_value *type = ct_json_get(part, "type"), *text = NULL;
+
+    if (ct_json_is_text(type, "text"))
+        text = ct_json_get(part, "text");
+    else if (ct_json_is_text(type, "refusal") && has_role(message, "assistant"))
+        text = ct_json_get(part, "refusal");
+    return ct_json_is(text, CT_JSON_STRING) ? text : NULL;
+}
+
+/* What stands for the content of an assistant that refused to say something; NULL: nothing does. */
+static const struct ct_json_value *refused(const struct ct_json_value *message)
+{
+    const struct ct_json_value *refusal = ct_json_get(message, "refusal");
+
+    return ct_json_is(refusal, CT_JSON_STRING) && has_role(message, "assistant") &&
+                   !ct_json_given(message, "content") &&
+                   ct_json_count(ct_json_given(message, "tool_calls")) == 0
+               ? refusal
+               : NULL;
+}
+
+static bool has_refused_part(const struct ct_json_value *message)
+{
+    CT_JSON_EACH(part, ct_json_get(message, "content"))
+    if (ct_json_is_text(ct_json_get(part, "type"), "refusal") && text_of_part(message, part))
+        return true;
+    return false;
+}
+
+static void write_content(struct document *d, const struct ct_json_value *message, struct buffer *out)
+{
+    const struct ct_json_value *whole = refused(message);
+    int n = 0;
+
+    if (whole) {
+        value_put(out, d, whole);
+        return;
+    }
+    buffer_text(out, "[");
+    CT_JSON_EACH(part, ct_json_get(message, "content"))
+    {
+        const struct ct_json_value *text = text_of_part(message, part);
+        buffer_text(out, n++ ? "," : "");
+        if (text)
+            json_put(out, "{'type':'text','text':%t}", text->s, (size_t)text->n);
+        else
+            value_put(out, d, part);
+    }
+    buffer_text(out, "]");
+}
+
+/* A message by itself: as it is, but for what was refused. */
+static void write_message(struct document *d, const struct ct_json_value *message, struct buffer *out)
+{
+    if (!refused(message) && !has_refused_part(message)) {
+        value_put(out, d, message);
+        return;
+    }
+    json_put(out, "{'content':");
+    write_content(d, message, out);
+    CT_JSON_EACH(key, message)
+    {
+        const struct ct_str name = ct_json_str(key);
+        if (ct_str_is(name, "content") || ct_str_is(name, "refusal"))
+            continue;
+        json_put(out, ",%t:", name.s, name.n);
+        value_put(out, d, ct_json_of_key(key));
+    }
+    buffer_text(out, "}");
+}
+
+/* ---- turns ---- */
+
+/* Whether a message is nothing but a text of this role. */
 static bool is_plain(const struct ct_json_value *message)
 {
-    const struct ct_json_value *role = ct_json_get(message, "role"),
-                               *content = ct_json_get(message, "content");
+    const struct ct_json_value *content = ct_json_get(message, "content");
 
-    if (!ct_json_is_text(role, "user") && !ct_json_is_text(role, "assistant"))
+    if (!has_role(message, "user") && !has_role(message, "assistant") && !is_of_system(message))
+        return false;
+    if (ct_json_count(ct_json_given(message, "tool_calls")) || ct_json_given(message, "reasoning_content"))
         return false;
     CT_JSON_EACH(part, content)
-    if (!ct_json_is_text(ct_json_get(part, "type"), "text") ||
-        !ct_json_is(ct_json_get(part, "text"), CT_JSON_STRING))
+    if (!text_of_part(message, part))
         return false;
-    return (ct_json_is(content, CT_JSON_STRING) || ct_json_is(content, CT_JSON_ARRAY)) &&
-           ct_json_count(ct_json_given(message, "tool_calls")) == 0 &&
-           !ct_json_given(message, "reasoning_content");
+    return ct_json_is(content, CT_JSON_STRING) || ct_json_is(content, CT_JSON_ARRAY) || refused(message);
 }
 
-static bool goes_on(const struct ct_json_value *before, const struct ct_json_value *message)
+static void add_text(struct buffer *text, const struct ct_json_value *message)
 {
-    return is_plain(before) && is_plain(message) &&
-           ct_str_same(ct_json_str(ct_json_get(before, "role")), ct_json_str(ct_json_get(message, "role")));
-}
-
-static void add_text(struct buffer *text, const struct ct_json_value *content)
-{
-    const struct ct_str whole = ct_json_str(content);
+    const struct ct_json_value *content = refused(message);
+    const struct ct_str whole = ct_json_str(content ? content : ct_json_get(message, "content"));
 
     buffer_put(text, whole.s, whole.n);
-    CT_JSON_EACH(part, content)
+    if (content)
+        return;
+    CT_JSON_EACH(part, ct_json_get(message, "content"))
     {
-        const struct ct_str s = ct_json_str(ct_json_get(part, "text"));
+        const struct ct_str s = ct_json_str(text_of_part(message, part));
         buffer_put(text, s.s, s.n);
     }
 }
 
-/* The messages from this one on that are one turn. *n counts them; returns the last of them. */
-static const struct ct_json_value *put_turn(struct document *d, const struct ct_json_value *message,
-                                            bool joins, struct buffer *out, int *n)
-{
-    const struct ct_json_value *next = ct_json_after(message);
-    const struct ct_str role = ct_json_str(ct_json_get(message, "role"));
-    struct buffer text = {0};
+struct turn {
+    struct ct_str role;
+    struct buffer text;
+    int n;
+};
 
-    *n = 1;
-    if (!joins || !next || !goes_on(message, next)) {
-        const struct ct_str as_it_is = value_text(d, message);
-        buffer_put(out, as_it_is.s, as_it_is.n);
-        return message;
-    }
-    add_text(&text, ct_json_get(message, "content"));
-    for (; next && goes_on(message, next); next = ct_json_after(message), ++*n) {
+/* The messages from this one, number i, on that are one turn. Returns the last of them. */
+static const struct ct_json_value *put_turn(struct document *d, const struct ct_json_value *message, int i,
+                                            bool leads, struct turn *turn, struct buffer *out,
+                                            struct buffer *changed)
+{
+    const struct ct_json_value *next = message;
+
+    turn->n = 0;
+    turn->text.n = 0;
+    for (; next && is_plain(next); next = ct_json_after(next)) {
+        const bool of_user = is_of_system(next) && !leads;
+        const struct ct_str role = of_user ? ct_str_of("user") : ct_json_str(ct_json_get(next, "role"));
+        const int change = of_user ? -1 - (i + turn->n) : i + turn->n;
+        if (turn->n && !ct_str_same(role, turn->role) && !(leads && is_of_system(next)))
+            break;
+        if (turn->n || of_user)
+            buffer_put(changed, &change, sizeof change);
+        turn->role = turn->n ? turn->role : role;
+        buffer_text(&turn->text, turn->n++ ? "\n\n" : "");
+        add_text(&turn->text, next);
         message = next;
-        buffer_text(&text, "\n\n");
-        add_text(&text, ct_json_get(message, "content"));
     }
-    json_put(out, "{'role':%t,'content':%t}", role.s, role.n, text.data ? text.data : "", text.n);
-    out->failed = out->failed || text.failed;
-    buffer_free(&text);
+    if (turn->n == 0) {
+        write_message(d, message, out);
+        turn->n = 1;
+    } else
+        json_put(out, "{'role':%t,'content':%t}", turn->role.s, turn->role.n,
+                 turn->text.data ? turn->text.data : "", turn->text.n);
     return message;
 }
 
-bool messages_join(struct document *d, const struct ct_json_value *messages, bool joins, struct buffer *out,
-                   struct buffer *sent)
+bool messages_write(struct document *d, const struct ct_json_value *messages, enum messages_how how,
+                    struct buffer *out, struct buffer *sent, struct buffer *changed)
 {
     const struct ct_json_value *message = ct_json_first(messages);
-    int n;
+    struct turn turn = {.n = 1};
 
+    out->n = sent->n = 0;
     buffer_put(out, "[", 1);
-    for (int i = 0; message; message = ct_json_after(message), i += n) {
+    for (int i = 0; message; message = ct_json_after(message), i += turn.n) {
         if (i)
             buffer_put(out, ",", 1);
         buffer_put(sent, &i, sizeof i);
-        message = put_turn(d, message, joins, out, &n);
+        if (how == MESSAGES_AS_THEY_ARE)
+            write_message(d, message, out);
+        else
+            message = put_turn(d, message, i, i == 0 && how == MESSAGES_TURNS && is_of_system(message), &turn,
+                               out, changed);
     }
     buffer_put(out, "]", 1);
-    return (buffer_terminate(out) && !sent->failed) ||
+    out->failed = out->failed || turn.text.failed;
+    buffer_free(&turn.text);
+    return (buffer_terminate(out) && !sent->failed && !changed->failed) ||
            refuse(d->r, 503, NULL, NULL, "there is no memory for the messages");
 }
 

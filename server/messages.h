@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* messages.h: conversations as clients send them, and as templates take them. */
+/* messages.h: lists of messages as the library renders them. */
 #ifndef MESSAGES_H
 #define MESSAGES_H
 
 #include "fields.h"
 
-/* Writes a list of messages of OpenAI's form, terminated: with `joins` those of a user or of an assistant
- * that follow each other are one, an empty line between them. *sent gets an int for each that is written,
- * the index of the first that was sent of it. False: *d->r says why not. */
-bool messages_join(struct document *d, const struct ct_json_value *messages, bool joins, struct buffer *out,
-                   struct buffer *sent);
+/* As they are, but for parts that an assistant refused: they are text; or as turns, those that follow each
+ * other in one role as one, an empty line between them, and what the system says later on as the user's;
+ * or also what it says first. */
+enum messages_how { MESSAGES_AS_THEY_ARE, MESSAGES_TURNS, MESSAGES_TURNS_ALONE };
+
+/* Writes a list of messages of OpenAI's form, terminated. *sent gets an int for each that is written, the
+ * index of the first that was sent of it; *changed one for each that was joined with what is before it, or
+ * -1 - index of one that is told as the user's. False: *d->r says why not. */
+bool messages_write(struct document *d, const struct ct_json_value *messages, enum messages_how how,
+                    struct buffer *out, struct buffer *sent, struct buffer *changed);
 /* Ends a message of an assistant, whose role and content stand there, with its thought and its calls, where
  * it has some. */
 void messages_end_answer(struct buffer *out, const struct buffer *thought, const struct buffer *calls);

@@ -86,12 +86,16 @@ static void respell(char *text, size_t capacity, const struct respelling *name)
     snprintf(at, capacity - (size_t)(at - text), "%s%s", name->to, rest);
 }
 
+void text_respell(char *text, size_t capacity, const struct respelling *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        respell(text, capacity, &names[i]);
+}
+
 void refusal_respell(struct refusal *r, const struct respelling *names, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        respell(r->message, sizeof r->message, &names[i]);
-        respell(r->param, sizeof r->param, &names[i]);
-    }
+    text_respell(r->message, sizeof r->message, names, n);
+    text_respell(r->param, sizeof r->param, names, n);
 }
 
 /* What both shapes end with. */

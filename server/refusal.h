@@ -32,6 +32,7 @@ const char *refusal_says(const carat_error *err);
 struct respelling {
     const char *from, *to;
 };
+void text_respell(char *text, size_t capacity, const struct respelling *names, size_t n);
 void refusal_respell(struct refusal *r, const struct respelling *names, size_t n);
 /* The shape of OpenAI: {"error": {...}}. */
 void refusal_openai(struct buffer *out, const struct refusal *r);

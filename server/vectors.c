@@ -28,7 +28,7 @@ bool vectors_begin(struct document *d, struct job *job, const struct vector_writ
     struct vectors *v;
 
     if (s->info.kind != CARAT_EMBEDDER)
-        return refuse(d->r, 501, NULL, "model",
+        return refuse(d->r, 400, "model_not_supported", "model",
                       "%s gives no vectors: `carat embed` and `carat serve` do, of an embedding model",
                       s->options->name);
     if (n > MOST_TEXTS)

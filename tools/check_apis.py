@@ -114,7 +114,7 @@ def check_ollama(url):
     assert client.list().models[0].model == client.ps().models[0].model == "tiny"
     assert "tools" in client.show("tiny").capabilities
     for ask_of, status, says in ((lambda: client.chat(**ask, think=True), 400, "does not support thinking"),
-                                 (lambda: client.embed(model="tiny", input="a"), 501, "carat embed"),
+                                 (lambda: client.embed(model="tiny", input="a"), 400, "carat embed"),
                                  (lambda: client.pull("tiny"), 501, "carat pull"),
                                  (lambda: client.chat(model="tiny", messages=messages, stream=True,
                                                       options={"temperature": -1}), 400, "options.temperature")):

@@ -97,7 +97,7 @@ def check():
         client.embeddings.create(model="any", input="a")
         raise AssertionError("embeddings")
     except openai.InternalServerError as e:
-        assert e.status_code == 501 and e.param == "model"
+        assert e.status_code == 400 and e.param == "model"
     raw = chat.with_raw_response.create(model="any", messages=messages, user="x", extra_body={"bluetooth": 1})
     assert raw.headers["carat-ignored"] == "bluetooth" and raw.headers["carat-without-effect"] == "user"
     assert raw.headers["x-request-id"] and int(raw.headers["carat-seed"]) >= 0

@@ -105,6 +105,12 @@ static bool take_output(struct document *d, struct server *s, struct anthropic *
     return asked_form(d, s, ask, "output_config.format.schema", &form);
 }
 
+static void respell_tools(char *text, size_t capacity, const void *user)
+{
+    (void)user;
+    text_respell(text, capacity, names, CT_COUNT(names));
+}
+
 static bool take_conversation(struct document *d, struct job *job, struct anthropic *o, bool thinks)
 {
     struct translation t = {.d = d};
@@ -114,7 +120,8 @@ static bool take_conversation(struct document *d, struct job *job, struct anthro
         !ct_json_is(ct_json_get(o->a.tool_choice, "disable_parallel_tool_use"), CT_JSON_TRUE);
     if (asked_messages(d, job->server, "messages", o->a.messages) &&
         anthropic_translate(&t, o->system, o->a.messages, o->a.tools, o->a.tool_choice))
-        good = asked_translated(d, job->server, &o->a, &(struct translated){&t.text, &t.sent, t.continues},
+        good = asked_translated(d, job->server, &o->a,
+                                &(struct translated){&t.text, &t.sent, t.continues, respell_tools, NULL},
                                 thinks, job->ask);
     if (t.cached)
         document_idle(d, "cache_control");
@@ -146,6 +153,7 @@ static bool anthropic_take(struct job *job, struct refusal *r, bool counts)
     bool good = false;
 
     asked_default(&o.a);
+    o.a.names.most = 128;
     job->ask->writer = &anthropic_writer;
     if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
         good = take_all(&d, job, &o, counts);

@@ -27,7 +27,7 @@ struct gemini_translation {
     struct document *d;
     struct buffer text;
     struct buffer sent;     /* an int for each message: the index in contents, -1: system */
-    struct buffer declared; /* two ints for each tool: those of its places in tools */
+    struct buffer declared; /* three ints for each tool: its places in tools, and 1: with a JSON schema */
     bool continues;         /* the last message is an answer that goes on */
 };
 

@@ -70,6 +70,24 @@ static const struct field thinking_fields[] = {
 
 /* ---- what is wrong, in this surface's names ---- */
 
+/* A declaration, where it stands. */
+static void respell_tool(char *text, size_t capacity, const void *user)
+{
+    const struct gemini_translation *t = user;
+    const int *declared = (const int *)(const void *)t->declared.data;
+    char tool[40], place[64];
+
+    for (size_t i = 0; i < t->declared.n / (3 * sizeof *declared); i++, declared += 3) {
+        snprintf(tool, sizeof tool, "tools[%zu].function.", i);
+        snprintf(place, sizeof place, "tools[%d].functionDeclarations[%d].", declared[0], declared[1]);
+        if (strstr(text, tool)) {
+            const struct respelling names[] = {{tool, place}, {"].parameters", "].parametersJsonSchema"}};
+            text_respell(text, capacity, names, declared[2] ? 2 : 1);
+            return;
+        }
+    }
+}
+
 /* Names of OpenAI's form, which what all surfaces have in common speaks of. */
 static void respell(struct refusal *r, const struct gemini_translation *t)
 {
@@ -79,22 +97,13 @@ static void respell(struct refusal *r, const struct gemini_translation *t)
         {"temperature", "generationConfig.temperature"}, {"tool_choice", "toolConfig"}};
     static const struct respelling others[] = {{"].content", "].parts"},
                                                {"needs logprobs", "needs responseLogprobs"}};
-    const int *declared = (const int *)(const void *)t->declared.data;
-    char tool[40], place[64];
 
     for (size_t i = 0; i < CT_COUNT(names); i++)
         if (strcmp(r->param, names[i].from) == 0)
             refusal_respell(r, &names[i], 1);
     refusal_respell(r, others, CT_COUNT(others));
-    for (size_t i = 0; i < t->declared.n / (2 * sizeof *declared); i++) {
-        snprintf(tool, sizeof tool, "tools[%zu].function.", i);
-        snprintf(place, sizeof place, "tools[%d].functionDeclarations[%d].", declared[2 * i],
-                 declared[2 * i + 1]);
-        if (strstr(r->message, tool)) {
-            refusal_respell(r, &(struct respelling){tool, place}, 1);
-            return;
-        }
-    }
+    respell_tool(r->message, sizeof r->message, t);
+    respell_tool(r->param, sizeof r->param, t);
 }
 
 /* Whether a stream is wanted as events, and not as a list in pieces. */
@@ -192,7 +201,8 @@ static bool take_contents(struct document *d, struct job *job, struct gemini *g,
     const bool good = (!is_list || asked_messages(d, job->server, "contents", g->said.contents)) &&
                       gemini_translate(&t, &g->said) &&
                       asked_translated(d, job->server, &g->a,
-                                       &(struct translated){&t.text, &t.sent, t.continues}, thinks, job->ask);
+                                       &(struct translated){&t.text, &t.sent, t.continues, respell_tool, &t},
+                                       thinks, job->ask);
 
     respell(d->r, &t);
     buffer_free(&t.text);
@@ -243,6 +253,7 @@ static bool gemini_take(struct job *job, struct refusal *r, bool stream, bool co
 
     asked_default(&g.a);
     g.a.list = "contents";
+    g.a.names = (struct name_rule){"_-.:", 128};
     g.a.others[0] = "systemInstruction";
     g.a.stream = stream;
     job->ask->writer = &gemini_writer;

@@ -304,7 +304,6 @@ static bool is_allowed(const struct calling *calling, struct ct_str name)
 static bool take_declaration(struct gemini_translation *t, const struct calling *calling,
                              const struct ct_json_value *v, int tool, int i)
 {
-    const int places[2] = {tool, i};
     struct function f = {0};
     char place[64];
 
@@ -316,6 +315,7 @@ static bool take_declaration(struct gemini_translation *t, const struct calling 
     if (!is_allowed(calling, ct_json_str(f.name))) /* the model is told of those alone that it may call */
         return true;
     buffer_text(&t->text, t->declared.n ? "," : "");
+    const int places[3] = {tool, i, f.schema != NULL};
     buffer_put(&t->declared, places, sizeof places);
     json_put(&t->text, "{'type':'function','function':{'name':%t", f.name->s, (size_t)f.name->n);
     if (f.about)

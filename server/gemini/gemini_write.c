@@ -297,6 +297,6 @@ void gemini_vectors(struct job *job, struct text path)
     struct refusal r = {0};
 
     (void)path;
-    refuse(&r, 501, NULL, NULL, "vectors are not given here: /v1/embeddings and /api/embed give them");
+    refuse(&r, 400, NULL, NULL, "vectors are not given here: /v1/embeddings and /api/embed give them");
     job_refuse(job, &r);
 }

@@ -22,7 +22,7 @@ static const struct field fields[] = {
     {"frequency_penalty", FIELD_REAL, AT(frequency_penalty), RANGE_ANY_PENALTY, NULL, NULL},
     {"presence_penalty", FIELD_REAL, AT(presence_penalty), RANGE_ANY_PENALTY, NULL, NULL},
     {"logit_bias", FIELD_VALUE, AT(logit_bias), IS_LIST | IS_OBJECT, 0, NULL, NULL},
-    {"return_progress", FIELD_FLAG, AT(return_progress), 0, 0, NULL, NULL},
+    {"return_progress", FIELD_FLAG, AT(more.return_progress), 0, 0, NULL, NULL},
     {"response_fields", FIELD_REFUSED, 0, 0, 0, "replies are told whole", " [] "},
     {"image_data", FIELD_REFUSED, 0, 0, 0, text_alone, " [] "},
     {"input_suffix", FIELD_REFUSED, 0, 0, 0, "the model was not made to fill gaps", "  "},

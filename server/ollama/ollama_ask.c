@@ -153,9 +153,9 @@ static bool put_messages(struct document *d, const struct ct_json_value *message
     return true;
 }
 
-/* The prompt of messages[], which stand in *text behind a bracket. */
-static bool take_messages(struct document *d, struct server *s, struct buffer *text, bool thinks,
-                          struct ask *ask)
+/* The prompt of messages[], which stand in *text behind a bracket; sent: as asked.sent. */
+static bool take_messages(struct document *d, struct server *s, struct buffer *text, const int *sent,
+                          bool thinks, struct ask *ask)
 {
     struct document inner = {.r = d->r};
     struct asked a;
@@ -167,7 +167,10 @@ static bool take_messages(struct document *d, struct server *s, struct buffer *t
         refuse(d->r, 503, NULL, NULL, "there is no memory for the messages");
     else if (document_read(&inner, (struct ct_bytes){(const uint8_t *)text->data, text->n})) {
         a.messages = ct_json_get(&inner.tree.value[0], "messages");
+        a.sent = sent;
+        a.others[1] = "prompt";
         good = asked_prompt(&inner, s, &a, ask->tools, thinks, ask);
+        buffer_put(&d->warned, inner.warned.data, inner.warned.n);
     }
     document_free(&inner);
     return good;
@@ -211,7 +214,7 @@ static bool take_chat(struct document *d, struct job *job, struct ollama *o)
     buffer_text(&text, "{\"messages\":[");
     const bool good = asked_tools(d, s, &o->a, job->ask) && take_form(d, s, o->format, job->ask) &&
                       asked_spelled_form(d, s, &o->a, job->ask) && put_messages(d, o->a.messages, &text) &&
-                      take_messages(d, s, &text, thinks, job->ask) && asked_room(d, s, &o->a, job->ask);
+                      take_messages(d, s, &text, NULL, thinks, job->ask) && asked_room(d, s, &o->a, job->ask);
     buffer_free(&text);
     return good;
 }
@@ -239,11 +242,12 @@ static bool take_generate(struct document *d, struct job *job, struct ollama *o)
     if (o->raw)
         good = asked_text(d, s, "prompt", prompt, job->ask);
     else {
+        static const int of_fields[] = {-1, -2};
         buffer_text(&text, "{\"messages\":[");
         if (system.n)
             json_put(&text, "{'role':'system','content':%t},", system.s, system.n);
         json_put(&text, "{'role':'user','content':%t}", prompt.s, prompt.n);
-        good = take_messages(d, s, &text, thinks, job->ask);
+        good = take_messages(d, s, &text, of_fields + (system.n == 0), thinks, job->ask);
     }
     buffer_free(&text);
     return good && asked_room(d, s, &o->a, job->ask);
@@ -266,6 +270,7 @@ static bool ollama_take(struct job *job, struct refusal *r, const struct writer 
 
     asked_default(&o.a);
     o.a.stream = true;
+    o.a.names.marks = NULL;
     job->ask->writer = writer;
     if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
         good = take(&d, job, &o);

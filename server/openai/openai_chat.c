@@ -22,7 +22,7 @@ static const struct field fields[] = {
     {"tool_choice", FIELD_VALUE, AT(tool_choice), IS_TEXT | IS_OBJECT, 0, NULL, NULL},
     {"parallel_tool_calls", FIELD_FLAG, AT(parallel_tool_calls), 0, 0, NULL, NULL},
     {"response_format", FIELD_VALUE, AT(response_format), IS_OBJECT, 0, NULL, NULL},
-    {"return_progress", FIELD_FLAG, AT(return_progress), 0, 0, NULL, NULL},
+    {"return_progress", FIELD_FLAG, AT(more.return_progress), 0, 0, NULL, NULL},
     {"add_generation_prompt", FIELD_VALUE, AT(begins_turn), IS_FLAG, 0, NULL, NULL},
     {"user", FIELD_IDLE, 0, 0, 0, NULL, NULL},
     {"metadata", FIELD_IDLE, 0, 0, 0, NULL, NULL},

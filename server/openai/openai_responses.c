@@ -240,6 +240,13 @@ static void respell_call(char *text, size_t capacity)
     snprintf(input, capacity - (size_t)(input - text), "input[%d]%s", i + k, rest);
 }
 
+static void respell_items(char *text, size_t capacity, const void *user)
+{
+    (void)user;
+    respell_call(text, capacity);
+    text_respell(text, capacity, names, CT_COUNT(names));
+}
+
 static bool take_conversation(struct document *d, struct job *job, struct wanted *w, bool thinks,
                               struct ask *ask)
 {
@@ -262,15 +269,15 @@ static bool take_conversation(struct document *d, struct job *job, struct wanted
     if (text.failed || history.failed)
         refuse(d->r, 503, NULL, NULL, "there is no memory for the items");
     else
-        good = asked_translated(d, s, &w->a, &(struct translated){&text, &c.sent, false}, thinks, ask);
+        good = asked_translated(d, s, &w->a, &(struct translated){&text, &c.sent, false, respell_items, NULL},
+                                thinks, ask);
     if (stored) {
         buffer_swap(&stored->before, &history);
         buffer_swap(&stored->input, &c.kept);
     }
 done:
-    respell_call(d->r->message, sizeof d->r->message);
-    respell_call(d->r->param, sizeof d->r->param);
-    refusal_respell(d->r, names, CT_COUNT(names));
+    respell_items(d->r->message, sizeof d->r->message, NULL);
+    respell_items(d->r->param, sizeof d->r->param, NULL);
     buffer_free(&history);
     buffer_free(&text);
     items_free(&c);

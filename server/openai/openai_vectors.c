@@ -107,6 +107,7 @@ static bool take_texts(struct document *d, struct job *job, const struct wanted 
 {
     const bool is_one =
         ct_json_is(w->input, CT_JSON_STRING) || ct_json_is(ct_json_first(w->input), CT_JSON_NUMBER);
+    const bool of_texts = ct_json_is(ct_json_first(w->input), CT_JSON_STRING);
     const struct ct_json_value *one = is_one ? w->input : ct_json_first(w->input);
     char title[256], param[32] = "input";
     carat_task task;
@@ -116,6 +117,8 @@ static bool take_texts(struct document *d, struct job *job, const struct wanted 
     for (int i = 0; one; one = is_one ? NULL : ct_json_after(one), i++) {
         if (!is_one)
             snprintf(param, sizeof param, "input[%d]", i);
+        if (!is_one && ct_json_is(one, CT_JSON_STRING) != of_texts)
+            return field_refuse(d, param, one, "expected all inputs to be strings, or all lists of ids");
         if (ct_json_is(one, CT_JSON_STRING)
                 ? !vectors_add_text(d, job, param, ct_json_str(one), task, w->title ? title : NULL, false)
             : ct_json_is(one, CT_JSON_ARRAY)

@@ -92,15 +92,13 @@ schema='{"type":"object","properties":{"room":{"enum":["kitchen","office"]}},"re
 ask 200 POST $chat "{$messages,\"temperature\":0,\"max_tokens\":40,\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"x\",\"schema\":$schema}}}"
 grep -qE '\\"room\\": *\\"(kitchen|office)\\"[^}]*\}"' body || die "a schema: $(cat body)"
 
-# ---- messages of one role that follow each other ----
+# ---- messages of one role that follow each other: the template takes them as they come ----
 
 two='"messages":[{"role":"user","content":"Turn on"},{"role":"user","content":[{"type":"text","text":"the kitchen "},{"type":"text","text":"lights"}]}]'
-one='"messages":[{"role":"user","content":"Turn on\n\nthe kitchen lights"}]'
 ask 200 POST $chat "{$two,\"temperature\":0,\"max_tokens\":20}"
-text=$(told)
-ask 200 POST $chat "{$one,\"temperature\":0,\"max_tokens\":20}"
-[ "$(told)" = "$text" ] || die "two messages: '$text', one: '$(told)'"
-grep -q '"cached_tokens":0' body && die 'two messages of a user are not the prompt of one'
+! grep -q '"warnings"' body || die "two messages: $(cat body)"
+ask 200 POST /apply-template "{$two}"
+body_has 'user\nTurn on<end_of_turn>\n<start_of_turn>user\nthe kitchenlights<end_of_turn>'
 
 # ---- what is wrong: the status, what the reply says, and fields beside the messages ----
 
@@ -168,7 +166,7 @@ body_has '"code":"context_length_exceeded","n_prompt_tokens":'
 # ---- paths, methods, hosts ----
 
 ask 404 GET /../etc/passwd
-ask 501 POST /v1/embeddings '{}'
+ask 400 POST /v1/embeddings '{}'
 ask 405 GET $chat
 head_has '^Allow: OPTIONS, POST'
 ask 204 OPTIONS $chat

@@ -94,11 +94,41 @@ ask 200 POST /v1/chat/completions "{$messages}"
 for own in '"pattern":"^(?=x)y"' '"pattern":"\\p{L}"' '"type":"STRING"' '"enum":[]'; do
     properties="\"properties\":{\"room\":{$own}}" key=${own%%\":*}
     put
-    all_have "\"warnings\":[\"tools[0].function.parameters.properties.room.${key#\"}: nothing holds the model to it" told.*
-    head_has "^carat-without-effect: tools\[0\].function.parameters.properties.room.${key#\"}"
+    while read -r surface place; do
+        # shellcheck disable=SC2046
+        all_have "\"warnings\":[\"tools[0].$place.properties.room.${key#\"}: nothing holds the model to it" $(both $surface)
+    done <<'END'
+chat function.parameters
+ollama function.parameters
+responses parameters
+messages input_schema
+gemini functionDeclarations[0].parametersJsonSchema
+END
+    head_has "^carat-without-effect: tools\[0\].functionDeclarations\[0\].parametersJsonSchema.properties.room.${key#\"}"
     ask 400 POST /v1/chat/completions "{$messages,\"tool_choice\":\"required\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{\"type\":\"object\",$properties}}}]}"
     body_has "\"param\":\"tools[0].function.parameters.properties.room.${key#\"}\""
 done
+# names of functions: those that the API takes, each once
+chat_tool() { printf '{"type":"function","function":{"name":"%s"}}' "$1"; }
+responses_tool() { printf '{"type":"function","name":"%s","strict":false}' "$1"; }
+messages_tool() { printf '{"name":"%s","input_schema":{"type":"object"}}' "$1"; }
+gemini_tool() { printf '{"functionDeclarations":[{"name":"%s"}]}' "$1"; }
+long=$(printf 'n%.0s' {1..64})
+while IFS='|' read -r surface path rest place odd good; do
+    for name in 'a b' "$odd" "${long}$long$long"; do
+        ask 400 POST $path "{$rest,\"tools\":[$(${surface}_tool f),$(${surface}_tool "$name")]}"
+        body_has "$place"
+    done
+    ask 400 POST $path "{$rest,\"tools\":[$(${surface}_tool f),$(${surface}_tool f)]}"
+    body_has "$place is \\\"f\\\", which is declared twice"
+    ask 200 POST $path "{$rest,\"tools\":[$(${surface}_tool f),$(${surface}_tool "$good")]}"
+done <<END
+chat|/v1/chat/completions|$messages,"max_tokens":1|tools[1].function.name|a.b|$long
+chat|/v1/chat/completions|$messages,"max_tokens":1|tools[1].function.name|${long}n|A-_9
+responses|/v1/responses|"input":"x","max_output_tokens":1|tools[1].name|é|$long
+messages|/v1/messages|"model":"x",$messages,"max_tokens":1|tools[1].name|a.b|$long$long
+gemini|/v1beta/models/x:generateContent|"generationConfig":{"maxOutputTokens":1},"contents":[{"parts":[{"text":"a"}]}]|tools[1].functionDeclarations[0].name|a/b|a.b
+END
 # a schema beside the type, as llama.cpp has it; an argument of any number of digits
 ask 200 POST /v1/chat/completions "{$messages,\"max_tokens\":60,\"response_format\":{\"type\":\"json_object\",\"schema\":{\"type\":\"object\",\"properties\":{\"a\":{\"enum\":[7]}},\"required\":[\"a\"],\"additionalProperties\":false}}}"
 grep -qE '"content":"[^}]*a\\":[^}]*7[^}]*}"' body || die "a schema of json_object: $(cat body)"

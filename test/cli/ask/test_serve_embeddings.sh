@@ -38,9 +38,11 @@ done <<END
 [2,5,9,1]|{"object":"embedding","index":0,"embedding":[$ids]}
 [[2,5,9,1]]|{"object":"embedding","index":0,"embedding":[$ids]}
 ["green pears, and more of them","red apples"]|{"object":"embedding","index":0,"embedding":[$pears]},{"object":"embedding","index":1,"embedding":[$apples]}
-[[2,5,9,1],"red apples"]|{"object":"embedding","index":0,"embedding":[$ids]},{"object":"embedding","index":1,"embedding":[$apples]}
+[[2,5,9,1],[2,5,9,1]]|{"object":"embedding","index":0,"embedding":[$ids]},{"object":"embedding","index":1,"embedding":[$ids]}
 END
-body_has '"model":"E","usage":{"prompt_tokens":12,"total_tokens":12}}'
+body_has '"model":"E","usage":{"prompt_tokens":8,"total_tokens":8}}'
+post 400 '"input":["x",[2,5]]'
+body_has '"param":"input[1]"'
 # more texts than go through the engine together
 post 200 "\"input\":[$(printf '"red apples",%.0s' {1..150})\"green pears, and more of them\"]"
 [ "$(grep -oF "[$apples]" body | wc -l)" = 150 ] || die 'not 150 vectors of one text'
@@ -207,11 +209,11 @@ done
 post 200 '"input":"a"'
 stop_server 0
 start_server tiny
-post 501 '"input":"a"'
+post 400 '"input":"a"' # clients repeat what is 500 or more
 body_has '"param":"model"'
-ask 501 POST $explain/v1/embeddings '{"input":"a"}'
+ask 400 POST $explain/v1/embeddings '{"input":"a"}'
 for path in embed embeddings; do
-    ask 501 POST /api/$path '{"model":"tiny","input":"a"}'
+    ask 400 POST /api/$path '{"model":"tiny","input":"a"}'
     body_has '{"error":"tiny gives no vectors'
 done
 stop_server 0

@@ -60,7 +60,7 @@ for i in 0 1 2; do
     grep -qF "\"text\":\"$text\"" <<<"$texts" || die "candidate $i of a stream is '$text', those of a whole reply $texts"
 done
 # the system's part, the turns and places of a conversation are those of a chat completion
-ask 200 POST /v1/chat/completions '{"messages":[{"role":"system","content":"Be brief"},{"role":"user","content":"Hello"},{"role":"assistant","content":"Hi"},{"role":"user","content":"a\n\nb"}],"temperature":0,"max_tokens":9}'
+ask 200 POST /v1/chat/completions '{"messages":[{"role":"system","content":"Be brief"},{"role":"user","content":"Hello"},{"role":"assistant","content":"Hi"},{"role":"user","content":"a"},{"role":"user","content":"b"}],"temperature":0,"max_tokens":9}'
 wanted=$(told) tokens=$(grep -o '"prompt_tokens":[0-9]*' body)
 rest='"contents":[{"parts":[{"text":"Hel"},{"text":"lo"}]},{"role":"model","parts":[{"text":"a thought","thought":true},{"text":"Hi","thoughtSignature":"eA=="}]},{"role":"user","parts":[{"text":"a"}]},{"role":"user","parts":[{"text":"b"}]}],"generationConfig":{"temperature":0,"maxOutputTokens":9}'
 for system in '"systemInstruction":{"parts":[{"text":"Be brief"}]}' '"system_instruction":{"role":"system","parts":[{"text":"Be "},{"text":"brief"}]}' '"systemInstruction":"Be brief"'; do
@@ -257,8 +257,8 @@ ask 404 POST /v1beta/files '{}'
 body_has '"status":"NOT_FOUND"'
 for at in v1 v1beta; do
     for what in embedContent batchEmbedContents; do
-        ask 501 POST /$at/models/tiny:$what '{}'
-        body_has '{"error":{"code":501,"message":"vectors are not given here: /v1/embeddings and /api/embed give them","status":"UNIMPLEMENTED"'
+        ask 400 POST /$at/models/tiny:$what '{}'
+        body_has '{"error":{"code":400,"message":"vectors are not given here: /v1/embeddings and /api/embed give them","status":"INVALID_ARGUMENT"'
         ask 403 POST /$at/models/tiny:$what '{}' 'Origin: http://elsewhere'
         body_has '"status":"PERMISSION_DENIED"'
     done

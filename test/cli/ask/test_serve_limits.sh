@@ -225,9 +225,9 @@ stop_server 0
 start_server tiny -np 4 --kv-memory 3200k
 ask 400 POST $chat "{$one,\"max_tokens\":2000}"
 body_has '2048 positions may be needed, and there is memory for 1024 in all'
-ask 400 POST /v1/completions '{"prompt":["x",[2,528]],"n":2,"max_tokens":513}'
+ask 400 POST /v1/completions '{"prompt":["x","The"],"n":2,"max_tokens":513}'
 body_has '"param":"max_tokens"'
-ask 200 POST /v1/completions '{"prompt":["x",[2,528]],"n":2,"max_tokens":511}'
+ask 200 POST /v1/completions '{"prompt":["x","The"],"n":2,"max_tokens":511}'
 ask 200 POST $chat "{$one,\"max_tokens\":1000}"
 stop_server 0
 

@@ -151,7 +151,7 @@ done <<END
 400|body: at byte|generate|{$prompt,}
 501|carat pull|pull|{"model":"x"}
 501|carat rm|copy|{}
-501|carat embed|embed|{"model":"tiny"}
+400|carat embed|embed|{"model":"tiny"}
 END
 ask 200 POST /api/generate "{$prompt,\"suffix\":\"\",\"images\":[],\"context\":[],\"template\":\"\",\"odd\":1,\"options\":{\"mirostat\":0,\"temperature\":0,\"num_predict\":1,\"num_thread\":4}}"
 head_has '^carat-ignored: odd'

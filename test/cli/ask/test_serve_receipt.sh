@@ -43,9 +43,9 @@ done <<END
 $chat|3|$messages,"n":3,"temperature":1.5
 $chat|2|$messages,"n":2,"temperature":0,"frequency_penalty":0.5,"logit_bias":{"5":1},"stop":"now","logprobs":true
 $chat|1|$messages,"temperature":0,$tools
-/v1/completions|4|"prompt":["The kitchen",[2,528,605]],"n":2,"temperature":1.5,"max_tokens":9
+/v1/completions|4|"prompt":["The kitchen","The lights"],"n":2,"temperature":1.5,"max_tokens":9
 /v1/completions|1|"prompt":"The kitchen","echo":true,"logprobs":1,"max_tokens":9
-/v1/completions|4|"prompt":["Turn on",[2,528]],"n":2,"temperature":1,"max_tokens":9
+/v1/completions|4|"prompt":["Turn on","The"],"n":2,"temperature":1,"max_tokens":9
 /v1/messages|1|$messages,"max_tokens":20,"temperature":1,"top_k":20
 /v1/messages|1|$messages,"max_tokens":2
 $chat|1|$messages,"temperature":0,"stop_token_ids":[605],"bad_words":["now"],"repetition_penalty":1.5

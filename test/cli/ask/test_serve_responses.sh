@@ -94,11 +94,11 @@ done <<END
 "input":[{"role":"developer","content":"Be brief"},{"role":"user","content":"Hello you"}]|[$system,{"role":"user","content":"Hello you"}]
 "instructions":"Be","input":[{"role":"system","content":[{"type":"input_text","text":"brief"}]},{"role":"user","content":"Hello"}]|[{"role":"system","content":"Be\n\nbrief"},{"role":"user","content":"Hello"}]
 "input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"Hello "},{"type":"input_text","text":"you"}]}]|[{"role":"user","content":[{"type":"text","text":"Hello "},{"type":"text","text":"you"}]}]
-"input":[{"role":"user","content":"a"},{"role":"user","content":"b"}]|[{"role":"user","content":"a\n\nb"}]
+"input":[{"role":"user","content":"a"},{"role":"user","content":"b"}]|[{"role":"user","content":"a"},{"role":"user","content":"b"}]
 "input":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"output_text","text":"b","annotations":[]}]},{"role":"user","content":"c"}]|[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]
 "input":[{"role":"user","content":"a"},{"type":"reasoning","id":"r","summary":[],"content":[{"type":"reasoning_text","text":"hm"}]},{"role":"assistant","content":"Yes"},$call,{"type":"function_call_output","call_id":"a","output":"on"}]|[{"role":"user","content":"a"},$use,{"role":"tool","tool_call_id":"a","content":"on"}]
 "input":[{"role":"user","content":"a"},{"role":"assistant","content":"Yes"},$call,{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"on"}]},{"role":"user","content":"c"}]|[{"role":"user","content":"a"},$use,{"role":"tool","tool_call_id":"a","content":"on"},{"role":"user","content":"c"}]
-"input":[{"role":"user","content":"a"},{"type":"reasoning","summary":[]},{"role":"user","content":"b"}]|[{"role":"user","content":"a\n\nb"}]
+"input":[{"role":"user","content":"a"},{"type":"reasoning","summary":[]},{"role":"user","content":"b"}]|[{"role":"user","content":"a"},{"role":"user","content":"b"}]
 END
 ask 200 POST /v1/explain "{$question}"
 body_has '{"object":"explanation","surface":"/v1/responses"'
@@ -208,7 +208,6 @@ done <<END
 400|"param":"input[2].call_id"|"input":[$user,$call,{"type":"function_call_output","call_id":"z","output":"x"}]
 400|"param":"input[1].role"|"input":[$user,{"type":"function_call_output","call_id":"a","output":"x"}]
 400|"param":"input[2].output"|"input":[$user,$call,{"type":"function_call_output","call_id":"a"}]
-400|"param":"input[1].role"|"input":[$user,{"role":"system","content":"late"}]
 400|"param":"instructions"|$question,"instructions":["x"]
 400|"param":"tools[0].type"|$question,"tools":[{"type":"web_search"}]
 400|"param":"tools[1].name"|$question,"tools":[{"type":"function","name":"x"},{"type":"function"}]

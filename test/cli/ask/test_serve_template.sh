@@ -45,6 +45,50 @@ ask 200 POST /v1/chat/completions "{\"messages\":$hi,\"max_tokens\":1}"
 ask 200 POST /api/generate '{"model":"x","prompt":"hi","stream":false,"options":{"num_predict":1}}'
 ask 200 POST /v1/explain "{\"messages\":$hi}"
 body_has '"template":{"name":"gemma3",'
+
+# turns where the template raises for messages as they come; what it takes is not touched
+u='{"role":"user","content":"a"}' w='{"role":"user","content":[{"type":"text","text":"b"}]}' s='{"role":"system","content":"s"}'
+a='{"role":"assistant","content":"x"}' d='{"role":"developer","content":[{"type":"text","text":"p"},{"type":"text","text":"q"}]}'
+begin='<bos><start_of_turn>user\n' model='<end_of_turn>\n<start_of_turn>model\n' user='<end_of_turn>\n<start_of_turn>user\n' joined='joined with what is before it' told="told as the user's"
+turns() { # reads: messages|prompt|warnings, each with ; behind it
+    local messages prompt says
+    while IFS='|' read -r messages prompt says; do
+        ask 200 POST /apply-template "{\"messages\":[$messages]}"
+        body_has "{\"prompt\":\"$prompt\"}"
+        ask 200 POST /v1/chat/completions "{\"messages\":[$messages],\"max_tokens\":1}"
+        [ "$(grep -o '"messages\[[0-9]\]: [^,"]*' body | tr -d '"' | sed 's/ since.*//' | tr '\n' ';')" = "$says" ] || die "$messages: $(cat body), expected $says"
+    done
+}
+turns <<END
+$u,$w|${begin}a\n\nb$model|messages[1]: $joined;
+$u,$a,$a,$w|${begin}a${model}x\n\nx${user}b$model|messages[2]: $joined;
+$s,$u|${begin}s\n\na$model|
+$s,$d,$u|${begin}s\n\npq\n\na$model|messages[1]: $joined;
+$u,$a,$s,$u|${begin}a${model}x${user}s\n\na$model|messages[2]: $told;messages[3]: $joined;
+$u,$a,$d|${begin}a${model}x${user}pq$model|messages[2]: $told;
+$u,{"role":"assistant","content":[{"type":"refusal","refusal":"no"}]},$u|${begin}a${model}no${user}a$model|
+$u,{"role":"assistant","content":null,"refusal":"no"},$u|${begin}a${model}no${user}a$model|
+$u,{"role":"assistant","content":[{"type":"text","text":"x"},{"type":"refusal","refusal":"no"}]},$a|${begin}a${model}xno\n\nx$model|messages[2]: $joined;
+END
+while IFS='|' read -r path body says; do # each surface, by its own names
+    ask 200 POST $path "$body"
+    body_has "\"warnings\":[$says"
+done <<END
+/v1/messages|{"model":"x","max_tokens":1,"messages":[$u,$a,$u,$u]}|"messages[3]: $joined
+/v1/responses|{"max_output_tokens":1,"input":[$u,$a,$s,$u]}|"input[2]: $told
+/v1beta/models/x:generateContent|{"generationConfig":{"maxOutputTokens":1},"contents":[{"parts":[{"text":"a"}]},{"parts":[{"text":"b"}]}]}|"contents[1]: $joined
+/api/chat|{"model":"x","stream":false,"options":{"num_predict":1},"messages":[$u,$a,$s,$u]}|"messages[2]: $told
+END
+ask 400 POST /v1/chat/completions "{\"messages\":[$a,$u]}"
+body_has '"param":"messages[0].role"'
+stop_server 0
+start_server "$base" -np 1 --no-cache --chat-template gemma
+turns <<END
+$s,$u|${begin}s\n\na$model|messages[0]: $told;messages[1]: $joined;
+END
+ask 200 POST /api/generate '{"model":"x","system":"s","prompt":"a","stream":false,"options":{"num_predict":1}}'
+body_has "\"warnings\":[\"system: $told"
+body_has "\"prompt: $joined"
 stop_server 0
 
 # one that is not the model's own, and has no thoughts

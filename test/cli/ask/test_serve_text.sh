@@ -48,10 +48,18 @@ for prompt in 'The kitchen' 'The lights' 'x'; do
     ask 200 POST $text "{\"prompt\":\"$prompt\",\"n\":2,$seeded}"
     texts
 done >alone
-ask 200 POST $text "{\"prompt\":[\"The kitchen\",[2,528,605],\"x\"],\"n\":2,$seeded}"
+ask 200 POST $text "{\"prompt\":[\"The kitchen\",\"The lights\",\"x\"],\"n\":2,$seeded}"
 [ "$(texts)" = "$(cat alone)" ] || die "three prompts: '$(texts)', expected '$(cat alone)'"
 for i in 0 1 2 3 4 5; do body_has "{\"index\":$i,"; done
 body_has '"usage":{"prompt_tokens":8,'
+while IFS='|' read -r at prompt; do # of one kind, as OpenAI has it
+    ask 400 POST $text "{\"prompt\":$prompt}"
+    body_has "\"param\":\"prompt[$at]\""
+    body_has 'expected all prompts to be strings, or all lists of ids'
+done <<'END'
+1|["x",[1,2]]
+2|[[1],[2],"x"]
+END
 ask 200 POST $text "{\"prompt\":[\"The kitchen\",\"The lights\",\"x\"],\"n\":2,$seeded,\"stream\":true,\"stream_options\":{\"include_usage\":true}}"
 for i in 0 1 2 3 4 5; do
     [ "$(grep -F "{\"index\":$i," body | grep -o '"text":"[^"]*"' | sed 's/^"text":"//; s/"$//' | tr -d '\n')" = "$(sed -n $((i + 1))p alone)" ] || die "answer $i of a stream: $(cat body)"
@@ -109,11 +117,11 @@ ask 200 POST $text '{"prompt":[[2,5,6,7]],"max_tokens":1,"echo":true,"logprobs":
 body_has '"bytes:\\x'
 body_has '"top_logprobs":[null,{},{},{},{}]'
 scored='"echo":true,"logprobs":2,"max_tokens":1,"temperature":0'
-for prompt in "[2$(ids_of 90)]" '"The kitchen"' '"x"'; do
+for prompt in "[2$(ids_of 90)]" '[2,528,817]' '[2,5]'; do
     ask 200 POST $text "{\"prompt\":$prompt,$scored}"
     list token_logprobs
 done >alone
-ask 200 POST $text "{\"prompt\":[[2$(ids_of 90)],\"The kitchen\",\"x\"],$scored}"
+ask 200 POST $text "{\"prompt\":[[2$(ids_of 90)],[2,528,817],[2,5]],$scored}"
 [ "$(list token_logprobs)" = "$(cat alone)" ] || die "three that are scored: $(list token_logprobs)"
 ask 200 POST $text '{"prompt":["The kitchen","x"],"max_tokens":0,"echo":true}'
 body_has '"text":"The kitchen","logprobs":null,"finish_reason":"length"},{"index":1,"text":"x"'
