@@ -214,10 +214,9 @@ static void declarations(void **state)
     refuse(c, USER, "[{\"name\":\"f\",\"parameters\":[]}]", "parameters");
     refuse(c, USER, "[{\"name\":\"f\",\"parameters\":{\"properties\":[]}}]", "properties");
     refuse(c, USER, "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":true}}}]", ".properties.");
-    refuse(c, USER, "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"hiccup\"}}}}]",
-           "type");
+    refuse(c, USER, "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":7}}}}]", "type");
     refuse(c, USER,
-           "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"string\",\"enum\":[]}}}}]",
+           "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"string\",\"enum\":7}}}}]",
            "enum");
     refuse(c, USER,
            "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"object\",\"properties\":{"

@@ -236,7 +236,7 @@ static void bad_calls(void **state)
         {"[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"string\",\"enum\":7}}}}]",
          "enum"},
         {"[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"type\":["
-         "\"x\"]}}}}}]",
+         "7]}}}}}]",
          "tools[0].parameters.properties.a.items.type: expected a type of JSON Schema"},
         {"[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a\":{\"type\":\"object\",\"required\":[1]}}}}]",
          "required"},

@@ -65,25 +65,29 @@ static const char *const type_names[] = {"STRING", "NUMBER", "INTEGER", "BOOLEAN
                                          "OBJECT", "ARRAY",  "NULL",    "ANY"};
 
 carat_status ct_schema_type_name(struct ct_declaration *d, const struct ct_json_value *type,
-                                 const char **name)
+                                 char name[CT_SCHEMA_TYPE])
 {
-    struct ct_str given = ct_json_str(type);
-    for (size_t k = 0; k < CT_COUNT(type_names); k++) {
-        size_t i = 0;
-        while (i < given.n && type_names[k][i] &&
-               ct_chat_lower(given.s[i]) == ct_chat_lower(type_names[k][i]))
-            i++;
-        if (i == given.n && !type_names[k][i]) {
-            *name = type_names[k];
+    const struct ct_str given = ct_json_str(type);
+    char line[400];
+    if (!ct_json_is(type, CT_JSON_STRING) || given.n == 0 || given.n >= CT_SCHEMA_TYPE)
+        return ct_schema_wrong(d, "type",
+                               "expected a type of JSON Schema (string, number, integer, boolean, object, "
+                               "array, null)");
+    for (size_t i = 0; i < given.n; i++)
+        name[i] = given.s[i] >= 'a' && given.s[i] <= 'z' ? (char)(given.s[i] - 'a' + 'A') : given.s[i];
+    name[given.n] = 0;
+    for (size_t k = 0; k < CT_COUNT(type_names); k++)
+        if (strcmp(name, type_names[k]) == 0)
             return CARAT_OK;
-        }
-    }
-    return ct_schema_wrong(d, "type",
-                           "expected a type of JSON Schema (string, number, integer, boolean, object, array, "
-                           "null)");
+    snprintf(line, sizeof line, "%s.type: \"%.*s\" is no type of JSON Schema; the model is told it as it is",
+             d->place, CT_BRIEF(given));
+    if (d->w->log)
+        d->w->log(d->w->user, line);
+    return CARAT_OK;
 }
 
-carat_status ct_schema_type(struct ct_declaration *d, const struct ct_json_value *schema, const char **name)
+carat_status ct_schema_type(struct ct_declaration *d, const struct ct_json_value *schema,
+                            char name[CT_SCHEMA_TYPE])
 {
     const struct ct_json_value *type = ct_json_get(schema, "type");
     if (ct_json_is(type, CT_JSON_ARRAY))
@@ -92,7 +96,7 @@ carat_status ct_schema_type(struct ct_declaration *d, const struct ct_json_value
         type = item;
         break;
     }
-    *name = "";
+    name[0] = 0;
     return type ? ct_schema_type_name(d, type, name) : CARAT_OK;
 }
 
@@ -193,8 +197,8 @@ carat_status ct_declare_begin(struct ct_declaration *d, const struct ct_json_val
     if (ct_json_count(parameters)) {
         const struct ct_json_value *properties = ct_json_get(parameters, "properties");
         const size_t place = ct_place_enter(d, ct_str_of("parameters"));
-        const char *type;
-        CT_TRY(ct_schema_type(d, parameters, &type));
+        char type[CT_SCHEMA_TYPE];
+        CT_TRY(ct_schema_type(d, parameters, type));
         ct_declare_member(d, "parameters");
         ct_chat_literal(d->w, "{");
         d->comma = "";

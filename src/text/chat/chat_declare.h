@@ -30,12 +30,14 @@ void ct_schema_tell(const struct ct_declaration *d, const struct ct_json_value *
 /* Logs a schema without a type that the template can express. property NULL: of the parameters. */
 void ct_schema_tell_untyped(const struct ct_declaration *d, const struct ct_json_value *property,
                             const struct ct_json_value *schema);
+enum { CT_SCHEMA_TYPE = 64 };
 /* The upper-case name of a schema's type; of a list of types the first that is not null; "" when there is
- * none. */
-carat_status ct_schema_type(struct ct_declaration *d, const struct ct_json_value *schema, const char **name);
+ * none. One that JSON Schema does not have is told of, and written as it is. */
+carat_status ct_schema_type(struct ct_declaration *d, const struct ct_json_value *schema,
+                            char name[CT_SCHEMA_TYPE]);
 /* The same of one value, that of the key "type". */
 carat_status ct_schema_type_name(struct ct_declaration *d, const struct ct_json_value *type,
-                                 const char **name);
+                                 char name[CT_SCHEMA_TYPE]);
 carat_status ct_schema_description(struct ct_declaration *d, const struct ct_json_value *schema,
                                    struct ct_str *text);
 

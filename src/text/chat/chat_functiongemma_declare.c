@@ -14,7 +14,7 @@ static carat_status write_member_of_items(struct ct_declaration *d, const struct
 {
     const struct ct_json_value *value = ct_json_of_key(key);
     struct ct_str name = ct_json_str(key);
-    const char *type;
+    char type[CT_SCHEMA_TYPE];
     if (ct_json_is(value, CT_JSON_NULL))
         return CARAT_OK;
     if (ct_str_is(name, "properties")) {
@@ -24,7 +24,7 @@ static carat_status write_member_of_items(struct ct_declaration *d, const struct
     if (ct_str_is(name, "required"))
         return ct_declare_required(d, items);
     if (ct_str_is(name, "type")) {
-        CT_TRY(ct_schema_type(d, items, &type));
+        CT_TRY(ct_schema_type(d, items, type));
         ct_declare_type(d, type);
         return CARAT_OK;
     }
@@ -41,12 +41,12 @@ static carat_status write_member_of_items(struct ct_declaration *d, const struct
 static carat_status write_property(struct ct_declaration *d, const struct ct_json_value *key)
 {
     const struct ct_json_value *schema = ct_json_of_key(key);
-    const char *type;
+    char type[CT_SCHEMA_TYPE];
     struct ct_str description;
     const size_t place = ct_place_enter(d, ct_json_str(key));
     if (!ct_json_is(schema, CT_JSON_OBJECT))
         return ct_schema_wrong(d, NULL, "expected an object");
-    CT_TRY(ct_schema_type(d, schema, &type));
+    CT_TRY(ct_schema_type(d, schema, type));
     CT_TRY(ct_schema_description(d, schema, &description));
     ct_chat_literal(d->w, d->comma);
     ct_chat_content(d->w, ct_json_str(key));
@@ -55,9 +55,11 @@ static carat_status write_property(struct ct_declaration *d, const struct ct_jso
     ct_declare_member(d, "description");
     ct_chat_escaped(d->w, description);
     const struct ct_json_value *choices = ct_json_get(schema, "enum"), *items = ct_json_get(schema, "items");
-    if (choices && !(ct_json_is(choices, CT_JSON_ARRAY) && ct_json_count(choices)))
-        return ct_schema_wrong(d, "enum", "expected a list of at least one value");
-    if (strcmp(type, "STRING") == 0 && choices) {
+    if (choices && !ct_json_is(choices, CT_JSON_ARRAY))
+        return ct_schema_wrong(d, "enum", "expected a list of values");
+    if (choices && ct_json_count(choices) == 0)
+        ct_schema_tell(d, key, "has an empty enum, which the template leaves out");
+    if (strcmp(type, "STRING") == 0 && ct_json_count(choices)) {
         ct_declare_member(d, "enum");
         ct_chat_value(d->w, choices);
     } else if (strcmp(type, "OBJECT") == 0) {

@@ -23,9 +23,10 @@ static void write_value(struct ct_declaration *d, const struct ct_json_value *va
 /* One type or a list of them. */
 static carat_status write_item_type(struct ct_declaration *d, const struct ct_json_value *type)
 {
-    const char *name = "", *comma = "";
+    const char *comma = "";
+    char name[CT_SCHEMA_TYPE];
     if (!ct_json_is(type, CT_JSON_ARRAY)) {
-        CT_TRY(ct_schema_type_name(d, type, &name));
+        CT_TRY(ct_schema_type_name(d, type, name));
         ct_declare_type(d, name);
         return CARAT_OK;
     }
@@ -33,7 +34,7 @@ static carat_status write_item_type(struct ct_declaration *d, const struct ct_js
     ct_chat_literal(d->w, "[");
     CT_JSON_EACH(item, type)
     {
-        CT_TRY(ct_schema_type_name(d, item, &name));
+        CT_TRY(ct_schema_type_name(d, item, name));
         ct_chat_literal(d->w, comma);
         ct_chat_escaped(d->w, ct_str_of(name));
         comma = ",";
@@ -109,9 +110,9 @@ static carat_status write_choices(struct ct_declaration *d, const struct ct_json
 static carat_status write_property(struct ct_declaration *d, const struct ct_json_value *schema)
 {
     const bool early = d->state->early_schema;
-    const char *type;
+    char type[CT_SCHEMA_TYPE];
     struct ct_str description;
-    CT_TRY(ct_schema_type(d, schema, &type));
+    CT_TRY(ct_schema_type(d, schema, type));
     CT_TRY(ct_schema_description(d, schema, &description));
     if (description.n) {
         ct_declare_member(d, "description");
@@ -195,12 +196,12 @@ static carat_status write_properties(struct ct_declaration *d, const struct ct_j
 /* What the function returns; the template can say it of an object alone. */
 static carat_status write_response(struct ct_declaration *d, const struct ct_json_value *response)
 {
-    const char *type;
+    char type[CT_SCHEMA_TYPE];
     struct ct_str description;
     if (!response)
         return CARAT_OK;
     ct_place_enter(d, ct_str_of("response"));
-    CT_TRY(ct_schema_type(d, response, &type));
+    CT_TRY(ct_schema_type(d, response, type));
     CT_TRY(ct_schema_description(d, response, &description));
     if (strcmp(type, "OBJECT") != 0) {
         ct_schema_tell(d, NULL, "the response is left out: the template knows only that of an object");

@@ -110,7 +110,7 @@ done <<END
 400|temperature at byte|"max_tokens":1,"temperature":2
 400|did you mean max_tokens?|"max_token":1
 400|none are run here|$cold,"tools":[{"type":"web_search_20250305","name":"web_search"}]
-400|tools[0].input_schema.type: |$cold,"tools":[{"name":"a","input_schema":{"type":"hiccup"}}]
+400|tools[0].input_schema.type: |$cold,"tools":[{"name":"a","input_schema":{"type":"hiccup"}}],"tool_choice":{"type":"any"}
 400|tool_choice at byte|$cold,"tools":[$tool],"tool_choice":{"type":"much"}
 400|nope|$cold,"tools":[$tool],"tool_choice":{"type":"tool","name":"nope"}
 400|thinking.type at byte|$cold,"thinking":{"type":"much"}
