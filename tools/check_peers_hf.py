@@ -24,7 +24,7 @@ import sentencepiece
 import tokenizers
 import torch
 from safetensors.torch import load_file
-from transformers import AutoModel, AutoModelForCausalLM
+from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
 
 PROMPT = "Is the crow black?\n\n<b>Yes</b>,  it   is: \u00e9\u4e2d\U0001f600 \t100%"
 passed = failed = 0
@@ -63,19 +63,23 @@ def near(what, found, expected):
 
 def vocabulary(carat, directory, what):
     texts = [PROMPT, *open(os.path.join(os.path.dirname(__file__), "..", "NUMERICS.md"), encoding="utf-8")]
+    peers = []  # name, what of the directory carat reads, how, ids
     if os.path.exists(directory + "/tokenizer.model"):
-        peer = sentencepiece.SentencePieceProcessor(model_file=directory + "/tokenizer.model")
-        encode, name = peer.encode, "sentencepiece"
-    else:
-        peer = tokenizers.Tokenizer.from_file(directory + "/tokenizer.json")
-        encode, name = (lambda text: peer.encode(text, add_special_tokens=False).ids), "tokenizers"
+        path = directory + "/tokenizer.model"
+        peers.append(("sentencepiece", path, [], sentencepiece.SentencePieceProcessor(model_file=path).encode))
+    if os.path.exists(directory + "/tokenizer.json"):
+        alone = tokenizers.Tokenizer.from_file(directory + "/tokenizer.json")
+        auto = AutoTokenizer.from_pretrained(directory)
+        peers.append(("tokenizers", directory, ["--special"], lambda text: alone.encode(text).ids[1:]))
+        peers.append(("AutoTokenizer", directory, ["--special"], lambda text: auto(text)["input_ids"][1:]))
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as lines:
         lines.writelines(json.dumps({"text": t}) + "\n" for t in texts)
         lines.flush()
-        special = ["--special"] if name == "tokenizers" else []
-        ours = run(carat, "tokenize", directory, "--jsonl", lines.name, "--no-bos", *special).splitlines()
-    other = [t for t, line in zip(texts, ours) if encode(t) != json.loads(line)["ids"]]
-    check(f"{what}: {name} gives the ids of {len(texts)} texts", not other and len(ours) == len(texts), other[:1])
+        for name, path, how, encode in peers:
+            ours = run(carat, "tokenize", path, "--jsonl", lines.name, "--no-bos", *how).splitlines()
+            other = [t for t, line in zip(texts, ours) if encode(t) != json.loads(line)["ids"]]
+            good = not other and len(ours) == len(texts)
+            check(f"{what}: {name} gives the ids of {len(texts)} texts", good, other[:1])
 
 
 def written(carat, source, directory, kind=None):

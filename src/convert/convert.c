@@ -105,7 +105,7 @@ static carat_status convert(struct ct_conversion *v, const carat_convert_options
     if (o->dry_run)
         return CARAT_OK;
     if (v->kept_dir)
-        return ct_hf_renew(v, err);
+        return ct_hf_renew(v, o, err);
     return v->container == &ct_new_hf ? ct_hf_write(v, o, err)
                                       : ct_new_model(v->m, v->path, write_gguf, &(struct writing){v, o}, err);
 }

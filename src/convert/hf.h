@@ -16,7 +16,7 @@ carat_status ct_hf_write(struct ct_conversion *v, const carat_convert_options *o
  * directory. */
 carat_status ct_hf_keep(struct ct_conversion *v, carat_error *err);
 /* Writes what stands beside the tensors of that directory anew, when a model can be read of both. */
-carat_status ct_hf_renew(struct ct_conversion *v, carat_error *err);
+carat_status ct_hf_renew(struct ct_conversion *v, const carat_convert_options *o, carat_error *err);
 
 /* Texts of JSON about the model: config.json, generation_config.json, and what a tokenizer is beside its
  * vocabulary. E_FORMAT, E_MEMORY. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "model/family.h"
+#include "text/tokenizer/vocab_write.h"
 
 struct keys {
     struct ct_new_head *h;
@@ -421,6 +422,14 @@ carat_status ct_hf_put_generation(struct ct_new_head *h, const struct ct_convers
     return CARAT_OK;
 }
 
+static void put_piece(struct keys *k, const char *key, int32_t id)
+{
+    if (id < 0)
+        return;
+    put_name(k, key);
+    ct_new_head_json(k->h, ct_tokenizer_piece(k->v->m->tokenizer, id));
+}
+
 carat_status ct_hf_put_tokenizer_config(struct ct_new_head *h, const struct ct_conversion *v,
                                         carat_error *err)
 {
@@ -428,30 +437,21 @@ carat_status ct_hf_put_tokenizer_config(struct ct_new_head *h, const struct ct_c
     const struct carat_model *m = v->m;
     const struct ct_tokenizer *t = m->tokenizer;
     char *template = NULL;
-    int n = 0;
+    int32_t end = -1;
 
     CT_TRY(ct_chat_source(&template, m->tokenizer_file ? m->tokenizer_file : m->file, err));
     put_string(&k, "tokenizer_class", "GemmaTokenizer");
     put_bool(&k, "add_bos_token", true);
-    put_bool(&k, "add_eos_token", false);
+    put_bool(&k, "add_eos_token", m->config.embeds);
     put_bool(&k, "clean_up_tokenization_spaces", false);
-    const char *const named[][2] = {{"bos_token", ct_controls[CT_CONTROL_BOS].text},
-                                    {"eos_token", ct_controls[CT_CONTROL_EOS].text},
-                                    {"pad_token", "<pad>"},
-                                    {"unk_token", ct_controls[CT_CONTROL_UNK].text}};
-    for (size_t i = 0; i < CT_COUNT(named); i++)
-        if (ct_tokenizer_id(t, named[i][1]) >= 0)
-            put_string(&k, named[i][0], named[i][1]);
+    ct_tokenizer_end_ids(t, &end, 1); /* the one that the source names first: <end_of_turn> in a chat's */
+    put_piece(&k, "bos_token", ct_tokenizer_bos(t));
+    put_piece(&k, "eos_token", end);
+    put_piece(&k, "pad_token", ct_tokenizer_id(t, "<pad>"));
+    put_piece(&k, "unk_token", ct_tokenizer_control(t, CT_CONTROL_UNK));
     put_name(&k, "added_tokens_decoder");
     ct_new_head_text(h, "{");
-    for (int32_t id = 0; id < ct_tokenizer_size(t); id++) {
-        if (!ct_tokenizer_is_control(t, id))
-            continue;
-        ct_new_head_text(h, "%s\n    \"%d\": {\"content\": ", n++ ? "," : "", id);
-        ct_new_head_json(h, ct_tokenizer_piece(t, id));
-        ct_new_head_text(h, ", \"lstrip\": false, \"normalized\": false, \"rstrip\": false, \"single_word\": "
-                            "false, \"special\": true}");
-    }
+    ct_tokenizer_put_added(t, h);
     ct_new_head_text(h, "\n  }");
     if (template)
         put_string(&k, "chat_template", template);

@@ -16,6 +16,7 @@
 /* The directory under way. */
 struct making {
     struct ct_conversion *v;
+    const carat_convert_options *o;
     struct ct_os_new_dir dir;
     char *path; /* room for a name in it, which begins at end */
     size_t end;
@@ -86,6 +87,36 @@ static carat_status put_generation(struct making *g)
     return put_text(g, "generation_config.json", &h, ct_hf_put_generation(&h, g->v, g->err));
 }
 
+static carat_status put_tokenizer_json(struct making *g, const char *from)
+{
+    const struct carat_model *m = g->v->m;
+    struct ct_new_head h = {.data = NULL};
+
+    return put_text(g, "tokenizer.json", &h,
+                    ct_tokenizer_put_json(m->tokenizer, &h, m->config.embeds, from, g->err));
+}
+
+/* What of the vocabulary is not there yet. Scores are written in both forms, as published directories have
+ * them: programs read tokenizer.json without a library for the other. */
+static carat_status put_vocabulary(struct making *g, const struct ct_file *from, bool json, bool model)
+{
+    const struct ct_tokenizer *t = g->v->m->tokenizer;
+    const bool merges = ct_tokenizer_merges_pairs(t), whole = merges || ct_tokenizer_fits_json(t);
+    struct ct_new_head h = {.data = NULL};
+
+    if (ct_file_kind(from) == CT_FILE_HF && (json || model))
+        return CARAT_OK;
+    if (!merges && !model)
+        CT_TRY(put_text(g, "tokenizer.model", &h, ct_tokenizer_put_model(t, &h, ct_file_path(from), g->err)));
+    if (!json && whole)
+        CT_TRY(put_tokenizer_json(g, ct_file_path(from)));
+    if (!json && !whole && g->o->log)
+        g->o->log(g->o->user,
+                  "the vocabulary is written as tokenizer.model alone: two pieces are one text, or a "
+                  "piece means something else, in tokenizer.json");
+    return CARAT_OK;
+}
+
 static carat_status put_tokenizer(struct making *g)
 {
     static const char *const kept[] = {"tokenizer.json",      "tokenizer.model",    "tokenizer_config.json",
@@ -93,23 +124,15 @@ static carat_status put_tokenizer(struct making *g)
                                        "added_tokens.json"};
     const struct carat_model *m = g->v->m;
     const struct ct_file *from = m->tokenizer_file ? m->tokenizer_file : m->file;
+    bool there[CT_COUNT(kept)];
     struct ct_new_head h = {.data = NULL};
-    bool there, any = false, config = false;
 
-    for (size_t i = 0; i < CT_COUNT(kept); i++) {
-        CT_TRY(copy_side(g, from, kept[i], &there));
-        any = any || (there && i < 2);
-        config = config || (there && i == 2);
-    }
+    for (size_t i = 0; i < CT_COUNT(kept); i++)
+        CT_TRY(copy_side(g, from, kept[i], &there[i]));
     if (!m->tokenizer)
         return CARAT_OK;
-    if (!any) {
-        const bool merges = ct_tokenizer_merges_pairs(m->tokenizer);
-        CT_TRY(put_text(g, merges ? "tokenizer.json" : "tokenizer.model", &h,
-                        merges ? ct_tokenizer_put_json(m->tokenizer, &h, ct_file_path(from), g->err)
-                               : ct_tokenizer_put_model(m->tokenizer, &h, ct_file_path(from), g->err)));
-    }
-    if (config || ct_file_kind(from) == CT_FILE_HF)
+    CT_TRY(put_vocabulary(g, from, there[0], there[1]));
+    if (there[2] || ct_file_kind(from) == CT_FILE_HF)
         return CARAT_OK;
     return put_text(g, "tokenizer_config.json", &h, ct_hf_put_tokenizer_config(&h, g->v, g->err));
 }
@@ -263,7 +286,7 @@ static carat_status begin_shards(struct making *g, struct ct_os_new *file, uint8
     return CARAT_OK;
 }
 
-static carat_status put_shards(struct making *g, const carat_convert_options *o)
+static carat_status put_shards(struct making *g)
 {
     struct ct_conversion *v = g->v;
     struct ct_os_new *file = ct_arena_push(&v->arena, (size_t)v->n_shard, sizeof *file);
@@ -277,7 +300,7 @@ static carat_status put_shards(struct making *g, const carat_convert_options *o)
         file[i].fd = -1;
     carat_status status = begin_shards(g, file, base, path);
     if (!status)
-        status = ct_fill(v, base, o, g->err);
+        status = ct_fill(v, base, g->o, g->err);
     for (int i = 0; i < v->n_shard; i++)
         if (!status)
             status = ct_os_new_finish(&file[i], path[i], &id, g->err);
@@ -294,12 +317,12 @@ static carat_status put_texts(struct making *g)
     return put_tokenizer(g);
 }
 
-static carat_status put_all(struct making *g, const carat_convert_options *o)
+static carat_status put_all(struct making *g)
 {
     CT_TRY(put_texts(g));
     CT_TRY(put_modules(g));
     CT_TRY(put_index(g));
-    CT_TRY(put_shards(g, o));
+    CT_TRY(put_shards(g));
     g->path[g->end] = 0;
     return ct_read_back(g->v, g->path, g->err);
 }
@@ -364,12 +387,12 @@ static carat_status begin_making(struct making *g, char **path)
 
 carat_status ct_hf_write(struct ct_conversion *v, const carat_convert_options *o, carat_error *err)
 {
-    struct making g = {.v = v, .err = err};
+    struct making g = {.v = v, .o = o, .err = err};
     char *path;
 
     CT_TRY(begin_making(&g, &path));
     tell_changes(v, o);
-    carat_status status = put_all(&g, o);
+    carat_status status = put_all(&g);
     if (!status)
         status = ct_os_new_dir_finish(&g.dir, path, err);
     else
@@ -401,9 +424,9 @@ static void take_kept(struct ct_conversion *v)
     v->tensor[v->c[v->embed].tensor].type = kept->embed.type;
 }
 
-carat_status ct_hf_renew(struct ct_conversion *v, carat_error *err)
+carat_status ct_hf_renew(struct ct_conversion *v, const carat_convert_options *o, carat_error *err)
 {
-    struct making g = {.v = v, .err = err};
+    struct making g = {.v = v, .o = o, .err = err};
     char *path;
 
     take_kept(v);

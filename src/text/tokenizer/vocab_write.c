@@ -36,6 +36,22 @@ static struct ct_str spelled(const struct ct_tokenizer *t, int32_t id, char text
     return (struct ct_str){text, n};
 }
 
+struct ct_str ct_tokenizer_spelled(const struct ct_tokenizer *t, int32_t id, char text[CT_SPELLED_PIECE])
+{
+    static_assert(CT_SPELLED_PIECE >= 3 * CT_PIECE_MAX, "a blank becomes three bytes");
+    const struct ct_str s = ct_piece_text(t, id);
+    size_t n = 0;
+
+    if (t->source != CT_SOURCE_GGUF || t->piece[id].kind != CT_PIECE_USER || !memchr(s.s, ' ', s.n))
+        return s;
+    for (size_t i = 0; i < s.n; i++) {
+        const bool space = s.s[i] == ' ';
+        memcpy(text + n, space ? SPACE : &s.s[i], space ? 3 : 1);
+        n += space ? 3 : 1;
+    }
+    return (struct ct_str){text, n};
+}
+
 static void put_pieces(const struct ct_tokenizer *t, struct ct_new_head *h, int32_t *kind)
 {
     char text[CT_PIECE_MAX];

@@ -8,7 +8,6 @@
 #include "text/tokenizer/tokenizer_parts.h"
 
 enum { VARINT = 0, BYTES = 2, FIXED32 = 5 };
-#define META "\xe2\x96\x81" /* U+2581 */
 
 static size_t varint(uint8_t out[10], uint64_t v)
 {
@@ -41,29 +40,11 @@ static void put_bytes(struct ct_new_head *h, unsigned number, const void *data, 
     ct_new_head_put(h, data, n);
 }
 
-/* A user-defined piece of GGUF holds spaces. */
-static struct ct_str spelled(const struct ct_tokenizer *t, int32_t id, char text[3 * CT_PIECE_MAX])
-{
-    const struct ct_str s = ct_piece_text(t, id);
-    size_t n = 0;
-
-    if (t->piece[id].kind != CT_PIECE_USER || !memchr(s.s, ' ', s.n))
-        return s;
-    for (size_t i = 0; i < s.n; i++)
-        if (s.s[i] == ' ') {
-            memcpy(text + n, META, 3);
-            n += 3;
-        } else {
-            text[n++] = s.s[i];
-        }
-    return (struct ct_str){text, n};
-}
-
 static void put_piece(const struct ct_tokenizer *t, struct ct_new_head *h, int32_t id, float score)
 {
-    char text[3 * CT_PIECE_MAX];
+    char text[CT_SPELLED_PIECE];
     uint8_t length[10];
-    const struct ct_str s = spelled(t, id, text);
+    const struct ct_str s = ct_tokenizer_spelled(t, id, text);
     const unsigned own = t->piece[id].kind, kind = id == t->unknown ? CT_PIECE_UNKNOWN
                                                    : own == CT_PIECE_UNUSED || own == CT_PIECE_UNKNOWN
                                                        ? CT_PIECE_CONTROL

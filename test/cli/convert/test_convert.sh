@@ -84,6 +84,7 @@ for how in "convert $tiny there.gguf" "quantize $tiny there.gguf q8_0" "pack $ti
     [ "$(cat there.gguf)" = mine ] || die "$how: the file was replaced"
     # shellcheck disable=SC2086
     expect 0 $how --force
+    case $how in imatrix*) err_has 'there.gguf: F32, .*how much columns matter over 2 tokens' ;; esac
     [ "$(head -c 4 there.gguf)" != mine ] || die "$how: the file was not replaced"
     echo mine >there.gguf
 done

@@ -56,6 +56,13 @@ for model in "$tiny" "$tiny4"; do
     for file in "$name"/*; do
         same "$file" "$name-again/${file##*/}"
     done
+    # both forms of scores, one of merges; pieces that are cut out of a text stand in both texts
+    [ -f "$name/tokenizer.json" ] || die "no tokenizer.json"
+    [ -f "$name/tokenizer.model" ] || [ "$model" = "$tiny4" ] || die "no tokenizer.model"
+    [ ! -f "$name/tokenizer.model" ] || [ "$model" = "$tiny" ] || die "merges in a tokenizer.model"
+    n=$(grep -c '^{"id":.*"normalized":false' "$name/tokenizer.json")
+    [ "$n" -gt 20 ] || [ "$model" = "$tiny4" ] || die "$n added tokens"
+    [ "$(grep -c '^    "[0-9]*": {"content":' "$name/tokenizer_config.json")" = "$n" ] || die "other added tokens"
     # out of a directory everything stays as it is
     expect 0 convert "$model" "$name-copy"
     for file in "$model"/*; do
@@ -70,6 +77,12 @@ for model in "$tiny" "$tiny4"; do
     [ ! -e "$name-parts/model.safetensors" ] || die "there is a whole beside the parts"
     same_model "$name" "$name-parts"
 done
+
+# what tokenizer.json cannot hold stands in tokenizer.model alone
+LC_ALL=C sed 's/<unused1>/<unused0>/' my-tiny.gguf >twice.gguf
+expect 0 convert twice.gguf twice
+err_has 'the vocabulary is written as tokenizer.model alone: two pieces are one text'
+[ -f twice/tokenizer.model ] && [ ! -e twice/tokenizer.json ] || die "two pieces of one text"
 
 # the type of the config is that of the weights, and nothing else of it changes
 expect 0 convert "$tiny" half --type f16

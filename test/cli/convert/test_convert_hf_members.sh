@@ -56,6 +56,16 @@ for module in 1_Pooling/config.json 2_Dense/model.safetensors 3_Dense/config.jso
     [ -s "embed1/$module" ] || die "embed1 out of GGUF has no $module"
 done
 
+# other programs end the texts of an embedder
+expect 0 convert "$CARAT_SOURCE/models/tiny" words.gguf
+expect 0 convert words.gguf words
+grep -q '"add_eos_token": false' words/tokenizer_config.json || die "texts of tiny end"
+cp words/tokenizer.json in-embed1
+expect 0 convert in-embed1 ends.gguf
+expect 0 convert ends.gguf ends
+grep -q '"add_eos_token": true' ends/tokenizer_config.json || die "texts of an embedder do not end"
+grep -q '"id":"A","type_id":0}},{"SpecialToken":{"id":"<eos>"' ends/tokenizer.json || die "nor in tokenizer.json"
+
 # K and V of layers that read another's are dead, and in published files, as in tiny4
 tiny4=$CARAT_SOURCE/test/fixtures/tiny4
 names() { # without the prefix of the text tower
