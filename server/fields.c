@@ -413,3 +413,59 @@ bool fields_take(struct document *d, const struct ct_json_value *object, const c
     }
     return true;
 }
+
+/* ---- objects inside ---- */
+
+static bool name_members(struct document *d, const struct ct_json_value *object, const char *place,
+                         const char *names)
+{
+    char word[MOST_NAME + 3], prefix[220];
+
+    snprintf(prefix, sizeof prefix, "%s.", place);
+    CT_JSON_EACH(key, object)
+    {
+        const struct ct_str name = ct_json_str(key);
+        snprintf(word, sizeof word, " %.*s ", (int)CT_MIN(name.n, MOST_NAME), name.s);
+        if (ct_json_is(ct_json_of_key(key), CT_JSON_NULL) || (name.n <= MOST_NAME && strstr(names, word)))
+            continue;
+        if (d->strict) {
+            snprintf(prefix, sizeof prefix, "%s.%.*s", place, CT_BRIEF(name));
+            return refuse(d->r, 400, "unknown_field", prefix, "%s is no field that is known here", prefix);
+        }
+        add_name(&d->ignored, prefix, name);
+    }
+    return true;
+}
+
+/* The objects to which the rest of a path leads from here. */
+static bool walk_members(struct document *d, const struct ct_json_value *v, const char *rest,
+                         const char *place, const char *names)
+{
+    char name[MOST_NAME], inner[200];
+    const size_t n = strcspn(rest, ".[");
+
+    if (!*rest)
+        return !ct_json_is(v, CT_JSON_OBJECT) || name_members(d, v, place, names);
+    if (*rest != '[') {
+        snprintf(name, sizeof name, "%.*s", (int)n, rest);
+        snprintf(inner, sizeof inner, "%s%s%s", place, *place ? "." : "", name);
+        return walk_members(d, ct_json_get(v, name), rest + n + (rest[n] == '.'), inner, names);
+    }
+    int i = 0;
+    if (ct_json_is(v, CT_JSON_ARRAY))
+        CT_JSON_EACH(one, v)
+        {
+            snprintf(inner, sizeof inner, "%s[%d]", place, i++);
+            if (!walk_members(d, one, rest + 2 + (rest[2] == '.'), inner, names))
+                return false;
+        }
+    return true;
+}
+
+bool fields_inside(struct document *d, const struct members *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!walk_members(d, &d->tree.value[0], rows[i].place, "", rows[i].names))
+            return false;
+    return true;
+}

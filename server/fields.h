@@ -58,6 +58,13 @@ bool field_is(const struct document *d, struct ct_str key, const char *name);
  * them in messages: "" or "stream_options.". */
 bool fields_take(struct document *d, const struct ct_json_value *object, const char *prefix,
                  const struct field *fields, int n, void *values);
+/* What an object inside a body may have: where it stands ("messages[].content[]"), and its names between
+ * spaces. Whatever else it has is named as a field that nobody knows, or refused where the host is strict;
+ * null is nothing. Kinds of values are left to those who take them. */
+struct members {
+    const char *place, *names;
+};
+bool fields_inside(struct document *d, const struct members *rows, size_t n);
 /* Names a field among those without effect; why: the reply's body says so, too, unless it is NULL. */
 void document_idle(struct document *d, const char *name);
 void document_warn(struct document *d, const char *name, const char *why);

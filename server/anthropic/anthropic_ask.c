@@ -47,6 +47,18 @@ static const struct field output_fields[] = {
 /* clang-format on */
 
 /* Names of OpenAI's form in what is wrong with its translation. */
+/* clang-format off */
+static const struct members inside[] = {
+    {"system[]", " type text cache_control citations "},
+    {"messages[]", " role content "},
+    {"messages[].content[]", " type text cache_control citations id name input caller tool_use_id content is_error thinking signature data source title context "},
+    {"messages[].content[].content[]", " type text cache_control citations source title "},
+    {"tools[]", " type name description input_schema strict cache_control "},
+    {"tool_choice", " type name disable_parallel_tool_use "},
+    {"output_config.format", " type schema "},
+};
+/* clang-format on */
+
 static const struct respelling names[] = {{".function.parameters", ".input_schema"},
                                           {".function.name", ".name"},
                                           {".function.description", ".description"}};
@@ -136,7 +148,7 @@ static bool take_all(struct document *d, struct job *job, struct anthropic *o, b
     bool thinks;
 
     if (!asked_fields(d, &d->tree.value[0], "", fields, CT_COUNT(fields), &o->a) ||
-        !asked_settle(d, &o->a, THINKS))
+        !fields_inside(d, inside, CT_COUNT(inside)) || !asked_settle(d, &o->a, THINKS))
         return false;
     if (!counts && o->a.max_tokens == 0)
         return refuse(d->r, 400, NULL, "max_tokens", "max_tokens is missing");

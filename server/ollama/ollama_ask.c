@@ -63,6 +63,13 @@ static const struct field option_fields[] = {
     {"f16_kv", FIELD_IDLE, 0, 0, 0, NULL, NULL},
     {"penalize_newline", FIELD_REFUSED, 0, 0, 0, "penalties are of all ids", " true "},
 };
+static const struct members inside[] = {
+    {"messages[]", " role content images tool_calls tool_name tool_call_id name thinking "},
+    {"messages[].tool_calls[]", " id type function "},
+    {"messages[].tool_calls[].function", " name arguments index "},
+    {"tools[]", " type function "},
+    {"tools[].function", " name description parameters strict response "},
+};
 /* clang-format on */
 
 /* ---- what is asked ---- */
@@ -207,7 +214,7 @@ static bool take_chat(struct document *d, struct job *job, struct ollama *o)
     bool thinks;
 
     if (!asked_fields(d, &d->tree.value[0], "", chat_fields, CT_COUNT(chat_fields), &o->a) ||
-        !take_options(d, s, o, job->ask, &thinks))
+        !fields_inside(d, inside, CT_COUNT(inside)) || !take_options(d, s, o, job->ask, &thinks))
         return false;
     if (ct_json_count(o->a.messages) == 0)
         return answer_empty(job, o, true);

@@ -44,7 +44,25 @@ static const struct field stream_fields[] = {
     {"include_obfuscation", FIELD_IDLE, 0, 0, 0, NULL, NULL},
     {"continuous_usage_stats", FIELD_IDLE, 0, 0, 0, "the last event has the usage", " false "},
 };
+/* What clients always send of an answer is silent: annotations, audio and the like. */
+static const struct members inside[] = {
+    {"messages[]", " role content name tool_calls tool_call_id refusal reasoning_content reasoning annotations audio function_call tool_responses "},
+    {"messages[].content[]", " type text refusal image_url input_audio file annotations cache_control "},
+    {"messages[].tool_calls[]", " id type function index "},
+    {"messages[].tool_calls[].function", " name arguments "},
+    {"tools[]", " type function cache_control "},
+    {"tools[].function", " name description parameters strict response "},
+    {"tool_choice", " type function "},
+    {"tool_choice.function", " name "},
+    {"response_format", " type json_schema schema "},
+    {"response_format.json_schema", " name description schema strict "},
+};
 /* clang-format on */
+
+bool openai_inside(struct document *d)
+{
+    return fields_inside(d, inside, CT_COUNT(inside));
+}
 
 /* ---- forms ---- */
 
@@ -92,8 +110,9 @@ static bool take_chat(struct document *d, struct job *job, struct asked *a, stru
             "continue_final_message and add_generation_prompt say different things, expected one of "
             "them");
     a->continues = a->more.continues;
-    return asked_settle(d, a, TELLS_PROBS | TELLS_IDS | CONTINUES | THINKS) && asked_drawing(d, s, a, ask) &&
-           asked_tools(d, s, a, ask) && openai_form(d, s, ask, "response_format", a->response_format, true) &&
+    return openai_inside(d) && asked_settle(d, a, TELLS_PROBS | TELLS_IDS | CONTINUES | THINKS) &&
+           asked_drawing(d, s, a, ask) && asked_tools(d, s, a, ask) &&
+           openai_form(d, s, ask, "response_format", a->response_format, true) &&
            asked_spelled_form(d, s, a, ask) && asked_thinks(d, s, a, "reasoning_effort", ask, &thinks) &&
            asked_prompt(d, s, a, ask->tools, thinks, ask) && asked_room(d, s, a, ask);
 }

@@ -24,6 +24,8 @@
 /* What the fields of a route say becomes an ask. False: *d->r says why not. */
 typedef bool (*openai_take)(struct document *d, struct job *job, struct asked *a, struct ask *ask);
 
+/* Names what objects inside a body have that nobody knows (fields_inside). */
+bool openai_inside(struct document *d);
 /* A form as response_format has it, or, unless `nested`, as text.format has it. param: the field that it came
  * from. */
 bool openai_form(struct document *d, struct server *s, struct ask *ask, const char *param,

@@ -73,6 +73,14 @@ static const struct field reasoning_fields[] = {
     {"context", FIELD_REFUSED, 0, 0, 0, "the template says which thoughts it takes back", " auto "},
     {"mode", FIELD_REFUSED, 0, 0, 0, "there is one mode", " standard "},
 };
+static const struct members inside[] = {
+    {"input[]", " type role content id status phase call_id name arguments output summary encrypted_content namespace created_by "},
+    {"input[].content[]", " type text refusal annotations logprobs image_url detail file_id file_data filename file_url input_audio "},
+    {"input[].output[]", " type text annotations logprobs image_url detail file_id "},
+    {"tools[]", " type name description parameters strict "},
+    {"tool_choice", " type name "},
+    {"text.format", " type name description schema strict "},
+};
 /* clang-format on */
 
 /* Names of a chat completion in what is wrong with the translation. */
@@ -310,7 +318,8 @@ static bool take_response(struct document *d, struct job *job, struct asked *a, 
     a->list = "input";
     a->others[-1 - IN_INSTRUCTIONS] = "instructions";
     a->others[-1 - IN_HISTORY] = "previous_response_id";
-    if (!fields_take(d, w->text, "text.", text_fields, CT_COUNT(text_fields), w) ||
+    if (!fields_inside(d, inside, CT_COUNT(inside)) ||
+        !fields_take(d, w->text, "text.", text_fields, CT_COUNT(text_fields), w) ||
         !fields_take(d, w->reasoning, "reasoning.", reasoning_fields, CT_COUNT(reasoning_fields), w))
         return false;
     if (!w->input)

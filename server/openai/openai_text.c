@@ -28,7 +28,7 @@ static bool take_text(struct document *d, struct job *job, struct asked *a, stru
     struct server *s = job->server;
     const int usual = s->options->default_tokens ? s->options->default_tokens : USUAL_TOKENS;
 
-    if (!asked_settle(d, a, TELLS_PROBS | TELLS_IDS))
+    if (!openai_inside(d) || !asked_settle(d, a, TELLS_PROBS | TELLS_IDS))
         return false;
     a->max_tokens = a->text_tokens < 0 ? usual : a->text_tokens;
     if (a->max_tokens == 0 && !a->echo)

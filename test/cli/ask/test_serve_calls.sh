@@ -136,6 +136,28 @@ call='{"id":"1","type":"function","function":{"name":"f","arguments":"{\"n\":-18
 ask 200 POST /apply-template "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"assistant\",\"tool_calls\":[$call]},{\"role\":\"tool\",\"tool_call_id\":\"1\",\"content\":\"ok\"}]}"
 body_has 'call:f{n:-18446744073709551615}'
 
+# members of objects inside that nobody knows are named as those outside; what clients always send is silent
+while IFS='|' read -r path names body; do
+    ask 200 POST $path "$body"
+    if [ -n "$names" ]; then
+        head_has "^carat-ignored: ${names//[/\\[}.\?$"
+        for one in ${names//,/}; do body_has "\"$one: no field of this name is known here, and it was ignored\""; done
+    else
+        ! grep -q '^carat-ignored\|^carat-without' reply.head || die "$body: $(cat reply.head)"
+    fi
+done <<'END'
+/v1/chat/completions|messages[0].x, messages[0].content[0].y, tools[0].z, tools[0].function.v, response_format.u|{"max_tokens":1,"messages":[{"role":"user","x":1,"content":[{"type":"text","text":"a","y":{}}]}],"tools":[{"type":"function","z":1,"function":{"name":"f","v":[]}}],"response_format":{"type":"text","u":1}}
+/v1/completions|response_format.u|{"prompt":"a","max_tokens":1,"response_format":{"type":"text","u":1}}
+/v1/messages|messages[0].x, messages[0].content[0].y, tools[0].z, tool_choice.w|{"model":"x","max_tokens":1,"messages":[{"role":"user","x":1,"content":[{"type":"text","text":"a","y":{}}]}],"tools":[{"name":"f","z":1,"input_schema":{"type":"object"}}],"tool_choice":{"type":"auto","w":1}}
+/v1/responses|input[0].x, input[0].content[0].y, tools[0].z, text.format.u|{"max_output_tokens":1,"input":[{"role":"user","x":1,"content":[{"type":"input_text","text":"a","y":{}}]}],"tools":[{"type":"function","strict":false,"name":"f","z":1}],"text":{"format":{"type":"text","u":1}}}
+/v1beta/models/x:generateContent|contents[0].x, contents[0].parts[0].y, tools[0].z|{"generationConfig":{"maxOutputTokens":1},"contents":[{"x":1,"parts":[{"text":"a","y":{}}]}],"tools":[{"z":1,"functionDeclarations":[{"name":"f"}]}]}
+/api/chat|messages[0].x, tools[0].z, tools[0].function.v|{"model":"x","stream":false,"options":{"num_predict":1},"messages":[{"role":"user","content":"a","x":1}],"tools":[{"type":"function","z":1,"function":{"name":"f","v":1}}]}
+/v1/chat/completions||{"max_tokens":1,"messages":[{"role":"user","content":"a","name":"u","x":null},{"role":"assistant","content":"b","refusal":null,"annotations":[],"audio":null,"function_call":null,"tool_calls":null,"reasoning_content":"c"},{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}],"tools":[{"type":"function","function":{"name":"f","description":"d","strict":false}}]}
+/v1/responses||{"max_output_tokens":1,"input":[{"role":"user","content":"a"},{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","text":"b","annotations":[],"logprobs":[]}]},{"role":"user","content":"a"}]}
+/v1/messages||{"model":"x","max_tokens":1,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"text","text":"b","citations":null},{"type":"tool_use","id":"1","name":"f","input":{},"caller":{"type":"direct"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"x","is_error":false}]}],"tools":[{"name":"f","input_schema":{"type":"object"}}],"tool_choice":{"type":"auto","disable_parallel_tool_use":false}}
+/api/chat||{"model":"x","stream":false,"options":{"num_predict":1},"messages":[{"role":"user","content":"a","images":[]},{"role":"assistant","content":"","thinking":"t","tool_calls":[{"id":"1","function":{"index":0,"name":"f","arguments":{}}}]},{"role":"tool","tool_name":"f","content":"x"}]}
+END
+
 # turns that the template takes are not joined
 ask 200 POST /apply-template '{"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}'
 body_has '<|turn>user\na<turn|>\n<|turn>user\nb<turn|>'
