@@ -167,6 +167,9 @@ typedef struct carat_model_options {
     const char *drafter;     /* path of what drafts for it; "self": its own GGUF file has it; NULL: nothing */
     struct carat_model *opened; /* in its place, a model that is open; with success the new one owns it */
     int drafter_alone;          /* 1: path may be of a drafter, to convert it (carat_convert.h) */
+    /* Sees the model, for which every function on a model works, before a copy of it is made; anything but 0
+     * ends the call with CARAT_E_CANCELLED, and the cache is as before. NULL: every model is taken. */
+    int (*takes)(void *user, const struct carat_model *model);
 } carat_model_options;
 CARAT_DEFAULT(carat_model_options)
 

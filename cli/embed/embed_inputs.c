@@ -10,6 +10,7 @@
 #include "io/json_lines.h"
 #include "term/interrupt.h"
 #include "term/message.h"
+#include "term/utf8.h"
 
 /* A text on its way to ids. */
 struct source {
@@ -169,6 +170,52 @@ static int read_lines(struct source *s)
     return code == DONE && interrupted() ? INTERRUPTED : code;
 }
 
+/* Without its end. False: it is blank. */
+static bool has_text(const char *line, size_t *n)
+{
+    *n -= *n > 0 && line[*n - 1] == '\r';
+    for (size_t i = 0; i < *n; i++)
+        if (line[i] != ' ' && line[i] != '\t')
+            return true;
+    return false;
+}
+
+/* One line of a file of texts. A NUL byte is a character like others. */
+static int add_text_line(struct source *s, const char *line, size_t n)
+{
+    const char *name = input_name(s->o->embed->file);
+    const size_t valid = utf8_valid(line, n);
+    char why[64];
+
+    snprintf(s->where, sizeof s->where, "%.200s: line %ld: ", name, s->line);
+    if (valid == n)
+        return add_text(s, line, n, NULL, s->o->embed->title);
+    TRY(begin_text(s));
+    snprintf(why, sizeof why, "byte %zu: this is not UTF-8 (found 0x%02x)", valid,
+             (unsigned char)line[valid]);
+    return fail_text(s, USAGE, CARAT_E_ARGUMENT, why);
+}
+
+static int read_text_lines(struct source *s)
+{
+    char *all;
+    size_t n;
+
+    TRY(read_input(s->o->embed->file, &all, &n));
+    int code = DONE;
+    for (const char *at = all; code == DONE && at < all + n && !interrupted();) {
+        const size_t left = n - (size_t)(at - all);
+        const char *end = memchr(at, '\n', left);
+        size_t length = end ? (size_t)(end - at) : left;
+        s->line++;
+        if (has_text(at, &length))
+            code = add_text_line(s, at, length);
+        at = end ? end + 1 : all + n;
+    }
+    free(all);
+    return code == DONE && interrupted() ? INTERRUPTED : code;
+}
+
 static int read_arguments(struct source *s)
 {
     const struct options *o = s->o;
@@ -208,8 +255,8 @@ int embed_inputs_check(const struct options *o)
 {
     const struct embed_options *e = o->embed;
 
-    if ((o->text != NULL) + (e->ids != NULL) + (e->jsonl != NULL) > 1)
-        return fail(USAGE, "embed: more than one source of texts; give one of TEXT, --ids and --jsonl");
+    if ((o->text != NULL) + (e->ids != NULL) + (e->jsonl != NULL) + (e->file != NULL) > 1)
+        return fail(USAGE, "embed: more than one source of texts; give one of TEXT, --ids, -f and --jsonl");
     if (e->no_prompt && (e->task || e->title))
         return fail(USAGE, "embed: --no-prompt leaves out what --task and --title say");
     if (e->title && e->task && strcmp(e->task, "document") != 0)
@@ -226,6 +273,7 @@ int embed_inputs_read(struct embed_inputs *in, const struct options *o, const ca
 
     return o->embed->ids     ? read_one_of_ids(&s)
            : o->embed->jsonl ? read_lines(&s)
+           : o->embed->file  ? read_text_lines(&s)
            : o->text         ? read_arguments(&s)
                              : read_standard_input(&s);
 }

@@ -11,7 +11,7 @@
 
 /* Options of `carat embed`. */
 struct embed_options {
-    const char *ids, *jsonl, *task, *title, *out;
+    const char *ids, *jsonl, *file, *task, *title, *out;
     int dim; /* 0: all */
     int rounds;
     bool no_prompt, no_dense, truncate, similarity, stats, progress;

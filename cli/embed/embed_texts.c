@@ -34,6 +34,8 @@ static const struct option rows[] = {
      "leave out that sentence", 0, 0},
     {ABOUT_INPUT + 172, {"--truncate"}, FLAG, AT(truncate), "embed", NULL, NULL,
      "cut longer texts to the tokens that the model was made for, instead of refusing them", 0, 0},
+    {ABOUT_INPUT + 53, {"-f", "--file"}, READS, AT(file), "embed", "FILE", NULL,
+     "read a text a line; blank lines are none, CR LF ends one as LF does", 0, 0},
     {ABOUT_INPUT + 205, {"--jsonl"}, READS, AT(jsonl), "embed", "FILE", NULL,
      "read a text a line, {\"text\": ...} with \"task\" and \"title\" of its own, or {\"ids\": ...}; print one "
      "{\"line\", \"tokens\", \"vector\"} a line", 0, 0},
@@ -202,6 +204,7 @@ static carat_status call_library(struct job *j, carat_embed_input *input, int n,
 static void name_failure(struct job *j, carat_embed_input *in, int text)
 {
     const struct embed_text *t = &j->in.text[text];
+    const struct embed_options *e = j->o->embed;
     carat_embed_options options;
     carat_error err;
     char where[300] = "";
@@ -212,7 +215,8 @@ static void name_failure(struct job *j, carat_embed_input *in, int text)
     if (call_library(j, in, 1, &options, &err) == CARAT_OK)
         return;
     if (t->line)
-        snprintf(where, sizeof where, "%.200s: line %ld: ", input_name(j->o->embed->jsonl), t->line);
+        snprintf(where, sizeof where, "%.200s: line %ld: ", input_name(e->jsonl ? e->jsonl : e->file),
+                 t->line);
     else if (j->in.n > 1)
         snprintf(where, sizeof where, "text %d: ", text + 1);
     fail_as(BAD_MODEL, err.code, "%s%s", where, err.message);

@@ -122,7 +122,7 @@ static carat_status open_named(carat_model **model, const struct options *o, con
 }
 
 /* What opening is for. */
-enum purpose { TOKENIZE, LOOK, COMPUTE, WRITE };
+enum purpose { TOKENIZE, LOOK, COMPUTE, COMPUTE_ITS_KIND, WRITE };
 
 /* Where the model and its drafter lie. */
 struct places {
@@ -131,7 +131,7 @@ struct places {
 
 static int find_places(struct places *at, const struct options *o, enum purpose purpose)
 {
-    const bool drafts = purpose == LOOK || purpose == COMPUTE;
+    const bool drafts = purpose != TOKENIZE && purpose != WRITE;
 
     carat_location_default(&at->model);
     carat_location_default(&at->drafter);
@@ -142,23 +142,63 @@ static int find_places(struct places *at, const struct options *o, enum purpose 
     return DONE;
 }
 
+/* Verbs that compute are for one kind of models: text, or vectors. */
+static int check_kind(const struct options *o, const carat_model *model)
+{
+    carat_model_info info = {.size = sizeof info};
+    const bool embeds = o->verb->embeds;
+
+    if (carat_model_get_info(model, &info, NULL) != CARAT_OK || (info.kind == CARAT_EMBEDDER) == embeds)
+        return DONE;
+    if (embeds)
+        return fail_as(
+            BAD_MODEL, CARAT_E_UNSUPPORTED,
+            "%s: a model of architecture %s generates text, expected an embedding model for embed: "
+            "carat run %s",
+            o->model, info.architecture, o->model);
+    return fail_as(
+        BAD_MODEL, CARAT_E_UNSUPPORTED,
+        "%s: a model of architecture %s gives vectors of texts, expected one that generates for %s: "
+        "carat embed %s",
+        o->model, info.architecture, o->verb->name, o->model);
+}
+
+/* What decides whether a model is taken, and what was said if it is not. */
+struct taking {
+    struct progress bar; /* first: the other callbacks know nothing else */
+    const struct options *o;
+    bool kind;
+    int code;
+};
+
+static int take_model(void *user, const carat_model *model)
+{
+    struct taking *t = user;
+
+    t->code = t->kind ? check_kind(t->o, model) : DONE;
+    if (t->code == DONE)
+        t->code = check_spares_model(t->o, model);
+    return t->code != DONE;
+}
+
 static int open_found(carat_model **model, const struct options *o, enum purpose purpose,
                       const struct places *at)
 {
-    const bool packs = purpose == COMPUTE;
+    const bool packs = purpose == COMPUTE || purpose == COMPUTE_ITS_KIND;
+    struct taking taking = {.o = o, .kind = purpose == COMPUTE_ITS_KIND};
     carat_model_options options;
     carat_model_options_default(&options);
     struct cache_place cache;
-    struct progress bar;
     carat_error err;
 
-    progress_begin(&bar, "loading", NULL);
+    progress_begin(&taking.bar, "loading", NULL);
     options.log = note_line;
     options.progress = progress_opening;
-    options.user = &bar;
+    options.user = &taking;
+    options.takes = take_model;
     options.tokenizer_only = purpose == TOKENIZE;
     options.tokenizer = o->open->tokenizer;
-    if (purpose == LOOK || purpose == COMPUTE)
+    if (purpose != TOKENIZE && purpose != WRITE)
         options.drafter = at->drafter.path ? at->drafter.path : o->open->drafter;
     options.drafter_alone = purpose == WRITE;
     options.needs_tokenizer =
@@ -170,15 +210,15 @@ static int open_found(carat_model **model, const struct options *o, enum purpose
         options.cache_read_only = !packs;
     }
     const carat_status status = open_named(model, o, at->model.path, &options, &err);
-    progress_end(&bar);
+    progress_end(&taking.bar);
     if (status != CARAT_OK) {
         carat_model_close(options.opened);
-        return fail_open(&err);
+        return taking.code != DONE ? taking.code : fail_open(&err);
     }
     name_mapped(*model);
     if (packs)
         note_cache_size(*model);
-    return check_spares_model(o, *model);
+    return DONE;
 }
 
 static int open_with(carat_model **model, const struct options *o, enum purpose purpose)
@@ -206,27 +246,6 @@ int open_source(carat_model **model, const struct options *o)
     return open_with(model, o, WRITE);
 }
 
-/* Verbs that compute are for one kind of models: text, or vectors. */
-static int check_kind(const struct options *o, const carat_model *model)
-{
-    carat_model_info info = {.size = sizeof info};
-    const bool embeds = o->verb->embeds;
-
-    if (carat_model_get_info(model, &info, NULL) != CARAT_OK || (info.kind == CARAT_EMBEDDER) == embeds)
-        return DONE;
-    if (embeds)
-        return fail_as(
-            BAD_MODEL, CARAT_E_UNSUPPORTED,
-            "%s: a model of architecture %s generates text, expected an embedding model for embed: "
-            "carat run %s",
-            o->model, info.architecture, o->model);
-    return fail_as(
-        BAD_MODEL, CARAT_E_UNSUPPORTED,
-        "%s: a model of architecture %s gives vectors of texts, expected one that generates for %s: "
-        "carat embed %s",
-        o->model, info.architecture, o->verb->name, o->model);
-}
-
 int open_either(carat_model **model, const struct options *o)
 {
     return open_with(model, o, COMPUTE);
@@ -234,6 +253,5 @@ int open_either(carat_model **model, const struct options *o)
 
 int open_packed(carat_model **model, const struct options *o)
 {
-    TRY(open_either(model, o));
-    return check_kind(o, *model);
+    return open_with(model, o, COMPUTE_ITS_KIND);
 }

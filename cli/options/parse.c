@@ -126,6 +126,15 @@ static int check_named(const struct verb *v, const char *const *args, int first)
     return DONE;
 }
 
+/* A verb that takes one model is given two, say. */
+static int fail_too_many(const struct verb *v, const char *word, const char *beside)
+{
+    if (v->opens && v->max_args == 1)
+        return fail(USAGE, "%s: '%.80s' is one argument too many%s: it takes one model each%s", v->name, word,
+                    beside, strcmp(v->name, "serve") == 0 ? ", and --port puts another beside it" : "");
+    return fail(USAGE, "%s: '%.80s' is one argument too many%s", v->name, word, beside);
+}
+
 /* Arguments go where they belong. */
 static int take_arguments(struct parse *p, const char **args, int n_args)
 {
@@ -135,7 +144,7 @@ static int take_arguments(struct parse *p, const char **args, int n_args)
     if (!o->model)
         o->model = o->kaggle;
     if (o->model && n_args > v->max_args - 1)
-        return fail(USAGE, "%s: '%.80s' is one argument too many beside -m", v->name, args[n_args - 1]);
+        return fail_too_many(v, args[n_args - 1], " beside -m");
     if (n_args + (o->model != NULL) < v->min_args)
         return fail(USAGE, "%s needs %s: carat %s %s", v->name, v->needs ? v->needs : "a model", v->name,
                     v->args);
@@ -198,8 +207,8 @@ int options_parse(struct options *o, const struct verb *verb, int argc, char **a
         } else if (verb->words && !only_args && n_args == 0 && !o->word && is_choice(verb->words, word)) {
             o->word = word;
         } else if (n_args + (o->model != NULL) == verb->max_args || n_args == MOST_ARGS) {
-            return fail(USAGE, "%s: '%.80s' is one argument too many%s", verb->name, word,
-                        verb->max_args == 2 ? " (a text of several words needs quotes)" : "");
+            return fail_too_many(verb, word,
+                                 verb->max_args == 2 ? " (a text of several words needs quotes)" : "");
         } else {
             args[n_args++] = word;
         }

@@ -103,8 +103,9 @@ const struct verb verbs[] = {
      .min_args = 1, .max_args = MOST_ARGS, .opens = true, .embeds = true,
      .tokenizer = TOKENIZER_UNLESS_IDS, .reads = "the text",
      .details = "MODEL is EmbeddingGemma 1 or 2. Each TEXT gives one vector of length 1, a line each. "
-                "Without TEXT, --ids and --jsonl, standard input is one text. The nearer two texts are, the "
-                "larger is the scalar product of their vectors; --similarity prints it for all pairs.\n"
+                "With -f, each line of a file is such a text. Without TEXT, -f, --ids and --jsonl, standard "
+                "input is one text. The nearer two texts are, the larger is the scalar product of their "
+                "vectors; --similarity prints it for all pairs.\n"
                 "What is looked for and what is looked through have sentences of their own: give documents "
                 "--task document, and a title if they have one; queries are the default. The other tasks are "
                 "for texts that are compared with their like.\n"

@@ -40,14 +40,17 @@ static int settle_cache_types(struct options *o)
 static const char *read_unasked(const struct options *o)
 {
     const struct prompt_options *p = o->prompt;
-    const struct option_row *lines = option_named(o->verb, "--jsonl");
+    static const char *const sources[] = {"--jsonl", "--file", "--ids"};
 
     if (p->talks || verb_belongs("chat", o->verb))
         return "the messages";
     if (o->text)
         return strcmp(o->text, "-") == 0 && verb_belongs("run", o->verb) ? o->verb->reads : NULL;
-    if (lines && lines->option->kind == READS && *(const char **)option_field(o, lines))
-        return NULL;
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        const struct option_row *r = option_named(o->verb, sources[i]);
+        if (r && (r->option->kind == READS || r->option->kind == IDS) && *(const char **)option_field(o, r))
+            return NULL;
+    }
     return p->prompt || p->file || p->messages || p->ids ? NULL : o->verb->reads;
 }
 

@@ -55,7 +55,7 @@ int verb_pack(const struct options *o)
     if (!o->show->out && o->open->tokenizer)
         return fail(USAGE, "pack: with --tokenizer it needs -o FILE");
     interrupt_install();
-    code = o->show->out ? open_model(&model, o, false) : open_packed(&model, o);
+    code = o->show->out ? open_model(&model, o, false) : open_either(&model, o);
     if (code == DONE && o->show->out)
         code = write_over(model, o->show->out, o);
     if (code == DONE)

@@ -87,15 +87,31 @@ static carat_status load_weights(carat_model *m, const carat_model_options *o, c
     return CARAT_OK;
 }
 
+/* Of the table of a directory that is opened for its tokenizer alone, as its config.json says; 0: it says
+ * nothing that is understood. */
+static int rows_beside(const struct ct_file *f)
+{
+    const struct ct_json_value *root = NULL, *text;
+    int64_t rows = 0;
+
+    if (ct_file_json(f, "config.json", "config.json", &root, NULL) != CARAT_OK || !root)
+        return 0;
+    text = ct_json_get(root, "text_config");
+    const bool read = ct_json_integer(ct_json_get(text ? text : root, "vocab_size"), &rows);
+    return read && rows > 0 && rows <= INT32_MAX ? (int)rows : 0;
+}
+
 /* Added tokens without a row stand for what this model does not read. */
 static carat_status fit_tokenizer(carat_model *m, const carat_model_options *o, carat_error *err)
 {
     char first[64], line[256];
     int n = 0;
 
-    if (!m->tokenizer || !m->has_weights)
+    if (!m->tokenizer)
         return CARAT_OK;
-    const int rows = m->config.n_vocab;
+    const int rows = m->has_weights ? m->config.n_vocab : o->tokenizer ? 0 : rows_beside(m->file);
+    if (rows == 0)
+        return CARAT_OK;
     const struct ct_str text = ct_tokenizer_piece(m->tokenizer, rows);
     snprintf(first, sizeof first, "%.*s", (int)ct_utf8_cut(text.s, text.n, sizeof first - 1), text.s);
     CT_TRY(ct_tokenizer_leave_out(m->tokenizer, rows, &n, err));
@@ -170,6 +186,49 @@ static carat_status load_all(carat_model *m, const carat_model_options *o, doubl
     return CARAT_OK;
 }
 
+/* ---- which models are taken ---- */
+
+/* A draft is an id: it must stand for the same text in both. A drafter whose files have no vocabulary is
+ * taken at its word. */
+static carat_status check_vocabulary(const carat_model *drafter, const carat_model *m, carat_error *err)
+{
+    if (!drafter->tokenizer || !m->tokenizer)
+        return CARAT_OK;
+    const int32_t id = ct_tokenizer_first_other(m->tokenizer, drafter->tokenizer, m->config.n_text_vocab);
+    if (id < 0)
+        return CARAT_OK;
+    const struct ct_str is = ct_tokenizer_piece(drafter->tokenizer, id),
+                        expected = ct_tokenizer_piece(m->tokenizer, id);
+    return ct_fail(err, CARAT_E_UNSUPPORTED,
+                   "%s: the drafter has another vocabulary: its id %d is \"%.*s\", expected \"%.*s\", as in "
+                   "the model; name a drafter with the model's tokenizer",
+                   ct_file_path(drafter->file), (int)id, CT_BRIEF(is), CT_BRIEF(expected));
+}
+
+static carat_status check_suits(const carat_model *drafter, const carat_model *m, carat_error *err)
+{
+    CT_TRY(ct_drafter_suits(&drafter->config, &m->config, ct_file_path(drafter->file), err));
+    return check_vocabulary(drafter, m, err);
+}
+
+/* What a file is opened as. */
+struct role {
+    const carat_model *of; /* the model that it drafts for; NULL: it is a model */
+    bool beside;           /* it lies in the file of that model */
+};
+
+/* Whether the caller, or the model that it drafts for, wants it. Asked before anything is written. */
+static carat_status check_taken(const carat_model *m, const carat_model_options *o, const struct role *role,
+                                carat_error *err)
+{
+    if (role->of)
+        return check_suits(m, role->of, err);
+    if (o->takes && o->takes(o->user, m))
+        return ct_fail(err, CARAT_E_CANCELLED, "%s: the model was opened, and not taken",
+                       ct_file_path(m->file));
+    return CARAT_OK;
+}
+
 /* ---- the cache of packed models ---- */
 
 /* Frees what opening has filled so far. The times stay. */
@@ -234,9 +293,48 @@ static carat_status pack_into_cache(carat_model *m, const char *path, carat_erro
     return CARAT_OK;
 }
 
+static carat_status open_path(carat_model **model, const char *path, const carat_model_options *o,
+                              const struct role *role, carat_error *err);
+
+/* The drafter that the options name, which suits m. path: of m, NULL in memory. */
+static carat_status open_named_drafter(carat_model **drafter, const carat_model *m, const char *path,
+                                       const carat_model_options *o, carat_error *err)
+{
+    const bool self = strcmp(o->drafter, "self") == 0;
+    carat_model_options drafters = *o;
+
+    if (self && !path)
+        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: a drafter beside a model is read from files only",
+                       ct_file_path(m->file));
+    drafters.tokenizer = NULL;
+    if (self)
+        drafters.cache = NULL; /* the copy there is the model's */
+    return open_path(drafter, self ? path : o->drafter, &drafters, &(struct role){m, self}, err);
+}
+
+/* A drafter that does not suit the model is refused before the model is packed. It is opened for good once
+ * the model is: one may be the other. */
+static carat_status look_at_drafter(const carat_model *m, const char *path, const carat_model_options *o,
+                                    carat_error *err)
+{
+    carat_model_options quiet = *o;
+    carat_model *drafter = NULL;
+
+    if (o->opened)
+        return check_suits(o->opened, m, err);
+    if (!o->drafter)
+        return CARAT_OK;
+    quiet.cache_read_only = 1;
+    quiet.log = NULL;
+    quiet.progress = NULL;
+    CT_TRY(open_named_drafter(&drafter, m, path, &quiet, err));
+    ct_model_close(drafter);
+    return CARAT_OK;
+}
+
 /* The packed form if there is one that can be used, else the origin, which is packed if that may be. */
 static carat_status open_through_cache(carat_model *m, const char *path, const carat_model_options *o,
-                                       carat_error *err)
+                                       const struct role *role, carat_error *err)
 {
     bool packs = !o->tokenizer_only && !o->tokenizer, claimed = false;
     double began = ct_os_seconds();
@@ -248,7 +346,9 @@ static carat_status open_through_cache(carat_model *m, const char *path, const c
     m->times.map = ct_os_seconds() - began;
     if (m->file) {
         carat_status status = load_all(m, o, ct_os_seconds(), err);
-        if (!status || status == CARAT_E_MEMORY || status == CARAT_E_CANCELLED)
+        if (!status)
+            return check_taken(m, o, role, err);
+        if (status == CARAT_E_MEMORY || status == CARAT_E_CANCELLED)
             return status;
         empty_model(m);
         CT_TRY(open_origin(m, path, o, err)); /* which may be at fault itself */
@@ -259,15 +359,13 @@ static carat_status open_through_cache(carat_model *m, const char *path, const c
     } else {
         CT_TRY(open_origin(m, path, o, err));
     }
-    return claimed && m->has_weights && !ct_file_is_packed(m->file) ? pack_into_cache(m, path, err)
-                                                                    : CARAT_OK;
+    CT_TRY(check_taken(m, o, role, err));
+    if (!claimed || !m->has_weights || ct_file_is_packed(m->file))
+        return CARAT_OK;
+    if (!role->of)
+        CT_TRY(look_at_drafter(m, path, o, err));
+    return pack_into_cache(m, path, err);
 }
-
-/* What a file is opened as. */
-struct role {
-    bool drafts;
-    const carat_model *beside;
-};
 
 static carat_status open_path(carat_model **model, const char *path, const carat_model_options *o,
                               const struct role *role, carat_error *err)
@@ -286,14 +384,15 @@ static carat_status open_path(carat_model **model, const char *path, const carat
         return ct_no_memory(err, path);
     }
     m->cache = copy;
-    m->drafts = role->drafts;
-    m->beside = role->beside;
+    m->drafts = role->of != NULL;
+    m->beside = role->beside ? role->of : NULL;
     if (ct_cache_begin(m->cache, at, o))
-        status = open_through_cache(m, at, o, err);
-    else
-        status = open_origin(m, at, o, err);
+        status = open_through_cache(m, at, o, role, err);
+    else if ((status = open_origin(m, at, o, err)) == CARAT_OK)
+        status = check_taken(m, o, role, err);
     free(at);
     if (status) {
+        m->cache->unused = true;
         ct_model_close(m);
         return status;
     }
@@ -303,49 +402,19 @@ static carat_status open_path(carat_model **model, const char *path, const carat
     return CARAT_OK;
 }
 
-/* ---- a drafter beside it ---- */
-
-/* A draft is an id: it must stand for the same text in both. A drafter whose files have no vocabulary is
- * taken at its word. */
-static carat_status check_vocabulary(const carat_model *drafter, const carat_model *m, carat_error *err)
-{
-    if (!drafter->tokenizer || !m->tokenizer)
-        return CARAT_OK;
-    const int32_t id = ct_tokenizer_first_other(m->tokenizer, drafter->tokenizer, m->config.n_text_vocab);
-    if (id < 0)
-        return CARAT_OK;
-    const struct ct_str is = ct_tokenizer_piece(drafter->tokenizer, id),
-                        expected = ct_tokenizer_piece(m->tokenizer, id);
-    return ct_fail(err, CARAT_E_UNSUPPORTED,
-                   "%s: the drafter has another vocabulary: its id %d is \"%.*s\", expected \"%.*s\", as in "
-                   "the model; name a drafter with the model's tokenizer",
-                   ct_file_path(drafter->file), (int)id, CT_BRIEF(is), CT_BRIEF(expected));
-}
+/* ---- a model with its drafter ---- */
 
 static carat_status open_drafter(carat_model *m, const char *path, const carat_model_options *o,
                                  carat_error *err)
 {
-    carat_model_options drafters = *o;
-
     if (!m->has_weights || !(o->opened || o->drafter))
         return CARAT_OK;
     if (o->opened) {
-        CT_TRY(ct_drafter_suits(&o->opened->config, &m->config, ct_file_path(o->opened->file), err));
-        CT_TRY(check_vocabulary(o->opened, m, err));
+        CT_TRY(check_suits(o->opened, m, err));
         m->drafter = o->opened;
         return CARAT_OK;
     }
-    drafters.tokenizer = NULL;
-    const bool self = strcmp(o->drafter, "self") == 0;
-    if (self && !path)
-        return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: a drafter beside a model is read from files only",
-                       ct_file_path(m->file));
-    if (self)
-        drafters.cache = NULL; /* the copy there is the model's */
-    CT_TRY(open_path(&m->drafter, self ? path : o->drafter, &drafters, &(struct role){true, self ? m : NULL},
-                     err));
-    CT_TRY(ct_drafter_suits(&m->drafter->config, &m->config, ct_file_path(m->drafter->file), err));
-    CT_TRY(check_vocabulary(m->drafter, m, err));
+    CT_TRY(open_named_drafter(&m->drafter, m, path, o, err));
     ct_tokenizer_free(m->drafter->tokenizer); /* its ids are the model's */
     m->drafter->tokenizer = NULL;
     return CARAT_OK;
@@ -356,7 +425,7 @@ carat_status ct_model_open(carat_model **model, const char *path, const carat_mo
 {
     carat_model *m = NULL;
 
-    CT_TRY(open_path(&m, path, o, &(struct role){false, NULL}, err));
+    CT_TRY(open_path(&m, path, o, &(struct role){NULL, false}, err));
     carat_status status = open_drafter(m, path, o, err);
     if (status)
         ct_model_close(m);
@@ -383,6 +452,8 @@ carat_status ct_model_open_memory(carat_model **model, const carat_buffer *buffe
         status = ct_file_open_memory(&m->file, part, n, err);
     if (!status)
         status = load_all(m, o, began, err);
+    if (!status)
+        status = check_taken(m, o, &(struct role){NULL, false}, err);
     if (!status)
         status = open_drafter(m, NULL, o, err);
     free(part);

@@ -55,6 +55,7 @@ bool ct_cache_begin(struct ct_packed_copy *c, const char *path, const carat_mode
     *c = (struct ct_packed_copy){.o = o, .made.fd = -1};
     if (!o->cache || !ct_os_identify(&id, path))
         return false;
+    c->made_dir = !o->cache_read_only && !ct_os_identify(&(struct ct_os_id){0}, o->cache);
     if (!ct_os_own_directory(o->cache, !o->cache_read_only, &c->writable, &why)) {
         cache_note(c, "the cache is not used, because %s: %s", why, o->cache);
         return false;
@@ -372,6 +373,8 @@ void ct_cache_end(struct ct_packed_copy *c)
 {
     join_finisher(c);
     ct_os_new_abandon(&c->made);
+    if (c->made_dir && c->unused)
+        ct_os_remove_empty(c->dir);
     free(c->packed);
     free(c->part);
     free(c->stamp);

@@ -23,6 +23,7 @@ struct ct_packed_copy {
      * they are */
     char *packed, *part, *stamp, *dir;
     bool writable;
+    bool made_dir, unused; /* the directory was not there before; opening failed */
     char line[1024];       /* for the log, when the model is open; "" when there is nothing to say */
     struct ct_os_id seen;  /* the file when it was last looked at; zeroes: there was none */
     uint64_t needs;        /* bytes, when the cap is too small for this model alone; else 0 */

@@ -88,6 +88,11 @@ bool ct_os_remove(const char *path)
     return unlink(path) == 0;
 }
 
+void ct_os_remove_empty(const char *dir)
+{
+    (void)rmdir(dir);
+}
+
 /* ---- a file that appears whole ---- */
 
 /* Whether the open file has that name now: the directory may have been cleared, and another file begun. */

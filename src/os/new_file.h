@@ -50,6 +50,7 @@ bool ct_os_put(const char *path, const void *data, size_t n);
 /* At most n bytes of a small file; the count. */
 size_t ct_os_get(const char *path, void *data, size_t n);
 bool ct_os_remove(const char *path);
+void ct_os_remove_empty(const char *dir); /* a directory, if nothing is in it */
 /* Sets its times to now. */
 void ct_os_touch(const char *path);
 

@@ -105,6 +105,7 @@ grep -qE '^\{"version":"[0-9]+\.[0-9]+\.[0-9]+"' body || die "version: $(cat bod
 for list in tags ps; do
     ask 200 GET /api/$list
     body_has '{"models":[{"name":"tiny","model":"tiny","size":'
+    body_has '"quantization_level":"BF16"}' # its mix by name
 done
 for field in model name; do
     ask 200 POST /api/show "{\"$field\":\"tiny\"}"

@@ -48,6 +48,18 @@ for how in 'convert picture same.gguf' 'convert picture x.gguf --dry-run' 'quant
     expect 0 $how
     err_has 'note: 1 added token, <image_soft_token> = 1024, lies beyond the 1024 rows of the table: left out'
 done
+expect 0 tokenize "$tiny" --special 'a <image_soft_token> b'
+mv out wanted
+for model in picture picture/tokenizer.json; do # of the model; of no model
+    expect 0 tokenize $model --special 'a <image_soft_token> b'
+    [ $model = picture ] || break
+    err_has '<image_soft_token> = 1024, lies beyond the 1024 rows of the table: left out'
+    same wanted out
+done
+differ wanted out
+expect 0 run picture Hi -n 2 # out of its packed copy, too
+expect 0 tokenize picture --special 'a <image_soft_token> b'
+same wanted out
 [ "$(content same.gguf)" = "$(content "$tiny")" ] || die "added tokens: the content hash is another one"
 expect 0 run picture.gguf Hi -n 2
 

@@ -17,6 +17,7 @@ expect 0 embed E --ids 2,5,9,1 --no-cache -t 1
 same out vector
 expect 0 embed E --ids 2,5,9,1 --isa ref
 same out vector
+echo before >v.npy # a result replaces what is there
 expect 0 embed E --ids 2,5,9,1 --out v.npy
 [ ! -s out ] || die 'text on standard output'
 head -c 128 v.npy | grep -aq "'shape': (1, 36)" || die 'wrong shape'
@@ -125,6 +126,36 @@ mv out cut
 expect 0 embed E --ids "2$(printf ',5%.0s' $(seq 1 2046)),1"
 same out cut
 
+# ---- a line of a file is a text ----
+
+printf '{"text":"red apples"}\n{"text":"a\\u0000b"}\n{"text":" green pears "}\n{"text":"last"}\n' >four.jsonl
+expect 0 embed E --jsonl four.jsonl
+sed 's/.*\[//; s/\].*//' out | tr , ' ' >wanted
+printf '\nred apples\r\na\0b\n \t\r\n green pears \n\n\r\nlast' >four.txt
+expect 0 embed E -f four.txt
+[ "$(wc -l <out)" = 4 ] || die 'not four vectors'
+awk '{ for (i = 1; i <= NF; i++) printf "%.6f ", $i; print "" }' out >got
+awk '{ for (i = 1; i <= NF; i++) printf "%.6f ", $i; print "" }' wanted >numbers
+same got numbers
+mv out lines
+expect 0 embed E --file - <four.txt
+same out lines
+printf '\n' >>four.txt # a last line with its end gives nothing more
+expect 0 embed E -f four.txt
+same out lines
+expect 0 embed E 'red apples' $' green pears ' last
+sed 2d lines >wanted
+same out wanted
+printf 'red apples\n\ngreen \377\nlast\n' >bytes.txt
+expect 1 embed E -f bytes.txt
+err_has '^error: E_ARGUMENT: bytes.txt: line 3: byte 6: this is not UTF-8 (found 0xff)'
+[ "$(sed -n 2p out)" = '' ] && [ "$(wc -l <out)" = 3 ] || die 'a line that failed is not an empty one'
+printf '\n \r\n' >blank.txt
+expect 0 embed E -f blank.txt
+[ ! -s out ] || die 'a vector of nothing'
+refuse 2 embed E text -f four.txt
+err_has 'give one of TEXT, --ids, -f and --jsonl'
+
 # ---- which is for what ----
 
 refuse 4 embed tiny hello
@@ -142,6 +173,37 @@ only_vectors decode --ids 2,5
 only_vectors perplexity notes.txt
 only_vectors compare tiny --ids 2,5
 only_vectors bench --draft-right 0.5
+
+# It is said before anything is packed: a cache that was empty stays so.
+mkdir -p empty
+echo '{"prompt":"hi"}' >items.jsonl
+untouched() { # code, arguments
+    XDG_CACHE_HOME=$work/empty expect "$@"
+    [ -z "$(ls -A empty)" ] || die "carat ${*:2}: the cache has $(find empty)"
+}
+tiny4=$CARAT_SOURCE/test/fixtures/tiny4
+mkdir words
+ln -s "$tiny/tokenizer.json" words
+untouched 4 embed "$tiny4" hello
+untouched 4 embed "$tiny" hello
+for model in E "$tiny4-assistant" words; do
+    code=4
+    [ "$model" != words ] || code=3 # which is no model
+    untouched $code chat "$model"
+    for verb in run logits decode; do
+        untouched $code "$verb" "$model" --ids 2,5
+    done
+    untouched $code perplexity "$model" notes.txt
+    untouched $code run "$model" --jsonl items.jsonl
+    untouched $code imatrix "$model" -f notes.txt -o x.imatrix
+    untouched $code bench timeline "$model"
+done
+untouched 4 embed "$tiny4-assistant" hello
+untouched 4 serve "$tiny4-assistant" --port 0
+untouched 4 run "$tiny4" hi -md E
+untouched 4 run "$tiny" hi -md "$tiny4-assistant"
+XDG_CACHE_HOME=$work/empty expect 0 pack E # of either kind
+[ -n "$(ls -A empty)" ] || die 'an embedding model is not packed'
 refuse 4 embed E ''
 err_has 'the text has no tokens'
 refuse 2 embed E --dim 37 x
@@ -170,7 +232,7 @@ out_has 'the raw mean of 36 values alone'
 for model in models/embed1 models/embed2 models/embed2-other gguf/embed1.gguf gguf/embed1-gemma3.gguf gguf/embed2.gguf; do
     expect 0 embed "$data/$model" --no-cache --ids 2,5,9,1
     mv out unpacked
-    expect 0 pack "$data/$model" -o packed.carat
+    expect 0 pack "$data/$model" -o packed.carat --force
     expect 0 embed packed.carat --no-cache --ids 2,5,9,1
     same out unpacked
 done

@@ -78,6 +78,12 @@ err_has 'needs a model'
 refuse 2 run tiny two words
 err_has 'one argument too many'
 refuse 2 run -m tiny two words
+refuse 2 serve tiny other
+err_has "serve: 'other' is one argument too many: it takes one model each, and --port puts another beside it"
+refuse 2 serve -m tiny other
+err_has 'it takes one model each'
+refuse 2 render tiny other
+err_has 'it takes one model each'
 refuse 2 run two words -m tiny
 refuse 2 run tiny hi --prompt ho
 refuse 2 run tiny --prompt ho --file x
