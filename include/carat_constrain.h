@@ -47,6 +47,11 @@ typedef struct carat_constraint_options {
     const char *tool_choice; /* "auto", "none", "required" or a name; NULL: "auto" */
     int one_call;            /* 1: not several calls in one answer */
     int json_dumps;          /* 1: JSON with the white space of Python's json.dumps, and no other */
+    /* Asked all along while it is compiled, some ten thousand times a second, with steps that are done and a
+     * total of 0, which nobody knows; nonzero ends it. May be NULL; else the shortest
+     * answer is sought here, and not when it is asked for first. */
+    carat_progress progress;
+    void *user;
 } carat_constraint_options;
 CARAT_DEFAULT(carat_constraint_options)
 
@@ -55,7 +60,7 @@ CARAT_DEFAULT(carat_constraint_options)
  * no text fits, and one beyond the limits: a schema of 256 KiB and 32 levels, a grammar of 64 KiB, 10000
  * rules, 200000 states), CARAT_E_UNSUPPORTED (a schema with a keyword or format that is not among those here,
  * or one in a use that is not), CARAT_E_NOT_FOUND (no tokenizer), CARAT_E_FORMAT (a packed model is damaged
- * where only forms look), CARAT_E_MEMORY. */
+ * where only forms look), CARAT_E_MEMORY, CARAT_E_CANCELLED. */
 CARAT_API carat_status carat_constraint_create(carat_constraint **constraint, const carat_model *model,
                                                const carat_constraint_options *options, carat_error *err);
 /* Ends the caller's use of it; matchers keep theirs. NULL is allowed. Any thread. */

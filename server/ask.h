@@ -4,6 +4,8 @@
 #ifndef ASK_H
 #define ASK_H
 
+#include <stdatomic.h>
+
 #include "buffer.h"
 #include "carat_receipt.h"
 #include "carat_tools.h"
@@ -61,8 +63,9 @@ struct ask_extra {
 
 /* The form of the answers. */
 struct own_form {
-    char *text, *choice;    /* strings of ask.form */
-    struct kept_form *kept; /* that has ask.constraint */
+    char *text, *choice;          /* strings of ask.form */
+    struct kept_form *kept;       /* that has ask.constraint */
+    const atomic_bool *cancelled; /* the job's */
 };
 
 struct ask {

@@ -141,7 +141,7 @@ bool asked_room(struct document *d, struct server *s, const struct asked *a, str
 bool asked_form(struct document *d, struct server *s, struct ask *ask, const char *param,
                 const carat_constraint_options *form);
 /* Whether it is one, where the answer need not keep it: then it may be one that is not understood here. */
-bool asked_form_sound(struct document *d, struct server *s, const char *param,
+bool asked_form_sound(struct document *d, struct server *s, const struct ask *ask, const char *param,
                       const carat_constraint_options *form);
 /* Whether a stream tells how much of the prompt is evaluated, by this. */
 void asked_progress(struct document *d, const struct asked *a, struct ask *ask,

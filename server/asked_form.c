@@ -25,18 +25,18 @@ bool asked_form(struct document *d, struct server *s, struct ask *ask, const cha
 
     if (!receipt_keep_form(ask, form))
         return refuse(d->r, 503, NULL, NULL, "there is no memory for the receipt");
-    if (forms_take(&s->forms, form, &ask->own_form.kept, &err) != CARAT_OK)
+    if (forms_take(&s->forms, form, ask->own_form.cancelled, &ask->own_form.kept, &err) != CARAT_OK)
         return refuse_form(d, param, &err);
     ask->constraint = form_constraint(ask->own_form.kept);
     return true;
 }
 
-bool asked_form_sound(struct document *d, struct server *s, const char *param,
+bool asked_form_sound(struct document *d, struct server *s, const struct ask *ask, const char *param,
                       const carat_constraint_options *form)
 {
     struct kept_form *kept = NULL;
     carat_error err;
-    const carat_status status = forms_take(&s->forms, form, &kept, &err);
+    const carat_status status = forms_take(&s->forms, form, ask->own_form.cancelled, &kept, &err);
 
     forms_give(kept);
     if (status == CARAT_OK)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* forms.c: see forms.h. A form whose memory would be reserved anew by each request costs pages that are
  * cleared each time, and its states and masks are worked out each time. */
+#define _POSIX_C_SOURCE 200809L
 #include "forms.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/base.h"
 #include "fields.h"
@@ -17,6 +20,12 @@ enum {
     MASKS_BYTES = 64 << 20, /* masks of a form are never more */
 };
 
+/* Who waits for a form that is compiled. */
+struct waiter {
+    const atomic_bool *cancelled;
+    struct waiter *next;
+};
+
 struct kept_form {
     struct forms *forms;
     struct kept_form *next;
@@ -24,7 +33,10 @@ struct kept_form {
     char *text, *choice; /* of it */
     carat_constraint *constraint;
     carat_error failed;
-    bool compiled; /* or failed */
+    bool compiled;          /* or failed */
+    struct waiter *waiters; /* until then; the one who compiles is one of them */
+    int64_t since_ns;       /* processor time of the thread that compiles, when it was asked first */
+    bool is_late;           /* it has taken all that it may */
     int users;
     size_t bytes; /* that it holds at most, when it was given back last */
 };
@@ -79,23 +91,11 @@ static bool is_same(const struct kept_form *kept, const carat_constraint_options
            strcmp(own->tool_choice ? own->tool_choice : "", choice) == 0;
 }
 
-static struct kept_form *new_form(struct forms *f, const carat_constraint_options *form)
+static int64_t thread_ns(void)
 {
-    struct kept_form *kept = calloc(1, sizeof *kept);
-    const struct ct_str text = form_text(form);
+    struct timespec t;
 
-    if (!kept)
-        return NULL;
-    kept->forms = f;
-    kept->form = *form;
-    kept->form.text = kept->text = text_copy(text);
-    kept->form.n_text = text.n;
-    if (form->tool_choice)
-        kept->form.tool_choice = kept->choice = text_copy(ct_str_of(form->tool_choice));
-    if (kept->text && (kept->choice || !form->tool_choice))
-        return kept;
-    form_free(kept);
-    return NULL;
+    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : 0;
 }
 
 static void unlink_form(struct forms *f, const struct kept_form *kept)
@@ -106,6 +106,49 @@ static void unlink_form(struct forms *f, const struct kept_form *kept)
         at = &(*at)->next;
     if (*at)
         *at = kept->next;
+}
+
+/* A carat_progress, of a form that is compiled. One that nobody waits for is given up, and whoever comes
+ * with it from now on compiles it anew. */
+static int goes_on(void *user, size_t done, size_t total)
+{
+    struct kept_form *kept = user;
+    struct forms *f = kept->forms;
+    bool waits = false;
+
+    (void)done;
+    (void)total;
+    uv_mutex_lock(&f->lock);
+    for (const struct waiter *w = kept->waiters; w && !waits; w = w->next)
+        waits = !atomic_load(w->cancelled);
+    if (!kept->since_ns) /* the vocabulary is ready */
+        kept->since_ns = thread_ns();
+    kept->is_late = waits && thread_ns() - kept->since_ns > (int64_t)FORM_MS * 1000000;
+    if (!waits)
+        unlink_form(f, kept);
+    uv_mutex_unlock(&f->lock);
+    return !waits || kept->is_late;
+}
+
+static struct kept_form *new_form(struct forms *f, const carat_constraint_options *form)
+{
+    struct kept_form *kept = calloc(1, sizeof *kept);
+    const struct ct_str text = form_text(form);
+
+    if (!kept)
+        return NULL;
+    kept->forms = f;
+    kept->form = *form;
+    kept->form.progress = goes_on;
+    kept->form.user = kept;
+    kept->form.text = kept->text = text_copy(text);
+    kept->form.n_text = text.n;
+    if (form->tool_choice)
+        kept->form.tool_choice = kept->choice = text_copy(ct_str_of(form->tool_choice));
+    if (kept->text && (kept->choice || !form->tool_choice))
+        return kept;
+    form_free(kept);
+    return NULL;
 }
 
 static void put_first(struct forms *f, struct kept_form *kept)
@@ -131,27 +174,46 @@ static struct kept_form *find_form(struct forms *f, const carat_constraint_optio
     return kept;
 }
 
-carat_status forms_take(struct forms *f, const carat_constraint_options *form, struct kept_form **to,
-                        carat_error *err)
+/* Compiles it; the lock is held, but not meanwhile. */
+static void compile(struct kept_form *kept)
 {
+    struct forms *f = kept->forms;
+    carat_constraint *constraint = NULL;
+    carat_error err = {CARAT_OK, ""};
+
+    uv_mutex_unlock(&f->lock);
+    const carat_status status = carat_constraint_create(&constraint, f->model, &kept->form, &err);
+    uv_mutex_lock(&f->lock);
+    if (kept->is_late) {
+        err.code = CARAT_E_ARGUMENT;
+        snprintf(err.message, sizeof err.message,
+                 "compiling this form takes more than %d ms of processor time, expected a simpler one",
+                 FORM_MS);
+    }
+    kept->constraint = constraint;
+    kept->compiled = true;
+    if (status != CARAT_OK) {
+        kept->failed = err;
+        unlink_form(f, kept); /* who comes later tries once more */
+    }
+    uv_cond_broadcast(&f->compiled);
+}
+
+carat_status forms_take(struct forms *f, const carat_constraint_options *form, const atomic_bool *cancelled,
+                        struct kept_form **to, carat_error *err)
+{
+    struct waiter self = {cancelled, NULL};
     carat_status status = CARAT_OK;
     bool own;
 
     uv_mutex_lock(&f->lock);
     struct kept_form *kept = find_form(f, form, &own);
-    if (kept && own) {
-        carat_constraint *constraint = NULL;
-        uv_mutex_unlock(&f->lock);
-        status = carat_constraint_create(&constraint, f->model, &kept->form, err);
-        uv_mutex_lock(&f->lock);
-        kept->constraint = constraint;
-        kept->compiled = true;
-        if (status != CARAT_OK) {
-            kept->failed = *err;
-            unlink_form(f, kept); /* who comes later tries once more */
-        }
-        uv_cond_broadcast(&f->compiled);
+    if (kept && !kept->compiled) {
+        self.next = kept->waiters;
+        kept->waiters = &self;
     }
+    if (kept && own)
+        compile(kept);
     while (kept && !kept->compiled)
         uv_cond_wait(&f->compiled, &f->lock);
     if (kept && !kept->constraint) {

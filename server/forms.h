@@ -4,6 +4,7 @@
 #ifndef FORMS_H
 #define FORMS_H
 
+#include <stdatomic.h>
 #include <uv.h>
 
 #include "carat_constrain.h"
@@ -21,10 +22,14 @@ struct forms {
 int forms_open(struct forms *f, const carat_model *model, int n_vocab); /* nonzero: it could not */
 void forms_close(struct forms *f);                                      /* nobody has one */
 
-/* The form, compiled by whoever comes first; the others wait for him. *kept is for forms_give. What
- * carat_constraint_create returns. */
-carat_status forms_take(struct forms *f, const carat_constraint_options *form, struct kept_form **kept,
-                        carat_error *err);
+/* Processor time that a form may take; it is refused by name. */
+enum { FORM_MS = 200 };
+
+/* The form, compiled by whoever comes first; the others wait for him. It ends when all of them have been
+ * cancelled. *kept is for forms_give. What carat_constraint_create returns; CARAT_E_ARGUMENT: it takes too
+ * long. */
+carat_status forms_take(struct forms *f, const carat_constraint_options *form, const atomic_bool *cancelled,
+                        struct kept_form **kept, carat_error *err);
 carat_constraint *form_constraint(struct kept_form *kept);
 /* NULL is allowed. */
 void forms_give(struct kept_form *kept);

@@ -12,13 +12,14 @@
 
 enum { LONG_NS = 2000000 };
 
-static struct ask *new_ask(struct server *s)
+static struct ask *new_ask(struct server *s, const struct job *job)
 {
     struct ask *ask = calloc(1, sizeof *ask);
 
     if (!ask)
         return NULL;
     ask->call_start = s->call_start;
+    ask->own_form.cancelled = &job->cancelled;
     ask->created = (int64_t)time(NULL);
     return ask;
 }
@@ -56,7 +57,7 @@ static void prepare_job(struct server *s, struct job *job)
         end_prepared(s, job);
         return;
     }
-    if (!(job->ask = new_ask(s)))
+    if (!(job->ask = new_ask(s, job)))
         refuse(&r, 503, NULL, NULL, "there is no memory for the request");
     if (r.status || !job->route->prepare(job, &r) || !has_room(s, job, &r) || atomic_load(&job->cancelled)) {
         if (r.status)

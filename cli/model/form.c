@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io/input.h"
+#include "term/interrupt.h"
 #include "term/message.h"
 
 /* The options about the form of an answer. */
@@ -113,6 +114,7 @@ int form_open(struct form *f, const struct options *o, const carat_model *model,
         return DONE;
     carat_constraint_options_default(c);
     c->form = s->form;
+    c->progress = stop_when_interrupted;
     c->text = s->form == CARAT_FORM_TOOLS ? tools : s->text;
     c->tool_choice = o->form->tool_choice;
     c->json_dumps = strcmp(o->form->json_ws, "dumps") == 0;

@@ -107,6 +107,7 @@ static int compile(struct form *f)
     options.form = kinds[f->kind].form;
     options.text = f->text;
     options.n_text = f->n_text;
+    options.progress = stop_when_interrupted;
     carat_constraint_info_default(&f->info);
     if (f->n_text == 0) /* to the library it would be a text of unknown length */
         options.text = "";

@@ -64,7 +64,13 @@ static struct matcher *own(const carat_matcher *m)
 static carat_status compile(carat_constraint *c, const carat_constraint_options *o, carat_error *err)
 {
     const struct ct_str text = {o->text, o->n_text ? o->n_text : strlen(o->text)};
+    const struct ct_trie *trie;
     int32_t root = -1;
+
+    if (c->grammar.watch) /* what the vocabulary needs once is not the form's */
+        CT_TRY(ct_tokenizer_trie(&trie, c->model->tokenizer, err));
+    if (ct_watch_ended(c->grammar.watch, CT_WATCH_STEPS))
+        return ct_watch_fail(err);
 
     switch (o->form) {
     case CARAT_FORM_SCHEMA: {
@@ -90,7 +96,11 @@ static carat_status compile(carat_constraint *c, const carat_constraint_options 
     }
     CT_TRY(ct_grammar_finish(&c->grammar, root, err));
     CT_TRY(ct_ids_open(&c->ids, &c->grammar, c->model->tokenizer, err));
-    return ct_masks_open(&c->masks, &c->ids, c->model->config.n_text_vocab, CT_MASK_BYTES, err);
+    CT_TRY(ct_masks_open(&c->masks, &c->ids, c->model->config.n_text_vocab, CT_MASK_BYTES, err));
+    if (!c->grammar.watch)
+        return CARAT_OK;
+    (void)ct_ids_shortest(&c->ids, c->ids.automaton.start); /* whoever uses the form asks, and it is kept */
+    return ct_watch_ended(c->grammar.watch, CT_WATCH_STEPS) ? ct_watch_fail(err) : CARAT_OK;
 }
 
 carat_status ct_constraint_create(carat_constraint **constraint, const carat_model *model,
@@ -111,7 +121,10 @@ carat_status ct_constraint_create(carat_constraint **constraint, const carat_mod
     c->marks = ct_thought_marks(model->tokenizer);
     c->opens = -1;
     ct_grammar_init(&c->grammar);
+    struct ct_grammar_watch watch = {.progress = o.progress, .user = o.user};
+    c->grammar.watch = o.progress ? &watch : NULL;
     carat_status status = compile(c, &o, err);
+    c->grammar.watch = NULL; /* nor is what is asked of it later */
     c->seconds = ct_os_seconds() - start;
     if (status)
         ct_constraint_close(c);

@@ -296,7 +296,7 @@ static int32_t step_end(struct ct_automaton *a)
     uint32_t at = 0, n = 0;
 
     for (;;) {
-        while (at < a->n_work)
+        while (at < a->n_work && !ct_watch_ended(a->grammar->watch, 1))
             step_place(a, a->work[at++]);
         if (!a->n_waiting)
             break;
@@ -304,7 +304,7 @@ static int32_t step_end(struct ct_automaton *a)
         for (uint32_t i = a->called[rule]; i; i = a->before[i - 1])
             a->sorted[n++] = a->pending[i - 1];
         a->called[rule] = 0;
-        const int32_t frame = intern(a, a->sorted, n);
+        const int32_t frame = ct_watch_ended(a->grammar->watch, n) ? CT_DEAD : intern(a, a->sorted, n);
         n = 0;
         if (frame != CT_DEAD)
             step_add(a, a->grammar->rule[rule].start, frame);
@@ -330,6 +330,8 @@ static carat_status automaton_begin(struct ct_automaton *a, carat_error *err)
     step_begin(a);
     step_add(a, a->grammar->rule[a->grammar->root].start, intern(a, &end, 1));
     a->start = step_end(a);
+    if (ct_watch_ended(a->grammar->watch, 1))
+        return ct_watch_fail(err);
     if (a->start == CT_DEAD || a->full)
         return ct_fail(err, CARAT_E_ARGUMENT, "the grammar needs more than %d places at once", WORK);
     return CARAT_OK;

@@ -194,7 +194,8 @@ static void note_levels(struct ct_grammar *g, const struct cost *known)
     g->deep[known->node] = (uint8_t)CT_MIN(deep, DEEPEST);
 }
 
-static void costs_run(struct costs *c)
+/* False: nobody waits any more. */
+static bool costs_run(struct costs *c)
 {
     struct ct_grammar *g = c->g;
 
@@ -207,6 +208,8 @@ static void costs_run(struct costs *c)
     }
     while (c->n) {
         const struct cost known = costs_pop(c);
+        if (ct_watch_ended(g->watch, 1))
+            return false;
         if (g->least[known.node] != CT_NEVER)
             continue;
         g->least[known.node] = known.cost;
@@ -222,6 +225,7 @@ static void costs_run(struct costs *c)
         if (known.node == g->rule[g->owner[known.node]].start)
             costs_of_rule(c, g->owner[known.node], known.cost);
     }
+    return true;
 }
 
 static void list_bag(struct costs *c, int32_t rule, int32_t item, bool puts)
@@ -296,8 +300,7 @@ carat_status ct_grammar_costs(struct ct_grammar *g, carat_error *err)
         return ct_fail(err, g->error.code, "%s", g->error.message);
     const bool open = costs_open(&c);
 
-    if (open)
-        costs_run(&c);
+    const bool known = open && costs_run(&c);
     lists_close(&c.into);
     lists_close(&c.callers);
     lists_close(&c.bags);
@@ -305,7 +308,7 @@ carat_status ct_grammar_costs(struct ct_grammar *g, carat_error *err)
     free(c.spare);
     free(c.chosen);
     free(c.heap);
-    return open ? CARAT_OK : ct_no_memory(err, "a grammar");
+    return !open ? ct_no_memory(err, "a grammar") : known ? CARAT_OK : ct_watch_fail(err);
 }
 
 /* Edges that lead to no end are taken out; what is behind them keeps its nodes. */
@@ -366,6 +369,7 @@ static void order_beginnings(struct order *o, int32_t rule, bool puts)
                 o->node[n++] = e->to;
             }
         }
+    (void)ct_watch_ended(g->watch, (size_t)n);
     while (n > 0)
         o->seen[o->node[--n]] = 0;
 }
@@ -406,11 +410,13 @@ static carat_status order_rules(struct order *o, carat_error *err)
     struct ct_grammar *g = o->g;
     int32_t next = g->n_rules;
 
-    for (int32_t i = 0; i < g->n_rules; i++)
+    for (int32_t i = 0; i < g->n_rules && !ct_watch_ended(g->watch, 1); i++)
         order_beginnings(o, i, false);
     lists_begin(&o->begins, g->n_rules);
-    for (int32_t i = 0; i < g->n_rules; i++)
+    for (int32_t i = 0; i < g->n_rules && !ct_watch_ended(g->watch, 1); i++)
         order_beginnings(o, i, true);
+    if (ct_watch_ended(g->watch, 1))
+        return ct_watch_fail(err);
     for (int32_t i = 0; i < g->n_rules; i++)
         if (!o->seen[i])
             CT_TRY(order_from(o, i, &next, err));

@@ -43,6 +43,10 @@ static bool grammar_room(struct ct_grammar *g, void *array, size_t *room, int32_
 {
     if (ct_grammar_failed(g))
         return false;
+    if (ct_watch_ended(g->watch, 1)) {
+        ct_grammar_fail(g, CARAT_E_CANCELLED, CT_WATCH_SAYS);
+        return false;
+    }
     if (n >= most) {
         ct_grammar_fail(g, CARAT_E_ARGUMENT, "more than %d %s are needed", most, what);
         return false;

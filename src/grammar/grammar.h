@@ -17,6 +17,42 @@ enum { CT_RULES_MAX = 10000, CT_NODES_MAX = 200000, CT_EDGES_MAX = 4 * CT_NODES_
 /* A cost that nothing reaches: what has it cannot be ended. */
 #define CT_NEVER (UINT32_MAX / 4)
 
+/* ---- whether whoever waits for a grammar still does: a callback that builders ask now and then, by the
+ * steps that they go. What it means that nobody waits is theirs: the first failure sticks. ---- */
+
+/* Steps are about as long as a node takes; between two questions are some ten microseconds. */
+enum { CT_WATCH_STEPS = 1024 };
+
+struct ct_grammar_watch {
+    carat_progress progress;
+    void *user;
+    size_t steps; /* gone so far */
+    size_t asked; /* of these, when it was asked last */
+    bool ended;   /* it has said so, and is not asked again */
+};
+
+/* Whether nobody waits any more, n steps further on. NULL: somebody does. */
+static inline bool ct_watch_ended(struct ct_grammar_watch *w, size_t n)
+{
+    if (!w || w->ended)
+        return w != NULL;
+    w->steps += n;
+    if (w->steps - w->asked < CT_WATCH_STEPS)
+        return false;
+    w->asked = w->steps;
+    w->ended = w->progress(w->user, w->steps, 0) != 0;
+    return w->ended;
+}
+
+#define CT_WATCH_SAYS "compiling the form was cancelled"
+
+static inline carat_status ct_watch_fail(carat_error *err)
+{
+    return ct_fail(err, CARAT_E_CANCELLED, "%s", CT_WATCH_SAYS);
+}
+
+/* ---- productions ---- */
+
 enum ct_edge_kind { CT_EDGE_BYTES, CT_EDGE_TOKEN, CT_EDGE_RULE, CT_EDGE_SKIP };
 
 struct ct_edge {
@@ -66,7 +102,8 @@ struct ct_grammar {
     int32_t most_levels; /* of nesting that a text may have; 0: any number */
     size_t rule_room, edge_room, member_room, node_room, claim_room;
     int32_t root;
-    carat_error error; /* code CARAT_OK: nothing has gone wrong */
+    struct ct_grammar_watch *watch; /* borrowed; NULL: nobody asks to end it */
+    carat_error error;              /* code CARAT_OK: nothing has gone wrong */
     /* what ct_grammar_finish works out */
     int32_t *first;        /* [n_nodes + 1] edges of a node */
     int32_t *owner;        /* [n_nodes] the rule */
@@ -133,7 +170,7 @@ static inline int32_t ct_rule_end(const struct ct_grammar *g, int32_t rule)
 carat_status ct_grammar_costs(struct ct_grammar *g, carat_error *err);
 /* Makes the grammar ready for an automaton; nothing is added behind it. CARAT_E_ARGUMENT: a rule begins with
  * itself, no text fits the root or a rule of which that was claimed, the shortest text has too many levels,
- * or what a builder has failed with; CARAT_E_MEMORY. */
+ * or what a builder has failed with; CARAT_E_MEMORY; CARAT_E_CANCELLED. */
 carat_status ct_grammar_finish(struct ct_grammar *g, int32_t root, carat_error *err);
 
 #endif

@@ -117,13 +117,15 @@ int32_t ct_ids_ending(struct ct_ids *x, int32_t state)
     return longest_beginning(x, text, n);
 }
 
+enum { AN_ID = 32 }; /* steps, to find the next one of an ending */
+
 int ct_ids_shortest(struct ct_ids *x, int32_t state)
 {
     int n = 0, known = -1;
 
     /* once to count, and once more so that each state on the way knows its own */
     for (int32_t at = state; known < 0; n += known < 0) {
-        if (at == CT_DEAD)
+        if (at == CT_DEAD || ct_watch_ended(x->automaton.grammar->watch, AN_ID))
             return INT32_MAX;
         if (x->shortest[at] || ct_automaton_accepts(&x->automaton, at)) {
             known = CT_MAX(x->shortest[at] - 1, 0);
@@ -135,7 +137,7 @@ int ct_ids_shortest(struct ct_ids *x, int32_t state)
         at = ct_ids_follow(x, at, id);
     }
     const int all = n + known;
-    for (int32_t at = state; n > 0; n--) {
+    for (int32_t at = state; n > 0 && !ct_watch_ended(x->automaton.grammar->watch, AN_ID); n--) {
         x->shortest[at] = n + known + 1;
         at = ct_ids_follow(x, at, ct_ids_ending(x, at));
     }

@@ -27,6 +27,10 @@ static bool language_room(struct ct_language *l, void *array, size_t *room, int3
 {
     if (ct_language_failed(l))
         return false;
+    if (ct_watch_ended(l->watch, 1)) {
+        (void)ct_watch_fail(&l->error);
+        return false;
+    }
     if (n >= most) {
         (void)ct_fail(&l->error, CARAT_E_ARGUMENT, "more than %d states are needed", CT_STATES_MAX);
         return false;
@@ -409,12 +413,15 @@ static carat_status determine_all(struct determining *d, carat_error *err)
     if (work_number(d) < 0)
         return ct_no_memory(err, "a pattern");
     for (int32_t set = 0; set < d->sets.n; set++) {
+        const int64_t before = d->steps;
         if (!determine_set(d, set) && !ct_language_failed(d->out))
             return ct_no_memory(err, "a pattern");
         if (ct_language_failed(d->out))
             return ct_fail(err, d->out->error.code, "%s", d->out->error.message);
         if (d->sets.begin[d->sets.n] > SETS_ITEMS_MAX || d->steps > d->most)
             return ct_fail(err, CARAT_E_ARGUMENT, "more than %d states are needed", CT_STATES_MAX);
+        if (ct_watch_ended(d->l->watch, (size_t)(d->steps - before)))
+            return ct_watch_fail(err);
     }
     return CARAT_OK;
 }
@@ -426,6 +433,7 @@ static carat_status determine_within(const struct ct_language *l, int64_t most, 
     carat_status status;
 
     ct_language_init(out);
+    out->watch = l->watch;
     CT_TRY(language_good(l, err));
     if (l->start < 0)
         return CARAT_OK;
@@ -462,6 +470,7 @@ carat_status ct_language_determine(const struct ct_language *l, struct ct_langua
 static void reverse(const struct ct_language *l, struct ct_language *out)
 {
     ct_language_init(out);
+    out->watch = l->watch;
     const int32_t start = ct_language_state(out, false);
     for (int32_t i = 0; i < l->n_states; i++) {
         const int32_t state = ct_language_state(out, i == l->start);
@@ -489,6 +498,8 @@ carat_status ct_language_minimise(const struct ct_language *l, struct ct_languag
     ct_language_free(&once);
     if (status == CARAT_E_MEMORY)
         return ct_no_memory(err, "a pattern");
+    if (status == CARAT_E_CANCELLED)
+        return ct_watch_fail(err);
     if (status) {
         ct_language_free(&twice);
         return ct_language_determine(l, out, err);
@@ -506,6 +517,7 @@ carat_status ct_language_complement(const struct ct_language *l, struct ct_langu
     int32_t next = 0;
 
     ct_language_init(out);
+    out->watch = l->watch;
     CT_TRY(ct_language_determine(l, &d, err));
     if (d.start < 0)
         d.start = ct_language_state(&d, false);
@@ -558,6 +570,8 @@ static void product_arcs(struct product *p, int32_t from, int32_t a, int32_t b)
     int32_t first = y->first[b];
     const int32_t end = y->first[b + 1];
 
+    if (ct_watch_ended(p->out->watch, (size_t)(x->first[a + 1] - x->first[a]) + (size_t)(end - first)))
+        (void)ct_watch_fail(&p->out->error);
     for (int32_t i = p->skips[0].first[a]; i < p->skips[0].first[a + 1]; i++)
         ct_language_skip(p->out, from, product_state(p, p->skips[0].arc[i].to, b));
     for (int32_t i = p->skips[1].first[b]; i < p->skips[1].first[b + 1]; i++)
@@ -580,6 +594,7 @@ carat_status ct_language_intersect(const struct ct_language *a, const struct ct_
     bool open = true;
 
     ct_language_init(out);
+    out->watch = a->watch ? a->watch : b->watch;
     CT_TRY(language_good(a, err));
     CT_TRY(language_good(b, err));
     if (a->start < 0 || b->start < 0)

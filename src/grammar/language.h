@@ -27,7 +27,9 @@ struct ct_language {
     uint8_t *accepts;   /* [n_states] 1: a text may end here */
     int32_t n_states, n_arcs;
     size_t arc_room, state_room;
-    int32_t start;     /* the first state, unless a builder says another; -1 while there is none */
+    int32_t start; /* the first state, unless a builder says another; -1 while there is none */
+    struct ct_grammar_watch
+        *watch;        /* borrowed; what is made of a language has it too. NULL: nobody asks to end it */
     carat_error error; /* code CARAT_OK: nothing has gone wrong */
 };
 
@@ -55,8 +57,8 @@ int32_t ct_language_append(struct ct_language *l, const struct ct_language *othe
 void ct_language_unite(struct ct_language *l, const struct ct_language *other);
 
 /* ---- from languages to languages. Each takes out from nothing (it is initialised here), and gives up with
- * CARAT_E_ARGUMENT where more than CT_STATES_MAX states are needed, or with CARAT_E_MEMORY. A failed operand
- * hands its failure on. ---- */
+ * CARAT_E_ARGUMENT where more than CT_STATES_MAX states are needed, or with CARAT_E_MEMORY or
+ * CARAT_E_CANCELLED. A failed operand hands its failure on. ---- */
 
 /* At most one arc of a state takes a character, and none takes nothing; arcs are in the order of their states
  * and characters. */

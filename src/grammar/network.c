@@ -23,7 +23,9 @@ void ct_network_arc(struct ct_network *net, int32_t from, uint32_t low, uint32_t
 {
     if (net->status != CARAT_OK || from < 0 || to < 0)
         return;
-    if (net->n_arcs == CT_NETWORK_ARCS)
+    if (ct_watch_ended(net->watch, 1))
+        net->status = CARAT_E_CANCELLED;
+    else if (net->n_arcs == CT_NETWORK_ARCS)
         net->status = CARAT_E_ARGUMENT;
     else if (!ct_array_grow(&net->arc, &net->arc_room, (size_t)net->n_arcs + 1, sizeof *net->arc))
         net->status = CARAT_E_MEMORY;

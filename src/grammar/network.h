@@ -19,7 +19,8 @@ struct ct_network {
     struct ct_arc *arc; /* [n_arcs] */
     size_t arc_room;
     int32_t n_arcs, n_nodes;
-    carat_status status; /* CARAT_E_ARGUMENT: more nodes or arcs than there may be */
+    struct ct_grammar_watch *watch; /* borrowed; or NULL */
+    carat_status status;            /* CARAT_E_ARGUMENT: more nodes or arcs than there may be */
 };
 
 /* What a quantifier repeats: all nodes and arcs from the first ones on. No other arc leads to start, but one

@@ -45,6 +45,13 @@ static bool regex_fail(struct regex *r, size_t at, const char *format, ...)
     return false;
 }
 
+static bool regex_cancelled(struct regex *r)
+{
+    if (r->status == CARAT_OK)
+        r->status = ct_watch_fail(r->err);
+    return false;
+}
+
 static bool regex_memory(struct regex *r)
 {
     if (r->status == CARAT_OK)
@@ -504,6 +511,8 @@ static bool read_all(struct regex *r)
             return false;
         if (r->net.status == CARAT_E_MEMORY)
             return regex_memory(r);
+        if (r->net.status == CARAT_E_CANCELLED || ct_watch_ended(r->net.watch, 1))
+            return regex_cancelled(r);
         if (r->net.status != CARAT_OK)
             return regex_fail(r, r->at, "the pattern up to here needs more than %d states or %d arcs",
                               CT_NETWORK_NODES, CT_NETWORK_ARCS);
@@ -516,7 +525,7 @@ static bool read_all(struct regex *r)
 carat_status ct_regex_language(struct ct_str pattern, bool whole, struct ct_language *out, size_t *at,
                                carat_error *err)
 {
-    struct regex r = {.s = pattern.s, .n = pattern.n, .err = err};
+    struct regex r = {.s = pattern.s, .n = pattern.n, .net.watch = out->watch, .err = err};
 
     if (read_all(&r)) {
         struct ct_piece all = end_group(&r);
@@ -527,8 +536,12 @@ carat_status ct_regex_language(struct ct_str pattern, bool whole, struct ct_lang
             ct_network_arc(&r.net, end, 0, CT_LAST_CHAR, end);
             all.end = end;
         }
-        r.status = r.net.status == CARAT_OK ? ct_network_language(&r.net, all.start, all.end, out, err)
-                                            : ct_fail(err, r.net.status, "the pattern is too large");
+        if (r.net.status == CARAT_E_CANCELLED)
+            regex_cancelled(&r);
+        else if (r.net.status != CARAT_OK)
+            r.status = ct_fail(err, r.net.status, "the pattern is too large");
+        else
+            r.status = ct_network_language(&r.net, all.start, all.end, out, err);
     }
     if (at)
         *at = r.error_at;
@@ -544,6 +557,7 @@ carat_status ct_regex_rule(struct ct_grammar *g, struct ct_str pattern, int32_t 
     struct ct_charsets sets = {0};
 
     ct_language_init(&language);
+    language.watch = g->watch;
     *rule = -1;
     const carat_status status = ct_regex_language(pattern, true, &language, NULL, err);
     if (status == CARAT_OK) {

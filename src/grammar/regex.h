@@ -12,7 +12,8 @@
 enum { CT_REGEX_MAX = 64 << 10 }; /* bytes */
 
 /* Makes *out, an initialised language, the texts that the pattern fits: whole, or somewhere in them.
- * CARAT_E_ARGUMENT: "byte 3: ...", that byte in *at (may be NULL); CARAT_E_MEMORY. */
+ * CARAT_E_ARGUMENT: "byte 3: ...", that byte in *at (may be NULL); CARAT_E_MEMORY; CARAT_E_CANCELLED, by the
+ * watch of *out. */
 carat_status ct_regex_language(struct ct_str pattern, bool whole, struct ct_language *out, size_t *at,
                                carat_error *err);
 /* A rule whose texts are those that the pattern fits as a whole, in UTF-8. Errors as above; those of the

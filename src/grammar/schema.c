@@ -46,7 +46,7 @@ static bool emit_listed(struct schema *s, const struct items *all, int types, in
         if (!v)
             continue;
         const uint8_t done = n == 1 && v == ct_schema_get(item, "const") ? ITEM_CONST : ITEM_ENUM;
-        for (size_t k = 0; k < n; k++, v += v->span) {
+        for (size_t k = 0; k < n && !ct_schema_cancelled(s, 1); k++, v += v->span) {
             struct item list[SCHEMA_ITEMS];
             int n_list = 0;
             if (!(ct_schema_type_of(v) & types & (TYPE_ARRAY | TYPE_OBJECT)))
@@ -87,7 +87,7 @@ static void note_values(struct schema *s, const struct items *all)
         size_t n = 0;
         const struct ct_json_value *v = ct_schema_values(&all->item[i], &n);
         bool left = v == NULL;
-        for (size_t k = 0; k < n && !left; k++, v += v->span)
+        for (size_t k = 0; k < n && !left && !ct_schema_cancelled(s, CT_WATCH_STEPS); k++, v += v->span)
             left = ct_json_is(v, CT_JSON_ARRAY) || ct_json_is(v, CT_JSON_OBJECT) || ct_schema_allows(all, v);
         if (!left)
             ct_schema_note(s, all->item[i].schema, NULL, "no value that is listed fits all");
@@ -167,12 +167,16 @@ static void fill_common(struct schema *s, enum ct_schema_common which, int32_t r
 
 /* ---- the whole ---- */
 
+enum { A_TASK = 64 }; /* steps, before it makes any */
+
 static int32_t run_tasks(struct schema *s, const struct item *item, int n)
 {
     const int32_t root = ct_schema_rule_of(s, item, n);
 
     for (int32_t i = 0; i < s->n_tasks && !ct_grammar_failed(s->g); i++) {
         struct item list[SCHEMA_ITEMS]; /* the array grows while it is filled */
+        if (ct_schema_cancelled(s, A_TASK))
+            break;
         const struct task t = s->task[i];
         if (t.common >= 0) {
             fill_common(s, (enum ct_schema_common)t.common, t.rule);

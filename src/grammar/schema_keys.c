@@ -209,11 +209,13 @@ static bool read_declared(struct schema *s, const struct items *all, struct keys
 /* ---- all other keys ---- */
 
 /* All keys that are not declared. */
-static carat_status undeclared(const struct keys *k, struct ct_language *out, carat_error *err)
+static carat_status undeclared(const struct keys *k, struct ct_grammar_watch *watch, struct ct_language *out,
+                               carat_error *err)
 {
     struct ct_language named;
 
     ct_language_init(&named);
+    named.watch = watch;
     for (int i = 0; i < k->n; i++)
         ct_language_text(&named, k->declared[i].key);
     const carat_status status = ct_language_complement(&named, out, err);
@@ -276,8 +278,9 @@ static bool read_others(struct schema *s, const struct items *all, struct keys *
     k->n_others = 1;
     k->others[0] = (struct others){.all = k->n == 0 && k->n_patterns == 0};
     ct_language_init(&k->others[0].keys);
+    k->others[0].keys.watch = s->g->watch;
     if (!k->others[0].all)
-        status = undeclared(k, &k->others[0].keys, &err);
+        status = undeclared(k, s->g->watch, &k->others[0].keys, &err);
     for (int i = 0; i < k->n_patterns && !status; i++)
         status = divide(s, k, i, all, &err);
     if (status)

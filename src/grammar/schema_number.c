@@ -170,7 +170,7 @@ static bool listed_numbers(const struct items *all, struct ct_language *l)
         const struct ct_json_value *v = ct_schema_values(&all->item[i], &n);
         if (!v)
             continue;
-        for (size_t k = 0; k < n; k++, v += v->span)
+        for (size_t k = 0; k < n && !ct_watch_ended(l->watch, CT_WATCH_STEPS); k++, v += v->span)
             if (ct_json_is(v, CT_JSON_NUMBER) && ct_schema_allows(all, v))
                 add_spellings(l, v);
         return true;
@@ -192,6 +192,8 @@ static void make_small(struct schema *s, struct ct_language *l)
 {
     struct ct_language small;
     carat_error err = {CARAT_OK, ""};
+
+    l->watch = s->g->watch;
     const carat_status status = ct_language_minimise(l, &small, &err);
 
     if (status)
@@ -245,6 +247,7 @@ static void number_language(struct schema *s, const struct items *all, bool frac
     if (status)
         ct_grammar_fail(s->g, status, "%s", err.message);
     ct_language_init(&more);
+    more.watch = s->g->watch;
     const bool listed = listed_numbers(all, &more);
     if (listed && !ct_schema_narrow(s, l, &any, &more, all->item[0].schema))
         return;

@@ -78,6 +78,16 @@ enum {
     TYPE_ALL = 127,
 };
 
+/* Whether nobody waits for the grammar any more, n steps further on; then it has failed. */
+static inline bool ct_schema_cancelled(struct schema *s, size_t n)
+{
+    const bool ended = ct_watch_ended(s->g->watch, n);
+
+    if (ended)
+        ct_grammar_fail(s->g, CARAT_E_CANCELLED, CT_WATCH_SAYS);
+    return ended;
+}
+
 /* ---- schema_rules.c ---- */
 
 /* Zeroed memory; NULL: the grammar has failed. */

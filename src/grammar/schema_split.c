@@ -99,7 +99,7 @@ static void split_item(struct splitting *p, const struct list *l, int i, const c
 /* ---- oneOf: branches that exclude each other are the same as anyOf ---- */
 
 /* Whether both say which values there are, and none is the same. */
-static bool values_exclude(const struct ct_json_value *a, const struct ct_json_value *b)
+static bool values_exclude(struct schema *s, const struct ct_json_value *a, const struct ct_json_value *b)
 {
     const struct item of_a = {a, 0, -1}, of_b = {b, 0, -1};
     size_t n_a = 0, n_b = 0;
@@ -107,7 +107,7 @@ static bool values_exclude(const struct ct_json_value *a, const struct ct_json_v
 
     for (size_t i = 0; i < n_a; i++, va += va->span) {
         const struct ct_json_value *vb = b ? ct_schema_values(&of_b, &n_b) : NULL;
-        if (!vb)
+        if (!vb || ct_schema_cancelled(s, 1 + n_b))
             return false;
         for (size_t k = 0; k < n_b; k++, vb += vb->span)
             if (ct_json_count(va) || ct_json_count(vb) || ct_schema_same(va, vb))
@@ -117,25 +117,25 @@ static bool values_exclude(const struct ct_json_value *a, const struct ct_json_v
 }
 
 /* Whether a key that one of two branches requires has different values in them. */
-static bool tags_exclude(const struct ct_json_value *a, const struct ct_json_value *b)
+static bool tags_exclude(struct schema *s, const struct ct_json_value *a, const struct ct_json_value *b)
 {
     CT_JSON_EACH(name, ct_json_get(a, "required"))
-    if (values_exclude(ct_json_find(ct_json_get(a, "properties"), ct_json_str(name)),
+    if (values_exclude(s, ct_json_find(ct_json_get(a, "properties"), ct_json_str(name)),
                        ct_json_find(ct_json_get(b, "properties"), ct_json_str(name))))
         return true;
     return false;
 }
 
 /* Whether only types and values of keys are looked at: a quick answer that may be a wrong no. */
-static bool quickly_exclude(const struct ct_json_value *a, const struct ct_json_value *b)
+static bool quickly_exclude(struct schema *s, const struct ct_json_value *a, const struct ct_json_value *b)
 {
     if (ct_json_is(a, CT_JSON_FALSE) || ct_json_is(b, CT_JSON_FALSE))
         return true;
     if (ct_json_get(a, "$ref") || ct_json_get(b, "$ref"))
         return false;
     const int types = ct_schema_types(ct_json_get(a, "type")) & ct_schema_types(ct_json_get(b, "type"));
-    return types == 0 || values_exclude(a, b) ||
-           (types == TYPE_OBJECT && (tags_exclude(a, b) || tags_exclude(b, a)));
+    return types == 0 || values_exclude(s, a, b) ||
+           (types == TYPE_OBJECT && (tags_exclude(s, a, b) || tags_exclude(s, b, a)));
 }
 
 /* Builds a grammar of what fits both branches and the other items, and looks whether it has a text. */
@@ -150,6 +150,7 @@ static bool trial_excludes(struct schema *s, const struct list *l, const struct 
     carat_error err = {CARAT_OK, ""};
 
     ct_grammar_init(&g);
+    g.watch = s->g->watch;
     trial.g = &g;
     trial.shared = &shared;
     trial.trial = true;
@@ -185,7 +186,9 @@ static bool check_one_of(struct splitting *p, const struct list *l, int i)
     {
         size_t second = at + 1;
         for (const struct ct_json_value *b = ct_json_after(a); b; b = ct_json_after(b), second++) {
-            if (quickly_exclude(a, b))
+            if (ct_schema_cancelled(p->s, 1))
+                return false;
+            if (quickly_exclude(p->s, a, b))
                 continue;
             if (p->s->trials++ >= TRIALS_MAX) {
                 ct_schema_unsupported(p->s, l->item[i].schema, "oneOf",
@@ -233,6 +236,8 @@ static bool split_step(struct splitting *p, struct list *l, bool *done)
     return true;
 }
 
+enum { A_LIST = 16 }; /* steps, before it is a value */
+
 void ct_schema_split(struct schema *s, const struct items *all,
                      void (*each)(struct schema *s, const struct items *all, int32_t rule), int32_t rule)
 {
@@ -245,6 +250,8 @@ void ct_schema_split(struct schema *s, const struct items *all,
     while (more && p.n > 0 && !ct_grammar_failed(s->g)) {
         bool done = false;
         l = p.list[--p.n];
+        if (ct_schema_cancelled(s, A_LIST))
+            break;
         while (!done && split_step(&p, &l, &done))
             ;
         if (!done || ct_grammar_failed(s->g))

@@ -30,9 +30,11 @@ bool ct_schema_narrow(struct schema *s, struct ct_language *l, bool *any, struct
 
     if (!*any) {
         *l = *more;
+        l->watch = s->g->watch;
         *any = true;
         return true;
     }
+    l->watch = s->g->watch;
     const carat_status status = ct_language_intersect(l, more, &both, &err);
     ct_language_free(l);
     ct_language_free(more);
@@ -52,6 +54,7 @@ bool ct_schema_pattern(struct schema *s, struct ct_str pattern, const struct ct_
 
     ct_language_init(out);
     ct_language_init(&raw);
+    raw.watch = s->g->watch;
     carat_status status = ct_regex_language(pattern, false, &raw, NULL, &err);
     if (status == CARAT_E_ARGUMENT)
         ct_schema_fail(s, schema, key, "%s", err.message);
@@ -229,6 +232,7 @@ void ct_schema_emit_string(struct schema *s, const struct items *all, int32_t fr
     bool good = narrow_by_values(s, all, &l, &any) && narrow_by_keywords(s, all, &l, &any);
     if (good && any && (min > 0 || (max >= 0 && max <= SCHEMA_MOST))) {
         ct_language_init(&lengths);
+        lengths.watch = s->g->watch;
         ct_language_lengths(&lengths, (int32_t)min, max > SCHEMA_MOST ? -1 : (int32_t)max);
         good = ct_schema_narrow(s, &l, &any, &lengths, all->item[0].schema);
     }
@@ -299,6 +303,7 @@ void ct_schema_emit_keys(struct schema *s, const struct ct_language *keys, int32
     ct_language_init(&all);
     ct_language_init(&both);
     all_keys(s, &all);
+    all.watch = s->g->watch;
     const carat_status status = keys ? ct_language_intersect(&all, keys, &both, &err) : CARAT_OK;
     if (status)
         ct_grammar_fail(s->g, status, "%s", err.message);

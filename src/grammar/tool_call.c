@@ -230,6 +230,7 @@ static carat_status text_path(struct calls *c, int32_t from, int32_t to, carat_e
     carat_status status;
 
     ct_language_init(&raw);
+    raw.watch = c->g->watch;
     ct_language_init(&opening);
     ct_language_init(&text);
     status = ct_regex_language(ct_str_of(CT_CALL_OPENING), false, &raw, NULL, err);

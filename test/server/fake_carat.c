@@ -555,6 +555,8 @@ static struct {
 carat_status carat_constraint_create(carat_constraint **constraint, const carat_model *model,
                                      const carat_constraint_options *options, carat_error *err)
 {
+    const struct timespec pause = {0, 1000000};
+
     (void)model;
     if (!options->text)
         return fail(err, CARAT_E_ARGUMENT, "there is no form");
@@ -563,6 +565,12 @@ carat_status carat_constraint_create(carat_constraint **constraint, const carat_
     while (forms.holds && strstr(options->text, "held"))
         pthread_cond_wait(&forms.may_go_on, &forms.lock);
     pthread_mutex_unlock(&forms.lock);
+    if (strstr(options->text, "endless") || strstr(options->text, "asleep")) {
+        while (options->progress(options->user, 0, 0) == 0)
+            if (strstr(options->text, "asleep"))
+                nanosleep(&pause, NULL);
+        return fail(err, CARAT_E_CANCELLED, "it was cancelled");
+    }
     if (strstr(options->text, "wrong"))
         return fail(err, CARAT_E_ARGUMENT, "this form is wrong");
     must((*constraint = calloc(1, sizeof **constraint)) != NULL);

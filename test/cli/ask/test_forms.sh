@@ -74,3 +74,14 @@ expect 2 run tiny 'Hello' --json-ws dumps
 err_has 'option --json-ws needs --json-schema'
 expect 2 run tiny 'Hello' --regex 'a{100}' -n 3
 err_has 'the shortest answer of this form takes'
+
+# ---- Ctrl-C while a form is compiled ----
+
+. "$CARAT_SOURCE/test/cli/interrupt.bash"
+patterns='' kinds=''
+for ((i = 0; i < 30; i++)); do patterns+=",{\"pattern\":\"a{1,200}b$i\"}"; done
+for ((i = 0; i < 20; i++)); do kinds+=",\"p$i\":{\"anyOf\":[${patterns:1}]}"; done
+echo "{\"type\":\"object\",\"properties\":{${kinds:1}}}" >long.json
+interrupt_at 0.05 run tiny 'Hello' --json-schema-file long.json
+interrupt_at 0.05 grammar long.json
+grep -q 'E_CANCELLED: compiling the form was cancelled' err || die "$(cat err)"

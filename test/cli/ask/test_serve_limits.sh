@@ -285,3 +285,27 @@ for wrong in '--max-body 1' '--max-n 9' '--max-n 0' '--half-close close' '--drai
     # shellcheck disable=SC2086 # an option and its value
     refuse 2 serve tiny $wrong
 done
+
+# ---- forms that take long ----
+
+start_server tiny -np 4
+patterns='' kinds=''
+for ((i = 0; i < 30; i++)); do patterns+=",{\"type\":\"string\",\"pattern\":\"a{1,200}b$i\"}"; done
+for ((i = 0; i < 20; i++)); do kinds+=",\"p$i\":{\"anyOf\":[${patterns:1}]}"; done
+many_patterns="{\"type\":\"object\",\"properties\":{${kinds:1}}}"
+for schema in '{"type":"array","minItems":9000000,"items":{}}' "$many_patterns"; do
+    form="\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"x\",\"schema\":$schema}}"
+    mkdir -p beside
+    (
+        cd beside || exit 1
+        ask 400 POST $chat "{$one,\"max_tokens\":4,$form}"
+        body_has 'takes more than 200 ms of processor time'
+    ) &
+    for ((i = 0; i < 5; i++)); do ask 200 POST $chat "{$one,\"max_tokens\":1}"; done
+    wait $! || die "a form that takes long: $(head -c 1000 beside/body)"
+done
+tools="\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":$many_patterns}}]"
+ask 400 POST $chat "{$one,\"max_tokens\":4,\"tool_choice\":\"required\",$tools}"
+body_has 'takes more than 200 ms of processor time'
+ask 200 POST $chat "{$one,\"max_tokens\":4,\"response_format\":{\"type\":\"json_object\"}}"
+stop_server 0

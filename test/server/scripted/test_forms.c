@@ -137,6 +137,39 @@ static void nobody_waits_for_others(void **state)
         assert_answer(fds[i], i < 4 ? 200 : 400, i < 4 ? "Hello" : "this form is wrong");
 }
 
+static void it_ends_with_its_time(void **state)
+{
+    const int before = fake_forms();
+
+    (void)state;
+    assert_answer(begin_formed("endless"), 400, "takes more than 200 ms of processor time");
+    ask_formed("one");
+    assert_int_equal(fake_forms() - before, 2);
+}
+
+static void wait_for_waiting(const char *told)
+{
+    while (!is_told(&served, "/health", told))
+        sleep_ms(1);
+}
+
+/* Two wait for the same form: it goes on as long as one of them is there. */
+static void it_ends_with_its_clients(void **state)
+{
+    const int before = fake_forms();
+    const int one = begin_formed("asleep"), other = begin_formed("asleep");
+
+    (void)state;
+    wait_for_waiting("\"waiting\":2,");
+    close(one);
+    for (int i = 0; i < 10; i++)
+        ask_formed(NULL);
+    assert_false(is_told(&served, "/health", "\"waiting\":0,"));
+    close(other);
+    wait_for_waiting("\"waiting\":0,");
+    assert_in_range(fake_forms() - before, 1, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +177,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(few_are_kept, begin, end),
         cmocka_unit_test_setup_teardown(a_wrong_one_is_not_kept, begin, end),
         cmocka_unit_test_setup_teardown(nobody_waits_for_others, begin, end),
+        cmocka_unit_test_setup_teardown(it_ends_with_its_time, begin, end),
+        cmocka_unit_test_setup_teardown(it_ends_with_its_clients, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
