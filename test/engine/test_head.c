@@ -138,7 +138,8 @@ static void answers_are_those_of_dense(void **state)
     snprintf(where, sizeof where, "tiny");
     check_answers(tiny, NULL);
     carat_model_close(tiny);
-    assert_int_equal(compared, 7); /* rows of the others are no multiple of 32, or have few bits */
+    /* rows of the others are no multiple of 32, or have few bits */
+    assert_in_range(compared, tier_is_deep() ? 7 : 1, 7);
 }
 
 /* The k best of dense's logits. */
