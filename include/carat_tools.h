@@ -255,6 +255,12 @@ typedef struct carat_calls {
 #define CARAT_CALL_END        "<end_function_call>"
 #define CARAT_TOOL_CALL_START "<|tool_call>"
 #define CARAT_TOOL_CALL_END   "<tool_call|>"
+/* FunctionGemma's others: around declarations, around what a tool answered, and around a string in either. */
+#define CARAT_DECLARATION_START "<start_function_declaration>"
+#define CARAT_DECLARATION_END   "<end_function_declaration>"
+#define CARAT_RESPONSE_START    "<start_function_response>"
+#define CARAT_RESPONSE_END      "<end_function_response>"
+#define CARAT_ESCAPE            "<escape>"
 
 /* Divides ids[n], which a model wrote, into text and calls. A call is FunctionGemma's
  * <start_function_call>call:NAME{KEY:VALUE,...}<end_function_call>, strings between <escape> tokens, or,

@@ -21,8 +21,8 @@ struct span {
 /* ---- tokens that are spelled ---- */
 
 static const char *const visible[MOST_MARKS] = {
-    "<start_function_declaration>", "<end_function_declaration>", CARAT_CALL_START, CARAT_CALL_END,
-    "<start_function_response>",    "<end_function_response>",    "<escape>",
+    CARAT_DECLARATION_START, CARAT_DECLARATION_END, CARAT_CALL_START, CARAT_CALL_END,
+    CARAT_RESPONSE_START,    CARAT_RESPONSE_END,    CARAT_ESCAPE,
 };
 
 void marks_find(const carat_model *model, int32_t marks[MOST_MARKS])
