@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* skips.c: a test program of which every case was skipped ends with status 77, so that CTest calls it
  * skipped. cmocka ends it with 0, as if it had passed. One of which some cases ran keeps its status;
- * tools/check.sh counts what it skipped. Cases that CARAT_TEST_LEAVE_OUT names, "a,b", do not run. The linker
- * puts these functions before cmocka's own. */
+ * tools/check.sh counts what it skipped. Cases that CARAT_TEST_LEAVE_OUT names, "a,b", do not run, and
+ * with CARAT_TEST_TURNS=N every N-th does, others after each commit (tier.h). The linker puts
+ * these functions before cmocka's own. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -10,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+
+#include "tier.h"
 
 int __real__cmocka_run_group_tests(const char *name, const struct CMUnitTest *tests, size_t n,
                                    CMFixtureFunction setup, CMFixtureFunction teardown);
@@ -40,14 +43,15 @@ static int lists(const char *list, const char *name)
 int __wrap__cmocka_run_group_tests(const char *name, const struct CMUnitTest *tests, size_t n,
                                    CMFixtureFunction setup, CMFixtureFunction teardown)
 {
-    const char *left_out = getenv("CARAT_TEST_LEAVE_OUT");
+    const char *left_out = getenv("CARAT_TEST_LEAVE_OUT"), *turns = getenv("CARAT_TEST_TURNS");
+    const unsigned every = turns ? (unsigned)strtoul(turns, NULL, 10) : 0;
     struct CMUnitTest *runs = calloc(n + 1, sizeof *runs);
     size_t n_runs = 0;
 
     if (!runs)
         return 1;
     for (size_t i = 0; i < n; i++)
-        if (!lists(left_out, tests[i].name))
+        if (!lists(left_out, tests[i].name) && (every == 0 || tier_reaches((unsigned)i % every, every)))
             runs[n_runs++] = tests[i];
     const int status = __real__cmocka_run_group_tests(name, runs, n_runs, setup, teardown);
     free(runs);

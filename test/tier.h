@@ -32,4 +32,10 @@ static inline bool tier_takes(unsigned i, unsigned n)
     return tier_is_deep() || i == first || i == (first + 1) % n;
 }
 
+/* Whether it is the turn of one of n cases that take turns in the sample. */
+static inline bool tier_reaches(unsigned i, unsigned n)
+{
+    return tier_is_deep() || tier_turn() % n == i;
+}
+
 #endif

@@ -5,6 +5,7 @@
 #ifndef CT_TEST_STEP_UTIL_H
 #define CT_TEST_STEP_UTIL_H
 
+#include "tier.h"
 #include "vector_util.h"
 
 #include "checkpoint/checkpoint.h"

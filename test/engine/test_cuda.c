@@ -100,6 +100,7 @@ static bool has_hash(const struct line *l, int i)
 
 /* In the deep tier: what takes a minute of a processor, too. */
 static bool all;
+enum { CASES = 6 }; /* groups of cases that take turns in the sample */
 
 /* tiny in every arithmetic and type of K and V; in the deep tier each of the others in one of them, and in
  * the usual one. */
@@ -111,6 +112,10 @@ static void logits_have_the_committed_hashes(void **unused)
 
     (void)unused;
     assert_non_null(f);
+    if (!tier_reaches(5, CASES)) {
+        fclose(f);
+        return;
+    }
     while (fgets(text, sizeof text, f)) {
         struct line l;
         if (sscanf(text, "%63s %7s %7s %16llx", l.model, l.arithmetic, l.kv, &l.hash) != 4)
@@ -159,6 +164,8 @@ static void sessions_go_back_and_on_as_on_the_cpu(void **unused)
     (void)unused;
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
         carat_model *model = NULL;
+        if (!tier_reaches(3, CASES) || (!all && tier_turn() / CASES % 2 != m))
+            continue;
         OK(carat_model_open(&model, models[m], NULL, err));
         const int n_vocab = model_info(model).n_vocab;
         const size_t n = 30 * (size_t)n_vocab;
@@ -215,6 +222,8 @@ static void batches_decode_as_on_the_cpu(void **unused)
     static const char *const models[] = {CT_TEST_DATA "/vectors/gguf/q8_0.gguf", TINY};
 
     (void)unused;
+    if (!tier_reaches(4, CASES))
+        return;
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
         carat_model *model = NULL;
         OK(carat_model_open(&model, models[m], NULL, err));
@@ -541,6 +550,8 @@ static void a_wrong_kernel_is_refused(void **unused)
     carat_engine_options o = cuda_options();
 
     (void)unused;
+    if (!tier_reaches(5, CASES))
+        return;
     o.context = 0;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         setenv("EMU_PLANTED", wrong[i].planted, 1);
@@ -565,6 +576,8 @@ static void a_wrong_kernel_for_a_type_is_refused(void **unused)
     o.context = 0;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char planted[16], path[PATH_SIZE];
+        if (!tier_reaches(4, CASES) || !tier_takes((unsigned)i, 5))
+            continue;
         snprintf(planted, sizeof planted, "codes:%d", (int)wrong[i].form);
         snprintf(path, sizeof path, CT_TEST_DATA "/vectors/gguf/%s.gguf", wrong[i].model);
         setenv("EMU_PLANTED", planted, 1);
@@ -630,12 +643,14 @@ static void every_call_may_fail(void **unused)
     carat_model *model = NULL;
 
     (void)unused;
+    if (!tier_reaches(0, CASES) && !tier_reaches(1, CASES))
+        return;
     OK(carat_model_open(&model, TINY, NULL, err));
     const size_t n = IDS * (size_t)model_info(model).n_vocab;
     float *cpu = calloc(n, sizeof *cpu), *cuda = calloc(n, sizeof *cuda);
     assert_true(cpu && cuda && computes(model, "cpu", cpu));
-    for (int v = 0; v < 2; v++)
-        for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+    for (unsigned v = 0; v < 2; v++)
+        for (size_t c = 0; c < sizeof calls / sizeof *calls && tier_reaches(v, CASES); c++) {
             const int create = calls_until_made(model, calls[c].name);
             int spared = 0;
             for (int i = 1; i <= create + calls[c].beyond; i += 1 + i / (all ? 8 : 2)) {
@@ -671,13 +686,17 @@ static void a_lost_device_loses_no_session(void **unused)
     carat_model *model = NULL;
 
     (void)unused;
+    if (!tier_reaches(2, CASES))
+        return;
     OK(carat_model_open(&model, TINY, NULL, err));
     const int n_vocab = model_info(model).n_vocab;
     const size_t n = 30 * (size_t)n_vocab;
     float *cpu = calloc(n, sizeof *cpu), *cuda = calloc(n, sizeof *cuda);
     assert_true(cpu && cuda);
     play(model, "cpu", cpu, n_vocab);
-    for (size_t i = 0; i < (all ? sizeof lost / sizeof *lost : 1); i++) {
+    for (unsigned i = 0; i < sizeof lost / sizeof *lost; i++) {
+        if (!all && tier_turn() / CASES % 4 != i)
+            continue;
         snprintf(told, sizeof told, "%s:%d", lost[i].name,
                  calls_until_made(model, lost[i].name) + lost[i].after);
         setenv("EMU_LOST", told, 1);

@@ -130,6 +130,8 @@ static void every_cut_of_one_model(carat_model *model, const carat_model_info *i
             continue;
         name_mode(&modes[m]);
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+            if (!tier_is_deep() && (l + (unsigned)model_turn + tier_turn()) % 5 >= 2)
+                continue; /* two of them in a sample */
             struct baseline b = baseline_of(model, &modes[m], lengths[l], (uint32_t)l);
             token_by_token(model, &modes[m], &b);
             in_chunks(model, &modes[m], &b, 1, 1, NULL);
@@ -240,7 +242,9 @@ static void kernel_levels_do_not_matter(void **state)
 static void long_sequence_of_one_model(carat_model *model, size_t which)
 {
     for (size_t m = which; m < N_MODE;
-         m += SANITIZED ? N_MODE : 3) { /* each mode once; or one of each model */
+         m += SANITIZED ? N_MODE : 3) {                 /* each mode once; or one of each model */
+        if (!tier_reaches(2 * (unsigned)m, 2 * N_MODE)) /* in turn with forks */
+            continue;
         name_mode(&modes[m]);
         struct baseline b[3];
         for (int i = 0; i < 3; i++)
@@ -364,7 +368,8 @@ static void fork_at(struct rig *r, const struct baseline *b, const struct baseli
 }
 
 /* Each KV type once, with one thread in one model and with three in the other; a sanitizer gets one of
- * them. */
+ * them. A sample has one of one model, and two of the
+ * places. */
 static void forks_of_one_model(carat_model *model, int which)
 {
     int w = model_info(model).sliding_window;
@@ -372,10 +377,13 @@ static void forks_of_one_model(carat_model *model, int which)
     static const size_t taken[] = {FAST, FAST_Q8, 0, 2};
     for (int k = SANITIZED ? which : 0; k < (SANITIZED ? which + 1 : 4); k++) {
         const struct mode *m = &modes[taken[k]];
+        if (!SANITIZED && !tier_reaches((unsigned)(2 * (4 * which + k) + 1), 16))
+            continue;
         name_mode(m);
-        struct baseline b = baseline_of(model, m, 2 * w + 400, 70), branch[7];
-        for (size_t i = 0; i < 7; i++)
-            branch[i] = branch_of(model, m, &b, at[i]);
+        struct baseline b = baseline_of(model, m, 2 * w + 400, 70), branch[7] = {{{NULL, 0}, NULL}};
+        for (unsigned i = 0; i < 7; i++)
+            if (tier_takes(i, 7))
+                branch[i] = branch_of(model, m, &b, at[i]);
         carat_engine_options o = options_of(m, FORK_CHUNK, SANITIZED || (k + which) % 2 ? 3 : 1);
         o.sessions = 3;
         struct rig r = rig_open(model, &o);
@@ -383,8 +391,9 @@ static void forks_of_one_model(carat_model *model, int which)
             carat_session_close(r.session[i]);
             r.session[i] = NULL;
         }
-        for (int i = 0; i < 7; i++) /* three modes have all pairs */
-            fork_at(&r, &b, &branch[i], at[i], ahead[(i + k) % 3]);
+        for (unsigned i = 0; i < 7; i++) /* three modes have all pairs */
+            if (tier_takes(i, 7))
+                fork_at(&r, &b, &branch[i], at[i], ahead[(i + (unsigned)k) % 3]);
         rig_close(&r);
         for (size_t i = 0; i < 7; i++)
             baseline_free(&branch[i]);

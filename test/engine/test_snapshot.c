@@ -5,6 +5,7 @@
 #include "timeline_util.h"
 
 enum { LONG = 600 };
+enum { CASES = 4 }; /* groups that take turns in the sample */
 
 /* ---- equal bits ---- */
 
@@ -72,7 +73,8 @@ static void snapshots_of_one_model(carat_model *model, const carat_model_info *i
 static void a_snapshot_is_exact(void **state)
 {
     (void)state;
-    for_every_model(snapshots_of_one_model, 0);
+    if (tier_reaches(0, CASES))
+        for_every_model(snapshots_of_one_model, 0);
 }
 
 /* ---- when they are taken, and which goes ---- */
@@ -116,6 +118,8 @@ static int restored_at(carat_session *s, int n)
 static void the_last_turn_costs_one_token(void **state)
 {
     (void)state;
+    if (!tier_reaches(1, CASES))
+        return;
     struct rig r = rig_of(4, 2, 64);
     struct baseline b = baseline_of(wide.model, &modes[FAST], 1000, 46);
     carat_session *s = r.session[0];
@@ -147,6 +151,8 @@ static void it_outlives_what_goes_back_to_it(void **state)
 {
     (void)state;
     enum { AT = 400, MORE = 400 };
+    if (!tier_reaches(2, CASES))
+        return;
     struct rig r = rig_of(4, 2, 64);
     struct ids ids = scattered_ids(AT + MORE, model_info(wide.model).n_text_vocab, 50);
     carat_session *s = r.session[0], *fork = NULL;
@@ -174,6 +180,8 @@ static void long_prompts_have_some(void **state)
     static const int chunks[] = {16, 100, 256, 700};
     struct ids ids = scattered_ids(2048, model_info(wide.model).n_text_vocab, 47);
     for (size_t i = SANITIZED ? 3 : 0; i < sizeof chunks / sizeof *chunks; i++) {
+        if (!tier_reaches(3, CASES) || (!SANITIZED && !tier_is_deep() && tier_turn() / CASES % 4 != i))
+            continue;
         struct rig r = rig_of(4, 2, chunks[i]);
         carat_session *s = r.session[0];
         carat_session_close(r.session[1]);
@@ -199,6 +207,8 @@ static void long_prompts_have_some(void **state)
 static void the_cheapest_makes_room(void **state)
 {
     (void)state;
+    if (!tier_reaches(2, CASES))
+        return;
     struct rig r = rig_of(2, 2, 64); /* six blocks */
     struct ids ids = scattered_ids(2048, model_info(wide.model).n_text_vocab, 48);
     carat_session *s = r.session[0];

@@ -261,7 +261,8 @@ static void a_stopped_pass_leaves_nothing(void **state)
 {
     (void)state;
     carat_status status = CARAT_E_CANCELLED;
-    for (int k = 0; status == CARAT_E_CANCELLED; k += SANITIZED ? 7 : 1) {
+    const int places = SANITIZED || !tier_is_deep() ? 7 : 1; /* of so many one */
+    for (int k = (int)(tier_turn() % (unsigned)places); status == CARAT_E_CANCELLED; k += places) {
         enum { FIRST = BLOCK - 6, ALL = BLOCK + 6 };
         carat_engine_options o = options(1, 8, 2 * BLOCK);
         o.logits_rows = 3;

@@ -5,6 +5,9 @@
  * test_invariance.c's, who holds which block test/model/test_kv_cache.c's. */
 #include "timeline_util.h"
 
+/* Groups of cases that take turns in the sample. */
+enum { CASES = 5 };
+
 enum { LONG = 600 }; /* tokens: more than two blocks, so that small windows have left the first ones */
 
 /* ---- behind the window ---- */
@@ -51,13 +54,16 @@ static void rewinds_of_one_model(carat_model *model, const carat_model_info *inf
 static void a_rewind_is_exact_everywhere(void **state)
 {
     (void)state;
-    for_every_model(rewinds_of_one_model, 0);
+    if (tier_reaches(0, CASES))
+        for_every_model(rewinds_of_one_model, 0);
 }
 
 /* A position behind the window is none that a call refuses; a sync goes the same way. */
 static void sync_keeps_what_is_common(void **state)
 {
     (void)state;
+    if (!tier_reaches(1, CASES))
+        return;
     struct windowed w = windowed_open();
     struct baseline b = baseline_of(w.model, &modes[FAST], 1000, 41);
     carat_engine_options o = options_of(&modes[FAST], 64, 1);
@@ -117,6 +123,8 @@ static void stats_refuse(void **state)
 static void together(void **state)
 {
     (void)state;
+    if (!tier_reaches(2, CASES))
+        return;
     struct windowed w = windowed_open();
     struct baseline b = baseline_of(w.model, &modes[FAST], 1000, 42);
     for (int threads = 1; threads <= 3; threads += 2) {
@@ -170,6 +178,8 @@ static int ask(void *user, size_t done, size_t total)
 static void it_can_be_stopped(void **state)
 {
     (void)state;
+    if (!tier_reaches(3, CASES))
+        return;
     struct windowed w = windowed_open();
     struct baseline b = baseline_of(w.model, &modes[FAST], 800, 43);
     carat_engine_options o = options_of(&modes[FAST], 64, 2);
@@ -183,7 +193,8 @@ static void it_can_be_stopped(void **state)
     carat_session_close(r.session[0]);
     OK(carat_session_create(&r.session[0], r.engine, &so, err));
     carat_session *s = r.session[0];
-    for (int k = 0; status == CARAT_E_CANCELLED; k += 1 + k / (SANITIZED ? 2 : 8)) {
+    for (int k = 0; status == CARAT_E_CANCELLED;
+         k += tier_is_deep() ? 1 + k / (SANITIZED ? 2 : 8) : 1 + 4 * k) {
         watch.left = INT32_MAX;
         OK(carat_sync(s, b.ids.id, 800, NULL, err));
         watch = (struct watcher){.left = k};
@@ -221,6 +232,8 @@ static int count(void *user, size_t done, size_t total)
 static void progress_counts_it(void **state)
 {
     (void)state;
+    if (!tier_reaches(2, CASES))
+        return;
     struct windowed w = windowed_open();
     carat_engine_options o = options_of(&modes[FAST], 64, 1);
     carat_session_options so;
@@ -303,6 +316,8 @@ static void timelines_feel_nothing_of_each_other(void **state)
     struct windowed w = windowed_open();
     static const size_t taken[] = {0, FAST_Q8, FAST}; /* without snapshots, with two, with four */
     for (int k = 0; k < 3; k++) {
+        if (!tier_reaches(4, CASES) || (!tier_is_deep() && tier_turn() / CASES % 3 != (unsigned)k))
+            continue;
         const struct mode *m = &modes[taken[k]];
         struct baseline b[BRANCHES];
         for (int i = 0; i < BRANCHES; i++) {
@@ -320,7 +335,7 @@ static void timelines_feel_nothing_of_each_other(void **state)
         o.snapshot_bytes = 2 * (size_t)k * snapshot_size(w.model, &o);
         struct rig r = rig_open(w.model, &o);
         int of[SESSIONS] = {0};
-        for (int i = 0; i < (SANITIZED ? 30 : 200); i++)
+        for (int i = 0; i < (SANITIZED || !tier_is_deep() ? 30 : 200); i++)
             random_step(&r, b, of);
         rig_close(&r);
         for (int i = 0; i < BRANCHES; i++)

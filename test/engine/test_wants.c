@@ -76,7 +76,7 @@ static void a_row_gets_what_it_wants(void **state)
     (void)state;
     static const int slices[] = {0, 2, 7, 64}, chunks[] = {5, 16, 64};
     for (size_t i = 0; i < CT_COUNT(slices) * CT_COUNT(chunks); i++) {
-        if (SANITIZED && i % 5) /* slow, and looks for other mistakes */
+        if (SANITIZED ? i % 5 != 0 : !tier_takes((unsigned)i, 12)) /* slow, and looks for other mistakes */
             continue;
         carat_engine_options o = options(3, chunks[i % CT_COUNT(chunks)], 512);
         o.logits_rows = slices[i / CT_COUNT(chunks)];
