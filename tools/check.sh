@@ -23,6 +23,10 @@ limit=5 # seconds of processor time for a quick test
 # Tests that may take more, at most five, each with its reason.
 declare -A may_take=(
     [kernel/kcheck]='searches for five seconds by the clock, on all processors'
+    [receipt/receipt]='makes a receipt with every model, whose hashes all lie on one chain'
+    [engine/constraint_hashes]='has cases that use what those before them made'
+    [engine/timeline_file]='writes and reads a file of each model of the sample'
+    [engine/cuda]='runs kernels on fibres of one processor'
 )
 
 # What rotates in a sample, and which sixth of the deep tests it is. Without a history: the first.

@@ -97,7 +97,7 @@ void thoughts_end(struct thoughts *t)
     if (t->open && t->prints) {
         bool beside = isatty(STDERR_FILENO) && out_is_terminal(); /* the answer follows on the same screen */
         if (t->last_byte != '\n')
-            err_text("\n", 1);
+            err_end_line();
         fputs(beside ? "\n" : "", stderr);
     }
     t->open = false;

@@ -274,6 +274,12 @@ void err_text(const char *text, size_t n)
     fflush(stderr);
 }
 
+void err_end_line(void)
+{
+    thought.line = (struct wrap){0};
+    fputc('\n', stderr);
+}
+
 void out_name(const char *name, size_t most)
 {
     size_t n = strlen(name), end = n < most ? n : most;

@@ -20,6 +20,7 @@ void out_text(const char *text, size_t n);
 void out_answer(const char *text, size_t n);
 /* The same to standard error, dim. */
 void err_text(const char *text, size_t n);
+void err_end_line(void);
 /* From here on lines that are wider than the terminal go on in the next one, below column `indent`, between
  * words; 0: no more. A call of out_print is at most 4 KiB meanwhile. Nothing but a terminal is folded for. */
 void out_fold(int indent);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_header.sh: each public header compiles alone, warning-free, as C99, C11 and C++17, twice in one file, a
 # C++ program links against it, and the functions that they declare are what the static and the shared library
-# export. carat.h, the manual, has at most 480 lines.
+# export.
 # Needs CARAT_SOURCE, CARAT_BUILD and CC from CMake.
 set -euo pipefail
 
@@ -10,7 +10,6 @@ source=${CARAT_SOURCE:?} build=${CARAT_BUILD:?}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-[ "$(wc -l <"$source/include/carat.h")" -le 480 ] || { echo "carat.h has more than 480 lines" >&2; exit 1; }
 for header in carat carat_generate carat_tools carat_quality carat_embed carat_convert carat_constrain carat_receipt carat_device; do
     printf '#include <%s.h>\n#include <%s.h>\nint main(void)\n{\n    return CARAT_OK;\n}\n' $header $header >"$dir/$header.c"
 done
