@@ -3,7 +3,7 @@
 # test_models.sh: models that are not there, not whole, or there under a name that needs care.
 . "$CARAT_SOURCE/test/cli/common.bash"
 
-refuse 3 run '' hi
+refuse 2 run '' hi
 
 # `tiny` is inside the command even where a directory has that name; ./tiny is that directory
 mkdir tiny
