@@ -62,9 +62,9 @@ refuse 3 run -m snapshot -p hello -n 1
 # ---- 17: linear scaling needs its factor; refusals say value, byte and exact bounds ----
 
 copy scaled
-sed -i 's/"rope_scaling": *null/"rope_scaling":{"type":"linear"}/' scaled/config.json
+sed -i 's/"rope_scaling": *null/"rope_scaling":{"rope_type":"linear"}/' scaled/config.json
 refuse 4 show scaled
-err_has 'config.json: rope_scaling.type at byte [0-9]* is "linear", which needs a factor beside it$'
+err_has 'config.json: rope_scaling.rope_type at byte [0-9]* is "linear", which needs a factor beside it$'
 copy deep
 sed -i 's/"num_hidden_layers": *[0-9]*/"num_hidden_layers":1e9/' deep/config.json
 refuse 4 show deep
