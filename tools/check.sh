@@ -97,7 +97,7 @@ processor_times() {
     ' "build/$1/Testing/Temporary/LastTest.log"
 }
 
-# Those above the limit are named. They do not fail the check yet: some fifteen scripts still have to be split.
+# Those above the limit are named. They do not fail the check yet: some scripts still have to be split.
 too_slow() {
     local seconds flavour test
     while read -r seconds flavour test; do
