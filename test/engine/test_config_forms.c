@@ -143,8 +143,8 @@ static int convert_form(const struct files *f, const int32_t *ids, const float *
         carat_model *model = NULL;
         carat_convert_options o;
         carat_error e;
-        float *again;
-        int m;
+        float *again = NULL;
+        int m = 0;
         carat_convert_options_default(&o);
         o.threads = 1;
         OK(carat_model_open_memory(&model, f->of, sizeof *f->of, f->n, NULL, err));
