@@ -137,6 +137,15 @@ void ct_chat_members(struct ct_chat_writer *w, const struct ct_json_value *objec
 
 /* ---- values ---- */
 
+/* Its text is one in a buffer, and ends there. */
+static bool is_whole(const struct ct_json_value *v)
+{
+    for (size_t i = 0; i < v->n; i++)
+        if (v->s[i] == '.' || v->s[i] == 'e' || v->s[i] == 'E')
+            return false;
+    return true;
+}
+
 static void write_number(struct ct_chat_writer *w, const struct ct_json_value *v)
 {
     char text[32];
@@ -145,7 +154,7 @@ static void write_number(struct ct_chat_writer *w, const struct ct_json_value *v
         ct_chat_content(w, (struct ct_str){v->s, v->n});
         return;
     }
-    if (!ct_json_integer(v, &integer) && strcspn(v->s, ".eE") >= v->n) { /* of any length, as Python's */
+    if (!ct_json_integer(v, &integer) && is_whole(v)) { /* of any length, as Python's */
         ct_chat_content(w, (struct ct_str){v->s, v->n});
         return;
     }
