@@ -230,6 +230,13 @@ static bool read_span(const carat_model *model, const struct ask *ask, struct ch
     return is_told;
 }
 
+/* Of a choice without a text there is no memory to move. */
+static void move_text(struct choice *c, size_t to, size_t from, size_t n)
+{
+    if (n > 0)
+        memmove(c->text.data + to, c->text.data + from, n);
+}
+
 static void read_spans(const carat_model *model, const struct ask *ask, struct choice *c)
 {
     int n;
@@ -245,13 +252,13 @@ static void read_spans(const carat_model *model, const struct ask *ask, struct c
         }
         if (!spans[i].is_told)
             continue;
-        memmove(c->text.data + kept, c->text.data + from, spans[i].from - from);
+        move_text(c, kept, from, spans[i].from - from);
         kept += spans[i].from - from;
         from = spans[i].until;
     }
     if (n == 0)
         return;
-    memmove(c->text.data + kept, c->text.data + from, c->text.n - from);
+    move_text(c, kept, from, c->text.n - from);
     c->text.n = kept + c->text.n - from;
 }
 
