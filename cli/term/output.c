@@ -215,10 +215,18 @@ void out_text(const char *text, size_t n)
 
 /* ---- what a model says, a piece at a time ---- */
 
-static struct {
+struct speech {
     struct wrap line;
     int columns; /* 0: nothing is wiped there */
-} answer, thought;
+    void (*put)(const void *data, size_t n);
+};
+
+static void put_error(const void *data, size_t n)
+{
+    (void)!fwrite(data, 1, n, stderr);
+}
+
+static struct speech answer = {.put = put_bytes}, thought = {.put = put_error}, *speech;
 
 /* Where a terminal can wipe what stands there: its columns; else 0. */
 static int wiping_columns(int fd)
@@ -229,47 +237,35 @@ static int wiping_columns(int fd)
     return columns < 20 || !term || strcmp(term, "dumb") == 0 ? 0 : columns;
 }
 
-static void put_answer(const void *data, size_t n)
+static void put_speech(const void *data, size_t n)
 {
-    if (answer.columns)
-        wrap_put(&answer.line, answer.columns, data, n, put_bytes);
+    if (speech->columns)
+        wrap_put(&speech->line, speech->columns, data, n, speech->put);
     else
-        put_bytes(data, n);
+        speech->put(data, n);
+}
+
+static void speak(struct speech *s, int fd, const char *text, size_t n)
+{
+    if (!isatty(fd)) {
+        s->put(text, n);
+        return;
+    }
+    speech = s;
+    s->columns = wiping_columns(fd);
+    put_shown(put_speech, text, n);
 }
 
 void out_answer(const char *text, size_t n)
 {
-    if (!out_is_terminal()) {
-        put_bytes(text, n);
-        return;
-    }
     make_room();
-    answer.columns = wiping_columns(STDOUT_FILENO);
-    put_shown(put_answer, text, n);
-}
-
-static void put_error(const void *data, size_t n)
-{
-    (void)!fwrite(data, 1, n, stderr);
-}
-
-static void put_thought(const void *data, size_t n)
-{
-    if (thought.columns)
-        wrap_put(&thought.line, thought.columns, data, n, put_error);
-    else
-        put_error(data, n);
+    speak(&answer, STDOUT_FILENO, text, n);
 }
 
 void err_text(const char *text, size_t n)
 {
     fputs(dim_on(), stderr);
-    if (isatty(STDERR_FILENO)) {
-        thought.columns = wiping_columns(STDERR_FILENO);
-        put_shown(put_thought, text, n);
-    } else {
-        put_error(text, n);
-    }
+    speak(&thought, STDERR_FILENO, text, n);
     fputs(dim_off(), stderr);
     fflush(stderr);
 }
