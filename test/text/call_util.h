@@ -222,4 +222,21 @@ static void render_calls(const struct ct_tokenizer *t, enum ct_chat chat, const 
     json_decref(messages);
 }
 
+/* A text whose last part is a call that breaks off, of which so much is known; NULL: it is none, or has no
+ * name. */
+static void breaks_off(const struct ct_tokenizer *t, const char *text, const char *begun)
+{
+    carat_tokens ids = {0};
+    carat_calls calls = {.size = sizeof *calls.part};
+
+    encode(t, text, CARAT_SPECIAL, &ids);
+    parse(t, &ids, NULL, &calls);
+    const carat_part *p = &calls.part[calls.n - 1];
+    if (!begun ? p->begun != NULL : !p->begun || strcmp(p->begun, begun) != 0)
+        fail_msg("%s: '%s', expected '%s'", text, p->begun, begun);
+    assert_true(!p->begun || (p->name && p->error));
+    ct_calls_free(&calls);
+    free(ids.ids);
+}
+
 #endif

@@ -406,18 +406,8 @@ static void broken_off(void **state)
     struct ct_tokenizer *t = small();
 
     (void)state;
-    for (size_t i = 0; i < CT_COUNT(cases); i++) {
-        carat_tokens ids = {0};
-        carat_calls calls = {.size = sizeof *calls.part};
-        encode(t, cases[i][0], CARAT_SPECIAL, &ids);
-        parse(t, &ids, NULL, &calls);
-        const carat_part *p = &calls.part[calls.n - 1];
-        if (!cases[i][1] ? p->begun != NULL : !p->begun || strcmp(p->begun, cases[i][1]) != 0)
-            fail_msg("%s: '%s', expected '%s'", cases[i][0], p->begun, cases[i][1]);
-        assert_true(!p->begun || (p->name && p->error));
-        ct_calls_free(&calls);
-        free(ids.ids);
-    }
+    for (size_t i = 0; i < CT_COUNT(cases); i++)
+        breaks_off(t, cases[i][0], cases[i][1]);
     ct_tokenizer_free(t);
 }
 

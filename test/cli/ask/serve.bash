@@ -71,3 +71,13 @@ body_has() { grep -qF -e "$1" body || die "'$1' is not in the reply: $(head -c 1
 head_has() { grep -q -e "$1" reply.head || die "'$1' is not in the head: $(cat reply.head)"; }
 # The text of a reply, whole or streamed, as JSON spells it.
 told() { grep -o '"content":"[^"]*"' body | sed 's/^"content":"//; s/"$//' | tr -d '\n'; }
+
+# quiet REQUEST: nothing in the reply warns.
+quiet() {
+    ! grep -q '"warnings"' body || die "$1: $(cat body)"
+    ! grep -q '^carat-' <(grep -v '^carat-seed' reply.head) || die "$1: $(cat reply.head)"
+}
+# The text of a reply of any surface, as JSON spells it.
+text_of_reply() {
+    grep -oE '"(content|text|response)":"([^"\\]|\\.)*"' body | tail -n 1 | sed 's/^"[a-z]*":"//; s/"$//'
+}

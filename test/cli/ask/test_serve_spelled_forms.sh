@@ -7,14 +7,6 @@
 cp -r "$CARAT_SOURCE/test/fixtures/tiny4" tiny4
 words='Turn on the kitchen lights'
 messages="\"messages\":[{\"role\":\"user\",\"content\":\"$words\"}]"
-quiet() {
-    ! grep -q '"warnings"' body || die "$1: $(cat body)"
-    ! grep -q '^carat-' <(grep -v '^carat-seed' reply.head) || die "$1: $(cat reply.head)"
-}
-# The text of a reply of any surface, as JSON spells it.
-heard() {
-    grep -oE '"(content|text|response)":"([^"\\]|\\.)*"' body | tail -n 1 | sed 's/^"[a-z]*":"//; s/"$//'
-}
 
 start_server tiny -np 3
 ask 200 POST /v1/explain "{$messages}"
@@ -35,7 +27,7 @@ while IFS='~' read -r wanted fields; do
             *ions | *tion) ask 200 POST $path "{$([ $path = /v1/chat/completions ] && echo "$messages" || echo "\"prompt\":$ids"),\"temperature\":0,\"max_tokens\":40,$fields}" ;;
             *) ask 200 POST $path "{$messages,\"temperature\":0,\"max_tokens\":40,$fields}" ;;
         esac
-        [[ $(heard | sed 's/\\n//g; s/ //g') =~ ^$wanted$ ]] || die "$path: $fields: '$(heard)', expected '$wanted'"
+        [[ $(text_of_reply | sed 's/\\n//g; s/ //g') =~ ^$wanted$ ]] || die "$path: $fields: '$(text_of_reply)', expected '$wanted'"
         quiet "$path $fields"
     done
 done <<END
@@ -64,7 +56,7 @@ ask 200 POST /v1/chat/completions "{$messages,\"temperature\":0,\"structured_out
 body_has '"content":"{\"room\": \"office\"}"'
 for format in '{"type":"json_object"}' "{\"type\":\"json_schema\",\"json_schema\":{\"schema\":$schema}}"; do
     ask 200 POST /v1/completions "{\"prompt\":$ids,\"temperature\":0,\"max_tokens\":40,\"response_format\":$format}"
-    [[ $(heard) == *"{"*"}"* ]] || die "$format: $(cat body)"
+    [[ $(text_of_reply) == *"{"*"}"* ]] || die "$format: $(cat body)"
 done
 ask 400 POST /v1/completions '{"prompt":"x","guided\u005fregex":"a","response_format":{"type":"json_object"}}'
 body_has '"param":"guided_regex"'

@@ -8,14 +8,6 @@
 . "$CARAT_SOURCE/test/cli/ask/serve.bash"
 words='Turn on the kitchen lights'
 messages="\"messages\":[{\"role\":\"user\",\"content\":\"$words\"}]"
-quiet() {
-    ! grep -q '"warnings"' body || die "$1: $(cat body)"
-    ! grep -q '^carat-' <(grep -v '^carat-seed' reply.head) || die "$1: $(cat reply.head)"
-}
-# The text of a reply of any surface, as JSON spells it.
-heard() {
-    grep -oE '"(content|text|response)":"([^"\\]|\\.)*"' body | tail -n 1 | sed 's/^"[a-z]*":"//; s/"$//'
-}
 
 start_server tiny -np 3
 ask 200 POST /v1/explain "{$messages}"
@@ -27,10 +19,10 @@ text_ids=$(grep -o '"ids":\[[0-9,]*\]' body | head -n 1 | sed 's/"ids"://')
 same() {
     local wanted path body
     ask 200 POST /completion "{\"prompt\":$ids,\"repeat_last_n\":64,$1}"
-    wanted=$(heard)
+    wanted=$(text_of_reply)
     while IFS='|' read -r path body; do
         ask 200 POST "$path" "{$body}"
-        [ "$(heard)" = "$wanted" ] || die "$path: $2: '$(heard)', expected '$wanted'"
+        [ "$(text_of_reply)" = "$wanted" ] || die "$path: $2: '$(text_of_reply)', expected '$wanted'"
         quiet "$path $2"
     done <<END
 /completion|"prompt":$ids,"n_predict":12,"repeat_last_n":64,$2
@@ -41,20 +33,20 @@ same() {
 /v1beta/models/tiny:generateContent|"contents":[{"parts":[{"text":"$words"}]}],"generationConfig":{"maxOutputTokens":12,"repeat_last_n":64,$2}
 END
     ask 200 POST /completion "{\"prompt\":$text_ids,\"repeat_last_n\":64,$1}"
-    wanted=$(heard)
+    wanted=$(text_of_reply)
     ask 200 POST /v1/completions "{\"prompt\":\"The kitchen\",\"max_tokens\":12,\"repeat_last_n\":64,$2}"
-    [ "$(heard)" = "$wanted" ] || die "/v1/completions: $2: '$(heard)', expected '$wanted'"
+    [ "$(text_of_reply)" = "$wanted" ] || die "/v1/completions: $2: '$(text_of_reply)', expected '$wanted'"
     quiet "/v1/completions $2"
 }
 
 # ---- how ids are drawn ----
 
 ask 200 POST /completion "{\"prompt\":$ids,\"temperature\":0,\"n_predict\":12}"
-plain=$(heard)
+plain=$(text_of_reply)
 while IFS='|' read -r changes fields; do
     same "\"n_predict\":12,$fields" "$fields"
     ask 200 POST /completion "{\"prompt\":$ids,\"n_predict\":12,$fields}"
-    [ "$changes" = 0 ] || [ "$(heard)" != "$plain" ] || die "$fields changes nothing"
+    [ "$changes" = 0 ] || [ "$(text_of_reply)" != "$plain" ] || die "$fields changes nothing"
 done <<'END'
 1|"temperature":0,"repeat_penalty":1.9,"ignore_eos":true
 1|"temperature":0,"dry_multiplier":5,"dry_base":3,"dry_allowed_length":1,"ignore_eos":true
@@ -98,7 +90,7 @@ for path in '/v1/chat/completions' '/v1/completions'; do
 done
 same "\"temperature\":0,\"n_predict\":12,\"stop_token_ids\":[$third]" "\"temperature\":0,\"stop_token_ids\":[$third.0]"
 ask 200 POST /v1/chat/completions "{\"messages\":[{\"role\":\"user\",\"content\":\"$words\"},{\"role\":\"assistant\",\"content\":\"The\"}],\"temperature\":0,\"continue_final_message\":true,\"add_generation_prompt\":false}"
-[ "The$(heard)" = "$plain" ] || die "an answer that goes on: '$(heard)', of '$plain'"
+[ "The$(text_of_reply)" = "$plain" ] || die "an answer that goes on: '$(text_of_reply)', of '$plain'"
 
 # ---- what changes nothing is silent ----
 
@@ -106,7 +98,7 @@ neutral='"skip_special_tokens":true,"spaces_between_special_tokens":true,"no_sto
 for path in /v1/chat/completions /v1/messages; do
     ask 200 POST $path "{$messages,\"temperature\":0,\"max_tokens\":12,$neutral}"
     quiet $path
-    [ "$(heard)" = "$plain" ] || die "$path: '$(heard)', expected '$plain'"
+    [ "$(text_of_reply)" = "$plain" ] || die "$path: '$(text_of_reply)', expected '$plain'"
 done
 ask 200 POST /v1/completions '{"prompt":"x","max_tokens":1,"enable_thinking":false,"think":false,"thinking":false}'
 quiet 'no thoughts of a completion'
@@ -114,7 +106,7 @@ no_thoughts=${neutral/\"enable_thinking\":false,\"chat_template_kwargs\":\{\"ena
 for path in /v1/completions /completion; do
     ask 200 POST $path "{\"prompt\":$ids,\"temperature\":0,\"max_tokens\":12,$no_thoughts}"
     quiet $path
-    [ "$(heard)" = "$plain" ] || die "$path: '$(heard)', expected '$plain'"
+    [ "$(text_of_reply)" = "$plain" ] || die "$path: '$(text_of_reply)', expected '$plain'"
 done
 ask 200 POST /v1/responses "{\"input\":\"$words\",\"temperature\":0,$neutral}"
 quiet /v1/responses
