@@ -117,8 +117,8 @@ CARAT_DEFAULT(carat_unread_key)
 typedef int (*carat_unread_visit)(void *user, const carat_unread_key *key);
 /* Visits the keys of a model's config.json that it depends on in no way though they may be about its numbers;
  * those about training, programs and other parts of a model are not told. No visit for other containers.
- * CARAT_E_ARGUMENT, CARAT_E_MEMORY, CARAT_E_NOT_FOUND, CARAT_E_FORMAT, CARAT_E_UNSUPPORTED (config.json is read
- * once more here: somebody has written into it since the model was opened). */
+ * CARAT_E_ARGUMENT, CARAT_E_MEMORY; and CARAT_E_NOT_FOUND, CARAT_E_FORMAT, CARAT_E_UNSUPPORTED where somebody
+ * has written into config.json since the model was opened: it is read once more. */
 CARAT_API carat_status carat_model_unread(const carat_model *model, carat_unread_visit visit, void *user,
                                           carat_error *err);
 
