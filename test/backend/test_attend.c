@@ -10,6 +10,7 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "check/kernel_cases.h"
+#include "tier.h"
 
 enum {
     SEQUENCES = 3,
@@ -164,6 +165,8 @@ static void test_splits(void **unused)
 {
     (void)unused;
     for (int threads = 1; threads <= 6; threads += threads == 1 ? 1 : 2) { /* 1, 2, 4, 6 */
+        if (threads > 1 && !tier_takes((unsigned)threads / 2 - 1, 3))
+            continue;
         check(CT_KV_BF16, 64, threads);
         check(CT_KV_F16, 40, threads);
         check(CT_KV_F32, 32, threads);
