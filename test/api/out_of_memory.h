@@ -3,83 +3,26 @@
  * n-th request to the system is (memory, a mapping, a thread), its refusal gives CARAT_E_MEMORY with a
  * sentence, leaks nothing, changes no output, and the same call on the same objects succeeds afterwards with
  * the same bits. Every n is tried (of thousands, ever fewer), twice: refusing only that request, and that one
- * with all that follow. The linker's --wrap puts the program between the library and the C library
- * (CMakeLists.txt lists the names), so that it works under sanitizers too, whose leak check then sees the
- * same paths. What the C library allocates for itself (qsort) is out of reach. */
+ * with all that follow. Under sanitizers
+ * their leak check sees the same paths. */
 #ifndef OUT_OF_MEMORY_H
 #define OUT_OF_MEMORY_H
 
 #include "checkpoint/cache_util.h"
+#include "refusable.h"
 
 #include <carat_generate.h>
 #include <carat_quality.h>
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <sys/mman.h>
 
-/* ---- requests: counted, refused, and balanced against what is given back ---- */
+/* ---- requests that are not for memory; live counts mappings and threads, too ---- */
 
-enum { NEVER = -1 };
-static atomic_long requests, refused, live; /* live: blocks, mappings and threads not given back */
-static atomic_long refuse_at = NEVER;       /* number of the request that is refused, from 0 */
-static atomic_bool refuse_later;            /* and all after it */
-
-static bool refuse(void)
-{
-    long at = atomic_load(&refuse_at), n = atomic_fetch_add(&requests, 1);
-
-    if (at == NEVER || n < at || (n > at && !atomic_load(&refuse_later)))
-        return false;
-    atomic_fetch_add(&refused, 1);
-    errno = ENOMEM;
-    return true;
-}
-
-static void *count(void *p)
-{
-    if (p)
-        atomic_fetch_add(&live, 1);
-    return p;
-}
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__real_aligned_alloc(size_t alignment, size_t n);
-void __real_free(void *p);
 void *__real_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset);
 int __real_munmap(void *p, size_t n);
 int __real_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg);
 int __real_pthread_join(pthread_t t, void **result);
-
-void *__wrap_malloc(size_t n)
-{
-    return refuse() ? NULL : count(__real_malloc(n));
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return refuse() ? NULL : count(__real_calloc(n, size));
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    void *grown = refuse() ? NULL : __real_realloc(p, n);
-    return p ? grown : count(grown);
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t n)
-{
-    return refuse() ? NULL : count(__real_aligned_alloc(alignment, n));
-}
-
-void __wrap_free(void *p)
-{
-    atomic_fetch_sub(&live, p != NULL);
-    __real_free(p);
-}
 
 void *__wrap_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset)
 {
@@ -414,7 +357,7 @@ close:
 /* A list that holds one id, which a failing call must leave there alone. */
 static carat_tokens one_token(void)
 {
-    carat_tokens t = {count(__real_malloc(sizeof *t.ids)), 1, 1};
+    carat_tokens t = {counted(__real_malloc(sizeof *t.ids)), 1, 1};
     assert_non_null(t.ids);
     t.ids[0] = 42;
     return t;
@@ -589,7 +532,7 @@ static void run(struct act *a, void (*act)(struct act *), long at, bool later)
     a->digest = 0;
     a->status = CARAT_OK;
     atomic_store(&requests, 0);
-    atomic_store(&refused, 0);
+    atomic_store(&n_refused, 0);
     atomic_store(&refuse_later, later);
     atomic_store(&refuse_at, at);
     act(a);
@@ -617,11 +560,11 @@ static int refuse_some(struct act *a, const char *name, void (*act)(struct act *
                             name, n, later ? " and all later" : "", what, carat_status_name(a->status),
                             a->status ? a->err.message : "", atomic_load(&live) - before);
             before = atomic_load(&live);
-            if (!atomic_load(&refused))
+            if (!atomic_load(&n_refused))
                 break;
             survived += !a->status;
         }
-    print_message("%s, %s: %ld requests, %ld refusals without consequence\n", a->subject->path, name, n,
+    print_message("%s, %s: %ld requests, %ld n_refused without consequence\n", a->subject->path, name, n,
                   survived);
     return breaches;
 }

@@ -7,50 +7,7 @@
 #include <pthread.h>
 
 #include "carat_constrain.h"
-
-static long requests, refuse_at = -1, live;
-
-static bool refuse(void)
-{
-    return requests++ == refuse_at;
-}
-
-static void *count(void *p)
-{
-    live += p != NULL;
-    return p;
-}
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void __real_free(void *p);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-void __wrap_free(void *p);
-
-void *__wrap_malloc(size_t n)
-{
-    return refuse() ? NULL : count(__real_malloc(n));
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return refuse() ? NULL : count(__real_calloc(n, size));
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    void *grown = refuse() ? NULL : __real_realloc(p, n);
-    return p ? grown : count(grown);
-}
-
-void __wrap_free(void *p)
-{
-    live -= p != NULL;
-    __real_free(p);
-}
+#include "refusable.h"
 
 static carat_status compile(carat_constraint **c, carat_form form, const char *text, size_t n,
                             carat_error *why)
@@ -270,7 +227,7 @@ static void each_request_is_refused_once(void **state)
             requests = 0;
             refuse_at = n;
             status = use(r.session[0], forms[i].form, forms[i].text, &why);
-            refuse_at = -1;
+            refuse_at = NEVER;
             assert_int_equal(live, before);
             if (status && !strstr(why.message, "out of memory "))
                 fail_msg("request %ld: %s", n, why.message);

@@ -13,50 +13,7 @@
 #include "grammar/gbnf.h"
 #include "grammar/regex.h"
 #include "grammar/schema.h"
-
-static long requests, refuse_at = -1, live;
-
-static bool refuse(void)
-{
-    return requests++ == refuse_at;
-}
-
-static void *count(void *p)
-{
-    live += p != NULL;
-    return p;
-}
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void __real_free(void *p);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-void __wrap_free(void *p);
-
-void *__wrap_malloc(size_t n)
-{
-    return refuse() ? NULL : count(__real_malloc(n));
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return refuse() ? NULL : count(__real_calloc(n, size));
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    void *grown = refuse() ? NULL : __real_realloc(p, n);
-    return p ? grown : count(grown);
-}
-
-void __wrap_free(void *p)
-{
-    live -= p != NULL;
-    __real_free(p);
-}
+#include "refusable.h"
 
 typedef carat_status (*reader)(struct ct_grammar *g, struct ct_str text, int32_t *root, carat_error *err);
 
@@ -125,7 +82,7 @@ static void sweep(reader read, const char *text)
         requests = 0;
         refuse_at = n;
         status = compile(read, text, &err);
-        refuse_at = -1;
+        refuse_at = NEVER;
         assert_int_equal(live, before);
         if (status == CARAT_OK)
             break;

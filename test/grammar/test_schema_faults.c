@@ -2,52 +2,8 @@
 /* test_schema_faults.c: what every fault of a JSON Schema is called and where; limits, and one more than
  * them; and what a refused allocation leaves behind. */
 #define _POSIX_C_SOURCE 200809L
+#include "refusable.h"
 #include "schema_reader.h"
-
-/* ---- allocations, counted and refused ---- */
-
-static long requests, refuse_at = -1, live;
-
-static bool refuse(void)
-{
-    return requests++ == refuse_at;
-}
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void __real_free(void *p);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-void __wrap_free(void *p);
-
-void *__wrap_malloc(size_t n)
-{
-    void *p = refuse() ? NULL : __real_malloc(n);
-    live += p != NULL;
-    return p;
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    void *p = refuse() ? NULL : __real_calloc(n, size);
-    live += p != NULL;
-    return p;
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    void *grown = refuse() ? NULL : __real_realloc(p, n);
-    live += !p && grown;
-    return grown;
-}
-
-void __wrap_free(void *p)
-{
-    live -= p != NULL;
-    __real_free(p);
-}
 
 /* ---- faults ---- */
 
@@ -348,7 +304,7 @@ static void refusals(void **state)
             requests = 0;
             refuse_at = n;
             status = reader_open(&r, schemas[i], &in_order);
-            refuse_at = -1;
+            refuse_at = NEVER;
             if (status != CARAT_OK && (status != CARAT_E_MEMORY || !strstr(r.err.message, "memory")))
                 fail_msg("request %ld refused: %s", n, r.err.message);
             reader_close(&r);

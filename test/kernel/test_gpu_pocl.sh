@@ -15,7 +15,7 @@ make() { # PROGRAM TEST FLAGS...
     local program=$1 test=$2
     shift 2
     "${CC:-cc}" -std=c11 -O2 -ffp-contract=off -I"$CARAT_SOURCE/src" -I"$CARAT_SOURCE/include" \
-        -I"$CARAT_SOURCE/test/emu" -DCT_KERNELS="\"$CARAT_SOURCE/src/kernel/gpu\"" "$@" \
+        -I"$CARAT_SOURCE/test" -I"$CARAT_SOURCE/test/emu" -DCT_KERNELS="\"$CARAT_SOURCE/src/kernel/gpu\"" "$@" \
         "$CARAT_SOURCE/test/emu/pocl.c" "$CARAT_SOURCE/test/kernel/$test.c" "$CARAT_BUILD/libcarat.a" \
         -lcmocka -lm -lpthread -ldl -o "$work/$program"
 }

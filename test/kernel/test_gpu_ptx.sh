@@ -16,7 +16,7 @@ translate "$ptx" plain
 translate "$matrix" matrix
 for test in test_gpu test_gpu_attend test_gpu_best test_gpu_products test_gpu_tensor; do
     "${CC:-cc}" -std=c11 -O2 -ffp-contract=off -I"$CARAT_SOURCE/src" -I"$CARAT_SOURCE/include" \
-        -I"$CARAT_SOURCE/test/emu" "$work"/{plain,matrix}.c "$CARAT_SOURCE"/test/emu/{fibre,planted,unit}.c \
+        -I"$CARAT_SOURCE/test" -I"$CARAT_SOURCE/test/emu" "$work"/{plain,matrix}.c "$CARAT_SOURCE"/test/emu/{fibre,planted,unit}.c \
         "$CARAT_SOURCE/test/kernel/$test.c" "$CARAT_BUILD/libcarat.a" -lcmocka -lm -lpthread -o "$work/$test"
     "$work/$test"
 done

@@ -3,59 +3,7 @@
  * refused once: that is CARAT_E_MEMORY with a sentence, everything is given back, and the same call on the
  * same objects gives afterwards what it gives otherwise. While an answer is drawn nothing is asked for. */
 #include "receipt/receipt_util.h"
-
-#include <stdlib.h>
-
-static long requests, refuse_at = -1, live;
-
-static bool refuse(void)
-{
-    return requests++ == refuse_at;
-}
-
-static void *count(void *p)
-{
-    live += p != NULL;
-    return p;
-}
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__real_aligned_alloc(size_t alignment, size_t n);
-void __real_free(void *p);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-void *__wrap_aligned_alloc(size_t alignment, size_t n);
-void __wrap_free(void *p);
-
-void *__wrap_malloc(size_t n)
-{
-    return refuse() ? NULL : count(__real_malloc(n));
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return refuse() ? NULL : count(__real_calloc(n, size));
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    void *grown = refuse() ? NULL : __real_realloc(p, n);
-    return p ? grown : count(grown);
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t n)
-{
-    return refuse() ? NULL : count(__real_aligned_alloc(alignment, n));
-}
-
-void __wrap_free(void *p)
-{
-    live -= p != NULL;
-    __real_free(p);
-}
+#include "refusable.h"
 
 /* An answer from its beginning to its replay. */
 struct scene {
@@ -112,7 +60,7 @@ static void each_refused(const char *name, int least, carat_status (*call)(struc
         requests = 0;
         refuse_at = n;
         status = call(s, &why);
-        refuse_at = -1;
+        refuse_at = NEVER;
         if (status && (live != before || !strstr(why.message, "memory")))
             fail_msg("%s, request %ld: %ld blocks are left: %s", name, n, live - before, why.message);
     }

@@ -2,20 +2,10 @@
 /* test_tables_bad.c: tokenizer tables that are cut off or wrong are refused with their place, those that
  * are changed at random are refused or harmless, and no memory is an error. */
 #define _POSIX_C_SOURCE 200809L
+#include "refusable.h"
 #include "vocabulary.h"
 
 #include "text/tokenizer/detokenizer.h"
-
-/* ---- memory that can be refused: the linker puts this in between (CMakeLists.txt) ---- */
-
-static bool refuse;
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return refuse ? NULL : __real_calloc(n, size);
-}
 
 /* ---- tables that are wrong ---- */
 
@@ -352,9 +342,11 @@ static void no_memory(void **state)
     struct ct_bytes tables = tables_of(t);
     carat_error err = {0};
     ct_tokenizer_free(t);
-    refuse = true;
+    requests = 0;
+    refuse_at = 0;
+    refuse_later = true;
     carat_status status = ct_tokenizer_from_tables(&mapped, "a.packed", tables, false, &err);
-    refuse = false;
+    refuse_at = NEVER;
     assert_int_equal(status, CARAT_E_MEMORY);
     assert_non_null(strstr(err.message, "out of memory for a.packed"));
     assert_null(mapped);

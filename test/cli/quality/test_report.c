@@ -8,6 +8,7 @@
 
 #include "cli/quality/report_page.h"
 #include "cli/quality/report_results.h"
+#include "refusable.h"
 
 #include <errno.h>
 #include <math.h>
@@ -24,22 +25,6 @@ int terminal_columns(int fd)
 {
     (void)fd;
     return 80;
-}
-
-/* ---- requests for memory, which can be refused ---- */
-
-static long requests, refuse_at = -1;
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-
-void *__wrap_malloc(size_t n)
-{
-    return requests++ == refuse_at ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return requests++ == refuse_at ? NULL : __real_calloc(n, size);
 }
 
 /* ---- making pages ---- */
@@ -477,7 +462,7 @@ static void refused_memory(void **state)
         requests = 0;
         refuse_at = at;
         int code = report_write(path, f, summary);
-        refuse_at = -1;
+        refuse_at = NEVER;
         if (code == DONE) {
             page = page_read(path, &n_page);
             assert_true(n_page == n && memcmp(page, whole, n) == 0);
