@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # check.sh: the three tiers of the check. `quick`, which is `make check`: the release flavour is built and
-# runs its tests on samples, house checks among them. `more` is what .ci/run adds: long tests, clang's warnings,
-# what is labelled `memory` under AddressSanitizer, what is labelled `threaded` under ThreadSanitizer, the real
-# 270M model, and a sixth of the deep tests, another one after each commit, so that six commits in a row have
-# all. `deep` is all of it, and prints the commit. test/tiers.txt says what is long and deep. With a WHAT only
-# those tests of the release flavour whose names match it are run, deep or not.
+# runs its tests on samples, house checks among them. `more` is what .ci/run adds: long tests, clang's
+# warnings, what is labelled `memory` under AddressSanitizer, what is labelled `threaded` under
+# ThreadSanitizer, the real 270M model, and a sixth of the deep tests, another one after each commit, so
+# that six commits in a row have all. `deep` is all of it, and prints the commit. test/tiers.txt says what
+# is long and deep. With a WHAT only those tests of the release flavour whose names match it are run, deep
+# or not.
 #
 # It says how long each part took, with the processor time of all its programs, which tests were slowest and
 # what was skipped, and closes with one line, "N passed, M failed", summed over all. A test that cannot be
