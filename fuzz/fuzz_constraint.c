@@ -74,7 +74,7 @@ static carat_constraint *read_form(const carat_model *model, unsigned how, const
     o.n_text = n;
     if (n == 0)
         return NULL; /* which would be a terminated text */
-    const carat_status status = ct_constraint_create(&c, model, &o, &err);
+    const carat_status status = carat_constraint_create(&c, model, &o, &err);
     require((status == CARAT_OK) == (c != NULL));
     require(status == CARAT_OK ||
             ((status == CARAT_E_ARGUMENT || status == CARAT_E_UNSUPPORTED) && err.message[0]));
@@ -127,7 +127,7 @@ static void check_ending(const carat_matcher *from, const uint64_t *within_short
     int left = ct_matcher_shortest(from);
 
     require((left == 0) == ct_matcher_complete(from));
-    if (left > ENDING || ct_matcher_copy(&m, from, NULL))
+    if (left > ENDING || carat_matcher_copy(&m, from, NULL))
         return;
     for (bool first = true; left > 0; first = false) {
         const int32_t id = m->verb->ending(m);
@@ -149,7 +149,7 @@ static void check_draft(const carat_matcher *from)
 
     require(n >= 0 && n <= CARAT_MOST_DRAFT);
     require(ct_matcher_draft(from, fewer, 1) == CT_MIN(n, 1) && (n == 0 || fewer[0] == ids[0]));
-    if (ct_matcher_copy(&m, from, NULL))
+    if (carat_matcher_copy(&m, from, NULL))
         return;
     for (int i = 0; i < n; i++) {
         require(!ct_matcher_complete(m));
@@ -197,9 +197,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t n = end ? (size_t)(end - text) : size - 1;
     const carat_model *of = &model[data[0] >> 5 & 1];
     carat_constraint *c = read_form(of, data[0], text, n);
-    if (c && ct_matcher_create(&m, c, NULL) == CARAT_OK)
+    if (c && carat_matcher_create(&m, c, NULL) == CARAT_OK)
         walk(of, m, end ? end + 1 : text, end ? size - n - 2 : 0);
     ct_matcher_close(m);
-    ct_constraint_close(c);
+    carat_constraint_close(c);
     return 0;
 }

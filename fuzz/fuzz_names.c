@@ -47,6 +47,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ct_ollama_name n;
     must(at.named != CARAT_NAMED_OLLAMA || (ct_ollama_read_name(&n, ct_str_of(at.handle)) &&
                                             ct_path_stays_inside(n.owner) && ct_path_stays_inside(n.model)));
-    ct_location_free(&at);
+    carat_location_free(&at);
     return 0;
 }

@@ -23,13 +23,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
              (status == CARAT_E_FORMAT || status == CARAT_E_UNSUPPORTED || status == CARAT_E_MEMORY));
         return 0;
     }
-    must(ct_receipt_write(first, &text, &n, &err) == CARAT_OK);
+    must(carat_receipt_write(first, &text, &n, &err) == CARAT_OK);
     must(ct_receipt_read(&second, "receipt", (struct ct_str){text, n}, &err) == CARAT_OK);
-    must(ct_receipt_write(second, &again, &n_again, &err) == CARAT_OK);
+    must(carat_receipt_write(second, &again, &n_again, &err) == CARAT_OK);
     must(n == n_again && memcmp(text, again, n) == 0);
     free(text);
     free(again);
-    ct_receipt_close(first);
-    ct_receipt_close(second);
+    carat_receipt_close(first);
+    carat_receipt_close(second);
     return 0;
 }

@@ -2,7 +2,10 @@
 /* carat_tools.h: libcarat, to look at a model and a machine: which model a name stands for, tensors, pieces
  * of text, calls that a model wrote, times of opening, packed files and their cache, the memory of an engine,
  * what passes spend their time on, what the machine is and can do, and whether a model is whole. carat.h runs
- * a model and has the rules on threads, errors and sizes, which hold here too. */
+ * a model and has the rules on threads, errors and sizes, which hold here too.
+ *
+ * This header, carat_quality.h and carat_convert.h are for tools, and promise no ABI: a release may change
+ * what they declare, so a program that uses them is built again with each. */
 #ifndef CARAT_TOOLS_H
 #define CARAT_TOOLS_H
 

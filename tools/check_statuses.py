@@ -91,7 +91,7 @@ def returns(path, name, seen):
     found = set(STATUS.findall(body))
     for word in set(CALL.findall(body)):
         files = where.get(word, [])
-        outer = files if word.startswith("ct_") else []  # another file's static function is a namesake
+        outer = files if word.startswith(("ct_", "carat_")) else []  # another file's static function is a namesake
         for f in [path] if path in files else outer:
             found |= returns(f, word, seen)
     return found

@@ -397,7 +397,6 @@ size_t ct_pair_host_bytes(const struct ct_backend *b);
 carat_status ct_cuda_number(const char *name, int *number, carat_error *err);
 /* What carat_get_device and carat_gpu_kernels say. */
 carat_status ct_cuda_describe(const char *name, bool measure, carat_device *device, carat_error *err);
-const char *ct_cuda_kernels(void);
 /* Bytes of a panel of a type in a packed file; 0: it is not packed. */
 size_t ct_backend_panel_size(enum ct_type type, int cols);
 

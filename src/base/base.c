@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base.c: error construction and the one float conversion that is too long for a header. Names of status
- * codes and the version belong to src/api. */
+/* base.c: the version, statuses and errors, what a caller gives back, and the one float conversion that is
+ * too long for a header. */
 #include "base/base.h"
 
 #include "base/utf8.h"
+
+#include <stdlib.h>
 
 carat_status ct_fail(carat_error *err, carat_status code, const char *format, ...)
 {
@@ -57,4 +59,25 @@ struct ct_size ct_size(uint64_t bytes)
 
     snprintf(s.text, sizeof s.text, mb < 1e4 ? "%.2f MB" : "%.1f GB", mb < 1e4 ? mb : mb / 1e3);
     return s;
+}
+
+const char *carat_version(void)
+{
+    return CARAT_VERSION;
+}
+
+const char *carat_status_name(carat_status status)
+{
+    static const char *const name[] = {
+        "CARAT_OK",           "CARAT_E_ARGUMENT",    "CARAT_E_NOT_FOUND", "CARAT_E_IO",
+        "CARAT_E_FORMAT",     "CARAT_E_UNSUPPORTED", "CARAT_E_MEMORY",    "CARAT_E_CONTEXT",
+        "CARAT_E_REWIND",     "CARAT_E_NUMERIC",     "CARAT_E_CANCELLED", "CARAT_E_BUSY",
+        "CARAT_E_CONSTRAINT",
+    };
+    return (size_t)status < CT_COUNT(name) ? name[status] : "unknown status";
+}
+
+void carat_free(void *p)
+{
+    free(p);
 }

@@ -19,7 +19,7 @@ static carat_status same_number(const char *what, int layer, int ref, int test, 
                    where, what, ref, test);
 }
 
-static carat_status same_layer(const struct ct_bisect *b, int layer, carat_error *err)
+static carat_status same_layer(const struct carat_bisect *b, int layer, carat_error *err)
 {
     const struct ct_layer *ref = &b->engine[CT_REF]->weights.layer[layer];
     const struct ct_layer *test = &b->engine[CT_TEST]->weights.layer[layer];
@@ -36,7 +36,7 @@ static carat_status same_layer(const struct ct_bisect *b, int layer, carat_error
     return same_number("a gate that is cut off:", shown, ref->c.cutoff > 0, test->c.cutoff > 0, err);
 }
 
-static carat_status same_shape(const struct ct_bisect *b, carat_error *err)
+static carat_status same_shape(const struct carat_bisect *b, carat_error *err)
 {
     const carat_engine *ref = b->engine[CT_REF], *test = b->engine[CT_TEST];
     const struct ct_config *r = &ref->config, *t = &test->config;
@@ -67,8 +67,8 @@ static int spread(int32_t *to, int n, int first, int last)
 }
 
 /* Position 0 is left out: what a model does with its first token is unlike all else, and large. */
-int ct_bisect_rows(const carat_engine *ref, const carat_engine *test, int n, int rows,
-                   int32_t row[CARAT_MOST_BISECT_ROWS])
+static int choose_rows(const carat_engine *ref, const carat_engine *test, int n, int rows,
+                       int32_t row[CARAT_MOST_BISECT_ROWS])
 {
     int window = 0; /* the larger one: from there on a row looks through it in both */
 
@@ -84,10 +84,16 @@ int ct_bisect_rows(const carat_engine *ref, const carat_engine *test, int n, int
     return before + spread(row + before, rows - before, window, n - 1);
 }
 
+int carat_bisect_rows(const carat_engine *ref, const carat_engine *test, int n, int rows,
+                      int32_t position[CARAT_MOST_BISECT_ROWS])
+{
+    return ref && test && position ? choose_rows(ref, test, n, rows, position) : 0;
+}
+
 /* ---- runs ---- */
 
 /* Behind the last operation that is judged in one run with the first. */
-static int end_of_run(const struct ct_bisect *b, int first)
+static int end_of_run(const struct carat_bisect *b, int first)
 {
     size_t channels = (size_t)b->judged[first].width;
     int end = first + 1;
@@ -101,7 +107,7 @@ static int end_of_run(const struct ct_bisect *b, int first)
 }
 
 /* Judges operations [first, end) on the reference's inputs. */
-static carat_status judge_some(struct ct_bisect *b, int first, int end, carat_error *err)
+static carat_status judge_some(struct carat_bisect *b, int first, int end, carat_error *err)
 {
     size_t channels = 0, widest = 0;
 
@@ -128,7 +134,7 @@ static carat_status judge_some(struct ct_bisect *b, int first, int end, carat_er
     return status;
 }
 
-static carat_status run_bisection(struct ct_bisect *b, carat_error *err)
+static carat_status run_bisection(struct carat_bisect *b, carat_error *err)
 {
     const carat_engine *ref = b->engine[CT_REF], *test = b->engine[CT_TEST];
     const struct ct_bisect_modes modes = {
@@ -148,7 +154,7 @@ static carat_status run_bisection(struct ct_bisect *b, carat_error *err)
     return ct_bisect_judge(b->judged, b->n_judged, &modes, err);
 }
 
-static carat_status tell(const struct ct_bisect *b, carat_operation_error *first, carat_error *err)
+static carat_status tell(const struct carat_bisect *b, carat_operation_error *first, carat_error *err)
 {
     *first = (carat_operation_error){.size = sizeof *first, .layer = -1, .reason = ""};
     for (int i = 0; i < b->n_judged; i++) {
@@ -163,12 +169,15 @@ static carat_status tell(const struct ct_bisect *b, carat_operation_error *first
     return CARAT_OK;
 }
 
-carat_status ct_bisect(carat_engine *ref, carat_engine *test, const int32_t *tokens, int n,
-                       const carat_bisect_options *options, carat_operation_error *first, carat_error *err)
+carat_status carat_bisect(carat_engine *ref, carat_engine *test, const int32_t *tokens, int n,
+                          const carat_bisect_options *options, carat_operation_error *first, carat_error *err)
 {
+    CT_GIVEN(ref, err);
+    CT_GIVEN(test, err);
+    CT_GIVEN(tokens, err);
     carat_bisect_options o = {0};
     carat_operation_error full;
-    struct ct_bisect b = {.engine = {ref, test}, .o = &o, .tokens = tokens, .n = n};
+    struct carat_bisect b = {.engine = {ref, test}, .o = &o, .tokens = tokens, .n = n};
 
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_bisect_options", err));
     CT_TRY(ct_check_struct(first, sizeof full, "carat_operation_error", err));
@@ -184,7 +193,7 @@ carat_status ct_bisect(carat_engine *ref, carat_engine *test, const int32_t *tok
         if (n > b.engine[i]->plan.context)
             return ct_fail(err, CARAT_E_CONTEXT, "%d tokens do not fit in a context of %d", n,
                            b.engine[i]->plan.context);
-    b.n_rows = ct_bisect_rows(ref, test, n, o.rows, b.row);
+    b.n_rows = choose_rows(ref, test, n, o.rows, b.row);
     carat_status status = run_bisection(&b, err);
     if (!status)
         status = tell(&b, &full, err);

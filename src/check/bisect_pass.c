@@ -49,7 +49,7 @@ struct side {
 };
 
 struct lockstep {
-    struct ct_bisect *b;
+    struct carat_bisect *b;
     struct side side[2];
     struct handed handed;
     float *before; /* [n_rows][hidden] the residual stream as the operation found it */
@@ -360,7 +360,7 @@ static void forget_pass(struct side *s)
  * engine has measured. */
 static bool step_side(struct side *s, int at, int n)
 {
-    const struct ct_bisect *b = s->both->b;
+    const struct carat_bisect *b = s->both->b;
     int wanted[CARAT_MOST_BISECT_ROWS], n_wanted = 0;
     carat_error err;
 
@@ -426,7 +426,7 @@ static void end_side(struct side *s)
         ct_lock_leave(&e->lock);
     }
     if (s->session)
-        ct_session_close(s->session);
+        carat_session_close(s->session);
     free(s->kept);
     free(s->row);
     free(s->gate_up[0]);
@@ -470,7 +470,7 @@ static carat_status begin_side(struct side *s, carat_error *err)
     if (!s->kept || !s->row || !s->gate_up[0])
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for rows of %zu values", widest);
     s->gate_up[1] = s->gate_up[0] + apart;
-    CT_TRY(ct_session_create(&s->session, s->engine, &o, err));
+    CT_TRY(carat_session_create(&s->session, s->engine, &o, err));
     return listen_to(s, err);
 }
 
@@ -484,7 +484,7 @@ static carat_status run_both(struct lockstep *l, carat_error *err)
     return atomic_load(&l->failed) ? ct_fail(err, l->failure.code, "%s", l->failure.message) : CARAT_OK;
 }
 
-carat_status ct_bisect_pass(struct ct_bisect *b, carat_error *err)
+carat_status ct_bisect_pass(struct carat_bisect *b, carat_error *err)
 {
     struct lockstep l = {.b = b};
     carat_status status = CARAT_OK;

@@ -45,7 +45,7 @@ struct compare {
     carat_status failed;
 };
 
-const char *ct_driver_name(carat_driver driver)
+const char *carat_driver_name(carat_driver driver)
 {
     static const char *const names[] = {"ref", "test", "free", "text"};
 
@@ -91,13 +91,13 @@ static carat_status check_prompt(const struct compare *c, const carat_compare_pr
                        p->n_prompt, p->n_text);
     if ((p->n_text && !text) || (text && p->n_text < 1 && !p->recorded))
         return ct_fail(err, CARAT_E_ARGUMENT, "the driver is %s, and the text has %d ids",
-                       ct_driver_name(c->o->driver), p->n_text);
+                       carat_driver_name(c->o->driver), p->n_text);
     if (!p->recorded != (c->engine[CT_REF] != NULL))
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "a prompt needs an engine of the reference or recorded logits, not both");
     if (p->recorded && !text)
         return ct_fail(err, CARAT_E_ARGUMENT, "with recorded logits the driver is text, not %s",
-                       ct_driver_name(c->o->driver));
+                       carat_driver_name(c->o->driver));
     if (p->recorded && p->n_recorded != p->n_prompt + p->n_text)
         return ct_fail(err, CARAT_E_ARGUMENT, "%d rows of logits are recorded, expected %d, one for each id",
                        p->n_recorded, p->n_prompt + p->n_text);
@@ -230,7 +230,7 @@ static void find_logits(struct compare *c, int side, const struct prompt *p, con
     for (int k = 0; k < p->n && row->logits; k++)
         ct_scored_all(&c->rows, side, p->first + k, ct_scored_place(&c->rows, side, p->first + k));
     if (!row->logits)
-        ct_scored_all(&c->rows, side, p->first, ct_session_logits(row->session));
+        ct_scored_all(&c->rows, side, p->first, carat_logits(row->session));
 }
 
 /* Evaluates the rows of a side. The reference gives all logits, whatever its head; the test what its head
@@ -437,7 +437,7 @@ static carat_status step_all(struct compare *c, carat_error *err)
 
 static carat_status check_options(const carat_compare_options *o, carat_error *err)
 {
-    if (!*ct_driver_name(o->driver))
+    if (!*carat_driver_name(o->driver))
         return ct_fail(err, CARAT_E_ARGUMENT, "driver is %d, which is not a carat_driver", (int)o->driver);
     if (o->max_tokens >= 0 && o->parallel >= 0 && o->top >= 0 && o->top <= CT_SCORE_TOP &&
         !isnan(o->near_tie))
@@ -486,7 +486,8 @@ static carat_status open_all(struct compare *c, carat_error *err)
     for (int i = 0; i < 2 * parallel; i++) {
         const int side = i % CT_SIDES;
         if (c->engine[side])
-            CT_TRY(ct_session_create(&c->prompt[i / 2].side[side].session, c->engine[side], &options, err));
+            CT_TRY(
+                carat_session_create(&c->prompt[i / 2].side[side].session, c->engine[side], &options, err));
     }
     return CARAT_OK;
 }
@@ -497,7 +498,7 @@ static void close_all(struct compare *c)
         for (int side = 0; side < CT_SIDES; side++) {
             struct party *s = &c->prompt[i].side[side];
             if (s->session)
-                ct_session_close(s->session);
+                carat_session_close(s->session);
             free(s->answer);
         }
     ct_scored_close(&c->rows);
@@ -514,9 +515,11 @@ static bool is_under_way(const struct compare *c)
     return runs;
 }
 
-carat_status ct_compare(carat_engine *ref, carat_engine *test, const carat_compare_prompt *prompt,
-                        const carat_compare_options *options, carat_error *err)
+carat_status carat_compare(carat_engine *ref, carat_engine *test, const carat_compare_prompt *prompt,
+                           const carat_compare_options *options, carat_error *err)
 {
+    CT_GIVEN(test, err);
+    CT_GIVEN(prompt, err);
     carat_compare_prompt p = {0};
     carat_compare_options o = {0};
 

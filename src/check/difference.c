@@ -46,9 +46,9 @@ static carat_status check_columns(const int32_t *ids, int n, carat_error *err)
     return CARAT_OK;
 }
 
-carat_status ct_difference_of(const float *ref, const float *test, int n,
-                              const carat_difference_options *options, carat_difference *difference,
-                              carat_error *err)
+carat_status carat_difference_of(const float *ref, const float *test, int n,
+                                 const carat_difference_options *options, carat_difference *difference,
+                                 carat_error *err)
 {
     carat_difference_options o = {0};
     carat_difference d;

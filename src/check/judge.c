@@ -16,14 +16,14 @@ struct rule {
     const char *name, *unit;
 };
 
-const char *ct_health_name(carat_health health)
+const char *carat_health_name(carat_health health)
 {
     static const char *const names[] = {"healthy", "watch", "concerning", "not judged"};
 
     return (size_t)health < CT_COUNT(names) ? names[health] : "";
 }
 
-carat_quality_limits ct_quality_limits(void)
+static carat_quality_limits default_limits(void)
 {
     return (carat_quality_limits){.size = sizeof(carat_quality_limits),
                                   .kl = {0.01, 0.1},
@@ -131,11 +131,12 @@ static void tell_healthy(const carat_quality *q, const struct rule *rules, size_
              q->kl, q->correlation, q->match, chance);
 }
 
-carat_status ct_judge(const carat_quality *quality, const carat_quality_limits *limits,
-                      carat_judgement *judgement, carat_error *err)
+carat_status carat_judge(const carat_quality *quality, const carat_quality_limits *limits,
+                         carat_judgement *judgement, carat_error *err)
 {
+    CT_GIVEN(quality, err);
     carat_quality q = {0};
-    carat_quality_limits l = ct_quality_limits();
+    carat_quality_limits l = default_limits();
     carat_judgement j = {.entropy = CARAT_NOT_JUDGED};
 
     CT_TRY(ct_take_struct(&q, sizeof q, quality, "carat_quality", err));
@@ -164,4 +165,11 @@ carat_status ct_judge(const carat_quality *quality, const carat_quality_limits *
     if (j.whole == CARAT_HEALTHY)
         tell_healthy(&q, rules, CT_COUNT(rules), &j);
     return ct_give_struct(judgement, &j, sizeof j, "carat_judgement", err);
+}
+
+void carat_get_quality_limits(carat_quality_limits *limits)
+{
+    const carat_quality_limits full = default_limits();
+
+    (void)ct_give_struct(limits, &full, sizeof full, "carat_quality_limits", NULL);
 }

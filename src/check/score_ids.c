@@ -173,8 +173,8 @@ static carat_status score_claimed(struct scoring *s, carat_error *err)
     return score_watched(s, err);
 }
 
-carat_status ct_score_ids(carat_session *session, const int32_t *ids, int n, double *logprob,
-                          const carat_score_options *options, carat_error *err)
+static carat_status score_ids(carat_session *session, const int32_t *ids, int n, double *logprob,
+                              const carat_score_options *options, carat_error *err)
 {
     const struct ct_config *config = &session->engine->model->config;
     struct scoring s = {.session = session,
@@ -190,4 +190,25 @@ carat_status ct_score_ids(carat_session *session, const int32_t *ids, int n, dou
     ct_pool_destroy(s.pool);
     ct_os_release(s.logits, s.bytes);
     return status;
+}
+
+carat_status carat_score_with(carat_session *session, const int32_t *ids, int n, double *logprob,
+                              const carat_score_options *options, carat_error *err)
+{
+    carat_score_options o = {0};
+
+    if (!ids || n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "ids is NULL, or n = %d is below 1", n);
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_score_options", err));
+    CT_TRY(ct_check_range("n_top", o.n_top, 0, CARAT_MOST_LOGPROBS, err));
+    if (o.n_top && !o.top)
+        return ct_fail(err, CARAT_E_ARGUMENT, "top is NULL and n_top is %d", o.n_top);
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, score_ids(session, ids, n, logprob, &o, err));
+}
+
+carat_status carat_score(carat_session *session, const int32_t *ids, int n, double *logprob, carat_error *err)
+{
+    CT_GIVEN(logprob, err);
+    return carat_score_with(session, ids, n, logprob, NULL, err);
 }

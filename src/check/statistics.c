@@ -162,8 +162,8 @@ static carat_status check_counts(const double *values, const int64_t *counts, in
     return CARAT_OK;
 }
 
-carat_status ct_summarise(const double *values, const int64_t *counts, int n_prompts, carat_summary *summary,
-                          carat_error *err)
+carat_status carat_summarise(const double *values, const int64_t *counts, int n_prompts,
+                             carat_summary *summary, carat_error *err)
 {
     static const double q[MOST_QUANTILES] = {0.5, 0.9, 0.99};
     double out[MOST_QUANTILES] = {NAN, NAN, NAN};
@@ -231,7 +231,7 @@ static int grams_repeated(const int32_t *ids, int n, int *table, size_t mask)
     return repeated;
 }
 
-carat_status ct_repetition_of(const int32_t *ids, int n, carat_repetition *repetition, carat_error *err)
+carat_status carat_repetition_of(const int32_t *ids, int n, carat_repetition *repetition, carat_error *err)
 {
     carat_repetition r = {0};
     size_t size = 8;

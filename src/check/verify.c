@@ -2,6 +2,7 @@
 /* verify.c: carat_verify: the checks of a model as a table, run in order. Each check of more than a few lines
  * has a file of its own, verify_<name>.c; what they call is in verify_report.c. */
 #include "check/verify.h"
+#include "base/arguments.h"
 #include "checkpoint/content.h"
 
 #include <stdlib.h>
@@ -154,14 +155,27 @@ static carat_status verify_with(const carat_model *model, const carat_verify_opt
     return status;
 }
 
-carat_status ct_verify(const carat_model *model, const carat_verify_options *o, carat_verdict *verdict,
-                       carat_error *err)
+static carat_status verify_model(const carat_model *model, const carat_verify_options *o,
+                                 carat_verdict *verdict, carat_error *err)
 {
     return verify_with(model, o, NULL, verdict, err);
 }
 
-carat_status ct_model_content(const carat_model *model, const carat_verify_options *o, char content[33],
-                              carat_error *err)
+carat_status carat_verify(const carat_model *model, const carat_verify_options *options,
+                          carat_verdict *verdict, carat_error *err)
+{
+    carat_verify_options o = {.size = sizeof o};
+    carat_verdict full;
+
+    CT_GIVEN(model, err);
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_verify_options", err));
+    CT_TRY(ct_check_struct(verdict, sizeof full, "carat_verdict", err));
+    CT_TRY(verify_model(model, &o, &full, err));
+    return ct_give_struct(verdict, &full, sizeof full, "carat_verdict", err);
+}
+
+static carat_status content_of(const carat_model *model, const carat_verify_options *o, char content[33],
+                               carat_error *err)
 {
     carat_verdict verdict;
 
@@ -175,4 +189,12 @@ carat_status ct_model_content(const carat_model *model, const carat_verify_optio
     CT_TRY(verify_with(model, o, ct_verify_values, &verdict, err));
     memcpy(content, verdict.content, sizeof verdict.content);
     return CARAT_OK;
+}
+
+carat_status carat_model_content(const carat_model *model, carat_progress progress, void *user,
+                                 char content[33], carat_error *err)
+{
+    CT_GIVEN(model, err);
+    CT_GIVEN(content, err);
+    return content_of(model, &(carat_verify_options){.progress = progress, .user = user}, content, err);
 }

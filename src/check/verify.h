@@ -9,13 +9,6 @@
 #include "model/family.h"
 #include "os/pool.h"
 
-/* What carat_tools.h says of carat_verify; options are complete. */
-carat_status ct_verify(const carat_model *model, const carat_verify_options *o, carat_verdict *verdict,
-                       carat_error *err);
-/* The content hash alone; the same errors, and E_ARGUMENT without weights. */
-carat_status ct_model_content(const carat_model *model, const carat_verify_options *o, char content[33],
-                              carat_error *err);
-
 enum {
     CT_DETAIL = 1024,
     CT_FAILED = 0,

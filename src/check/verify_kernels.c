@@ -569,7 +569,7 @@ carat_status ct_verify_kernels(struct ct_verify *v, int *verdict, carat_error *e
     int n = 0;
 
     ct_cpu_detect(&cpu);
-    for (int i = 0; (name = ct_isa_name(i)) != NULL; i++) {
+    for (int i = 0; (name = carat_isa_name(i)) != NULL; i++) {
         bool there = ct_kernel_choose(&level[n], &cpu, name) && strcmp(level[n].isa, name) == 0;
         n += there;
         if (there && strcmp(name, v->kernel.isa) == 0)

@@ -152,6 +152,6 @@ carat_status ct_verify_packed(struct ct_verify *v, int *verdict, carat_error *er
     } else {
         ct_verify_say(v, ", and packing the model again gives the same");
     }
-    ct_model_close(origin);
+    carat_model_close(origin);
     return status;
 }

@@ -57,19 +57,9 @@ struct ct_listening {
 /* What carat.h and carat_tools.h say of carat_model_open and so on; options are complete. */
 carat_status ct_model_open(carat_model **model, const char *path, const carat_model_options *o,
                            carat_error *err);
-carat_status ct_model_open_memory(carat_model **model, const carat_buffer *buffers, int n,
-                                  const carat_model_options *o, carat_error *err);
-void ct_model_close(carat_model *model); /* NULL is fine */
-carat_status ct_model_pack(const carat_model *model, const char *path, carat_progress progress, void *user,
-                           carat_error *err);
 /* location is empty but for its size. */
 carat_status ct_locate(carat_location *location, const char *name, const carat_places *places,
                        carat_error *err);
-void ct_location_free(carat_location *location);
-carat_status ct_list_models(const carat_places *places, carat_stored_visit visit, void *user,
-                            carat_error *err);
-carat_status ct_cache_walk(const char *dir, carat_cache_visit visit, void *user, carat_error *err);
-carat_status ct_cache_look(const char *dir, carat_cache_info *info, carat_error *err);
 /* Keeps what an engine made of the weights in the packed copy of the model, where later openings find it
  * (ct_file_find_made): n matrices, whose names live for ever. Does nothing without a copy, when none may be
  * written, or while another process writes it. note: a line for the log, or "". Any thread. E_CANCELLED
@@ -77,9 +67,6 @@ carat_status ct_cache_look(const char *dir, carat_cache_info *info, carat_error 
 enum { CT_KEEP_NOTE = 1100 };
 carat_status ct_cache_keep(const struct carat_model *m, const struct ct_made *made, int n,
                            const struct ct_listening *l, char note[CT_KEEP_NOTE], carat_error *err);
-/* The facts of carat.h. */
-void ct_model_info(const struct carat_model *m, carat_model_info *info);
-carat_status ct_model_embedder(const struct carat_model *m, carat_embedder *embedder, carat_error *err);
 /* Whether path leads to a file that the model was read from. */
 bool ct_model_reads(const struct carat_model *m, const char *path);
 

@@ -2,6 +2,7 @@
 /* evict.c: the directory of packed models as a whole: its rules, which copies are removed so that another one
  * fits, and what is told of it. Whether one copy may be used is decided in packed_cache.c. */
 #include "base/array.h"
+#include "base/arguments.h"
 #include "checkpoint/packed_cache.h"
 #include "os/files.h"
 #include "os/new_file.h"
@@ -279,7 +280,7 @@ static carat_status visit_entry(const char *dir, const struct listed *e, uint64_
     return status;
 }
 
-carat_status ct_cache_walk(const char *dir, carat_cache_visit visit, void *user, carat_error *err)
+carat_status carat_cache_walk(const char *dir, carat_cache_visit visit, void *user, carat_error *err)
 {
     if (!dir || !visit)
         return ct_fail(err, CARAT_E_ARGUMENT, "%s is NULL", dir ? "visit" : "dir");
@@ -301,7 +302,7 @@ static void cut_to_existing(char *path)
         slash[slash == path] = 0;
 }
 
-carat_status ct_cache_look(const char *dir, carat_cache_info *info, carat_error *err)
+static carat_status look_at_cache(const char *dir, carat_cache_info *info, carat_error *err)
 {
     char nearest[4096];
     const char *why = NULL;
@@ -325,4 +326,12 @@ carat_status ct_cache_look(const char *dir, carat_cache_info *info, carat_error 
                                  : why + 3 * (strncmp(why, "it ", 3) == 0);
     ct_os_disk(nearest, &info->disk, &info->disk_free);
     return CARAT_OK;
+}
+
+carat_status carat_cache_look(const char *dir, carat_cache_info *info, carat_error *err)
+{
+    carat_cache_info full;
+
+    CT_TRY(look_at_cache(dir, &full, err));
+    return ct_give_struct(info, &full, sizeof full, "carat_cache_info", err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* list_models.c: what all stores of a machine hold. How each is laid is src/file's. */
 #include "base/path.h"
+#include "base/arguments.h"
 #include "checkpoint/checkpoint.h"
 #include "file/stores.h"
 
@@ -21,8 +22,8 @@ static const struct store {
     {offsetof(carat_places, own), "files", "carat", ct_address_walk},
 };
 
-carat_status ct_list_models(const carat_places *places, carat_stored_visit visit, void *user,
-                            carat_error *err)
+static carat_status list_models(const carat_places *places, carat_stored_visit visit, void *user,
+                                carat_error *err)
 {
     struct ct_walk w = {.visit = visit, .user = user};
 
@@ -40,4 +41,14 @@ carat_status ct_list_models(const carat_places *places, carat_stored_visit visit
         ct_arena_free(&w.arena);
     }
     return w.failed ? ct_no_memory(err, "the list of models") : CARAT_OK;
+}
+
+carat_status carat_list_models(const carat_places *places, carat_stored_visit visit, void *user,
+                               carat_error *err)
+{
+    carat_places p = {.size = sizeof p};
+
+    CT_GIVEN(visit, err);
+    CT_TRY(ct_take_struct(&p, sizeof p, places, "carat_places", err));
+    return list_models(&p, visit, user, err);
 }

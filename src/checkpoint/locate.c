@@ -2,6 +2,7 @@
 /* locate.c: what the name of a model stands for, and where that lies. Layouts of stores are src/file's, names
  * of members src/model's; what is found is opened in open_model.c. */
 #include "checkpoint/checkpoint.h"
+#include "base/arguments.h"
 #include "base/path.h"
 #include "file/stores.h"
 #include "model/names.h"
@@ -445,12 +446,27 @@ carat_status ct_locate(carat_location *location, const char *name, const carat_p
 
     location->memory = arena.block;
     if (status)
-        ct_location_free(location);
+        carat_location_free(location);
     return status;
 }
 
-void ct_location_free(carat_location *location)
+carat_status carat_locate(carat_location *location, const char *name, const carat_places *places,
+                          carat_error *err)
 {
+    carat_places p = {.size = sizeof p};
+    carat_location full = {.size = sizeof full};
+
+    CT_GIVEN(name, err);
+    CT_TRY(ct_check_struct(location, sizeof full, "carat_location", err));
+    CT_TRY(ct_take_struct(&p, sizeof p, places, "carat_places", err));
+    CT_TRY(ct_locate(&full, name, &p, err));
+    return ct_give_struct(location, &full, sizeof full, "carat_location", err);
+}
+
+void carat_location_free(carat_location *location)
+{
+    if (!location)
+        return;
     struct ct_arena arena = {location->memory};
     const size_t size = location->size;
 

@@ -5,7 +5,7 @@
 #include "file/packed.h"
 #include "base/arguments.h"
 
-void ct_model_info(const carat_model *m, carat_model_info *info)
+static void tell_info(const carat_model *m, carat_model_info *info)
 {
     static const char *const container[] = {[CT_FILE_HF] = "safetensors",
                                             [CT_FILE_GGUF] = "GGUF",
@@ -81,14 +81,24 @@ void ct_model_info(const carat_model *m, carat_model_info *info)
     info->multimodal = c->multimodal;
 }
 
-carat_status ct_model_embedder(const carat_model *m, carat_embedder *embedder, carat_error *err)
+carat_status carat_model_get_info(const carat_model *m, carat_model_info *info, carat_error *err)
 {
-    static const int cuts[] = {512, 256, 128};
-    const struct ct_config *c = &m->config;
+    carat_model_info full;
 
-    if (!m->has_weights || !c->embeds)
+    CT_GIVEN(m, err);
+    tell_info(m, &full);
+    return ct_give_struct(info, &full, sizeof full, "carat_model_info", err);
+}
+
+carat_status carat_get_embedder(const carat_model *model, carat_embedder *embedder, carat_error *err)
+{
+    CT_GIVEN(model, err);
+    static const int cuts[] = {512, 256, 128};
+    const struct ct_config *c = &model->config;
+
+    if (!model->has_weights || !c->embeds)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: the model is no embedder: it gives no vectors",
-                       ct_file_path(m->file));
+                       ct_file_path(model->file));
     carat_embedder full = {.size = sizeof full,
                            .width = c->n_dense ? c->dense[c->n_dense - 1] : c->hidden,
                            .raw_width = c->hidden,
@@ -98,4 +108,73 @@ carat_status ct_model_embedder(const carat_model *m, carat_embedder *embedder, c
         if (cuts[i] < full.width)
             full.cut[full.n_cut++] = cuts[i];
     return ct_give_struct(embedder, &full, sizeof full, "carat_embedder", err);
+}
+
+struct unread {
+    carat_unread_visit visit;
+    void *user;
+};
+
+static int visit_unread(void *user, const char *key, const char *class_name, bool known)
+{
+    const struct unread *u = user;
+    const carat_unread_key full = {.size = sizeof full, .key = key, .class_name = class_name, .known = known};
+
+    return u->visit(u->user, &full);
+}
+
+carat_status carat_model_unread(const carat_model *model, carat_unread_visit visit, void *user,
+                                carat_error *err)
+{
+    struct unread u = {visit, user};
+
+    CT_GIVEN(model, err);
+    CT_GIVEN(visit, err);
+    return ct_config_unread(model->file, visit_unread, &u, err);
+}
+
+carat_status carat_model_get_load_times(const carat_model *m, carat_load_times *times, carat_error *err)
+{
+    CT_GIVEN(m, err);
+    return ct_give_struct(times, &m->times, sizeof m->times, "carat_load_times", err);
+}
+
+int carat_model_reads(const carat_model *m, const char *path)
+{
+    return m && path && ct_model_reads(m, path);
+}
+
+int carat_model_tensor_count(const carat_model *model)
+{
+    return model ? ct_file_tensor_count(model->file) : 0;
+}
+
+carat_status carat_model_get_tensor(const carat_model *model, int i, carat_tensor_info *info,
+                                    carat_error *err)
+{
+    if (!model || i < 0 || i >= ct_file_tensor_count(model->file))
+        return ct_fail(err, CARAT_E_ARGUMENT, "model is NULL, or there is no tensor %d", i);
+    const struct ct_tensor *t = ct_file_tensor(model->file, i);
+    carat_tensor_info full = {sizeof full, t->name, t->type_name, t->n_dim, {0}, t->size};
+    memcpy(full.dim, t->dim, sizeof full.dim);
+    return ct_give_struct(info, &full, sizeof full, "carat_tensor_info", err);
+}
+
+int carat_is_stop(const carat_model *model, int32_t id)
+{
+    return model && ct_is_stop(model, id);
+}
+
+int carat_stop_ids(const carat_model *model, const int32_t **ids)
+{
+    if (ids)
+        *ids = model ? model->stop : NULL;
+    return model ? model->n_stop : 0;
+}
+
+void carat_get_sampling(const carat_model *model, carat_sampling *s)
+{
+    carat_sampling full = model ? model->sampling : ct_card_sampling();
+
+    (void)ct_give_struct(s, &full, sizeof full, "carat_sampling", NULL);
 }

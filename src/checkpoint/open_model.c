@@ -3,6 +3,7 @@
  * the way through the cache of packed models. Reading files is src/file's business, what they mean
  * src/model's and src/text's. */
 #include "checkpoint/packed_cache.h"
+#include "base/arguments.h"
 
 #include "base/utf8.h"
 #include "file/sbs.h"
@@ -328,7 +329,7 @@ static carat_status look_at_drafter(const carat_model *m, const char *path, cons
     quiet.log = NULL;
     quiet.progress = NULL;
     CT_TRY(open_named_drafter(&drafter, m, path, &quiet, err));
-    ct_model_close(drafter);
+    carat_model_close(drafter);
     return CARAT_OK;
 }
 
@@ -393,7 +394,7 @@ static carat_status open_path(carat_model **model, const char *path, const carat
     free(at);
     if (status) {
         m->cache->unused = true;
-        ct_model_close(m);
+        carat_model_close(m);
         return status;
     }
     ct_cache_log(m->cache);
@@ -428,14 +429,25 @@ carat_status ct_model_open(carat_model **model, const char *path, const carat_mo
     CT_TRY(open_path(&m, path, o, &(struct role){NULL, false}, err));
     carat_status status = open_drafter(m, path, o, err);
     if (status)
-        ct_model_close(m);
+        carat_model_close(m);
     else
         *model = m;
     return status;
 }
 
-carat_status ct_model_open_memory(carat_model **model, const carat_buffer *buffers, int n,
-                                  const carat_model_options *o, carat_error *err)
+carat_status carat_model_open(carat_model **model, const char *path, const carat_model_options *options,
+                              carat_error *err)
+{
+    carat_model_options o = {.size = sizeof o};
+
+    CT_GIVEN(model, err);
+    CT_GIVEN(path, err);
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_model_options", err));
+    return ct_model_open(model, path, &o, err);
+}
+
+static carat_status open_memory(carat_model **model, const carat_buffer *buffers, int n,
+                                const carat_model_options *o, carat_error *err)
 {
     double began = ct_os_seconds();
 
@@ -458,17 +470,32 @@ carat_status ct_model_open_memory(carat_model **model, const carat_buffer *buffe
         status = open_drafter(m, NULL, o, err);
     free(part);
     if (status)
-        ct_model_close(m);
+        carat_model_close(m);
     else
         *model = m;
     return status;
 }
 
-void ct_model_close(carat_model *model)
+carat_status carat_model_open_memory(carat_model **model, const carat_buffer *buffers, size_t buffer_size,
+                                     int n, const carat_model_options *options, carat_error *err)
+{
+    carat_model_options o = {.size = sizeof o};
+    void *copy;
+
+    if (!model || !buffers || n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "model or buffers is NULL, or n = %d is below 1", n);
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_model_options", err));
+    CT_TRY(ct_take_array(&copy, buffers, buffer_size, n, sizeof *buffers, "carat_buffer", err));
+    carat_status status = open_memory(model, copy ? copy : buffers, n, &o, err);
+    free(copy);
+    return status;
+}
+
+void carat_model_close(carat_model *model)
 {
     if (!model)
         return;
-    ct_model_close(model->drafter);
+    carat_model_close(model->drafter);
     empty_model(model);
     if (model->cache)
         ct_cache_end(model->cache);

@@ -277,8 +277,8 @@ static carat_status write_alone(void *packing, struct ct_os_new *file, carat_err
     return ct_pack_write(p->pack, file, &p->l, err);
 }
 
-carat_status ct_model_pack(const carat_model *model, const char *path, carat_progress progress, void *user,
-                           carat_error *err)
+carat_status carat_model_pack(const carat_model *model, const char *path, carat_progress progress, void *user,
+                              carat_error *err)
 {
     struct packing_alone p = {.l = {progress, user}};
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* convert.c: see convert.h. What the new file consists of: plan.c, who fills it: fill.c. Here it becomes a
  * file, under its name only when readers take from it what the model is. */
-#include "convert/convert.h"
+#include "carat_convert.h"
+#include "checkpoint/checkpoint.h"
+#include "base/arguments.h"
 
 #include "checkpoint/new_model.h"
 #include "convert/fill.h"
@@ -110,8 +112,8 @@ static carat_status convert(struct ct_conversion *v, const carat_convert_options
                                       : ct_new_model(v->m, v->path, write_gguf, &(struct writing){v, o}, err);
 }
 
-carat_status ct_convert(const struct carat_model *m, const char *path, const carat_convert_options *o,
-                        carat_error *err)
+static carat_status convert_model(const struct carat_model *m, const char *path,
+                                  const carat_convert_options *o, carat_error *err)
 {
     struct ct_conversion v = {
         .m = m, .container = &ct_new_gguf, .path = path ? path : "", .o = o, .err = err};
@@ -125,16 +127,28 @@ carat_status ct_convert(const struct carat_model *m, const char *path, const car
         ct_new_head_free(&v.shard[i].head);
     ct_arena_free(&v.arena);
     ct_file_close(v.kept);
-    ct_model_close(v.kept_dir);
+    carat_model_close(v.kept_dir);
     return status;
 }
 
-const char *ct_model_mix(const struct carat_model *m)
+carat_status carat_convert(const carat_model *model, const char *path, const carat_convert_options *options,
+                           carat_error *err)
 {
+    carat_convert_options o = {.size = sizeof o};
+
+    CT_GIVEN(model, err);
+    CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_convert_options", err));
+    if (!o.dry_run)
+        CT_GIVEN(path, err);
+    CT_TRY(ct_check_range("threads", o.threads, 0, 1024, err));
+    return convert_model(model, path, &o, err);
+}
+
+const char *carat_model_mix(const carat_model *m)
+{
+    if (!m || !m->has_weights)
+        return "";
     const struct ct_meta *said = ct_file_meta(m->file, "general.file_type");
     const char *label = said && said->type == CT_META_UINT ? ct_mix_label(said->u) : NULL;
-
-    if (!m->has_weights)
-        return "";
     return label ? label : ct_type_info(m->weights.embed.type)->name;
 }

@@ -11,7 +11,7 @@ static carat_status open_whole(const struct ct_conversion *v, const char *part, 
     struct carat_model *m = NULL;
 
     CT_TRY(ct_model_open(&m, part, &o, err));
-    ct_model_close(m);
+    carat_model_close(m);
     return CARAT_OK;
 }
 

@@ -177,13 +177,13 @@ static carat_status small_numbers(const struct small *s, const carat_engine_opti
     carat_status status = ct_engine_create_on(&e, &s->model, &(carat_costs){0}, &with, err);
 
     if (!status)
-        status = ct_session_create(&session, e, &draws, err);
+        status = carat_session_create(&session, e, &draws, err);
     if (!status)
         status = evaluate_small(session, n, err);
     if (!status && e->gone)
         status = ct_fail(err, e->gone->failure.code, "%s", e->gone->failure.message);
-    ct_session_close(session);
-    ct_engine_close(e);
+    carat_session_close(session);
+    carat_engine_close(e);
     return status;
 }
 

@@ -15,7 +15,7 @@ static size_t bytes_alone(const carat_model *model, const carat_engine_options *
     cut.layers = layers;
     cut.first_layer = o->gpu_layers > 0 ? o->first_layer + all - layers : o->first_layer;
     cut.gpu_layers = 0;
-    return ct_plan_engine(model, &cut, &plan, NULL) == CARAT_OK ? plan.bytes - plan.stack_bytes : 0;
+    return carat_plan_engine(model, &cut, &plan, NULL) == CARAT_OK ? plan.bytes - plan.stack_bytes : 0;
 }
 
 /* A plan that a device has no room for: adds to the message how many layers it has room for. */
@@ -53,7 +53,7 @@ static carat_status create_checked(carat_engine **engine, const carat_model *mod
     if (status == CARAT_E_MEMORY && on_gpu)
         tell_what_fits(model, o, err);
     if (!status && on_gpu && (status = ct_check_device(e, o, err)))
-        ct_engine_close(e);
+        carat_engine_close(e);
     if (status)
         return status;
     if (e->host_layers) /* of a device */
@@ -94,9 +94,10 @@ static carat_status create_open(carat_engine **engine, const carat_model *model,
     return CARAT_OK;
 }
 
-carat_status ct_engine_create(carat_engine **engine, const carat_model *model,
-                              const carat_engine_options *options, carat_error *err)
+carat_status carat_engine_create(carat_engine **engine, const carat_model *model,
+                                 const carat_engine_options *options, carat_error *err)
 {
+    CT_GIVEN(engine, err);
     struct ct_whole_options full;
 
     CT_TRY(ct_take_engine_options(&full, options, err));

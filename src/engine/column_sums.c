@@ -3,7 +3,8 @@
  * passes, in the form of llama.cpp's imatrix files: a listener, as tap.c. An expert has sums of its own, of
  * the rows that took it. Squares are added one row after another in float64, so that neither threads nor the
  * cut into passes changes a bit. convert/importance.c reads the files. */
-#include "engine/column_sums.h"
+#include "carat_convert.h"
+#include "engine/engine.h"
 
 #include <stdlib.h>
 
@@ -143,21 +144,23 @@ static void importance_extent(carat_importance *i)
     }
 }
 
-carat_status ct_importance_begin(carat_importance **out, carat_engine *e, carat_error *err)
+carat_status carat_importance_begin(carat_importance **importance, carat_engine *engine, carat_error *err)
 {
-    const size_t layers = (size_t)e->config.n_layer;
+    CT_GIVEN(importance, err);
+    CT_GIVEN(engine, err);
+    const size_t layers = (size_t)engine->config.n_layer;
     carat_importance *i;
     size_t n, n_expert;
 
-    *out = NULL;
-    if (e->config.embeds)
+    *importance = NULL;
+    if (engine->config.embeds)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "importance is not measured for %s models",
-                       e->config.architecture);
+                       engine->config.architecture);
     if (!(i = calloc(1, sizeof *i)))
         return ct_no_memory(err, "importance");
-    i->engine = e;
+    i->engine = engine;
     importance_extent(i);
-    if (i->experts.most && e->backend->apart) { /* nobody hears inside experts there */
+    if (i->experts.most && engine->backend->apart) { /* nobody hears inside experts there */
         free(i);
         return ct_fail(err, CARAT_E_UNSUPPORTED,
                        "the importance of what experts read is measured on the CPU alone");
@@ -170,25 +173,25 @@ carat_status ct_importance_begin(carat_importance **out, carat_engine *e, carat_
         i->experts.rows = calloc(n_expert + 1, sizeof *i->experts.rows);
     }
     if (!i->row || !i->sums || !i->experts.sums || !i->experts.rows) {
-        ct_importance_end(i);
+        carat_importance_end(i);
         return ct_no_memory(err, "importance");
     }
-    ct_every_row_begin(&i->listener, e,
+    ct_every_row_begin(&i->listener, engine,
                        (struct ct_trace){.hook = hear, .user = i, .reads = true, .inner = hear_inner});
-    *out = i;
+    *importance = i;
     return CARAT_OK;
 }
 
-void ct_importance_end(carat_importance *i)
+void carat_importance_end(carat_importance *importance)
 {
-    if (!i)
+    if (!importance)
         return;
-    ct_every_row_end(&i->listener);
-    free(i->row);
-    free(i->sums);
-    free(i->experts.sums);
-    free(i->experts.rows);
-    free(i);
+    ct_every_row_end(&importance->listener);
+    free(importance->row);
+    free(importance->sums);
+    free(importance->experts.sums);
+    free(importance->experts.rows);
+    free(importance);
 }
 
 /* ---- the file ---- */
@@ -318,8 +321,8 @@ static void fill(const struct entries *v, uint8_t *base)
 /* The ending of a file while it is written. */
 #define PART ".carat-part"
 
-carat_status ct_importance_write(const carat_importance *i, const char *path, const char *dataset, int chunk,
-                                 carat_error *err)
+static carat_status write_importance(const carat_importance *i, const char *path, const char *dataset,
+                                     int chunk, carat_error *err)
 {
     struct entries v = {.i = i};
     struct ct_os_new file = {.fd = -1};
@@ -349,4 +352,13 @@ carat_status ct_importance_write(const carat_importance *i, const char *path, co
     ct_new_head_free(&v.head);
     ct_arena_free(&v.arena);
     return status;
+}
+
+carat_status carat_importance_write(const carat_importance *importance, const char *path, const char *dataset,
+                                    int chunk, carat_error *err)
+{
+    CT_GIVEN(importance, err);
+    CT_GIVEN(path, err);
+    CT_TRY(ct_check_range("chunk", chunk, 1, INT32_MAX, err));
+    return write_importance(importance, path, dataset ? dataset : "", chunk, err);
 }

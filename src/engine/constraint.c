@@ -103,9 +103,12 @@ static carat_status compile(carat_constraint *c, const carat_constraint_options 
     return ct_watch_ended(c->grammar.watch, CT_WATCH_STEPS) ? ct_watch_fail(err) : CARAT_OK;
 }
 
-carat_status ct_constraint_create(carat_constraint **constraint, const carat_model *model,
-                                  const carat_constraint_options *options, carat_error *err)
+carat_status carat_constraint_create(carat_constraint **constraint, const carat_model *model,
+                                     const carat_constraint_options *options, carat_error *err)
 {
+    CT_GIVEN(constraint, err);
+    CT_GIVEN(model, err);
+    CT_GIVEN(options, err);
     const double start = ct_os_seconds();
     carat_constraint_options o = {0};
 
@@ -127,20 +130,20 @@ carat_status ct_constraint_create(carat_constraint **constraint, const carat_mod
     c->grammar.watch = NULL; /* nor is what is asked of it later */
     c->seconds = ct_os_seconds() - start;
     if (status)
-        ct_constraint_close(c);
+        carat_constraint_close(c);
     else
         *constraint = c;
     return status;
 }
 
-void ct_constraint_close(carat_constraint *c)
+void carat_constraint_close(carat_constraint *constraint)
 {
-    if (!c || atomic_fetch_sub(&c->holders, 1) > 1)
+    if (!constraint || atomic_fetch_sub(&constraint->holders, 1) > 1)
         return;
-    ct_masks_close(&c->masks);
-    ct_ids_close(&c->ids);
-    ct_grammar_free(&c->grammar);
-    free(c);
+    ct_masks_close(&constraint->masks);
+    ct_ids_close(&constraint->ids);
+    ct_grammar_free(&constraint->grammar);
+    free(constraint);
 }
 
 /* ---- one caller at a time ---- */
@@ -182,20 +185,22 @@ static void leave(carat_constraint *c)
     ct_lock_leave(&c->lock);
 }
 
-carat_status ct_constraint_info(carat_constraint *c, carat_constraint_info *info, carat_error *err)
+carat_status carat_constraint_get_info(carat_constraint *constraint, carat_constraint_info *info,
+                                       carat_error *err)
 {
+    CT_GIVEN(constraint, err);
     int shortest = 0;
 
-    enter(c);
-    for (int turn = 0; asks(c, turn); turn++)
-        shortest = ct_ids_shortest(&c->ids, c->ids.automaton.start);
+    enter(constraint);
+    for (int turn = 0; asks(constraint, turn); turn++)
+        shortest = ct_ids_shortest(&constraint->ids, constraint->ids.automaton.start);
     const carat_constraint_info full = {.size = sizeof full,
-                                        .rules = c->grammar.n_rules,
-                                        .nodes = c->grammar.n_nodes,
-                                        .states = (int)c->ids.automaton.n_rows,
+                                        .rules = constraint->grammar.n_rules,
+                                        .nodes = constraint->grammar.n_nodes,
+                                        .states = (int)constraint->ids.automaton.n_rows,
                                         .shortest = shortest,
-                                        .seconds = c->seconds};
-    leave(c);
+                                        .seconds = constraint->seconds};
+    leave(constraint);
     return ct_give_struct(info, &full, sizeof full, "carat_constraint_info", err);
 }
 
@@ -453,12 +458,14 @@ void ct_matcher_close(carat_matcher *face)
     if (m->next)
         m->next->before = m->before;
     leave(c);
-    ct_constraint_close(c);
+    carat_constraint_close(c);
     free(m);
 }
 
-carat_status ct_matcher_copy(carat_matcher **to, const carat_matcher *from, carat_error *err)
+carat_status carat_matcher_copy(carat_matcher **matcher, const carat_matcher *from, carat_error *err)
 {
+    CT_GIVEN(matcher, err);
+    CT_GIVEN(from, err);
     const size_t bits = mask_words(own(from)->constraint) * sizeof(uint64_t);
     struct matcher *m = malloc(sizeof *m + bits);
 
@@ -475,7 +482,7 @@ carat_status ct_matcher_copy(carat_matcher **to, const carat_matcher *from, cara
     leave(c);
     memset(m->bits, 0, bits);
     atomic_fetch_add(&c->holders, 1);
-    *to = &m->face;
+    *matcher = &m->face;
     return CARAT_OK;
 }
 
@@ -502,12 +509,12 @@ static void form_close(struct ct_form *f)
 
 static carat_status form_open(struct ct_form *f, const carat_matcher *begins, carat_error *err)
 {
-    carat_status status = ct_matcher_copy(&f->begins, begins, err);
+    carat_status status = carat_matcher_copy(&f->begins, begins, err);
 
     if (!status)
-        status = ct_matcher_copy(&f->given, begins, err);
+        status = carat_matcher_copy(&f->given, begins, err);
     if (!status)
-        status = ct_matcher_copy(&f->drawn, begins, err);
+        status = carat_matcher_copy(&f->drawn, begins, err);
     if (status)
         form_close(f);
     return status;
@@ -589,14 +596,63 @@ static const struct ct_matcher_verbs verbs = {
     .ending = matcher_ending,
 };
 
-carat_status ct_matcher_create(carat_matcher **matcher, carat_constraint *c, carat_error *err)
+carat_status carat_matcher_create(carat_matcher **matcher, carat_constraint *constraint, carat_error *err)
 {
-    const struct matcher begin = {
-        .face = {&verbs}, .constraint = c, .phase = c->opens < 0 ? IN_FORM : BEFORE_FORM, .state = CT_DEAD};
+    CT_GIVEN(matcher, err);
+    CT_GIVEN(constraint, err);
+    const struct matcher begin = {.face = {&verbs},
+                                  .constraint = constraint,
+                                  .phase = constraint->opens < 0 ? IN_FORM : BEFORE_FORM,
+                                  .state = CT_DEAD};
 
-    CT_TRY(ct_matcher_copy(matcher, &begin.face, err));
-    enter(c);
-    own(*matcher)->state = c->ids.automaton.start;
-    leave(c);
+    CT_TRY(carat_matcher_copy(matcher, &begin.face, err));
+    enter(constraint);
+    own(*matcher)->state = constraint->ids.automaton.start;
+    leave(constraint);
     return CARAT_OK;
+}
+
+void carat_matcher_close(carat_matcher *matcher)
+{
+    ct_matcher_close(matcher);
+}
+
+/* 0 stands for any number in the public functions. */
+static int left_of(int left)
+{
+    return left > 0 ? left : CT_ANY_NUMBER;
+}
+
+carat_status carat_matcher_accept(carat_matcher *matcher, int32_t id, carat_error *err)
+{
+    CT_GIVEN(matcher, err);
+    if (ct_matcher_fits(matcher, id, CT_ANY_NUMBER) != CT_FITS)
+        return ct_fail(err, CARAT_E_CONSTRAINT, "the form of the answer does not go on with id %d", (int)id);
+    ct_matcher_accept(matcher, id);
+    return CARAT_OK;
+}
+
+int carat_matcher_allows(const carat_matcher *matcher, int32_t id, int left)
+{
+    return matcher && ct_matcher_fits(matcher, id, left_of(left)) == CT_FITS;
+}
+
+const uint64_t *carat_matcher_mask(carat_matcher *matcher, int left)
+{
+    return matcher ? ct_matcher_mask(matcher, left_of(left)) : NULL;
+}
+
+int carat_matcher_draft(const carat_matcher *matcher, int32_t *ids, int k)
+{
+    return matcher && ids && k > 0 ? ct_matcher_draft(matcher, ids, k) : 0;
+}
+
+int carat_matcher_complete(const carat_matcher *matcher)
+{
+    return matcher && ct_matcher_complete(matcher);
+}
+
+int carat_matcher_shortest(const carat_matcher *matcher)
+{
+    return matcher ? ct_matcher_shortest(matcher) : 0;
 }

@@ -53,11 +53,6 @@ struct carat_matcher {
     const struct ct_matcher_verbs *verb;
 };
 
-carat_status ct_constraint_create(carat_constraint **constraint, const carat_model *model,
-                                  const carat_constraint_options *o, carat_error *err);
-void ct_constraint_close(carat_constraint *c); /* may be NULL */
-carat_status ct_constraint_info(carat_constraint *c, carat_constraint_info *info, carat_error *err);
-carat_status ct_matcher_copy(carat_matcher **to, const carat_matcher *from, carat_error *err);
 void ct_matcher_close(carat_matcher *m);
 void ct_matcher_accept(carat_matcher *m, int32_t id);
 bool ct_matcher_complete(const carat_matcher *m);
@@ -65,6 +60,5 @@ enum ct_fit ct_matcher_fits(const carat_matcher *m, int32_t id, int left);
 uint64_t *ct_matcher_mask(carat_matcher *m, int left);
 int ct_matcher_shortest(const carat_matcher *m);
 int ct_matcher_draft(const carat_matcher *m, int32_t *ids, int k);
-carat_status ct_matcher_create(carat_matcher **matcher, carat_constraint *c, carat_error *err);
 
 #endif

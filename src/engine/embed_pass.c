@@ -5,6 +5,8 @@
 #include "engine/engine.h"
 #include "os/clock.h"
 
+#include <stdlib.h>
+
 /* One call of carat_embed. */
 struct call {
     carat_engine *engine;
@@ -239,4 +241,17 @@ carat_status ct_embed(carat_engine *engine, carat_embed_input *inputs, int n,
     }
     cancel_rest(&c);
     return c.failed < n ? inputs[c.failed].status : CARAT_OK;
+}
+
+carat_status carat_embed(carat_engine *engine, carat_embed_input *inputs, size_t input_size, int n,
+                         const carat_embed_options *options, carat_error *err)
+{
+    void *copy;
+
+    if (!engine || !inputs || n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "engine or inputs is NULL, or n = %d is below 1", n);
+    CT_TRY(ct_take_array(&copy, inputs, input_size, n, sizeof *inputs, "carat_embed_input", err));
+    carat_status status = ct_embed(engine, copy ? copy : inputs, n, options, err);
+    free(copy);
+    return status;
 }

@@ -170,7 +170,7 @@ static size_t count_plan(struct carat_engine *e, const carat_engine_options *o, 
     p->disk_bytes = e->on_disk ? ct_weight_bytes(&e->model->weights.ple) : 0;
     p->bytes += e->beside_bytes;
     const carat_head_stats *head = &e->head.stats;
-    p->head = ct_head_name(head->strategy);
+    p->head = carat_head_name(head->strategy);
     p->head_bytes = head->sketch_bytes + head->tile_bytes;
     p->head_tiles = head->tiles;
     p->head_tile = head->tile;
@@ -282,7 +282,7 @@ static carat_status plan_beside(struct carat_engine *e, const carat_engine_optio
         return CARAT_OK;
     const carat_engine_options beside =
         options_beside(e, o, o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, e->model->config.max_context));
-    CT_TRY(ct_plan_engine(m, &beside, &plan, err));
+    CT_TRY(carat_plan_engine(m, &beside, &plan, err));
     e->beside_bytes = plan.bytes;
     return CARAT_OK;
 }
@@ -361,7 +361,7 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
     const struct ct_weights weights = ct_engine_weights(e);
     if (e->config.embeds && o->head && o->head->strategy != CARAT_HEAD_DENSE)
         return ct_fail(err, CARAT_E_ARGUMENT, "the head is to be %s, but an embedder has none: expected %s",
-                       ct_head_name(o->head->strategy), ct_head_name(CARAT_HEAD_DENSE));
+                       carat_head_name(o->head->strategy), carat_head_name(CARAT_HEAD_DENSE));
     CT_TRY(ct_head_plan(&e->head, o->head, e->backend, &weights, model->file, e->exact, err));
     CT_TRY(ct_engine_plan_weights(e, e->backend, err));
     CT_TRY(plan_beside(e, o, err));
@@ -433,17 +433,17 @@ carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_opt
     return too_large(e, o, (size_t)memory, "memory that this process may use", err);
 }
 
-void ct_engine_close(carat_engine *e)
+void carat_engine_close(carat_engine *engine)
 {
-    if (!e)
+    if (!engine)
         return;
-    if (e->tap)
-        ct_tap_end(e);
-    ct_f16_end(e);
-    ct_engine_close(e->beside);
-    ct_ple_close(&e->pass.ple);
-    plan_end(e);
-    free(e);
+    if (engine->tap)
+        ct_tap_end(engine);
+    ct_f16_end(engine);
+    carat_engine_close(engine->beside);
+    ct_ple_close(&engine->pass.ple);
+    plan_end(engine);
+    free(engine);
 }
 
 /* ---- what callers ask for ---- */
@@ -492,7 +492,7 @@ bool ct_both_fit(const carat_model *model, const carat_engine_options *o)
     carat_status status = new_plan(&e, model, &both, NULL);
     if (!status)
         status = ct_plan_fits_machine(e, &both, NULL);
-    ct_engine_close(e);
+    carat_engine_close(e);
     return status != CARAT_E_MEMORY;
 }
 
@@ -508,15 +508,15 @@ static carat_status new_plan(carat_engine **e, const carat_model *model, const c
             gpu.gpu_layers = CT_ALL_ON_BOTH;
         if (new_plan(e, model, &gpu, NULL) == CARAT_OK)
             return CARAT_OK;
-        ct_engine_close(*e);
+        carat_engine_close(*e);
         return new_plan(e, model, &cpu, err);
     }
     *e = calloc(1, sizeof **e);
     return *e ? ct_plan(*e, model, o, err) : ct_no_memory(err, "an engine");
 }
 
-carat_status ct_plan_engine(const carat_model *model, const carat_engine_options *options, carat_plan *plan,
-                            carat_error *err)
+carat_status carat_plan_engine(const carat_model *model, const carat_engine_options *options,
+                               carat_plan *plan, carat_error *err)
 {
     struct ct_whole_options full;
     struct carat_engine *e;
@@ -525,7 +525,7 @@ carat_status ct_plan_engine(const carat_model *model, const carat_engine_options
     carat_status status = new_plan(&e, model, &full.o, err);
     if (!status)
         status = ct_give_struct(plan, &e->plan, sizeof e->plan, "carat_plan", err);
-    ct_engine_close(e);
+    carat_engine_close(e);
     return status;
 }
 
@@ -551,9 +551,10 @@ static carat_status fit(struct carat_engine *e, const carat_engine_options *o, s
     return CARAT_OK;
 }
 
-carat_status ct_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
-                           carat_error *err)
+carat_status carat_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
+                              carat_error *err)
 {
+    CT_GIVEN(options, err);
     struct ct_whole_options full;
     carat_engine_options fitting = {0};
     struct carat_engine *e;
@@ -569,7 +570,7 @@ carat_status ct_fit_engine(const carat_model *model, carat_engine_options *optio
         fitting.kv = ct_kv_info(e->kv_type)->kv;
         status = ct_give_struct(options, &fitting, sizeof fitting, "carat_engine_options", err);
     }
-    ct_engine_close(e);
+    carat_engine_close(e);
     return status;
 }
 
@@ -605,7 +606,7 @@ static void measure_beside(struct carat_engine *e)
 {
     carat_session *s = NULL;
 
-    if (ct_session_create(&s, e->beside, NULL, NULL) != CARAT_OK)
+    if (carat_session_create(&s, e->beside, NULL, NULL) != CARAT_OK)
         return;
     for (int i = 0; i < MEASURED && i + 1 < e->beside->plan.context; i++) {
         const int32_t token = 0;
@@ -614,7 +615,7 @@ static void measure_beside(struct carat_engine *e)
         const double took = (ct_os_seconds() - start) * 1e9;
         e->draft_step = i ? CT_MIN(e->draft_step, took) : took;
     }
-    ct_session_close(s);
+    carat_session_close(s);
 }
 
 static carat_status create_beside(struct carat_engine *e, const carat_engine_options *o, carat_error *err)
@@ -660,25 +661,32 @@ carat_status ct_engine_create_on(carat_engine **engine, const carat_model *model
     if (!status)
         status = fill_engine(e, o, err);
     if (status)
-        ct_engine_close(e);
+        carat_engine_close(e);
     else
         *engine = e;
     return status;
 }
 
-carat_status ct_engine_head(carat_engine *engine, carat_head_stats *stats, carat_error *err)
+carat_status carat_engine_get_head(carat_engine *engine, carat_head_stats *stats, carat_error *err)
 {
+    CT_GIVEN(engine, err);
     ct_lock_enter(&engine->lock);
     const carat_head_stats full = engine->head.stats;
     ct_lock_leave(&engine->lock);
     return ct_give_struct(stats, &full, sizeof full, "carat_head_stats", err);
 }
 
-carat_status ct_engine_use(carat_engine *engine, carat_use *use, carat_error *err)
+carat_status carat_engine_use(carat_engine *engine, carat_use *use, carat_error *err)
 {
+    CT_GIVEN(engine, err);
     ct_lock_enter(&engine->lock);
     const struct ct_kv_use u = ct_kv_cache_use(&engine->cache);
     ct_lock_leave(&engine->lock);
     const carat_use full = {sizeof full, u.blocks, u.held, u.shared, u.free, u.bytes, u.cached};
     return ct_give_struct(use, &full, sizeof full, "carat_use", err);
+}
+
+int carat_engine_context(const carat_engine *engine)
+{
+    return engine ? engine->plan.context : 0;
 }

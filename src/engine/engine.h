@@ -302,14 +302,6 @@ struct carat_session {
     int (*take)(void *user, int token, struct ct_draw_logits *logits);
 };
 
-/* What the public headers say of carat_engine_create and so on. Pointers that these need are not NULL, and a
- * session is claimed, unless said otherwise. */
-carat_status ct_plan_engine(const carat_model *model, const carat_engine_options *options, carat_plan *plan,
-                            carat_error *err);
-carat_status ct_fit_engine(const carat_model *model, carat_engine_options *options, size_t bytes,
-                           carat_error *err);
-carat_status ct_engine_create(carat_engine **engine, const carat_model *model,
-                              const carat_engine_options *options, carat_error *err);
 /* The options of a caller, complete, with what they point to. */
 struct ct_whole_options {
     carat_engine_options o;
@@ -330,8 +322,6 @@ bool ct_both_fit(const carat_model *model, const carat_engine_options *o);
 /* An engine on the device that complete options name, which is not checked. */
 carat_status ct_engine_create_on(carat_engine **engine, const carat_model *model, const carat_costs *costs,
                                  const carat_engine_options *o, carat_error *err);
-void ct_engine_close(carat_engine *e); /* may be NULL */
-carat_status ct_engine_use(carat_engine *engine, carat_use *use, carat_error *err);
 static inline enum ct_arithmetic ct_engine_arithmetic(const carat_engine *e)
 {
     return e->exact ? CT_EXACT : e->fast8 ? CT_FAST8 : e->tensor ? CT_TENSOR : CT_FAST;
@@ -351,11 +341,6 @@ carat_status ct_check_device(const carat_engine *e, const carat_engine_options *
 /* The engine's device failed: it goes on with the CPU, where sessions hold tokens and no K and V. False: it
  * has none, or there is no memory for it. The lock is held. */
 bool ct_engine_leave_device(carat_engine *e);
-carat_status ct_engine_head(carat_engine *engine, carat_head_stats *stats, carat_error *err);
-carat_status ct_engine_stats(carat_engine *engine, carat_engine_stats *stats, carat_error *err);
-carat_status ct_engine_costs(carat_engine *engine, carat_costs *costs, carat_error *err);
-carat_status ct_explain(const carat_engine *engine, carat_explain_line line, void *user, carat_error *err);
-carat_status ct_tap_begin(carat_engine *engine, carat_tap_callback callback, void *user, carat_error *err);
 void ct_tap_end(carat_engine *engine);
 /* Columns of the widest matrix that a verb makes. */
 int ct_widest_output(const carat_engine *engine);
@@ -364,33 +349,18 @@ carat_status ct_f16_begin(carat_engine *engine, carat_error *err);
 void ct_f16_end(carat_engine *engine);
 /* Whether that made the last pass infinite; then *why says where. */
 bool ct_f16_explains(const carat_engine *engine, carat_error *why);
-int ct_tap_name(const carat_engine *engine, int i, char name[32]);
-void ct_profile_begin(carat_engine *engine);
-carat_status ct_profile_end(carat_engine *engine, carat_profile *profile, carat_error *err);
 
 /* embed_pass.c */
 carat_status ct_embed(carat_engine *engine, carat_embed_input *inputs, int n,
                       const carat_embed_options *options, carat_error *err);
 
-carat_status ct_session_create(carat_session **session, carat_engine *engine,
-                               const carat_session_options *options, carat_error *err);
-carat_status ct_step(carat_engine *engine, carat_row *rows, int n, carat_error *err); /* claims sessions */
+/* The inner forms of public functions, for who has claimed the session; ct_step claims its rows' sessions
+ * itself. Pointers are not NULL. */
+carat_status ct_step(carat_engine *engine, carat_row *rows, int n, carat_error *err);
 carat_status ct_sync(carat_session *s, const int32_t *tokens, int n, int *reused, carat_error *err);
 carat_status ct_rewind(carat_session *s, int n, carat_error *err);
-carat_status ct_fork(carat_session *from, int n, carat_session **session, carat_error *err);
-carat_status ct_reserve(carat_session *session, int positions, carat_error *err);
-carat_status ct_save(carat_session *s, const char *path, const void *note, size_t n_note, carat_error *err);
-carat_status ct_load(carat_session *s, const char *path, char **note, size_t *n_note, carat_error *err);
-carat_status ct_load_note(const char *path, char **note, size_t *n_note, carat_error *err);
 void ct_mark(carat_session *session);
-carat_status ct_session_stats(const carat_session *session, carat_session_stats *stats, carat_error *err);
-carat_status ct_sample(carat_session *s, const carat_sampling *sampling, int32_t *id, carat_error *err);
 carat_status ct_top(carat_session *session, int k, carat_candidate *out, carat_error *err);
-/* These take NULL, and claim the session themselves. */
-void ct_session_close(carat_session *session);
-int ct_session_tokens(const carat_session *session, const int32_t **tokens);
-const float *ct_session_logits(const carat_session *session);
-size_t ct_stream_text(carat_session *session, int32_t id, char *out, size_t capacity);
 
 /* engine.c: decides everything that o leaves open and counts; reserves nothing. E_ARGUMENT, E_MEMORY (over
  * o->max_bytes). e is closed after a failure, too. */
@@ -484,9 +454,6 @@ carat_status ct_check_ids(const carat_session *s, const int32_t *tokens, int n, 
 /* reuse.c: makes a claimed session with an owner, which has the first `common` of tokens[n], hold more of
  * them where others of its owner have them and one can go on further on; returns how many it has then. */
 int ct_reuse(carat_session *s, const int32_t *tokens, int n, int common);
-/* reuse.c: carat_find_prefix, whose arguments are sound. */
-void ct_find_prefix(carat_engine *e, uint64_t owner, const int32_t *ids, int n, carat_prefix *prefix,
-                    int32_t *next, int most);
 
 /* step.c: evaluates rows whose sessions are claimed and sets their statuses; returns that of the first that
  * failed. reports: the progress of the only row's session hears of each pass. */

@@ -219,7 +219,7 @@ static void explain_head(struct explaining *x)
     const struct ct_head *h = &x->engine->head;
     const carat_head_stats *s = &h->stats;
 
-    say(x, "head", "%s%s%s%s", ct_head_name(s->strategy), s->exact ? "" : ", approximate",
+    say(x, "head", "%s%s%s%s", carat_head_name(s->strategy), s->exact ? "" : ", approximate",
         *s->reason ? ": " : "", s->reason);
     if (s->tiles)
         say(x, "head.tiles", "%d of %d rows, of which %d are kept%s; %zu bytes of copies", s->tiles, s->tile,
@@ -251,8 +251,10 @@ static void explain_memory(struct explaining *x)
             e->cache.snapshot ? "no memory is given to them" : "the model has no local layers");
 }
 
-carat_status ct_explain(const carat_engine *engine, carat_explain_line line, void *user, carat_error *err)
+carat_status carat_explain(const carat_engine *engine, carat_explain_line line, void *user, carat_error *err)
 {
+    CT_GIVEN(engine, err);
+    CT_GIVEN(line, err);
     struct explaining x = {engine, line, user, "", false};
     struct ct_backend *b = engine->backend;
     struct ct_backend_facts prefill, decode;

@@ -36,9 +36,11 @@ static carat_status check_generation(const carat_generation_options *o, carat_er
 static_assert(CT_MAX_STOP <= CARAT_MOST_STOP_IDS, "a model's own stop ids have room");
 static const carat_generation_info fresh_info = {.last = -1, .stop = -1, .end = -1};
 
-carat_status ct_generation_create(carat_generation **generation, carat_session *session,
-                                  const carat_generation_options *options, carat_error *err)
+carat_status carat_generation_create(carat_generation **generation, carat_session *session,
+                                     const carat_generation_options *options, carat_error *err)
 {
+    CT_GIVEN(generation, err);
+    CT_GIVEN(session, err);
     const carat_engine *e = session->engine;
     carat_generation_options o = {0};
     carat_sampling sampling;
@@ -78,7 +80,7 @@ carat_status ct_generation_create(carat_generation **generation, carat_session *
     if (!status && (!g->rows || (o.naive && !g->all) || !proposes))
         status = ct_no_memory(err, "a generation");
     if (status) {
-        ct_generation_close(g);
+        carat_generation_close(g);
         return status;
     }
     memcpy(g->stop, o.stop_ids ? o.stop_ids : e->model->stop, (size_t)g->n_stop * sizeof *g->stop);
@@ -86,21 +88,21 @@ carat_status ct_generation_create(carat_generation **generation, carat_session *
     return CARAT_OK;
 }
 
-void ct_generation_close(carat_generation *g)
+void carat_generation_close(carat_generation *generation)
 {
-    if (!g)
+    if (!generation)
         return;
-    if (g->witness)
-        g->witness->closed(g->witness);
-    ct_speculate_close(&g->speculation);
-    ct_told_close(&g->told);
-    if (g->form.given)
-        g->form.given->verb->close(&g->form);
-    free(g->rows);
-    free(g->all);
-    ct_prompt_close(&g->prompt);
-    free(g->sampling_memory);
-    free(g);
+    if (generation->witness)
+        generation->witness->closed(generation->witness);
+    ct_speculate_close(&generation->speculation);
+    ct_told_close(&generation->told);
+    if (generation->form.given)
+        generation->form.given->verb->close(&generation->form);
+    free(generation->rows);
+    free(generation->all);
+    ct_prompt_close(&generation->prompt);
+    free(generation->sampling_memory);
+    free(generation);
 }
 
 /* ---- before a step ---- */
@@ -595,21 +597,24 @@ static carat_status step(carat_engine *e, carat_generation *const *g, int n, int
     return result;
 }
 
-carat_status ct_generation_prompt(carat_generation *g, const carat_prompt *prompt, int *reused,
-                                  carat_error *err)
+carat_status carat_generation_prompt(carat_generation *generation, const carat_prompt *prompt, int *reused,
+                                     carat_error *err)
 {
-    CT_TRY(ct_session_claim(g->session, err));
-    carat_status status = ct_prompt_give(&g->prompt, g->session, prompt, g->witness != NULL, err);
+    CT_GIVEN(generation, err);
+    CT_GIVEN(prompt, err);
+    CT_TRY(ct_session_claim(generation->session, err));
+    carat_status status =
+        ct_prompt_give(&generation->prompt, generation->session, prompt, generation->witness != NULL, err);
     if (!status) {
-        begin_anew(g, g->prompt.n ? g->prompt.n : g->session->n);
+        begin_anew(generation, generation->prompt.n ? generation->prompt.n : generation->session->n);
         if (reused)
-            *reused = g->session->stats.restored_from;
+            *reused = generation->session->stats.restored_from;
     }
-    return ct_session_release(g->session, status);
+    return ct_session_release(generation->session, status);
 }
 
-carat_status ct_generation_pass(carat_engine *engine, carat_generation *const *g, int n, int piece,
-                                carat_error *err)
+static carat_status pass_claimed(carat_engine *engine, carat_generation *const *g, int n, int piece,
+                                 carat_error *err)
 {
     carat_status status = CARAT_OK;
     int claimed = 0;
@@ -626,13 +631,30 @@ carat_status ct_generation_pass(carat_engine *engine, carat_generation *const *g
     return status;
 }
 
-carat_status ct_generate(carat_generation *g, carat_error *err)
+carat_status carat_generation_pass(carat_engine *engine, carat_generation *const *generations, int n,
+                                   int piece, carat_error *err)
 {
+    if (!engine || !generations || n < 1 || piece < 0)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "engine or generations is NULL, n = %d is below 1, or piece = %d below 0", n, piece);
+    return pass_claimed(engine, generations, n, piece, err);
+}
+
+carat_status carat_generation_step(carat_engine *engine, carat_generation *const *generations, int n,
+                                   carat_error *err)
+{
+    return carat_generation_pass(engine, generations, n, engine ? engine->plan.chunk : 0, err);
+}
+
+carat_status carat_generate(carat_generation *generation, carat_error *err)
+{
+    CT_GIVEN(generation, err);
     carat_status status;
 
     do
-        status = ct_generation_pass(g->session->engine, &g, 1, g->session->engine->plan.chunk, err);
-    while (!status && g->info.reason == CARAT_REASON_NONE);
+        status = pass_claimed(generation->session->engine, &generation, 1,
+                              generation->session->engine->plan.chunk, err);
+    while (!status && generation->info.reason == CARAT_REASON_NONE);
     return status;
 }
 
@@ -662,20 +684,22 @@ int32_t ct_generation_next(carat_generation *g, struct ct_draw_logits *logits, i
     return id;
 }
 
-carat_status ct_generation_info(const carat_generation *g, carat_generation_info *info, carat_error *err)
+carat_status carat_generation_get_info(const carat_generation *generation, carat_generation_info *info,
+                                       carat_error *err)
 {
-    const struct ct_account *a = &g->speculation.account;
+    CT_GIVEN(generation, err);
+    const struct ct_account *a = &generation->speculation.account;
 
-    CT_TRY(ct_session_claim(g->session, err));
-    carat_generation_info full = g->info;
+    CT_TRY(ct_session_claim(generation->session, err));
+    carat_generation_info full = generation->info;
     full.gained_ms = a->gained * 1e-6;
     full.switched = a->switched;
-    full.thought_ids = g->told.thought_ids;
-    full.in_thought = g->told.thought.inside;
-    full.prompt_left = ct_prompt_left(&g->prompt, g->session);
-    full.complete = !g->form.given || g->form.given->verb->complete(g->form.given);
-    full.closed = g->info.reason != CARAT_REASON_NONE && g->form.given &&
-                  g->form.given->verb->closed(g->form.given, g->info.end >= 0);
+    full.thought_ids = generation->told.thought_ids;
+    full.in_thought = generation->told.thought.inside;
+    full.prompt_left = ct_prompt_left(&generation->prompt, generation->session);
+    full.complete = !generation->form.given || generation->form.given->verb->complete(generation->form.given);
+    full.closed = generation->info.reason != CARAT_REASON_NONE && generation->form.given &&
+                  generation->form.given->verb->closed(generation->form.given, generation->info.end >= 0);
     memcpy(full.switches, a->switches, sizeof full.switches);
     memcpy(full.switched_source, a->switched_source, sizeof full.switched_source);
     for (int i = 0; i < CT_DRAFT_SOURCES; i++) {
@@ -683,18 +707,34 @@ carat_status ct_generation_info(const carat_generation *g, carat_generation_info
         *(i == CARAT_FROM_FORM ? &full.use_of_form : &full.use[i]) =
             (carat_draft_use){source->drafted, source->accepted, source->gained * 1e-6};
     }
-    return ct_session_release(g->session,
+    return ct_session_release(generation->session,
                               ct_give_struct(info, &full, sizeof full, "carat_generation_info", err));
 }
 
-size_t ct_generation_rest(carat_generation *g, char *out, size_t capacity)
+size_t carat_generation_rest(carat_generation *generation, char *out, size_t capacity)
 {
-    if (!g || !out || !capacity)
+    if (!generation || !out || !capacity)
         return 0;
     out[0] = 0;
-    if (ct_session_claim(g->session, NULL))
+    if (ct_session_claim(generation->session, NULL))
         return 0;
-    size_t n = ct_told_rest(&g->told, g->session, g->changes == g->session->changes, out, capacity);
-    (void)ct_session_release(g->session, CARAT_OK);
+    size_t n = ct_told_rest(&generation->told, generation->session,
+                            generation->changes == generation->session->changes, out, capacity);
+    (void)ct_session_release(generation->session, CARAT_OK);
     return n;
+}
+
+carat_status carat_generation_get_matcher(const carat_generation *generation, carat_matcher **matcher,
+                                          carat_error *err)
+{
+    carat_matcher *copy = NULL;
+
+    CT_GIVEN(generation, err);
+    CT_GIVEN(matcher, err);
+    CT_TRY(ct_session_claim(generation->session, err));
+    carat_status status =
+        generation->form.given ? carat_matcher_copy(&copy, generation->form.given, err) : CARAT_OK;
+    if (!status)
+        *matcher = copy;
+    return ct_session_release(generation->session, status);
 }

@@ -90,16 +90,6 @@ struct carat_generation {
     int32_t apart[CT_MOST_APART];  /* reading.apart */
 };
 
-/* What carat_generate.h says of carat_generation_create and so on; they claim sessions. */
-carat_status ct_generation_create(carat_generation **generation, carat_session *session,
-                                  const carat_generation_options *options, carat_error *err);
-void ct_generation_close(carat_generation *g); /* may be NULL */
-carat_status ct_generation_prompt(carat_generation *g, const carat_prompt *prompt, int *reused,
-                                  carat_error *err);
-carat_status ct_generation_pass(carat_engine *engine, carat_generation *const *g, int n, int piece,
-                                carat_error *err);
-carat_status ct_generate(carat_generation *g, carat_error *err);
-carat_status ct_generation_info(const carat_generation *g, carat_generation_info *info, carat_error *err);
 /* For who follows an answer that is known (receipt/replay.c), in a session that nothing else steps: begins
  * behind what it holds. Then what draws of the n ids read, the first of them behind held[first]; and the next
  * id, drawn from such logits, or with NULL the one that came: it is given at once. Returns what was drawn;
@@ -108,7 +98,5 @@ carat_status ct_generation_follow(carat_generation *g, carat_error *err);
 const struct ct_reading *ct_generation_reads(carat_generation *g, const int32_t *held, int first, int n);
 int32_t ct_generation_next(carat_generation *g, struct ct_draw_logits *logits, int32_t came,
                            const int32_t *held, int n);
-size_t ct_generation_rest(carat_generation *g, char *out, size_t capacity); /* takes NULL */
-const char *ct_reason_name(carat_reason reason);
 
 #endif

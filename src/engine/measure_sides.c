@@ -116,14 +116,14 @@ void ct_measure_sides(carat_engine *e)
     struct measuring m = {.engine = e, .token = malloc(MOST_ROWS * sizeof *m.token)};
 
     if (!e->chooses || is_known(&e->stats.costs) || !m.token ||
-        (!e->config.embeds && ct_session_create(&m.session, e, NULL, NULL))) {
+        (!e->config.embeds && carat_session_create(&m.session, e, NULL, NULL))) {
         free(m.token);
         return;
     }
     for (int i = 0; i < MOST_ROWS; i++)
         m.token[i] = (int32_t)((uint32_t)i * 7919u % (uint32_t)e->config.n_text_vocab);
     measure(&m);
-    ct_session_close(m.session);
+    carat_session_close(m.session);
     free(m.token);
     e->turn = CT_TURN_OPEN;
     e->stats = (struct ct_stats){.costs = e->stats.costs};

@@ -139,8 +139,10 @@ static void note(void *user, struct ct_backend *b, const struct ct_event *event)
     }
 }
 
-void ct_profile_begin(carat_engine *engine)
+void carat_profile_begin(carat_engine *engine)
 {
+    if (!engine)
+        return;
     ct_lock_enter(&engine->lock);
     engine->profile = (carat_profile){.n = OPERATIONS};
     for (int i = 0; i < OPERATIONS; i++)
@@ -151,8 +153,9 @@ void ct_profile_begin(carat_engine *engine)
     ct_lock_leave(&engine->lock);
 }
 
-carat_status ct_profile_end(carat_engine *engine, carat_profile *profile, carat_error *err)
+carat_status carat_profile_end(carat_engine *engine, carat_profile *profile, carat_error *err)
 {
+    CT_GIVEN(engine, err);
     CT_TRY(ct_check_struct(profile, sizeof *profile, "carat_profile", err));
     ct_lock_enter(&engine->lock);
     const bool begun = ct_trace_end(engine->backend, &engine->profiler);

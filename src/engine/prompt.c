@@ -62,6 +62,14 @@ carat_status ct_sync(carat_session *s, const int32_t *tokens, int n, int *reused
     return CARAT_OK;
 }
 
+carat_status carat_sync(carat_session *session, const int32_t *tokens, int n, int *reused, carat_error *err)
+{
+    if (!tokens || n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "tokens is NULL, or n = %d is below 1", n);
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, ct_sync(session, tokens, n, reused, err));
+}
+
 /* ---- prompts of generations ---- */
 
 static carat_status check_prompt(const carat_prompt *p, carat_error *err)

@@ -3,7 +3,8 @@
  * pass makes the same matrices in the same order as the one before it, some of them twice, so each is looked
  * for behind the one that was heard last. From them comes the scale of the residual stream, which
  * convert/residual.c writes. */
-#include "engine/ranges.h"
+#include "carat_convert.h"
+#include "engine/engine.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -162,42 +163,45 @@ static void measure_all(void *user, struct ct_backend *b, const struct ct_event 
             r->position[r->n++] = r->position[row];
 }
 
-carat_status ct_ranges_begin(carat_ranges **out, carat_engine *e, carat_error *err)
+carat_status carat_ranges_begin(carat_ranges **ranges, carat_engine *engine, carat_error *err)
 {
-    const size_t chunk = (size_t)e->plan.chunk, widest = (size_t)ct_widest_output(e);
-    const int capacity = OF_LAYER * e->config.n_layer + BESIDE;
+    CT_GIVEN(ranges, err);
+    CT_GIVEN(engine, err);
+    const size_t chunk = (size_t)engine->plan.chunk, widest = (size_t)ct_widest_output(engine);
+    const int capacity = OF_LAYER * engine->config.n_layer + BESIDE;
     carat_ranges *r;
 
-    *out = NULL;
-    if (e->config.embeds)
+    *ranges = NULL;
+    if (engine->config.embeds)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "ranges of values are not measured for %s models",
-                       e->config.architecture);
+                       engine->config.architecture);
     r = calloc(1, sizeof *r);
     if (!r)
         return ct_no_memory(err, "ranges of values");
-    *r = (carat_ranges){.engine = e,
+    *r = (carat_ranges){.engine = engine,
                         .position = calloc(chunk, sizeof *r->position),
                         .row = calloc(widest, sizeof *r->row),
                         .made = calloc((size_t)capacity, sizeof *r->made),
                         .capacity = capacity};
     if (!r->position || !r->row || !r->made) {
-        ct_ranges_end(r);
+        carat_ranges_end(r);
         return ct_no_memory(err, "ranges of values");
     }
-    ct_every_row_begin(&r->listener, e, (struct ct_trace){.hook = measure_all, .user = r, .reads = true});
-    *out = r;
+    ct_every_row_begin(&r->listener, engine,
+                       (struct ct_trace){.hook = measure_all, .user = r, .reads = true});
+    *ranges = r;
     return CARAT_OK;
 }
 
-void ct_ranges_end(carat_ranges *r)
+void carat_ranges_end(carat_ranges *ranges)
 {
-    if (!r)
+    if (!ranges)
         return;
-    ct_every_row_end(&r->listener);
-    free(r->position);
-    free(r->row);
-    free(r->made);
-    free(r);
+    ct_every_row_end(&ranges->listener);
+    free(ranges->position);
+    free(ranges->row);
+    free(ranges->made);
+    free(ranges);
 }
 
 /* ---- what was found ---- */
@@ -217,7 +221,7 @@ static carat_status name_weight(void *user, const char *slot, const char *tensor
     return CARAT_OK;
 }
 
-void ct_ranges_visit(const carat_ranges *r, carat_range_visit visit, void *user)
+static void visit_ranges(const carat_ranges *r, carat_range_visit visit, void *user)
 {
     const carat_engine *e = r->engine;
 
@@ -237,7 +241,16 @@ void ct_ranges_visit(const carat_ranges *r, carat_range_visit visit, void *user)
     }
 }
 
-float ct_ranges_scale(const carat_ranges *r)
+carat_status carat_ranges_visit(const carat_ranges *ranges, carat_range_visit visit, void *user,
+                                carat_error *err)
+{
+    CT_GIVEN(ranges, err);
+    CT_GIVEN(visit, err);
+    visit_ranges(ranges, visit, user);
+    return CARAT_OK;
+}
+
+static float scale_of(const carat_ranges *r)
 {
     float peak = 0, scale = 1;
 
@@ -247,4 +260,9 @@ float ct_ranges_scale(const carat_ranges *r)
     while (scale > 0x1p-20f && peak * scale > MOST_SCALED)
         scale /= 2;
     return scale;
+}
+
+float carat_ranges_scale(const carat_ranges *ranges)
+{
+    return ranges ? scale_of(ranges) : 1;
 }

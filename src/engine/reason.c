@@ -15,7 +15,7 @@ static const char *const reason_names[] = {
     [CARAT_REASON_CONSTRAINT] = "constraint",
 };
 
-const char *ct_reason_name(carat_reason reason)
+const char *carat_reason_name(carat_reason reason)
 {
     return (unsigned)reason < CT_COUNT(reason_names) ? reason_names[reason] : "";
 }

@@ -4,6 +4,8 @@
  * Keeping that is session.c's business, evaluating the rest prompt.c's. */
 #include "engine/engine.h"
 
+#include <inttypes.h>
+
 /* The best that there is for a prompt. */
 struct found {
     int held, ready;        /* positions that blocks of global layers are there for; so far local ones are */
@@ -180,8 +182,8 @@ static int held_behind(const carat_session *s, int n, int32_t *next, int most)
     return behind;
 }
 
-void ct_find_prefix(carat_engine *e, uint64_t owner, const int32_t *ids, int n, carat_prefix *prefix,
-                    int32_t *next, int most)
+static void find_prefix(carat_engine *e, uint64_t owner, const int32_t *ids, int n, carat_prefix *prefix,
+                        int32_t *next, int most)
 {
     ct_lock_enter(&e->lock);
     const struct found f = look(e, NULL, owner, ids, n);
@@ -190,4 +192,21 @@ void ct_find_prefix(carat_engine *e, uint64_t owner, const int32_t *ids, int n, 
                                  : ct_prefixes_behind(&e->prefixes, f.node, f.held, next, most);
     prefix->reused = look(e, NULL, owner, ids, n - 1).ready; /* the last one is evaluated for its logits */
     ct_lock_leave(&e->lock);
+}
+
+carat_status carat_find_prefix(carat_engine *engine, uint64_t owner, const int32_t *ids, int n,
+                               carat_prefix *prefix, int32_t *next, int most, carat_error *err)
+{
+    carat_prefix full = {.size = sizeof full};
+
+    CT_GIVEN(engine, err);
+    CT_GIVEN(ids, err);
+    CT_TRY(ct_check_struct(prefix, sizeof full, "carat_prefix", err));
+    if (owner == 0 || n < 1 || most < 0 || (most > 0 && !next))
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "owner is %" PRIu64 ", n %d, most %d, expected an owner, at least one id and room for "
+                       "those that follow",
+                       owner, n, most);
+    find_prefix(engine, owner, ids, n, &full, next, most);
+    return ct_give_struct(prefix, &full, sizeof full, "carat_prefix", err);
 }

@@ -117,6 +117,8 @@ static carat_session *new_session(carat_engine *e, uint64_t owner, carat_error *
     return s;
 }
 
+static carat_status fork_session(carat_session *from, int n, carat_session **session, carat_error *err);
+
 /* A session of the drafter's engine beside a new one, or beside a fork of n tokens; without memory it has no
  * drafts. */
 static void begin_beside(carat_session *s, carat_session *from, int n)
@@ -125,14 +127,16 @@ static void begin_beside(carat_session *s, carat_session *from, int n)
 
     s->beside = NULL;
     if (beside && from && from->beside)
-        (void)ct_fork(from->beside, CT_MIN(n, from->beside->n), &s->beside, NULL);
+        (void)fork_session(from->beside, CT_MIN(n, from->beside->n), &s->beside, NULL);
     else if (beside)
-        (void)ct_session_create(&s->beside, beside, NULL, NULL);
+        (void)carat_session_create(&s->beside, beside, NULL, NULL);
 }
 
-carat_status ct_session_create(carat_session **session, carat_engine *engine,
-                               const carat_session_options *options, carat_error *err)
+carat_status carat_session_create(carat_session **session, carat_engine *engine,
+                                  const carat_session_options *options, carat_error *err)
 {
+    CT_GIVEN(session, err);
+    CT_GIVEN(engine, err);
     carat_session_options o = {0};
     carat_sampling sampling;
     carat_chain chain;
@@ -161,12 +165,12 @@ carat_status ct_session_create(carat_session **session, carat_engine *engine,
     return CARAT_OK;
 }
 
-void ct_session_close(carat_session *session)
+void carat_session_close(carat_session *session)
 {
     if (!session)
         return;
     carat_engine *e = session->engine;
-    ct_session_close(session->beside);
+    carat_session_close(session->beside);
     ct_lock_enter(&e->lock);
     ct_kv_reserve(&e->cache, session->slot, 0);
     ct_session_leave(session);
@@ -176,7 +180,7 @@ void ct_session_close(carat_session *session)
     free(session);
 }
 
-int ct_session_tokens(const carat_session *session, const int32_t **tokens)
+int carat_tokens_held(const carat_session *session, const int32_t **tokens)
 {
     if (tokens)
         *tokens = NULL;
@@ -189,7 +193,7 @@ int ct_session_tokens(const carat_session *session, const int32_t **tokens)
     return n;
 }
 
-const float *ct_session_logits(const carat_session *session)
+const float *carat_logits(const carat_session *session)
 {
     struct ct_logits logits = {0};
 
@@ -201,7 +205,7 @@ const float *ct_session_logits(const carat_session *session)
     return ct_session_release(session, status) ? NULL : logits.value;
 }
 
-carat_status ct_session_stats(const carat_session *session, carat_session_stats *stats, carat_error *err)
+static carat_status tell_stats(const carat_session *session, carat_session_stats *stats, carat_error *err)
 {
     carat_session_stats full = session->stats;
 
@@ -209,6 +213,13 @@ carat_status ct_session_stats(const carat_session *session, carat_session_stats 
     full.snapshots = ct_snapshots_of(&session->engine->snapshots, session->slot);
     ct_lock_leave(&session->engine->lock);
     return ct_give_struct(stats, &full, sizeof full, "carat_session_stats", err);
+}
+
+carat_status carat_session_get_stats(const carat_session *session, carat_session_stats *stats,
+                                     carat_error *err)
+{
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, tell_stats(session, stats, err));
 }
 
 static carat_status check_position(const carat_session *s, int n, carat_error *err)
@@ -230,6 +241,12 @@ carat_status ct_rewind(carat_session *s, int n, carat_error *err)
     }
     ct_session_kept(s);
     return CARAT_OK;
+}
+
+carat_status carat_rewind(carat_session *session, int n, carat_error *err)
+{
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, ct_rewind(session, n, err));
 }
 
 /* A session with the first n tokens of a claimed one. The engine's lock is held. */
@@ -268,7 +285,7 @@ static carat_status fork_locked(carat_session *from, int n, carat_session **sess
     return CARAT_OK;
 }
 
-carat_status ct_fork(carat_session *from, int n, carat_session **session, carat_error *err)
+static carat_status fork_session(carat_session *from, int n, carat_session **session, carat_error *err)
 {
     CT_TRY(check_position(from, n, err));
     ct_lock_enter(&from->engine->lock);
@@ -279,7 +296,14 @@ carat_status ct_fork(carat_session *from, int n, carat_session **session, carat_
     return status;
 }
 
-carat_status ct_reserve(carat_session *session, int positions, carat_error *err)
+carat_status carat_fork(carat_session *from, int n, carat_session **session, carat_error *err)
+{
+    CT_GIVEN(session, err);
+    CT_TRY(ct_session_claim(from, err));
+    return ct_session_release(from, fork_session(from, n, session, err));
+}
+
+static carat_status reserve(carat_session *session, int positions, carat_error *err)
 {
     carat_engine *e = session->engine;
 
@@ -299,11 +323,24 @@ carat_status ct_reserve(carat_session *session, int positions, carat_error *err)
                    positions, use.free, use.blocks);
 }
 
+carat_status carat_reserve(carat_session *session, int positions, carat_error *err)
+{
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, reserve(session, positions, err));
+}
+
 void ct_mark(carat_session *session)
 {
     ct_lock_enter(&session->engine->lock);
     ct_snapshot_take(&session->engine->snapshots, session->slot, session->owner != 0);
     ct_lock_leave(&session->engine->lock);
+}
+
+carat_status carat_mark(carat_session *session, carat_error *err)
+{
+    CT_TRY(ct_session_claim(session, err));
+    ct_mark(session);
+    return ct_session_release(session, CARAT_OK);
 }
 
 /* ---- logits ---- */
@@ -337,7 +374,7 @@ static struct ct_draw_form sample_form(const carat_engine *e, const carat_sampli
                                  e->model->n_stop};
 }
 
-carat_status ct_sample(carat_session *s, const carat_sampling *sampling, int32_t *id, carat_error *err)
+static carat_status sample(carat_session *s, const carat_sampling *sampling, int32_t *id, carat_error *err)
 {
     carat_engine *e = s->engine;
     const int32_t *held = ct_held_tokens(s);
@@ -366,6 +403,14 @@ carat_status ct_sample(carat_session *s, const carat_sampling *sampling, int32_t
     return status;
 }
 
+carat_status carat_sample(carat_session *session, const carat_sampling *sampling, int32_t *id,
+                          carat_error *err)
+{
+    CT_GIVEN(id, err);
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, sample(session, sampling, id, err));
+}
+
 carat_status ct_top(carat_session *session, int k, carat_candidate *out, carat_error *err)
 {
     carat_engine *e = session->engine;
@@ -382,7 +427,14 @@ carat_status ct_top(carat_session *session, int k, carat_candidate *out, carat_e
     return status;
 }
 
-size_t ct_stream_text(carat_session *session, int32_t id, char *out, size_t capacity)
+carat_status carat_top(carat_session *session, int k, carat_candidate *out, carat_error *err)
+{
+    CT_GIVEN(out, err);
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, ct_top(session, k, out, err));
+}
+
+size_t carat_stream_text(carat_session *session, int32_t id, char *out, size_t capacity)
 {
     size_t n = 0;
 
@@ -395,4 +447,10 @@ size_t ct_stream_text(carat_session *session, int32_t id, char *out, size_t capa
         n = ct_detokenizer_push(&session->detokenizer, id, out, capacity);
     (void)ct_session_release(session, CARAT_OK);
     return n;
+}
+
+void carat_cancel(carat_session *session)
+{
+    if (session)
+        atomic_store(&session->cancel, true);
 }

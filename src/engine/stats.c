@@ -265,11 +265,12 @@ const char *ct_engine_device_why(const carat_engine *e)
                                 : "the engine was made for the GPU";
 }
 
-carat_status ct_engine_stats(carat_engine *e, carat_engine_stats *stats, carat_error *err)
+carat_status carat_engine_get_stats(carat_engine *engine, carat_engine_stats *stats, carat_error *err)
 {
-    ct_lock_enter(&e->lock);
-    const struct ct_stats *s = &e->stats;
-    const struct ct_kv_use use = ct_kv_cache_use(&e->cache);
+    CT_GIVEN(engine, err);
+    ct_lock_enter(&engine->lock);
+    const struct ct_stats *s = &engine->stats;
+    const struct ct_kv_use use = ct_kv_cache_use(&engine->cache);
     carat_engine_stats full = {.prefill = s->prefill,
                                .decode = s->decode,
                                .drafted = s->drafted,
@@ -278,9 +279,9 @@ carat_status ct_engine_stats(carat_engine *e, carat_engine_stats *stats, carat_e
                                .one_by_one = s->one_by_one,
                                .blocks = use.blocks,
                                .blocks_held = use.held,
-                               .snapshots_taken = e->snapshots.taken,
+                               .snapshots_taken = engine->snapshots.taken,
                                .snapshots_used = s->snapshots_used,
-                               .snapshots_dropped = e->snapshots.dropped};
+                               .snapshots_dropped = engine->snapshots.dropped};
     for (int i = 0; i < CARAT_ROW_BUCKETS; i++) {
         full.by_rows[i] = pass_stats(&s->times[i], s->rows[i], i ? (1 << (i - 1)) + 1 : 1,
                                      i < CARAT_ROW_BUCKETS - 1 ? 1 << i : INT32_MAX);
@@ -288,16 +289,17 @@ carat_status ct_engine_stats(carat_engine *e, carat_engine_stats *stats, carat_e
         full.rows += full.by_rows[i].rows;
         full.seconds += full.by_rows[i].seconds;
     }
-    full.cpu = dispatch_stats(&s->by[0], ct_engine_device_why(e));
+    full.cpu = dispatch_stats(&s->by[0], ct_engine_device_why(engine));
     full.gpu = dispatch_stats(&s->by[1], full.cpu.reason);
-    ct_lock_leave(&e->lock);
+    ct_lock_leave(&engine->lock);
     return ct_give_struct(stats, &full, sizeof full, "carat_engine_stats", err);
 }
 
-carat_status ct_engine_costs(carat_engine *e, carat_costs *costs, carat_error *err)
+carat_status carat_engine_get_costs(carat_engine *engine, carat_costs *costs, carat_error *err)
 {
-    ct_lock_enter(&e->lock);
-    carat_costs full = e->stats.costs;
-    ct_lock_leave(&e->lock);
+    CT_GIVEN(engine, err);
+    ct_lock_enter(&engine->lock);
+    carat_costs full = engine->stats.costs;
+    ct_lock_leave(&engine->lock);
     return ct_give_struct(costs, &full, sizeof full, "carat_costs", err);
 }

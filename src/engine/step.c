@@ -7,6 +7,8 @@
 #include "engine/engine.h"
 #include "os/clock.h"
 
+#include <stdlib.h>
+
 /* One call of carat_step. */
 struct step {
     carat_engine *engine;
@@ -656,5 +658,23 @@ carat_status ct_step(carat_engine *engine, carat_row *rows, int n, carat_error *
         status = ct_evaluate(engine, rows, n, false, err);
     while (claimed-- > 0)
         (void)ct_session_release(rows[claimed].session, status);
+    return status;
+}
+
+carat_status carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err)
+{
+    CT_GIVEN(session, err);
+    return ct_step(session->engine, &(carat_row){.session = session, .tokens = tokens, .n = n}, 1, err);
+}
+
+carat_status carat_step(carat_engine *engine, carat_row *rows, size_t row_size, int n, carat_error *err)
+{
+    void *copy;
+
+    if (!engine || !rows || n < 1)
+        return ct_fail(err, CARAT_E_ARGUMENT, "engine or rows is NULL, or n = %d is below 1", n);
+    CT_TRY(ct_take_array(&copy, rows, row_size, n, sizeof *rows, "carat_row", err));
+    carat_status status = ct_step(engine, copy ? copy : rows, n, err);
+    free(copy);
     return status;
 }

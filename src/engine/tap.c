@@ -47,7 +47,7 @@ static int tap_width(const carat_engine *e, size_t k, int layer)
     return m.cols;
 }
 
-int ct_tap_name(const carat_engine *e, int i, char name[32])
+static int name_of_tap(const carat_engine *e, int i, char name[32])
 {
     const int of_layers = OF_LAYER * e->config.n_layer;
 
@@ -62,6 +62,11 @@ int ct_tap_name(const carat_engine *e, int i, char name[32])
         return width;
     }
     return 0;
+}
+
+int carat_tap_name(const carat_engine *engine, int i, char name[32])
+{
+    return engine && name ? name_of_tap(engine, i, name) : 0;
 }
 
 /* Whether a value has that name. What leaves a layer of Gemma 4 is scaled after the last sum; of Gemma 3n it
@@ -148,21 +153,23 @@ int ct_widest_output(const carat_engine *e)
                   CT_MAX(p->fit.cols, p->inputs.cols));
 }
 
-carat_status ct_tap_begin(carat_engine *e, carat_tap_callback callback, void *user, carat_error *err)
+carat_status carat_tap_begin(carat_engine *engine, carat_tap_callback callback, void *user, carat_error *err)
 {
-    const size_t chunk = (size_t)e->plan.chunk, widest = (size_t)ct_widest_output(e);
+    CT_GIVEN(engine, err);
+    CT_GIVEN(callback, err);
+    const size_t chunk = (size_t)engine->plan.chunk, widest = (size_t)ct_widest_output(engine);
     struct ct_tap *t = calloc(1, sizeof *t + chunk * (widest * sizeof *t->values + sizeof *t->position));
 
     if (!t)
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for the values of %zu rows", chunk);
-    *t = (struct ct_tap){.engine = e, .callback = callback, .user = user, .values = (float *)(t + 1)};
+    *t = (struct ct_tap){.engine = engine, .callback = callback, .user = user, .values = (float *)(t + 1)};
     t->position = (int32_t *)(t->values + chunk * widest);
-    ct_lock_enter(&e->lock);
-    drop_tap(e);
-    e->tap = t;
-    e->tapper = (struct ct_trace){.hook = hear, .user = t, .reads = true};
-    ct_trace_begin(e->backend, &e->tapper);
-    ct_lock_leave(&e->lock);
+    ct_lock_enter(&engine->lock);
+    drop_tap(engine);
+    engine->tap = t;
+    engine->tapper = (struct ct_trace){.hook = hear, .user = t, .reads = true};
+    ct_trace_begin(engine->backend, &engine->tapper);
+    ct_lock_leave(&engine->lock);
     return CARAT_OK;
 }
 
@@ -171,4 +178,10 @@ void ct_tap_end(carat_engine *e)
     ct_lock_enter(&e->lock);
     drop_tap(e);
     ct_lock_leave(&e->lock);
+}
+
+void carat_tap_end(carat_engine *engine)
+{
+    if (engine)
+        ct_tap_end(engine);
 }

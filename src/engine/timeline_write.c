@@ -143,7 +143,8 @@ static carat_status write_file(const carat_session *s, struct ct_os_new *file, c
     return b->failure.code ? ct_fail(err, b->failure.code, "%s", b->failure.message) : CARAT_OK;
 }
 
-carat_status ct_save(carat_session *s, const char *path, const void *note, size_t n_note, carat_error *err)
+static carat_status save(carat_session *s, const char *path, const void *note, size_t n_note,
+                         carat_error *err)
 {
     carat_engine *e = s->engine;
     struct ct_os_new file = {.fd = -1};
@@ -182,6 +183,15 @@ carat_status ct_save(carat_session *s, const char *path, const void *note, size_
     return status;
 }
 
+carat_status carat_save(carat_session *session, const char *path, const void *note, size_t n_note,
+                        carat_error *err)
+{
+    if (!path || (n_note && !note))
+        return ct_fail(err, CARAT_E_ARGUMENT, "path is NULL, or a note of %zu bytes", n_note);
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, save(session, path, note, n_note, err));
+}
+
 /* ---- reading ---- */
 
 /* That a session of this engine would have written it. */
@@ -210,7 +220,7 @@ static carat_status bind_timeline(const carat_engine *e, const char *path, const
                        ct_arithmetic_name((int)f->arithmetic), ct_arithmetic_name((int)own.arithmetic));
     if (f->kv != own.kv)
         return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: is a timeline with K and V of type %s, expected %s",
-                       path, ct_kv_name((carat_kv)f->kv), ct_kv_name((carat_kv)own.kv));
+                       path, carat_kv_name((carat_kv)f->kv), carat_kv_name((carat_kv)own.kv));
     for (size_t i = 0; i < CT_COUNT(number); i++)
         if (number[i].found != number[i].expected)
             return ct_fail(err, CARAT_E_UNSUPPORTED, "%s: is a timeline with %s %llu, expected %llu", path,
@@ -345,7 +355,7 @@ static carat_status close_file(struct ct_map *map, char *text, size_t n_text, ca
     return status;
 }
 
-carat_status ct_load(carat_session *s, const char *path, char **note, size_t *n_note, carat_error *err)
+static carat_status load(carat_session *s, const char *path, char **note, size_t *n_note, carat_error *err)
 {
     struct ct_timeline t;
     struct ct_map map;
@@ -358,8 +368,18 @@ carat_status ct_load(carat_session *s, const char *path, char **note, size_t *n_
     return close_file(&map, text, t.part[CT_TIMELINE_TEXT].size, status, note, n_note);
 }
 
-carat_status ct_load_note(const char *path, char **note, size_t *n_note, carat_error *err)
+carat_status carat_load(carat_session *session, const char *path, char **note, size_t *n_note,
+                        carat_error *err)
 {
+    CT_GIVEN(path, err);
+    CT_TRY(ct_session_claim(session, err));
+    return ct_session_release(session, load(session, path, note, n_note, err));
+}
+
+carat_status carat_load_note(const char *path, char **note, size_t *n_note, carat_error *err)
+{
+    CT_GIVEN(path, err);
+    CT_GIVEN(note, err);
     struct ct_timeline t;
     struct ct_map map;
     char *text;

@@ -39,10 +39,6 @@ bool ct_hub_is_gguf(const char *name);
  * E_NOT_FOUND (several). */
 carat_status ct_hub_choose_gguf(const char **chosen, const char **name, size_t n, const char *called,
                                 const char *quant, carat_error *err);
-/* Of all n names in a repository those that make the model: wanted[i] is 1 for them, else 0. E_NOT_FOUND
- * (none makes one, or several), E_MEMORY. */
-carat_status ct_hub_choose(const char *called, const char *const *names, int n, const char *part, int *wanted,
-                           carat_error *err);
 /* Whether a snapshot has weights in safetensors. */
 bool ct_hub_has_safetensors(const char *snapshot);
 /* Its GGUF files, of split ones the first parts, in *names[*n], which is for free; the names are in the

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hub_choose.c: which files of a repository make the model that is meant, by their names alone. Where they
  * lie is hub.c's. */
+#include "carat_tools.h"
 #include "file/hub.h"
+#include "base/arguments.h"
 #include "file/reader.h"
 
 #include <stdlib.h>
@@ -205,9 +207,13 @@ static carat_status choose_one_gguf(const char **chosen, const char *const *name
     return status;
 }
 
-carat_status ct_hub_choose(const char *called, const char *const *names, int n, const char *part, int *wanted,
-                           carat_error *err)
+carat_status carat_choose_files(const char *called, const char *const *names, int n, const char *part,
+                                int *wanted, carat_error *err)
 {
+    CT_GIVEN(called, err);
+    CT_GIVEN(names, err);
+    CT_GIVEN(part, err);
+    CT_GIVEN(wanted, err);
     const char *chosen = NULL;
     bool directory = false, config = false;
 

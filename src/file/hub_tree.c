@@ -2,6 +2,7 @@
 /* hub_tree.c: what huggingface_hub, since version 2.4, writes down of a commit: trees/COMMIT.json beside
  * snapshots/ has the names of its files. What cannot be read there says nothing, as for that library. */
 #include "file/hub.h"
+#include "carat_tools.h"
 
 #include "base/array.h"
 #include "base/json.h"
@@ -73,7 +74,7 @@ static const char *find_missing(const struct ct_hub_tree *t, const char *snapsho
     int *wanted = calloc(t->n + 1, sizeof *wanted);
     const char *missing = NULL;
 
-    if (wanted && ct_hub_choose(snapshot, t->name, (int)t->n, "", wanted, NULL) == CARAT_OK)
+    if (wanted && carat_choose_files(snapshot, t->name, (int)t->n, "", wanted, NULL) == CARAT_OK)
         for (size_t i = 0; i < t->n && !missing; i++)
             if (wanted[i] && !ct_exists_in(snapshot, t->name[i]) && !can_lack(snapshot, t->name[i]))
                 missing = t->name[i];

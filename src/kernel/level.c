@@ -140,12 +140,12 @@ struct ct_level_names ct_level_names(void)
     return names;
 }
 
-const char *ct_isa_name(int i)
+const char *carat_isa_name(int i)
 {
     return i >= 0 && i < N_LEVEL ? levels[i].name : NULL;
 }
 
-const char *ct_isa_needs(int i)
+const char *carat_isa_needs(int i)
 {
     return i >= 0 && i < N_LEVEL ? levels[i].needs : NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* level.h: the levels of kernels, in one table: who they are, what the processor must have, what they
- * multiply with. ct_isa_name lists them. What a level computes, and how, is kernel.h's. */
+ * multiply with. carat_isa_name lists them. What a level computes, and how, is kernel.h's. */
 #ifndef CT_LEVEL_H
 #define CT_LEVEL_H
 
@@ -34,9 +34,5 @@ struct ct_level_names {
     char text[96];
 };
 struct ct_level_names ct_level_names(void);
-
-/* What carat_isa_name and carat_isa_needs say. */
-const char *ct_isa_name(int i);
-const char *ct_isa_needs(int i);
 
 #endif

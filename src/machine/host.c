@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "kernel/kernel.h"
+#include "base/arguments.h"
 #include "machine/machine.h"
 #include "os/cgroup.h"
 
@@ -91,7 +92,7 @@ static void tell_memory(carat_host_info *info)
     info->page = m.page;
 }
 
-void ct_get_host(carat_host_info *info)
+static void look_at_host(carat_host_info *info)
 {
     *info = (carat_host_info){.size = sizeof *info, .numerics = CARAT_NUMERICS_VERSION};
     TEXT(info->version, CARAT_VERSION);
@@ -101,4 +102,12 @@ void ct_get_host(carat_host_info *info)
     tell_cpu(info);
     tell_cpus(info);
     tell_memory(info);
+}
+
+carat_status carat_get_host(carat_host_info *info, carat_error *err)
+{
+    carat_host_info full;
+
+    look_at_host(&full);
+    return ct_give_struct(info, &full, sizeof full, "carat_host_info", err);
 }

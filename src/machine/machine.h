@@ -7,11 +7,6 @@
 #include "base/base.h"
 #include "carat_tools.h"
 
-void ct_get_host(carat_host_info *info);
-/* CARAT_E_ARGUMENT, CARAT_E_MEMORY, CARAT_E_CANCELLED. */
-carat_status ct_measure_limits(int threads, const char *isa, carat_progress progress, void *user,
-                               carat_limits *limits, carat_error *err);
-
 /* ---- loops that do nothing but multiply, or read; measure.c times them, and kcheck --bench ---- */
 
 struct ct_roofline {

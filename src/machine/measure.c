@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "kernel/kernel.h"
+#include "base/arguments.h"
 #include "kernel/level.h"
 #include "machine/machine.h"
 #include "os/cgroup.h"
@@ -117,8 +118,8 @@ static int ask(void *user)
     return w->progress(w->user, 0, 1);
 }
 
-carat_status ct_measure_limits(int threads, const char *isa, carat_progress progress, void *user,
-                               carat_limits *limits, carat_error *err)
+static carat_status measure_limits(int threads, const char *isa, carat_progress progress, void *user,
+                                   carat_limits *limits, carat_error *err)
 {
     struct watch watch = {progress, user};
     struct ct_kernel kernel;
@@ -160,4 +161,14 @@ carat_status ct_measure_limits(int threads, const char *isa, carat_progress prog
         return ct_fail(err, CARAT_E_CANCELLED, "measuring this machine was cancelled");
     *limits = l;
     return CARAT_OK;
+}
+
+carat_status carat_measure_limits(int threads, const char *isa, carat_progress progress, void *user,
+                                  carat_limits *limits, carat_error *err)
+{
+    carat_limits full;
+
+    CT_TRY(ct_check_struct(limits, sizeof full, "carat_limits", err));
+    CT_TRY(measure_limits(threads, isa, progress, user, &full, err));
+    return ct_give_struct(limits, &full, sizeof full, "carat_limits", err);
 }

@@ -61,7 +61,7 @@ static const struct {
     [CARAT_HEAD_AUTO] = {"auto", NULL}, /* it becomes one of the others */
 };
 
-const char *ct_head_name(carat_head head)
+const char *carat_head_name(carat_head head)
 {
     return (unsigned)head < CT_COUNT(heads) ? heads[head].name : "";
 }
@@ -132,11 +132,11 @@ static carat_status check_head(struct ct_head *h, bool exact, bool apart, carat_
     h->strategy = heads[o->strategy].strategy;
     if (o->quant != CARAT_QUANT_NATIVE && !h->strategy->tiles)
         return ct_fail(err, CARAT_E_ARGUMENT, "the head's quant is for tiles, and head %s has none",
-                       ct_head_name(o->strategy));
+                       carat_head_name(o->strategy));
     if (!h->strategy->tiles && o->shortlist_tiles)
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "the head's shortlist_tiles is %d, and head %s looks at no tiles", o->shortlist_tiles,
-                       ct_head_name(o->strategy));
+                       carat_head_name(o->strategy));
     return h->strategy->tiles ? check_tiles(h, err) : CARAT_OK;
 }
 
@@ -158,7 +158,7 @@ carat_status ct_head_plan(struct ct_head *h, const carat_head_options *o, struct
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "head %s reads rows of the file, and fast8 makes others of them: expected dense, "
                        "exact-pruned or auto",
-                       ct_head_name(h->o.strategy));
+                       carat_head_name(h->o.strategy));
     return h->strategy->plan ? h->strategy->plan(h, err) : CARAT_OK;
 }
 
@@ -184,7 +184,7 @@ carat_status ct_head_load(struct ct_head *h, const struct ct_weight *packed, car
     h->packed = packed;
     if (h->asked != h->o.strategy)
         ct_head_log(h, h->asked == CARAT_HEAD_AUTO ? "head %s: %s; %s" : "head %s becomes %s: %s",
-                    ct_head_name(h->asked), ct_head_name(h->o.strategy), h->stats.reason);
+                    carat_head_name(h->asked), carat_head_name(h->o.strategy), h->stats.reason);
     return h->strategy->load ? h->strategy->load(h, err) : CARAT_OK;
 }
 

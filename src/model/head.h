@@ -62,6 +62,5 @@ const struct ct_weight *ct_head_weight(const struct ct_head *h);
 
 /* One line for whoever made the engine. */
 void ct_head_log(const struct ct_head *h, const char *format, ...) __attribute__((format(printf, 2, 3)));
-const char *ct_head_name(carat_head head);
 
 #endif

@@ -2,6 +2,8 @@
 /* names.c: see names.h. What the members are is family.c's. */
 #include "model/names.h"
 
+#include "carat_tools.h"
+
 /* Repositories: the publisher's pages on the hub; names: the model pages of ollama's library. A name without
  * a size is the one that its page calls latest. Rows of QAT are the publisher's files in Q4_0. */
 const struct ct_family_name ct_family_names[] = {
@@ -128,4 +130,9 @@ const char *ct_mix_label(uint64_t file_type)
     };
 
     return file_type < CT_COUNT(labels) ? labels[file_type] : NULL;
+}
+
+const char *carat_family_name(int i)
+{
+    return i >= 0 && i < ct_family_name_count ? ct_family_names[i].name : NULL;
 }

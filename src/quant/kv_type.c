@@ -3,6 +3,8 @@
  * in memory: layout/kv.h. */
 #include "quant/kv_type.h"
 
+#include "carat_tools.h"
+
 #include <math.h>
 
 static const struct ct_kv_info types[CT_KV_TYPE_COUNT] = {
@@ -23,7 +25,7 @@ size_t ct_kv_bytes(enum ct_kv_type type, int capacity, int head_dim)
     return (size_t)capacity * (size_t)((head_dim + t->channels - 1) / t->channels) * t->bytes;
 }
 
-const char *ct_kv_name(carat_kv kv)
+const char *carat_kv_name(carat_kv kv)
 {
     for (int i = 0; i < CT_KV_TYPE_COUNT; i++)
         if (types[i].kv == kv)

@@ -18,8 +18,6 @@ struct ct_kv_info {
     float limit; /* a value whose size is not below this one is stored as infinity */
 };
 const struct ct_kv_info *ct_kv_info(enum ct_kv_type type);
-/* NULL for CARAT_KV_DEFAULT and for no type. */
-const char *ct_kv_name(carat_kv kv);
 
 /* Bytes of K (or of V) of one head with that many slots; one slot: its bytes in a file. */
 size_t ct_kv_bytes(enum ct_kv_type type, int capacity, int head_dim);

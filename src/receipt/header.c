@@ -59,19 +59,19 @@ static const char *const forms[] = {"schema", "regex", "grammar", "tools", NULL}
 /* Words that others know; NULL behind the last. */
 static const char *kv_word(int i)
 {
-    return ct_kv_name((carat_kv)(i + 1));
+    return carat_kv_name((carat_kv)(i + 1));
 }
 
 static const char *strategy_word(int i)
 {
-    const char *name = ct_head_name((carat_head)i);
+    const char *name = carat_head_name((carat_head)i);
 
     return *name ? name : NULL;
 }
 
 static const char *link_word(int i)
 {
-    return i < CARAT_LINKS ? ct_link_name((carat_link)i) : NULL;
+    return i < CARAT_LINKS ? carat_link_name((carat_link)i) : NULL;
 }
 
 /* clang-format off */

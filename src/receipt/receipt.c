@@ -53,58 +53,62 @@ carat_status ct_receipt_chain(ct_digest start, const struct ct_receipt_header *h
     return header.failed ? ct_no_memory(err, "a receipt") : CARAT_OK;
 }
 
-void ct_receipt_close(carat_receipt *r)
+void carat_receipt_close(carat_receipt *receipt)
 {
-    if (!r)
+    if (!receipt)
         return;
-    if (r->generation)
-        r->generation->witness = NULL;
-    free(r->ids);
-    free(r->digests.kept);
-    ct_arena_free(&r->arena);
-    free(r);
+    if (receipt->generation)
+        receipt->generation->witness = NULL;
+    free(receipt->ids);
+    free(receipt->digests.kept);
+    ct_arena_free(&receipt->arena);
+    free(receipt);
 }
 
-carat_status ct_receipt_info(const carat_receipt *r, carat_receipt_info *info, carat_error *err)
+carat_status carat_receipt_get_info(const carat_receipt *receipt, carat_receipt_info *info, carat_error *err)
 {
-    const bool known = r->finished && r->ids;
-    const carat_receipt_info full = {.content = r->header.content,
-                                     .digest = r->digest,
-                                     .previous = r->header.previous,
-                                     .prompt = known ? r->ids : NULL,
-                                     .answer = known ? r->ids + r->n_prompt : NULL,
-                                     .n_prompt = r->n_prompt,
-                                     .n_answer = r->n_answer,
-                                     .reason = r->reason,
-                                     .is_private = r->is_private,
-                                     .has_form = r->header.has_form,
-                                     .tokens = r->n_answer + (r->end_id >= 0)};
+    CT_GIVEN(receipt, err);
+    const bool known = receipt->finished && receipt->ids;
+    const carat_receipt_info full = {.content = receipt->header.content,
+                                     .digest = receipt->digest,
+                                     .previous = receipt->header.previous,
+                                     .prompt = known ? receipt->ids : NULL,
+                                     .answer = known ? receipt->ids + receipt->n_prompt : NULL,
+                                     .n_prompt = receipt->n_prompt,
+                                     .n_answer = receipt->n_answer,
+                                     .reason = receipt->reason,
+                                     .is_private = receipt->is_private,
+                                     .has_form = receipt->header.has_form,
+                                     .tokens = receipt->n_answer + (receipt->end_id >= 0)};
 
     return ct_give_struct(info, &full, sizeof full, "carat_receipt_info", err);
 }
 
-carat_status ct_receipt_engine(const carat_receipt *r, carat_engine_options *o, carat_head_options *head,
-                               carat_error *err)
+carat_status carat_receipt_engine(const carat_receipt *receipt, carat_engine_options *options,
+                                  carat_head_options *head, carat_error *err)
 {
-    const struct ct_receipt_header *h = &r->header;
+    CT_GIVEN(receipt, err);
+    CT_GIVEN(options, err);
+    CT_GIVEN(head, err);
+    const struct ct_receipt_header *h = &receipt->header;
 
-    if (!r->finished)
+    if (!receipt->finished)
         return ct_fail(err, CARAT_E_ARGUMENT, "the receipt is not finished");
-    o->exact = h->arithmetic == CT_EXACT;
-    o->fast8 = h->arithmetic == CT_FAST8;
-    o->kv = (carat_kv)(h->kv + 1);
-    o->first_layer = h->first_layer;
-    o->layers = h->layers;
-    o->activations_f16 = h->activations_f16;
-    o->context = r->n_prompt + r->n_answer;
-    o->logits_rows = SLICE;
-    o->head = NULL;
+    options->exact = h->arithmetic == CT_EXACT;
+    options->fast8 = h->arithmetic == CT_FAST8;
+    options->kv = (carat_kv)(h->kv + 1);
+    options->first_layer = h->first_layer;
+    options->layers = h->layers;
+    options->activations_f16 = h->activations_f16;
+    options->context = receipt->n_prompt + receipt->n_answer;
+    options->logits_rows = SLICE;
+    options->head = NULL;
     if (h->has_head) {
         head->strategy = (carat_head)h->strategy;
         head->quant = (carat_head_quant)h->quant;
         head->tile = h->tile;
         head->shortlist_tiles = h->tiles;
-        o->head = head;
+        options->head = head;
     }
     return CARAT_OK;
 }

@@ -177,16 +177,6 @@ carat_status ct_ids_sha(uint8_t sha[CT_SHA256], const uint8_t *salt, const int32
 carat_status ct_text_sha(uint8_t sha[CT_SHA256], const uint8_t *salt, const struct ct_tokenizer *tokenizer,
                          const int32_t *ids, int n, carat_error *err);
 
-carat_status ct_receipt_begin(carat_receipt **receipt, carat_generation *g,
-                              const carat_receipt_options *options, carat_error *err);
-carat_status ct_receipt_finish(carat_receipt *r, carat_error *err);
-carat_status ct_receipt_write(const carat_receipt *r, char **text, size_t *n, carat_error *err);
 carat_status ct_receipt_read(carat_receipt **receipt, const char *name, struct ct_str text, carat_error *err);
-void ct_receipt_close(carat_receipt *r);
-carat_status ct_receipt_info(const carat_receipt *r, carat_receipt_info *info, carat_error *err);
-carat_status ct_receipt_engine(const carat_receipt *r, carat_engine_options *o, carat_head_options *head,
-                               carat_error *err);
-carat_status ct_receipt_replay(const carat_receipt *r, carat_engine *e, const carat_replay_options *options,
-                               carat_replay *result, carat_error *err);
 
 #endif

@@ -112,24 +112,26 @@ static carat_status open_record(carat_receipt *r, carat_generation *g, const car
     return CARAT_OK;
 }
 
-carat_status ct_receipt_begin(carat_receipt **receipt, carat_generation *g,
-                              const carat_receipt_options *options, carat_error *err)
+carat_status carat_receipt_begin(carat_receipt **receipt, carat_generation *generation,
+                                 const carat_receipt_options *options, carat_error *err)
 {
+    CT_GIVEN(receipt, err);
+    CT_GIVEN(generation, err);
     carat_receipt_options o = {0};
 
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_receipt_options", err));
-    CT_TRY(ct_session_claim(g->session, err));
+    CT_TRY(ct_session_claim(generation->session, err));
     carat_receipt *r = calloc(1, sizeof *r);
     carat_status status = r ? CARAT_OK : ct_no_memory(err, "a receipt");
     if (!status) {
         r->face = (struct ct_witness){begin, drawn, given, closed};
         r->name = "the receipt";
         r->end_id = -1;
-        status = open_record(r, g, &o, err);
+        status = open_record(r, generation, &o, err);
     }
-    (void)ct_session_release(g->session, status);
+    (void)ct_session_release(generation->session, status);
     if (status)
-        ct_receipt_close(r);
+        carat_receipt_close(r);
     else
         *receipt = r;
     return status;
@@ -155,18 +157,19 @@ static carat_status end_record(carat_receipt *r, const carat_generation *g, cara
     return CARAT_OK;
 }
 
-carat_status ct_receipt_finish(carat_receipt *r, carat_error *err)
+carat_status carat_receipt_finish(carat_receipt *receipt, carat_error *err)
 {
-    carat_generation *g = r->generation;
+    CT_GIVEN(receipt, err);
+    carat_generation *g = receipt->generation;
 
     if (!g)
         return ct_fail(err, CARAT_E_ARGUMENT, "the generation of the receipt %s",
-                       r->finished ? "was ended by it before" : "is closed");
+                       receipt->finished ? "was ended by it before" : "is closed");
     CT_TRY(ct_session_claim(g->session, err));
-    carat_status status = end_record(r, g, err);
+    carat_status status = end_record(receipt, g, err);
     if (!status) {
         g->witness = NULL;
-        r->generation = NULL;
+        receipt->generation = NULL;
     }
     return ct_session_release(g->session, status);
 }

@@ -74,8 +74,8 @@ static carat_status refuse_length(const struct replay *p)
     carat_plan plan = {.size = sizeof plan};
     char needs[64] = "";
 
-    CT_TRY(ct_receipt_engine(p->r, &options, &head, p->err));
-    if (ct_plan_engine(p->engine->model, &options, &plan, NULL) == CARAT_OK)
+    CT_TRY(carat_receipt_engine(p->r, &options, &head, p->err));
+    if (carat_plan_engine(p->engine->model, &options, &plan, NULL) == CARAT_OK)
         snprintf(needs, sizeof needs, "; an engine for them needs %s", ct_size(plan.bytes).text);
     return ct_fail(p->err, CARAT_E_ARGUMENT,
                    "%s: prompt and answer have %d tokens, and the engine has a context of %d%s", p->r->name,
@@ -118,7 +118,7 @@ static carat_status check_engine(const struct replay *p)
         return replay_refuse(p, "header.arithmetic", ct_arithmetic_name(h->arithmetic), the_engine,
                              ct_arithmetic_name(ct_engine_arithmetic(e)));
     if (h->kv + 1 != (int)ct_kv_info(e->kv_type)->kv)
-        return replay_refuse(p, "header.kv", ct_kv_name((carat_kv)(h->kv + 1)), the_engine,
+        return replay_refuse(p, "header.kv", carat_kv_name((carat_kv)(h->kv + 1)), the_engine,
                              ct_kv_info(e->kv_type)->name);
     if (h->activations_f16 != (e->f16 != NULL))
         return replay_refuse(p, "header.activations", h->activations_f16 ? "f16" : "f32", the_engine,
@@ -218,8 +218,8 @@ static carat_status open_form(struct replay *p)
         return ct_fail(p->err, CARAT_E_UNSUPPORTED,
                        "%s: header.constraint: the given form is of another kind, or has other options",
                        p->r->name);
-    CT_TRY(ct_constraint_create(&p->form, p->engine->model, p->o.form, p->err));
-    return ct_matcher_create(&p->matcher, p->form, p->err);
+    CT_TRY(carat_constraint_create(&p->form, p->engine->model, p->o.form, p->err));
+    return carat_matcher_create(&p->matcher, p->form, p->err);
 }
 
 static carat_status open_generation(struct replay *p)
@@ -231,7 +231,7 @@ static carat_status open_generation(struct replay *p)
     if (h->has_form)
         CT_TRY(open_form(p));
     p->settings.sampling.matcher = p->matcher;
-    carat_status status = ct_generation_create(&p->generation, p->session, &p->settings.generation, &why);
+    carat_status status = carat_generation_create(&p->generation, p->session, &p->settings.generation, &why);
     CT_TRY(as_format(p, status, &why));
     p->generation->context = h->context;
     return CARAT_OK;
@@ -541,7 +541,7 @@ static carat_status check_and_run(struct replay *p, int32_t **memory)
     CT_TRY(check_ids(p));
     options.watch = watch;
     options.user = p;
-    CT_TRY(ct_session_create(&p->session, p->engine, &options, p->err));
+    CT_TRY(carat_session_create(&p->session, p->engine, &options, p->err));
     if (p->o.on_operation)
         CT_TRY(open_hashes(p));
     else if (!p->o.states_only)
@@ -552,15 +552,17 @@ static carat_status check_and_run(struct replay *p, int32_t **memory)
     return ct_session_release(p->session, status);
 }
 
-carat_status ct_receipt_replay(const carat_receipt *r, carat_engine *e, const carat_replay_options *options,
-                               carat_replay *result, carat_error *err)
+carat_status carat_receipt_replay(const carat_receipt *receipt, carat_engine *engine,
+                                  const carat_replay_options *options, carat_replay *result, carat_error *err)
 {
+    CT_GIVEN(receipt, err);
+    CT_GIVEN(engine, err);
     const double start = ct_os_seconds();
-    struct replay p = {.r = r,
-                       .engine = e,
+    struct replay p = {.r = receipt,
+                       .engine = engine,
                        .err = err,
-                       .n_prompt = r->n_prompt,
-                       .tokens = r->n_answer + (r->end_id >= 0),
+                       .n_prompt = receipt->n_prompt,
+                       .tokens = receipt->n_answer + (receipt->end_id >= 0),
                        .result = {.differs = -1, .expected = -1, .computed = -1, .states_differ = -1}};
     int32_t *memory = NULL;
 
@@ -568,15 +570,15 @@ carat_status ct_receipt_replay(const carat_receipt *r, carat_engine *e, const ca
     CT_TRY(ct_take_struct(&p.o, sizeof p.o, options, "carat_replay_options", err));
     p.result.tokens = p.tokens;
     p.o.states_only |= p.o.on_operation != NULL;
-    p.draws = p.tokens + (!p.o.states_only && r->reason == CARAT_REASON_CONSTRAINT);
+    p.draws = p.tokens + (!p.o.states_only && receipt->reason == CARAT_REASON_CONSTRAINT);
     carat_status status = check_and_run(&p, &memory);
     if (!status && p.hashes)
         status = ct_hashes_tell(p.hashes, &p.o, err);
     ct_hashes_close(p.hashes);
-    ct_generation_close(p.generation);
+    carat_generation_close(p.generation);
     ct_matcher_close(p.matcher);
-    ct_constraint_close(p.form);
-    ct_session_close(p.session);
+    carat_constraint_close(p.form);
+    carat_session_close(p.session);
     free(p.state);
     free(p.digests.kept);
     free(p.wanted);

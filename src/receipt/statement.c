@@ -42,7 +42,7 @@ static void write_answer(struct ct_canonical *c, const carat_receipt *r)
         ct_canonical_integer(c, r->end_id);
     write_ids(c, r, r->ids ? r->ids + r->n_prompt : NULL, r->n_answer);
     ct_canonical_key(c, "reason");
-    ct_canonical_string(c, ct_str_of(ct_reason_name(r->reason)));
+    ct_canonical_string(c, ct_str_of(carat_reason_name(r->reason)));
     write_sha(c, r, r->answer_sha);
     ct_canonical_put(c, "}");
 }
@@ -89,23 +89,25 @@ static void write_subject(struct ct_canonical *c, const char *name, const uint8_
     ct_canonical_put(c, "}");
 }
 
-carat_status ct_receipt_write(const carat_receipt *r, char **text, size_t *n, carat_error *err)
+carat_status carat_receipt_write(const carat_receipt *receipt, char **text, size_t *n, carat_error *err)
 {
+    CT_GIVEN(receipt, err);
+    CT_GIVEN(text, err);
     struct ct_canonical c = {0};
 
-    if (!r->finished)
+    if (!receipt->finished)
         return ct_fail(err, CARAT_E_ARGUMENT, "the receipt is not finished");
     ct_canonical_put(&c, "{");
     ct_canonical_key(&c, "_type");
     ct_canonical_string(&c, ct_str_of(STATEMENT));
     ct_canonical_key(&c, "predicate");
-    write_predicate(&c, r);
+    write_predicate(&c, receipt);
     ct_canonical_key(&c, "predicateType");
     ct_canonical_string(&c, ct_str_of(PREDICATE));
     ct_canonical_key(&c, "subject");
     ct_canonical_put(&c, "[");
-    write_subject(&c, subjects[0], r->answer_sha);
-    write_subject(&c, subjects[1], r->text_sha);
+    write_subject(&c, subjects[0], receipt->answer_sha);
+    write_subject(&c, subjects[1], receipt->text_sha);
     ct_canonical_put(&c, "]}");
     if (c.failed) {
         free(c.text);
@@ -168,7 +170,7 @@ static carat_status read_counted(const struct reading *g, const struct ct_json_v
 static carat_status read_reason(const struct reading *g, const struct ct_json_value *v)
 {
     for (int i = 0; i <= CARAT_REASON_CONSTRAINT; i++)
-        if (ct_json_is_text(v, ct_reason_name((carat_reason)i))) {
+        if (ct_json_is_text(v, carat_reason_name((carat_reason)i))) {
             g->r->reason = (carat_reason)i;
             return CARAT_OK;
         }
@@ -371,8 +373,17 @@ carat_status ct_receipt_read(carat_receipt **receipt, const char *name, struct c
     ct_json_tree_free(&tree);
     r->finished = true;
     if (status)
-        ct_receipt_close(r);
+        carat_receipt_close(r);
     else
         *receipt = r;
     return status;
+}
+
+carat_status carat_receipt_read(carat_receipt **receipt, const char *name, const char *text, size_t n,
+                                carat_error *err)
+{
+    CT_GIVEN(receipt, err);
+    CT_GIVEN(name, err);
+    CT_GIVEN(text, err);
+    return ct_receipt_read(receipt, name, (struct ct_str){text, n}, err);
 }

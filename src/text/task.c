@@ -25,7 +25,7 @@ static bool is_task(carat_task task)
     return (int)task >= 0 && (size_t)task < CT_COUNT(tasks);
 }
 
-const char *ct_task_name(carat_task task)
+const char *carat_task_name(carat_task task)
 {
     return is_task(task) ? tasks[task].name : NULL;
 }

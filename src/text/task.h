@@ -6,8 +6,6 @@
 #include "carat_embed.h"
 #include "text/tokenizer/tokenizer.h"
 
-/* "query"; NULL when there is no such task. */
-const char *ct_task_name(carat_task task);
 /* Appends <bos>, the sentence of the task, the text, <eos>. The statuses of carat_embed_tokenize. */
 carat_status ct_task_encode(const struct ct_tokenizer *t, carat_task task, const char *title,
                             const char *text, size_t n, carat_tokens *out, carat_error *err);

@@ -370,7 +370,7 @@ static void heads_and_sessions_beside_it(void **state)
         some_ids(id, tiny);
         OK(carat_sync(beside, id, 9, NULL, err));
         found_nothing(bisect_engines(a, b, TOKENS), carat_head_name(heads[i]));
-        assert_int_equal(ct_session_tokens(beside, NULL), 9);
+        assert_int_equal(carat_tokens_held(beside, NULL), 9);
         OK(carat_sync(beside, id, 20, NULL, err));
         carat_session_close(beside);
         carat_engine_close(a);

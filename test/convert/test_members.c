@@ -5,7 +5,7 @@
 #include "file/file_build.h"
 
 #include "carat_convert.h"
-#include "convert/convert.h"
+#include "checkpoint/checkpoint.h"
 
 #define OK(call)                                                                                             \
     do {                                                                                                     \

@@ -145,7 +145,7 @@ static int up_to(struct player *p, int n)
 
 static int held(const struct player *p, int i)
 {
-    return ct_session_tokens(p->r.session[i], NULL);
+    return carat_tokens_held(p->r.session[i], NULL);
 }
 
 static void take_in(struct player *p, const void *bytes, size_t n)

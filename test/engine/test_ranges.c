@@ -3,7 +3,8 @@
  * threads, chunk and level; a value that is planted is found; and what is said to change with a residual
  * scale does, in models that carat_convert scales, while all else stays. Other members than Gemma 3 and 4 E
  * lie in CARAT_SHARED. */
-#include "engine/ranges.h"
+#include "carat_convert.h"
+#include "engine/engine.h"
 
 #include <carat_quality.h>
 #include <math.h>

@@ -84,7 +84,7 @@ src/model/forward.c|#include "backend/cpu/x.h"
 src/model/forward.c|#include "text/chat/chat.h"
 src/backend/cpu/x.h|#include "model/weights.h"
 src/text/chat/chat.h|#include "model/config.h"
-src/api/model.c|#include "../cli/embed.h"
+src/convert/model.c|#include "../cli/embed.h"
 src/strange/x.c|#include "base/base.h"
 src/quant/quant.h|#include "base/../file/file.h"
 src/base/base.h|#include "term/exit.h"
@@ -111,7 +111,7 @@ src/text/chat/chat.c|/* TO""DO: later */
 tools/x.py|# FIX""ME
 src/os/os.c|    abort();
 src/file/open.c|    printf("%d", 1);
-src/api/model.c|    const char *p = getenv("HOME");
+src/convert/model.c|    const char *p = getenv("HOME");
 CMakeLists.txt|add_compile_options(-march=native)
 CMakeLists.txt|add_compile_options(-ffast-math)
 src/lone.c|int x;
@@ -207,7 +207,7 @@ plant src/os/cpu.h 'int ct_seen(void);'
 symbols 0 'a function of the header that may be used'
 # The command. What the library defines is used where a public header declares it.
 fresh
-object src/api/x.c 'int carat_x(void); int carat_x(void) { return 1; }'
+object src/convert/x.c 'int carat_x(void); int carat_x(void) { return 1; }'
 object cli/term/x.c 'int carat_x(void); int say(void); int say(void) { return carat_x(); }'
 symbols 1 'a function of the library that no public header declares'
 plant include/carat_x.h 'int carat_x(void);'
@@ -216,7 +216,7 @@ object src/model/x.c 'int carat_x(void); int ct_model(void); int ct_model(void) 
 symbols 1 'a public function in a room that may not use its room'
 rm "$tree/src/model/x.c"
 symbols 0 'an object whose source has gone'
-object src/api/x.c 'int say(void); int carat_x(void); int carat_x(void) { return say(); }'
+object src/convert/x.c 'int say(void); int carat_x(void); int carat_x(void) { return say(); }'
 symbols 1 'a function of the command in the library'
 fresh
 object cli/term/x.c 'int say(void); int say(void) { return 1; }'

@@ -7,6 +7,7 @@ set -uo pipefail
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 python=$(command -v python3) || exit 77
+unset CARAT_REAL # the models of who runs this are not the test's
 root="$work/a checkout" real="$work/a checkout/build/real"
 mkdir -p "$root/tools" "$root/test/data/real" "$work/wheels" "$work/bin"
 cp "${CARAT_SOURCE:?}/tools/real_models.sh" "$root/tools"

@@ -92,7 +92,7 @@ static bool find_levels(struct kcheck *c, const char *only, bool emulated)
 
     ct_cpu_detect(&cpu);
     printf("kcheck: %s;", cpu.name);
-    for (int i = 0; (isa = ct_isa_name(i)) != NULL; i++) {
+    for (int i = 0; (isa = carat_isa_name(i)) != NULL; i++) {
         if (i > 0 && only && strcmp(only, isa) != 0)
             continue;
         const char *how = take_level(&c->level[c->n_level], &cpu, isa);

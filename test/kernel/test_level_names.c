@@ -30,9 +30,9 @@ static const char *level_below(const char *isa)
     struct ct_cpu cpu;
 
     ct_cpu_detect(&cpu);
-    for (int i = 0; strcmp(ct_isa_name(i), isa) != 0; i++)
-        if (ct_kernel_choose(&k, &cpu, ct_isa_name(i)) && strcmp(k.isa, ct_isa_name(i)) == 0)
-            below = ct_isa_name(i);
+    for (int i = 0; strcmp(carat_isa_name(i), isa) != 0; i++)
+        if (ct_kernel_choose(&k, &cpu, carat_isa_name(i)) && strcmp(k.isa, carat_isa_name(i)) == 0)
+            below = carat_isa_name(i);
     return below;
 }
 
@@ -51,9 +51,9 @@ static void names_are_true(void **state)
 
     (void)state;
     ct_cpu_detect(&cpu);
-    for (int i = 0; ct_isa_name(i); i++) {
+    for (int i = 0; carat_isa_name(i); i++) {
         struct ct_kernel k;
-        if (!ct_kernel_choose(&k, &cpu, ct_isa_name(i)))
+        if (!ct_kernel_choose(&k, &cpu, carat_isa_name(i)))
             continue;
         CHECK_ENTRY(dequantize_row);
         CHECK_ENTRY(prepare_input);

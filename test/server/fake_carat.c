@@ -183,11 +183,6 @@ void fake_hold(carat_engine *e, int holds)
 
 /* ---- carat.h: model and text ---- */
 
-void carat_free(void *p)
-{
-    free(p);
-}
-
 void carat_tokens_free(carat_tokens *t)
 {
     free(t->ids);

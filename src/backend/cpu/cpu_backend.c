@@ -392,9 +392,9 @@ static const char *lasting_name(const char *isa)
 {
     int i = 0;
 
-    while (isa && strcmp(ct_isa_name(i), isa) != 0)
+    while (isa && strcmp(carat_isa_name(i), isa) != 0)
         i++;
-    return isa ? ct_isa_name(i) : NULL;
+    return isa ? carat_isa_name(i) : NULL;
 }
 
 carat_status ct_backend_create_cpu(struct ct_backend **out, const struct ct_backend_options *o,

@@ -19,9 +19,9 @@ static const char *needs_of(const char *isa)
 {
     int i = 0;
 
-    while (ct_isa_name(i) && strcmp(ct_isa_name(i), isa) != 0)
+    while (carat_isa_name(i) && strcmp(carat_isa_name(i), isa) != 0)
         i++;
-    return ct_isa_needs(i);
+    return carat_isa_needs(i);
 }
 
 /* The level that a phase may have at most; NULL: any. */

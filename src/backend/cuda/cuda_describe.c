@@ -2,6 +2,7 @@
 /* cuda_describe.c: a device as people and programs are told of it: its name among those of options, its
  * memory, and how fast that is. */
 #include "backend/cuda/cuda_backend.h"
+#include "base/arguments.h"
 
 #include <stdio.h>
 
@@ -18,7 +19,7 @@ carat_status ct_cuda_number(const char *name, int *number, carat_error *err)
     return ct_fail(err, CARAT_E_ARGUMENT, "device is \"%s\", expected cpu, cuda, cuda:N or auto", name);
 }
 
-const char *ct_cuda_kernels(void)
+const char *carat_gpu_kernels(void)
 {
     static _Thread_local char text[32];
 
@@ -99,4 +100,14 @@ carat_status ct_cuda_describe(const char *name, bool measure, carat_device *devi
     }
     ct_cuda_close(&d);
     return status;
+}
+
+carat_status carat_get_device(const char *name, int measure, carat_device *device, carat_error *err)
+{
+    carat_device full;
+
+    CT_GIVEN(name, err);
+    CT_TRY(ct_check_struct(device, sizeof full, "carat_device", err));
+    CT_TRY(ct_cuda_describe(name, measure != 0, &full, err));
+    return ct_give_struct(device, &full, sizeof full, "carat_device", err);
 }

@@ -14,7 +14,7 @@ static const char *const link_names[CARAT_LINKS] = {
     [CARAT_LINK_MIN_P] = "min_p",         [CARAT_LINK_XTC] = "xtc",
 };
 
-const char *ct_link_name(carat_link link)
+const char *carat_link_name(carat_link link)
 {
     return (unsigned)link < CARAT_LINKS ? link_names[link] : "";
 }

@@ -41,6 +41,4 @@ bool ct_chain_is_dry(const carat_chain *c);
  * edits nothing. NULL: it is so. */
 bool ct_chain_is_usual(const carat_chain *c);
 
-const char *ct_link_name(carat_link link);
-
 #endif

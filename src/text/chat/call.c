@@ -388,6 +388,12 @@ void ct_calls_free(carat_calls *c)
     *c = (carat_calls){.size = c->size};
 }
 
+void carat_calls_free(carat_calls *calls)
+{
+    if (calls)
+        ct_calls_free(calls);
+}
+
 static void parse_parts(struct call_parser *p, const int32_t *ids, int n, carat_calls *out)
 {
     for (int c = 0; c < CT_CONTROLS; c++)

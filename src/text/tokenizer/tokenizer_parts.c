@@ -635,6 +635,12 @@ void ct_tokens_free(carat_tokens *t)
     *t = (carat_tokens){0};
 }
 
+void carat_tokens_free(carat_tokens *t)
+{
+    if (t)
+        ct_tokens_free(t);
+}
+
 carat_status ct_tokens_push(carat_tokens *t, int32_t id, carat_error *err)
 {
     size_t capacity = (size_t)t->capacity;

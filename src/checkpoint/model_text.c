@@ -1,24 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_face.c: the functions of carat.h on text: arguments are checked here, text/ does the work. */
+/* model_text.c: text of a model: ids, prompts, calls and thoughts by the tokenizer and the template that it
+ * has. What becomes of the text is text/'s. */
 #include "base/arguments.h"
 #include "checkpoint/checkpoint.h"
 
-#include <stdlib.h>
-
 #include "text/chat/call.h"
 #include "text/chat/thought.h"
+#include "text/task.h"
 #include "text/tokenizer/speller.h"
 
-void carat_tokens_free(carat_tokens *t)
-{
-    if (t)
-        ct_tokens_free(t);
-}
-
-void carat_free(void *p)
-{
-    free(p);
-}
+#include <stdlib.h>
 
 static carat_status need_tokenizer(const carat_model *model, carat_error *err)
 {
@@ -208,8 +199,11 @@ carat_status carat_split_thoughts(const carat_model *model, const int32_t *ids, 
     return ct_thoughts_split(model->tokenizer, ids, n, in_thought != 0, answer, text, n_text, err);
 }
 
-void carat_calls_free(carat_calls *calls)
+carat_status carat_embed_tokenize(const carat_model *model, carat_task task, const char *title,
+                                  const char *text, size_t n, carat_tokens *out, carat_error *err)
 {
-    if (calls)
-        ct_calls_free(calls);
+    CT_TRY(need_tokenizer(model, err));
+    if ((!text && n) || !out)
+        return ct_fail(err, CARAT_E_ARGUMENT, "text or out is NULL");
+    return ct_task_encode(model->tokenizer, task, title, text, n, out, err);
 }
