@@ -67,6 +67,9 @@ ask 200 POST $chat "{$messages,\"seed\":7,\"n\":3,\"logprobs\":true,\"top_logpro
 for i in 0 1 2; do body_has "\"index\":$i,"; done
 body_has '"top_logprobs":[{"token":"The","logprob":'
 body_has '"bytes":[84,104,101]'
+# they end with the text: "here", which completes the stop string, has no part in it
+ask 200 POST /v1/completions '{"prompt":"Once upon","max_tokens":12,"temperature":0,"logprobs":0,"stop":"the"}'
+body_has '"text":"ponpon a time ","logprobs":{"tokens":["pon","pon"," a"," ","ti","me"," t"],'
 # each choice has draws of its own, whatever others there are
 contents() {
     ask 200 POST $chat "{$messages,\"seed\":8,\"temperature\":2,\"top_k\":0,\"top_p\":1,\"n\":$1,\"max_tokens\":20}"
