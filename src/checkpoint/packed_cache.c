@@ -55,7 +55,7 @@ bool ct_cache_begin(struct ct_packed_copy *c, const char *path, const carat_mode
     *c = (struct ct_packed_copy){.o = o, .made.fd = -1};
     if (!o->cache || !ct_os_identify(&id, path))
         return false;
-    c->made_dir = !o->cache_read_only && !ct_os_identify(&(struct ct_os_id){0}, o->cache);
+    const bool is_new = !o->cache_read_only && !ct_os_identify(&(struct ct_os_id){0}, o->cache);
     if (!ct_os_own_directory(o->cache, !o->cache_read_only, &c->writable, &why)) {
         cache_note(c, "the cache is not used, because %s: %s", why, o->cache);
         return false;
@@ -67,6 +67,7 @@ bool ct_cache_begin(struct ct_packed_copy *c, const char *path, const carat_mode
     c->stamp = cache_path(o->cache, key, CT_CACHE_STAMP);
     if (c->dir)
         strcpy(c->dir, o->cache);
+    c->made_dir = is_new && c->dir;
     return c->dir && c->packed && c->part && c->stamp;
 }
 
