@@ -39,7 +39,6 @@ if [[ ${1:-} == check* ]]; then
     need_command shellcheck shellcheck
     need_command patch patch
     need_command stunnel4 stunnel4 # TLS before the hub of test/fetch
-    need_command ccache ccache # what two flavours compile alike is compiled once
 fi
 # Real weights come by it (tools/real_models.sh).
 if [[ ${1:-} == check-deep || ${1:-} == check-real ]]; then
@@ -47,6 +46,7 @@ if [[ ${1:-} == check-deep || ${1:-} == check-real ]]; then
 fi
 [ "${1:-}" != fuzz ] || need_command clang clang libclang-rt-14-dev
 if [ "${1:-}" = check-deep ]; then
+    need_command ccache ccache # what two flavours compile alike is compiled once
     need_command chromium chromium fonts-dejavu-core
     need_command xmllint libxml2-utils
     [ -e /etc/OpenCL/vendors/pocl.icd ] || packages+=(pocl-opencl-icd ocl-icd-libopencl1)
