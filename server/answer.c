@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer.c: the thread that drives the engine. Each turn is one pass: an id of every answer under way, and a
- * piece of the prompt that came first; requests join and leave between turns. */
+/* answer.c: the thread that drives the engine. Each turn is one pass: an id of every answer under way, and
+ * pieces of prompts, of those that came first; requests join and leave between turns. */
 #include <stdlib.h>
 
 #include "ask.h"
@@ -24,7 +24,7 @@ struct drawing {
     struct job *begun;                   /* linked by next, in the order in which they got their places */
     carat_generation **running;          /* [parallel] */
     struct pace pace;
-    int given; /* ids in this turn */
+    int given, read; /* ids, and tokens of prompts, in this turn */
 };
 
 static double now_ms(void)
@@ -286,7 +286,7 @@ static void drop_waiting(struct drawing *d)
 
 /* ---- a turn ---- */
 
-/* Tokens of a prompt in a turn: as many as a quarter of a second has, or a second when nobody else waits for
+/* Tokens of prompts in a turn: as many as a quarter of a second has, or a second when nobody else waits for
  * his next token. */
 static int piece_rows(const struct drawing *d, bool alone)
 {
@@ -315,6 +315,8 @@ static bool look_at(struct drawing *d, struct choice *c, const carat_error *fail
         return true;
     const bool moved = info.given != c->seen_given || info.prompt_left != c->prompt_left;
     d->given += info.given - c->seen_given;
+    if (info.reason != CARAT_REASON_NUMERIC) /* then nothing is left, whatever was read */
+        d->read += c->prompt_left - info.prompt_left;
     c->seen_given = info.given;
     c->prompt_left = info.prompt_left;
     if (info.reason == CARAT_REASON_NUMERIC)
@@ -464,13 +466,15 @@ static bool anyone_is_scored(const struct drawing *d)
     return job != NULL;
 }
 
-/* Puts those that want a token, or have a prompt to be evaluated, into d->running. Returns their number. */
-static int gather(struct drawing *d, struct choice **reading)
+/* Puts those that want a token, or have a prompt to be evaluated, into d->running. Returns their number. Due
+ * are those that move in any pass that does not fail: of prompts the first. One behind it that fails is told
+ * so when it has become the first, unless there is memory again by then. */
+static int gather(struct drawing *d, bool *reads)
 {
     struct job **at = &d->begun, *job;
     int n = 0;
 
-    *reading = NULL;
+    *reads = false;
     while ((job = *at) != NULL) {
         if (atomic_load(&job->cancelled)) { /* what was evaluated stays */
             *at = job->next;
@@ -483,9 +487,8 @@ static int gather(struct drawing *d, struct choice **reading)
             c->is_due = false;
             if (rests || c->ended || !c->generation)
                 continue;
-            if (!*reading && c->prompt_left > 0)
-                *reading = c;
-            c->is_due = c->prompt_left == 0 || c == *reading;
+            c->is_due = c->prompt_left == 0 || !*reads;
+            *reads |= c->prompt_left > 0;
             d->running[n++] = c->generation;
         }
         at = &job->next;
@@ -496,23 +499,21 @@ static int gather(struct drawing *d, struct choice **reading)
 static void pass(struct drawing *d)
 {
     struct job **at, *job, *next;
-    struct choice *reading;
+    bool reads;
     carat_error err = {CARAT_OK, ""};
-    const int n = gather(d, &reading);
+    const int n = gather(d, &reads);
 
     if (!d->begun)
         return;
     const double start = now_ms();
     carat_status status = CARAT_OK;
     d->scores = false;
-    d->given = 0;
+    d->given = d->read = 0;
     if (n > 0)
         status = carat_generation_pass(d->s->options->engine, d->running, n, piece_rows(d, n == 1), &err);
     else if (!anyone_is_scored(d))
         uv_sleep(REST_MS); /* all of them wait for slow readers, or for memory that is free by now */
     const double ms = now_ms() - start;
-    const struct job *reader = reading ? reading->job : NULL;
-    const int left = reading ? reading->prompt_left : 0;
     if (status == CARAT_OK)
         err.code = CARAT_OK;
     at = &d->begun;
@@ -521,13 +522,11 @@ static void pass(struct drawing *d)
         *at = job;
         if (settle_job(d, job, &err))
             at = &job->next;
-        else if (job == reader)
-            reading = NULL; /* it is gone */
     }
     *at = NULL;
-    if (reading)
-        pace_prompt(&d->pace, left - reading->prompt_left, ms);
-    else if (!reader)
+    if (reads)
+        pace_prompt(&d->pace, d->read, ms);
+    else
         pace_drawn(&d->pace, d->given, ms);
     uv_async_send(&d->s->wake);
 }

@@ -530,13 +530,23 @@ static bool joins_pass(carat_generation *g)
     return g->passes;
 }
 
-/* The first whose prompt is under way; NULL: none of them. */
-static carat_generation *first_reading(carat_generation *const *g, int n)
+/* Deals out so many tokens of a pass to the prompts that are under way, in the order of the list: each has as
+ * much as it can take in a row of its own, and the next one what is left. Returns the tokens of all pieces. */
+static int deal_pieces(carat_generation *const *g, int n, int most)
 {
+    int left = most;
+
     for (int i = 0; i < n; i++)
-        if (g[i]->prompt.n)
-            return g[i];
-    return NULL;
+        left -= ct_prompt_take(&g[i]->prompt, g[i]->session, left);
+    return most - left;
+}
+
+/* The row of its piece of a prompt. With the last token its first id is drawn. */
+static carat_row piece_row(carat_generation *g)
+{
+    const struct ct_reading *first_draw = read_for(g, ct_held_tokens(g->session), g->prompt.n, 1);
+
+    return ct_prompt_row(&g->prompt, g->session, first_draw);
 }
 
 /* What became of a generation in a step. */
@@ -552,8 +562,9 @@ static carat_status end_part(carat_generation *g, carat_error *err)
     return give_drawn(g, err);
 }
 
-/* A step of claimed sessions: one pass, over a row of each generation whose prompt is through and a piece of
- * the first prompt that is not. */
+/* A step of claimed sessions: one pass, over a row of each generation whose prompt is through, and pieces of
+ * the other prompts that have so many tokens together. Where the chunk is short, pieces have what rows leave,
+ * and drafts what pieces leave. */
 static carat_status step(carat_engine *e, carat_generation *const *g, int n, int piece, carat_error *err)
 {
     carat_row *rows = g[0]->rows;
@@ -563,27 +574,24 @@ static carat_status step(carat_engine *e, carat_generation *const *g, int n, int
 
     for (int i = 0; i < n; i++)
         joining += joins_pass(g[i]);
-    carat_generation *reading = piece > 0 ? first_reading(g, n) : NULL;
-    piece = reading ? CT_MAX(1, CT_MIN(CT_MIN(piece, ct_prompt_left(&reading->prompt, reading->session)),
-                                       e->plan.chunk - joining))
-                    : 0;
-    struct ct_draft_pass pass = ct_draft_pass(joining, CT_MIN(e->decode_chunk, e->plan.chunk - piece));
+    const int room = CT_MAX(1, e->plan.chunk - joining); /* the first prompt goes on in any case */
+    const int pieces = deal_pieces(g, n, CT_MIN(piece, room));
+    struct ct_draft_pass pass = ct_draft_pass(joining, CT_MIN(e->decode_chunk, e->plan.chunk - pieces));
     for (int i = 0; i < n; i++)
         if (g[i]->passes) {
             rows[n_rows] = row_of(g[i], &pass);
             g[i]->row = &rows[n_rows++];
         }
-    if (reading) {
-        carat_session *s = reading->session;
-        const struct ct_reading *first_draw = read_for(reading, ct_held_tokens(s), reading->prompt.n, 1);
-        rows[n_rows] = ct_prompt_row(&reading->prompt, s, piece, first_draw);
-        reading->row = &rows[n_rows++];
-    }
+    for (int i = 0; i < n; i++)
+        if (g[i]->prompt.piece) {
+            rows[n_rows] = piece_row(g[i]);
+            g[i]->row = &rows[n_rows++];
+        }
     double start = ct_os_seconds();
     if (n_rows)
         result = ct_evaluate(e, rows, n_rows, false, err);
     double seconds = ct_os_seconds() - start;
-    bool plain = !result && !reading && is_plain_pass(&pass, g, n);
+    bool plain = !result && !pieces && is_plain_pass(&pass, g, n);
     for (int i = 0; i < n; i++) {
         if (result)
             first = &other; /* the message of the first that failed is there already */

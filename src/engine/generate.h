@@ -18,6 +18,7 @@ struct ct_given_prompt {
     int n;     /* tokens; 0: there is none, or it is through */
     int *stop; /* [n_stop] positions to which a session can go back later; the last one comes first */
     int n_stop;
+    int piece; /* tokens of it in the pass under way; 0: it waits */
 };
 
 /* The session keeps what it has of a prompt; the rest is to come, in place of what came before. state: the
@@ -27,10 +28,12 @@ carat_status ct_prompt_give(struct ct_given_prompt *p, carat_session *s, const c
 void ct_prompt_close(struct ct_given_prompt *p);
 /* Tokens that have yet to be evaluated. */
 int ct_prompt_left(const struct ct_given_prompt *p, const carat_session *s);
-/* The row for at most `piece` of them, up to the next place where a session can go on later; with its last
- * token comes what is read of the logits. And what the session is told once that row is through. */
-carat_row ct_prompt_row(const struct ct_given_prompt *p, carat_session *s, int piece,
-                        const struct ct_reading *reading);
+/* Up to `most` of them, but none behind the next place where a session can go on later, are its piece of the
+ * pass under way. Returns how many; 0: none are left, or none may be. */
+int ct_prompt_take(struct ct_given_prompt *p, const carat_session *s, int most);
+/* The row of that piece; with its last token comes what is read of the logits. And what the session is told
+ * once that row is through. */
+carat_row ct_prompt_row(const struct ct_given_prompt *p, carat_session *s, const struct ct_reading *reading);
 void ct_prompt_came(struct ct_given_prompt *p, carat_session *s);
 
 /* Somebody who keeps a record of what a generation draws (receipt/). None of these allocates. */

@@ -158,13 +158,20 @@ static int next_stop(const struct ct_given_prompt *p)
     return p->n_stop ? p->stop[p->n_stop - 1] : p->n;
 }
 
-carat_row ct_prompt_row(const struct ct_given_prompt *p, carat_session *s, int piece,
-                        const struct ct_reading *reading)
+int ct_prompt_take(struct ct_given_prompt *p, const carat_session *s, int most)
+{
+    const int ready = p->n - ct_prompt_left(p, s);
+
+    p->piece = p->n ? CT_MIN(CT_MIN(most, next_stop(p) - ready), ct_kv_span(&s->engine->cache, ready)) : 0;
+    return p->piece;
+}
+
+carat_row ct_prompt_row(const struct ct_given_prompt *p, carat_session *s, const struct ct_reading *reading)
 {
     const int to = next_stop(p);
     const bool last = to == p->n;
 
-    s->most = CT_MIN(piece, ct_kv_span(&s->engine->cache, p->n - ct_prompt_left(p, s)));
+    s->most = p->piece;
     s->reading = reading;
     return (carat_row){.session = s,
                        .tokens = ct_held_tokens(s) + s->n,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_prompt.c: prompts that generations are given: whatever the pieces are in which they go into passes,
  * whoever comes and goes meanwhile, the ids are those of carat_sync and a generation alone; one call is one
- * pass, and a piece of one prompt; what a cancelled one keeps; what is refused. Where sessions can go back to
+ * pass, in which prompts have pieces in their order; what a cancelled one keeps; what is refused. Where sessions can go back to
  * is test_prompt_places.c's. */
 #include "step_util.h"
 
@@ -213,7 +213,8 @@ static unsigned booked(const struct watched *w)
     return n;
 }
 
-/* One call is one pass: a row of who answers, and a piece of the first prompt. */
+/* One call is one pass: a row of who answers, a piece of the first prompt, and of the next one what it leaves
+ * of so many tokens. */
 static void test_one_call_is_one_pass(void **state)
 {
     (void)state;
@@ -227,34 +228,72 @@ static void test_one_call_is_one_pass(void **state)
     OK(carat_generation_pass(r.engine, &w[0].g, 1, piece, err));
     assert_int_equal(w[0].given, 1); /* with the last token of its prompt */
     (void)begin(&w[1], &texts[3], r.session[1], CARAT_LOOKUP_OFF);
-    (void)begin(&w[2], &texts[2], r.session[2], CARAT_LOOKUP_OFF);
+    (void)begin(&w[2], &texts[4], r.session[2], CARAT_LOOKUP_OFF);
     for (int i = 0; i < 3; i++)
         all[i] = w[i].g;
     const unsigned passes_told = booked(&w[0]);
-    const int calls = (lengths[3] + piece - 1) / piece;
+    const int calls = (lengths[3] + piece - 1) / piece, rest = lengths[3] + lengths[4] - calls * piece;
     for (int i = 1; i <= calls; i++) {
         carat_engine_stats before = counts(&r);
         OK(carat_generation_pass(r.engine, all, 3, piece, err));
         carat_engine_stats after = counts(&r);
         assert_int_equal(after.passes - before.passes, 1);
-        assert_int_equal(after.rows - before.rows, 1 + CT_MIN(piece, lengths[3] - (i - 1) * piece));
+        assert_int_equal(after.rows - before.rows, 1 + piece);
         assert_int_equal(w[0].given, 1 + i);
         assert_int_equal(w[1].given, i == calls);
         assert_int_equal(info_of(w[1].g).prompt_left, CT_MAX(0, lengths[3] - i * piece));
-        assert_int_equal(info_of(w[2].g).prompt_left, lengths[2]);
+        assert_int_equal(info_of(w[2].g).prompt_left, i == calls ? rest : lengths[4]);
     }
+    assert_true(rest < lengths[4]);
     assert_int_equal(booked(&w[0]), passes_told);
     OK(carat_generation_pass(r.engine, all, 3, 0, err)); /* prompts wait */
     assert_true(booked(&w[0]) > passes_told);
-    assert_int_equal(info_of(w[2].g).prompt_left, lengths[2]);
+    assert_int_equal(info_of(w[2].g).prompt_left, rest);
     assert_int_equal(w[0].given, 2 + calls);
     OK(carat_generation_step(r.engine, all, 3, err)); /* as much as there is room for */
-    assert_int_equal(info_of(w[2].g).prompt_left, CT_MAX(0, lengths[2] - (CHUNK - 2)));
+    assert_int_equal(info_of(w[2].g).prompt_left, rest - (CHUNK - 2));
     OK(carat_generate(w[2].g, err));
     assert_int_equal(w[2].given, ANSWER);
     for (int i = 0; i < 3; i++)
         end(&w[i]);
     rig_close(&r);
+}
+
+/* Prompts that are short are through together: in a pass as many as `piece` and the chunk have room for, beside
+ * a row of who answers. */
+static void test_many_prompts_in_a_pass(void **state)
+{
+    (void)state;
+    static const int which[SESSIONS] = {1, 2, 0, 3}; /* of 2, 63, 1, 130 tokens */
+    static const struct {
+        int chunk, piece, left[3]; /* of the last one */
+    } rows[] = {{256, 100, {96, 0, 0}}, {256, 196, {0, 0, 0}}, {70, 70, {126, 59, 0}}};
+
+    for (size_t k = 0; k < CT_COUNT(rows); k++) {
+        carat_engine_options o = options(SESSIONS, rows[k].chunk, MOST);
+        struct rig r = rig_open(model, &o);
+        struct watched w[SESSIONS];
+        carat_generation *all[SESSIONS];
+
+        for (int i = 0; i < SESSIONS; i++) {
+            (void)begin(&w[i], &texts[which[i]], r.session[i], CARAT_LOOKUP_OFF);
+            all[i] = w[i].g;
+        }
+        for (int call = 0; call < 3; call++) {
+            const uint64_t passes = counts(&r).passes;
+            OK(carat_generation_pass(r.engine, all, SESSIONS, rows[k].piece, err));
+            assert_int_equal(counts(&r).passes - passes, 1);
+            for (int i = 0; i < 3; i++)
+                assert_int_equal(w[i].given, 1 + call);
+            assert_int_equal(info_of(w[3].g).prompt_left, rows[k].left[call]);
+        }
+        for (int i = 0; i < SESSIONS; i++) {
+            OK(carat_generate(w[i].g, err));
+            assert_int_equal(w[i].given, ANSWER);
+            end(&w[i]);
+        }
+        rig_close(&r);
+    }
 }
 
 static void test_naive_takes_prompts(void **state)
@@ -403,6 +442,73 @@ static void test_sick_prompt_harms_nobody(void **state)
     rig_close(&r);
 }
 
+/* One that fails ends alone, also where the others of the pass have pieces of their prompts in it. */
+static void test_sick_prompt_among_prompts(void **state)
+{
+    (void)state;
+    carat_engine_options o = options(3, CHUNK, MOST);
+    struct rig r = rig_open(model, &o);
+    struct watched w[3];
+    carat_generation *all[3];
+    carat_prompt p = prompt_of(&texts[0]);
+
+    for (int i = 0; i < 3; i++) {
+        (void)begin(&w[i], &texts[i], r.session[i], CARAT_LOOKUP_OFF);
+        all[i] = w[i].g;
+    }
+    p.ids = sick;
+    p.n = N_SICK;
+    OK(carat_generation_prompt(w[1].g, &p, NULL, err));
+    assert_int_equal(carat_generation_pass(r.engine, all, 3, CHUNK, NULL), CARAT_E_NUMERIC);
+    assert_int_equal(w[0].given, 1);
+    assert_int_equal(info_of(w[1].g).reason, CARAT_REASON_NUMERIC);
+    assert_int_equal(info_of(w[2].g).prompt_left, lengths[2] - (CHUNK - lengths[0] - N_SICK));
+    OK(carat_generation_pass(r.engine, all, 3, CHUNK, err));
+    for (int i = 0; i < 3; i += 2) {
+        OK(carat_generate(w[i].g, err));
+        assert_int_equal(w[i].given, ANSWER);
+    }
+    for (int i = 0; i < 3; i++)
+        end(&w[i]);
+    rig_close(&r);
+}
+
+/* A prompt without a free block waits; one behind it that has its blocks goes on. */
+static void test_prompt_behind_one_that_lacks_blocks(void **state)
+{
+    (void)state;
+    carat_engine_options o = options(2, CHUNK, MOST);
+    carat_plan plan = {.size = sizeof plan};
+    OK(carat_plan_engine(model, &o, &plan, err));
+    o.kv_bytes = plan.kv_bytes / 2; /* two blocks */
+    struct rig r = rig_open(model, &o);
+    struct watched w[2];
+    carat_generation *all[2];
+    carat_status status = CARAT_OK;
+
+    (void)begin(&w[0], &texts[5], r.session[0], CARAT_LOOKUP_OFF);
+    (void)begin(&w[1], &texts[3], r.session[1], CARAT_LOOKUP_OFF);
+    for (int i = 0; i < 2; i++)
+        all[i] = w[i].g;
+    while (!status && info_of(w[0].g).prompt_left > LONGEST - BLOCK)
+        status = carat_generation_pass(r.engine, all, 2, 60, NULL);
+    assert_int_equal(status, CARAT_OK);
+    const int left = info_of(w[1].g).prompt_left;
+    assert_true(left > 0 && left < lengths[3]); /* what the first block left of a piece */
+    assert_int_equal(carat_generation_pass(r.engine, all, 2, CHUNK, NULL), CARAT_E_MEMORY);
+    assert_int_equal(info_of(w[0].g).prompt_left, LONGEST - BLOCK);
+    assert_int_equal(info_of(w[0].g).reason, CARAT_REASON_NONE);
+    assert_int_equal(info_of(w[1].g).prompt_left, left);
+    OK(carat_generate(w[1].g, err));
+    assert_int_equal(w[1].given, ANSWER);
+    end(&w[1]);
+    OK(carat_rewind(r.session[1], 0, err));
+    OK(carat_generate(w[0].g, err));
+    assert_int_equal(w[0].given, ANSWER);
+    end(&w[0]);
+    rig_close(&r);
+}
+
 static void test_waits_for_blocks(void **state)
 {
     (void)state;
@@ -492,12 +598,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_come_and_go),
         cmocka_unit_test(test_one_call_is_one_pass),
+        cmocka_unit_test(test_many_prompts_in_a_pass),
         cmocka_unit_test(test_naive_takes_prompts),
         cmocka_unit_test(test_cancelled_keeps_what_was_evaluated),
         cmocka_unit_test(test_held_prompt_needs_no_pass),
         cmocka_unit_test(test_changed_session_gives_it_up),
         cmocka_unit_test(test_full_context_gives_nothing),
         cmocka_unit_test(test_sick_prompt_harms_nobody),
+        cmocka_unit_test(test_sick_prompt_among_prompts),
+        cmocka_unit_test(test_prompt_behind_one_that_lacks_blocks),
         cmocka_unit_test(test_waits_for_blocks),
         cmocka_unit_test(test_refused),
     };
