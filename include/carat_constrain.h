@@ -52,6 +52,9 @@ typedef struct carat_constraint_options {
      * answer is sought here, and not when it is asked for first. */
     carat_progress progress;
     void *user;
+    /* Of another form than tools: a terminated JSON array as tools have it, and the answer may be calls of
+     * these (by one_call one) in the place of what the form says; NULL: it may not. */
+    const char *tools;
 } carat_constraint_options;
 CARAT_DEFAULT(carat_constraint_options)
 

@@ -66,6 +66,8 @@ struct own_form {
     char *text, *choice;          /* strings of ask.form */
     struct kept_form *kept;       /* that has ask.constraint */
     const atomic_bool *cancelled; /* the job's */
+    bool requires_call, one_call; /* of tools: there is no text, and not several calls */
+    bool is_of_text;              /* the request has said what a text must be */
 };
 
 struct ask {

@@ -95,7 +95,7 @@ bool asked_fields(struct document *d, const struct ct_json_value *object, const 
 bool asked_settle(struct document *d, struct asked *a, unsigned can);
 /* The chain of draws, biases and ids that end the answer. */
 bool asked_chain(struct document *d, struct server *s, const struct asked *a, struct ask *ask);
-/* The form that those values give an answer that has none yet. */
+/* The form that those values give a text that has none yet. */
 bool asked_spelled_form(struct document *d, struct server *s, const struct asked *a, struct ask *ask);
 /* Whether the model is to think, and for how long. effort: the name of reasoning_effort. */
 bool asked_thinks(struct document *d, const struct server *s, const struct asked *a, const char *effort,
@@ -140,6 +140,10 @@ bool asked_room(struct document *d, struct server *s, const struct asked *a, str
 /* A form that the answer must keep. param: the field that it came from. */
 bool asked_form(struct document *d, struct server *s, struct ask *ask, const char *param,
                 const carat_constraint_options *form);
+/* The form of an answer that is no call: what the tools may still be called with stands beside it, and where
+ * a call is required there is no such answer. Behind asked_tools. */
+bool asked_text_form(struct document *d, struct server *s, struct ask *ask, const char *param,
+                     const carat_constraint_options *form);
 /* Whether it is one, where the answer need not keep it: then it may be one that is not understood here. */
 bool asked_form_sound(struct document *d, struct server *s, const struct ask *ask, const char *param,
                       const carat_constraint_options *form);

@@ -10,6 +10,8 @@
 static bool refuse_form(struct document *d, const char *param, const carat_error *err)
 {
     const char *says = refusal_says(err);
+    if (strncmp(says, "tools[", strlen("tools[")) == 0) /* they are part of it */
+        param = "tools";
     const bool told = strncmp(says, param, strlen(param)) == 0;
     char place[sizeof err->message];
 
@@ -29,6 +31,22 @@ bool asked_form(struct document *d, struct server *s, struct ask *ask, const cha
         return refuse_form(d, param, &err);
     ask->constraint = form_constraint(ask->own_form.kept);
     return true;
+}
+
+bool asked_text_form(struct document *d, struct server *s, struct ask *ask, const char *param,
+                     const carat_constraint_options *form)
+{
+    struct own_form *own = &ask->own_form;
+    carat_constraint_options both = *form;
+
+    own->is_of_text = true;
+    if (own->requires_call) /* then no text is told */
+        return true;
+    both.tools = ask->tools;
+    both.one_call = own->one_call;
+    forms_give(own->kept); /* that of the tools alone */
+    own->kept = NULL;
+    return asked_form(d, s, ask, param, &both);
 }
 
 bool asked_form_sound(struct document *d, struct server *s, const struct ask *ask, const char *param,
@@ -151,7 +169,7 @@ static bool make_form(struct document *d, struct server *s, struct ask *ask, con
         text = ct_json_is(f->v, CT_JSON_STRING) ? ct_json_str(f->v) : value_text(d, f->v);
     form.text = text.s;
     form.n_text = text.n;
-    const bool good = asked_form(d, s, ask, f->param, &form);
+    const bool good = asked_text_form(d, s, ask, f->param, &form);
     buffer_free(&choice);
     return good;
 }
@@ -181,7 +199,7 @@ bool asked_spelled_form(struct document *d, struct server *s, const struct asked
     if (n > 1)
         return refuse(d->r, 400, NULL, list[0].param, "%s and %s are both there, expected one form",
                       list[0].param, list[1].param);
-    if (ask->constraint)
+    if (ask->own_form.is_of_text)
         return refuse(d->r, 400, NULL, list[0].param, "%s: this answer has a form already", list[0].param);
     return make_form(d, s, ask, &list[0], o.as_dumps);
 }

@@ -92,6 +92,8 @@ bool asked_tools(struct document *d, struct server *s, const struct asked *a, st
     const bool is_free =
         !may_call || (strcmp(choice, "auto") == 0 && a->parallel_tool_calls && !any_strict(a->tools));
     form.tool_choice = is_free ? "auto" : choice;
+    ask->own_form.requires_call = may_call && strcmp(choice, "auto") != 0;
+    ask->own_form.one_call = form.one_call != 0;
     good = is_free ? asked_form_sound(d, s, ask, "tools", &form) : asked_form(d, s, ask, "tools", &form);
     if (!may_call) { /* the model is told nothing of them */
         free(ask->tools);

@@ -124,6 +124,10 @@ static void put_prompt(struct buffer *out, const struct ask *ask, const carat_mo
 
 static void put_form(struct buffer *out, const struct ask *ask)
 {
+    static const char *const forms[] = {[CARAT_FORM_SCHEMA] = "schema",
+                                        [CARAT_FORM_REGEX] = "regex",
+                                        [CARAT_FORM_GRAMMAR] = "grammar",
+                                        [CARAT_FORM_TOOLS] = "tools"};
     carat_constraint_info info;
     carat_constraint_info_default(&info);
 
@@ -131,9 +135,10 @@ static void put_form(struct buffer *out, const struct ask *ask)
         json_put(out, ",'constraint':null");
         return;
     }
-    json_put(out, ",'constraint':{'form':%s,'text':%t,'tool_choice':%s,'one_call':%b,",
-             ask->form.form == CARAT_FORM_TOOLS ? "tools" : "schema", ask->form.text, ask->form.n_text,
-             ask->form.tool_choice, ask->form.one_call);
+    json_put(out, ",'constraint':{'form':%s,'text':%t,'tool_choice':%s,'one_call':%b,", forms[ask->form.form],
+             ask->form.text, ask->form.n_text, ask->form.tool_choice, ask->form.one_call);
+    if (ask->form.tools) /* the answer may be calls in the place of it */
+        json_put(out, "'or_calls':%b,", 1);
     json_put(out, "'rules':%d,'shortest':%d}", info.rules, info.shortest);
 }
 

@@ -30,7 +30,7 @@ struct kept_form {
     struct forms *forms;
     struct kept_form *next;
     carat_constraint_options form;
-    char *text, *choice; /* of it */
+    char *text, *choice, *tools; /* of it */
     carat_constraint *constraint;
     carat_error failed;
     bool compiled;          /* or failed */
@@ -59,6 +59,7 @@ static void form_free(struct kept_form *kept)
     carat_constraint_close(kept->constraint);
     free(kept->text);
     free(kept->choice);
+    free(kept->tools);
     free(kept);
 }
 
@@ -88,7 +89,8 @@ static bool is_same(const struct kept_form *kept, const carat_constraint_options
     return own->form == form->form && own->one_call == form->one_call &&
            own->json_dumps == form->json_dumps && own->n_text == text.n &&
            memcmp(own->text, text.s, text.n) == 0 &&
-           strcmp(own->tool_choice ? own->tool_choice : "", choice) == 0;
+           strcmp(own->tool_choice ? own->tool_choice : "", choice) == 0 &&
+           strcmp(own->tools ? own->tools : "", form->tools ? form->tools : "") == 0;
 }
 
 static int64_t thread_ns(void)
@@ -145,7 +147,9 @@ static struct kept_form *new_form(struct forms *f, const carat_constraint_option
     kept->form.n_text = text.n;
     if (form->tool_choice)
         kept->form.tool_choice = kept->choice = text_copy(ct_str_of(form->tool_choice));
-    if (kept->text && (kept->choice || !form->tool_choice))
+    if (form->tools)
+        kept->form.tools = kept->tools = text_copy(ct_str_of(form->tools));
+    if (kept->text && (kept->choice || !form->tool_choice) && (kept->tools || !form->tools))
         return kept;
     form_free(kept);
     return NULL;

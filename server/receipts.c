@@ -15,6 +15,7 @@ bool receipt_keep_form(struct ask *ask, const carat_constraint_options *form)
 
     if (!ask->wants_receipt && !ask->keeps_text)
         return true;
+    receipt_free(ask); /* of a form that this one takes the place of */
     ask->form = *form;
     ask->form.text = ask->own_form.text = text_copy(text);
     ask->form.n_text = text.n;
@@ -53,4 +54,5 @@ void receipt_free(struct ask *ask)
 {
     free(ask->own_form.text);
     free(ask->own_form.choice);
+    ask->own_form.text = ask->own_form.choice = NULL;
 }

@@ -33,6 +33,7 @@ static const struct field fields[] = {
     {"inference_geo", FIELD_IDLE, 0, 0, 0, NULL, NULL},
     {"container", FIELD_REFUSED, 0, 0, 0, "nothing is run here", NULL},
     {"mcp_servers", FIELD_REFUSED, 0, 0, 0, "nothing is fetched", " [] "},
+    {"thread", FIELD_REFUSED, 0, 0, 0, "no conversation is kept; send the whole one", NULL},
     {"context_management", FIELD_REFUSED, 0, 0, 0, "the conversation is taken as it is sent", NULL},
     {"output_config", FIELD_VALUE, AT(output), IS_OBJECT, 0, NULL, NULL},
     {"speed", FIELD_IDLE, 0, 0, 0, NULL, NULL},
@@ -106,15 +107,12 @@ static bool take_output(struct document *d, struct server *s, struct anthropic *
         !ct_json_is(schema, CT_JSON_OBJECT))
         return field_refuse(d, "output_config.format", o->format,
                             "expected the type json_schema and a schema");
-    if (ask->constraint)
-        return refuse(d->r, 400, NULL, "output_config.format",
-                      "output_config.format: the tools are the form of this answer already");
     const struct ct_str text = value_text(d, schema);
     carat_constraint_options_default(&form);
     form.form = CARAT_FORM_SCHEMA;
     form.text = text.s;
     form.n_text = text.n;
-    return asked_form(d, s, ask, "output_config.format.schema", &form);
+    return asked_text_form(d, s, ask, "output_config.format.schema", &form);
 }
 
 static void respell_tools(char *text, size_t capacity, const void *user)

@@ -215,7 +215,10 @@ static const char *error_type(int status)
 
 static void refuse_anthropic(struct buffer *out, const struct refusal *r)
 {
-    json_put(out, "{'type':'error','error':{'type':%s,'message':%s}}", error_type(r->status), r->message);
+    json_put(out, "{'type':'error','error':{'type':%s,'message':%s", error_type(r->status), r->message);
+    if (strcmp(r->param, "thread") == 0) /* Anthropic's clients send all of the conversation then */
+        json_put(out, ",'details':{'error_code':'thread_unsupported_request','unsupported':['thread']}");
+    buffer_text(out, "}}");
 }
 
 static void refuse_anthropic_stream(struct job *job, const struct refusal *r)

@@ -153,13 +153,11 @@ static bool make_form(struct document *d, struct server *s, struct ask *ask, con
 {
     carat_constraint_options form;
 
-    if (ask->constraint)
-        return refuse(d->r, 400, NULL, param, "%s: the functions are the form of this answer already", param);
     carat_constraint_options_default(&form);
     form.form = CARAT_FORM_SCHEMA;
     form.text = text;
     form.n_text = n;
-    return asked_form(d, s, ask, param, &form);
+    return asked_text_form(d, s, ask, param, &form);
 }
 
 static bool take_mime(struct document *d, struct server *s, const struct gemini *g, struct ask *ask)

@@ -98,8 +98,6 @@ static bool take_form(struct document *d, struct server *s, const struct ct_json
 
     if (!v || (ct_json_is(v, CT_JSON_STRING) && v->n == 0))
         return true;
-    if (ask->constraint)
-        return refuse(d->r, 400, NULL, "format", "format: the tools are the form of this answer already");
     carat_constraint_options_default(&form);
     form.form = CARAT_FORM_SCHEMA;
     form.text = "{\"type\":\"object\"}";
@@ -109,7 +107,7 @@ static bool take_form(struct document *d, struct server *s, const struct ct_json
         form.n_text = text.n;
     } else if (!ct_json_is_text(v, "json"))
         return field_refuse(d, "format", v, "expected json or a JSON schema");
-    return asked_form(d, s, ask, "format", &form);
+    return asked_text_form(d, s, ask, "format", &form);
 }
 
 /* ---- messages ---- */

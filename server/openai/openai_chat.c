@@ -76,8 +76,6 @@ bool openai_form(struct document *d, struct server *s, struct ask *ask, const ch
 
     if (!format || ct_json_is_text(type, "text"))
         return true;
-    if (ask->constraint)
-        return refuse(d->r, 400, NULL, param, "%s: the tools are the form of this answer already", param);
     carat_constraint_options_default(&form);
     form.form = CARAT_FORM_SCHEMA;
     form.text = any_object;
@@ -95,7 +93,7 @@ bool openai_form(struct document *d, struct server *s, struct ask *ask, const ch
         snprintf(place, sizeof place, "%s.type", param);
         return field_refuse(d, place, type, "expected text, json_object or json_schema");
     }
-    return asked_form(d, s, ask, param, &form);
+    return asked_text_form(d, s, ask, param, &form);
 }
 
 static bool take_chat(struct document *d, struct job *job, struct asked *a, struct ask *ask)

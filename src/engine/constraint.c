@@ -28,7 +28,6 @@ struct carat_constraint {
      * it. -1: the form begins at once. */
     int32_t opens;
     bool stays_free; /* that id is not given: the form never begins */
-    bool calls;      /* it is calls between tokens, of which each may be the last */
     struct ct_grammar grammar;
     double seconds;
     struct ct_lock lock; /* for what is below, and the places of its matchers */
@@ -61,9 +60,48 @@ static struct matcher *own(const carat_matcher *m)
 
 /* ---- the form ---- */
 
-static carat_status compile(carat_constraint *c, const carat_constraint_options *o, carat_error *err)
+/* The rule of what the form itself says. */
+static carat_status form_rule(carat_constraint *c, const carat_constraint_options *o, int32_t *root,
+                              carat_error *err)
 {
     const struct ct_str text = {o->text, o->n_text ? o->n_text : strlen(o->text)};
+    const struct ct_schema_options json = {.space = o->json_dumps ? CT_SPACE_DUMPS : CT_SPACE_JSON};
+    const struct ct_call_options calls = {.choice = o->tool_choice, .one = o->one_call != 0};
+
+    switch (o->form) {
+    case CARAT_FORM_SCHEMA:
+        return ct_schema_text(&c->grammar, text, &json, root, err);
+    case CARAT_FORM_REGEX:
+        return ct_regex_rule(&c->grammar, text, root, err);
+    case CARAT_FORM_GRAMMAR:
+        return ct_gbnf(&c->grammar, text, c->model->tokenizer, root, err);
+    case CARAT_FORM_TOOLS:
+        c->stays_free = calls.choice && strcmp(calls.choice, "none") == 0;
+        return ct_calls_rule(&c->grammar, c->model->tokenizer, text, &calls, root, &c->opens, err);
+    }
+    return ct_fail(err, CARAT_E_ARGUMENT, "form is %d, expected a carat_form", (int)o->form);
+}
+
+/* Calls beside what a form says: both are required, so that neither is free. */
+static carat_status add_calls(carat_constraint *c, const carat_constraint_options *o, int32_t *root,
+                              carat_error *err)
+{
+    const struct ct_call_options options = {.choice = "required", .one = o->one_call != 0};
+    int32_t calls;
+
+    if (o->form == CARAT_FORM_TOOLS)
+        return ct_fail(err, CARAT_E_ARGUMENT, "tools are given twice, expected a form beside them");
+    CT_TRY(ct_calls_rule(&c->grammar, c->model->tokenizer, ct_str_of(o->tools), &options, &calls, &c->opens,
+                         err));
+    const int32_t both = ct_grammar_rule(&c->grammar, "form or calls");
+    ct_grammar_call(&c->grammar, ct_rule_start(&c->grammar, both), *root, ct_rule_end(&c->grammar, both));
+    ct_grammar_call(&c->grammar, ct_rule_start(&c->grammar, both), calls, ct_rule_end(&c->grammar, both));
+    *root = both;
+    return CARAT_OK;
+}
+
+static carat_status compile(carat_constraint *c, const carat_constraint_options *o, carat_error *err)
+{
     const struct ct_trie *trie;
     int32_t root = -1;
 
@@ -72,28 +110,9 @@ static carat_status compile(carat_constraint *c, const carat_constraint_options 
     if (ct_watch_ended(c->grammar.watch, CT_WATCH_STEPS))
         return ct_watch_fail(err);
 
-    switch (o->form) {
-    case CARAT_FORM_SCHEMA: {
-        const struct ct_schema_options json = {.space = o->json_dumps ? CT_SPACE_DUMPS : CT_SPACE_JSON};
-        CT_TRY(ct_schema_text(&c->grammar, text, &json, &root, err));
-        break;
-    }
-    case CARAT_FORM_REGEX:
-        CT_TRY(ct_regex_rule(&c->grammar, text, &root, err));
-        break;
-    case CARAT_FORM_GRAMMAR:
-        CT_TRY(ct_gbnf(&c->grammar, text, c->model->tokenizer, &root, err));
-        break;
-    case CARAT_FORM_TOOLS: {
-        const struct ct_call_options calls = {.choice = o->tool_choice, .one = o->one_call != 0};
-        CT_TRY(ct_calls_rule(&c->grammar, c->model->tokenizer, text, &calls, &root, &c->opens, err));
-        c->stays_free = calls.choice && strcmp(calls.choice, "none") == 0;
-        c->calls = ct_call_span(c->model->tokenizer).begin >= 0;
-        break;
-    }
-    default:
-        return ct_fail(err, CARAT_E_ARGUMENT, "form is %d, expected a carat_form", (int)o->form);
-    }
+    CT_TRY(form_rule(c, o, &root, err));
+    if (o->tools)
+        CT_TRY(add_calls(c, o, &root, err));
     CT_TRY(ct_grammar_finish(&c->grammar, root, err));
     CT_TRY(ct_ids_open(&c->ids, &c->grammar, c->model->tokenizer, err));
     CT_TRY(ct_masks_open(&c->masks, &c->ids, c->model->config.n_text_vocab, CT_MASK_BYTES, err));
@@ -340,9 +359,11 @@ bool ct_matcher_complete(const carat_matcher *face)
     return complete;
 }
 
-/* Whether nothing but white space leads on from a state where the form may end, nor from any behind it. */
+/* Whether nothing but white space leads on from a state where the form may end, nor from any behind it. A
+ * further call does not count: each may be the last. */
 static bool only_blanks_follow(carat_constraint *c, int32_t state)
 {
+    const int32_t call = ct_call_span(c->model->tokenizer).begin;
     enum { MOST = 64 }; /* states; a form that has more of them for white space counts as open */
     struct ct_automaton *a = &c->ids.automaton;
     int32_t seen[MOST] = {state};
@@ -352,7 +373,7 @@ static bool only_blanks_follow(carat_constraint *c, int32_t state)
         for (int32_t symbol = 0; symbol < 256 + c->grammar.n_tokens; symbol++) {
             const int32_t next = ct_automaton_symbol(a, seen[i], symbol);
             int k = 0;
-            if (next == CT_DEAD)
+            if (next == CT_DEAD || (symbol >= 256 && c->grammar.token[symbol - 256] == call))
                 continue;
             if (symbol == 0 || symbol >= 256 || !strchr(" \t\r\n", symbol))
                 return false;
@@ -374,8 +395,8 @@ static bool matcher_closed(const carat_matcher *face, bool stopped)
 
     enter(c);
     for (int turn = 0; m->phase == IN_FORM && asks(c, turn); turn++)
-        closed = ct_automaton_accepts(&c->ids.automaton, m->state) &&
-                 (stopped || c->calls || only_blanks_follow(c, m->state));
+        closed =
+            ct_automaton_accepts(&c->ids.automaton, m->state) && (stopped || only_blanks_follow(c, m->state));
     leave(c);
     return closed;
 }

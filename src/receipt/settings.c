@@ -140,6 +140,10 @@ carat_status ct_header_form(struct ct_receipt_header *h, const carat_constraint_
     CT_GIVEN(o.text, err);
     ct_sha256_begin(&sha);
     ct_sha256_add(&sha, o.text, o.n_text ? o.n_text : strlen(o.text));
+    if (o.tools) { /* behind a NUL, which no form has */
+        ct_sha256_add(&sha, "", 1);
+        ct_sha256_add(&sha, o.tools, strlen(o.tools));
+    }
     ct_sha256_end(&sha, digest);
     ct_hex(h->form_sha256, digest, CT_SHA256);
     h->has_form = 1;

@@ -99,6 +99,65 @@ static void answers_are_calls_that_fit(void **state)
     rig_close(&r);
 }
 
+/* A text has its form, and calls are calls: one where one is asked for, none where the form says nothing. */
+static void calls_stand_beside_a_form(void **state)
+{
+    struct rig r = open_rig(1, NULL);
+    static const carat_form forms[] = {CARAT_FORM_REGEX, CARAT_FORM_GRAMMAR, CARAT_FORM_SCHEMA};
+    static const char *const texts[] = {"[A-Z][a-z ]+[.]", "root ::= [A-Z] [a-z ]+ \".\"", "{\"enum\":[7]}"};
+    static const char *const asked[] = {"What do spiders eat?", "Switch the light in the kitchen on"};
+    static struct got got;
+    int calls = 0, said = 0;
+    carat_error why;
+
+    (void)state;
+    for (int i = 0; i < 36; i++) {
+        carat_tokens prompt = prompt_of(asked[i % 2], tools);
+        carat_constraint *c;
+        carat_constraint_options f;
+        carat_generation_options o;
+        carat_constraint_options_default(&f);
+        f.form = forms[i % 3];
+        f.text = texts[i % 3];
+        f.tools = tools;
+        f.one_call = i % 4 < 2;
+        OK(carat_constraint_create(&c, tiny, &f, err));
+        carat_matcher *m = matcher_of(c);
+        const carat_sampling s = sampling_of(m, (float)(i % 4), (uint64_t)i);
+        carat_generation_options_default(&o);
+        o.sampling = &s;
+        o.max_tokens = 60;
+        generate(&got, r.session[0], &prompt, &o);
+        assert_true(got.info.complete && got.n > 0);
+        if (got.info.reason == CARAT_REASON_TOOL_CALLS || strchr(got.all, '{')) {
+            check_calls(got.id, got.n, NULL);
+            assert_true(got.info.closed);
+            calls++;
+        } else {
+            assert_true(i % 3 == 2 ? got.all[strspn(got.all, " \t\r\n")] == '7'
+                                   : got.all[strspn(got.all + 1, "abcdefghijklmnopqrstuvwxyz ") + 1] == '.');
+            said++;
+        }
+        carat_matcher_close(m);
+        carat_constraint_close(c);
+        carat_tokens_free(&prompt);
+    }
+    assert_true(calls > 5 && said > 5);
+    carat_constraint *none = NULL;
+    carat_constraint_options f;
+    carat_constraint_options_default(&f);
+    f.form = CARAT_FORM_TOOLS;
+    f.text = f.tools = tools;
+    assert_int_equal(carat_constraint_create(&none, tiny, &f, &why), CARAT_E_ARGUMENT);
+    assert_non_null(strstr(why.message, "tools are given twice"));
+    f.form = CARAT_FORM_REGEX;
+    f.text = "x";
+    f.tools = "[{}]";
+    assert_int_equal(carat_constraint_create(&none, tiny, &f, &why), CARAT_E_ARGUMENT);
+    assert_non_null(strstr(why.message, "tools[0]"));
+    rig_close(&r);
+}
+
 /* So many ids, of these again and again. */
 static int32_t *repeated(const carat_tokens *t, int n)
 {
@@ -519,6 +578,7 @@ int main(void)
         cmocka_unit_test(nothing_but_what_is_banned_fits), cmocka_unit_test(what_goes_round_is_ended),
         cmocka_unit_test(long_answers_keep_their_form),    cmocka_unit_test(far_endings_are_counted),
         cmocka_unit_test(drafts_begin_with_characters),    cmocka_unit_test(none_begins_no_call),
+        cmocka_unit_test(calls_stand_beside_a_form),
     };
     return cmocka_run_group_tests(tests, prepare, clean_up);
 }

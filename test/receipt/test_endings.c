@@ -217,6 +217,54 @@ static void cut_ones_go_on(void **state)
     carat_free(whole);
 }
 
+/* What may be called beside a form is part of it: a replay takes the same tools, and no others. */
+static void tools_beside_forms(void **state)
+{
+    static const char *const tools[] = {"[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]",
+                                        "[{\"type\":\"function\",\"function\":{\"name\":\"g\"}}]", NULL};
+    const carat_engine_options engine_options = tiny_options(1, NULL, 0);
+    struct settings s;
+    carat_constraint *form = NULL;
+    carat_matcher *matcher = NULL;
+    carat_receipt *r = NULL;
+    carat_receipt_options o;
+    carat_replay_options how;
+    carat_constraint_options f;
+
+    (void)state;
+    carat_constraint_options_default(&f);
+    carat_receipt_options_default(&o);
+    carat_replay_options_default(&how);
+    f.form = CARAT_FORM_REGEX;
+    f.text = words;
+    f.tools = tools[0];
+    o.form = how.form = &f;
+    choose_settings(&s, 3);
+    OK(carat_constraint_create(&form, tiny, &f, err));
+    OK(carat_matcher_create(&matcher, form, err));
+    s.sampling.matcher = matcher;
+    char *text = receipt_of(engine, &s, &o, NULL);
+    for (int i = 0; i < 3; i++) {
+        carat_replay t = {.size = sizeof t};
+        carat_error why;
+        f.tools = tools[i];
+        OK(carat_receipt_read(&r, "r.json", text, strlen(text), err));
+        if (i == 0)
+            assert_int_equal(replayed(r, &engine_options, &how).confirmed, 1);
+        else {
+            carat_engine *other = NULL;
+            OK(carat_engine_create(&other, tiny, &engine_options, err));
+            assert_int_equal(carat_receipt_replay(r, other, &how, &t, &why), CARAT_E_UNSUPPORTED);
+            assert_non_null(strstr(why.message, "header.constraint.sha256"));
+            carat_engine_close(other);
+        }
+        carat_receipt_close(r);
+    }
+    carat_free(text);
+    carat_matcher_close(matcher);
+    carat_constraint_close(form);
+}
+
 /* A matcher that has taken ids would draw otherwise than one that a replay makes. */
 static void begun_forms(void **state)
 {
@@ -269,6 +317,7 @@ int main(void)
         cmocka_unit_test(each_ending),
         cmocka_unit_test(cut_ones_go_on),
         cmocka_unit_test(begun_forms),
+        cmocka_unit_test(tools_beside_forms),
     };
 
     return cmocka_run_group_tests(tests, open_engine, close_engine);

@@ -117,6 +117,8 @@ done <<END
 400|thinking.budget_tokens at byte|$cold,"thinking":{"type":"enabled","budget_tokens":0}
 400|output_config.format at byte|$cold,"output_config":{"format":{"type":"text"}}
 400|nothing is fetched|$cold,"mcp_servers":[{"url":"http://localhost"}]
+400|"details":{"error_code":"thread_unsupported_request","unsupported":["thread"]}|$cold,"thread":{"type":"create"}
+400|"error_code":"thread_unsupported_request"|$cold,"stream":true,"thread":{"type":"continue","previous_message_id":"msg_1"}
 400|body: at byte|$cold,
 END
 while IFS='|' read -r says list; do

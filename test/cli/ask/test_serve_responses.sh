@@ -218,7 +218,6 @@ done <<END
 400|"param":"text.format.type"|$question,"text":{"format":{"type":"yaml"}}
 400|"param":"text.format.schema"|$question,"text":{"format":{"type":"json_schema","name":"x"}}
 400|"param":"text.verbosity"|$question,"text":{"verbosity":"low"}
-400|"param":"text.format"|$question,"text":{"format":{"type":"json_object"}},"tools":[{"type":"function","name":"x"}],"tool_choice":"required"
 400|did you mean text.format?|$question,"text":{"formt":{}}
 400|"param":"reasoning.effort"|$question,"reasoning":{"effort":"much"}
 400|"param":"reasoning.mode"|$question,"reasoning":{"mode":"pro"}
