@@ -32,7 +32,7 @@ check-deep:
 	tools/setup_arm.sh
 	tools/check.sh deep $(JOBS)
 
-# Against huggingface_hub, transformers, kagglehub and openai, in Python, which pip installs.
+# Against huggingface_hub, kagglehub, langchain, and clients of openai, anthropic, ollama, google (pip).
 check-clients: build/release/Makefile
 	tools/check_clients.sh
 

@@ -96,7 +96,7 @@ def check():
     try:
         client.embeddings.create(model="any", input="a")
         raise AssertionError("embeddings")
-    except openai.InternalServerError as e:
+    except openai.BadRequestError as e:
         assert e.status_code == 400 and e.param == "model"
     raw = chat.with_raw_response.create(model="any", messages=messages, user="x", extra_body={"bluetooth": 1})
     assert raw.headers["carat-ignored"] == "bluetooth" and raw.headers["carat-without-effect"] == "user"

@@ -3,6 +3,7 @@
 """record_clients.py CARAT: what the clients of PyPI send to `carat serve tiny`, and what they get. Each call
 below goes through a port that keeps what passes. Its request becomes test/server/clients/NAME.request, byte for
 byte but for what tells of the machine, and its reply NAME.reply, after the rules of neutral.sed beside it.
+Those of test/fixtures/tiny4, which thinks before it calls, are in the folder tiny4 there.
 test/cli/ask/test_serve_clients.sh sends the requests again, in the order of their names, which is that of this
 run too: what is said of cached tokens depends on it. Whether the clients like what they get is for check_openai.py
 and the like to find; here a call only must not fail.
@@ -11,7 +12,7 @@ Run it by hand when a client of a new version is to be recorded, or a reply is t
 
     cmake --build build/release --target carat
     python3 -m venv build/clients/record
-    build/clients/record/bin/pip install openai==3.57.0 anthropic==2.12.0 ollama==0.6.3 google-genai==3.4.0
+    build/clients/record/bin/pip install openai==3.57.0 anthropic==2.14.0 ollama==0.6.3 google-genai==3.6.1
     build/clients/record/bin/python tools/record_clients.py build/release/carat"""
 import importlib.metadata
 import re
@@ -24,7 +25,7 @@ import pydantic
 from google import genai
 from google.genai import types
 
-from recording import PLACE, Port, serve
+from recording import PLACE, ROOT, serve
 
 PROMPT = "Turn on the kitchen lights"
 ASK = [{"role": "user", "content": PROMPT}]
@@ -112,6 +113,7 @@ def openai_calls(url):
         "chat_stream": lambda: list(chat.create(**ask, **usage)),
         "chat_tool_result": lambda: chat.create(**{**ask, "messages": ASK + result}, tools=[FUNCTION]),
         "chat_tools": lambda: chat.create(tools=[FUNCTION], **ask),
+        "chat_tools_form": lambda: chat.create(tools=[FUNCTION], response_format=form, **ask),
         "completion": lambda: completions.create(prompt="The kitchen", echo=True, logprobs=1, max_tokens=4, **cool),
         "completion_stream": lambda: list(
             completions.create(prompt="The kitchen", max_tokens=4, stream=True, **cool)),
@@ -122,12 +124,66 @@ def openai_calls(url):
     }
 
 
+def thinking_calls(url):
+    """Of a model that thinks before it calls: the same on each surface, half of them in pieces."""
+    required = {"type": "object", "properties": {"on": {"type": "boolean"}, "room": {"type": "string"}},
+                "required": ["on", "room"]}
+    tool = {"name": "set_lights", "description": "Switches lights."}
+    function = {"type": "function", "function": {**tool, "parameters": required}}
+    client = openai.OpenAI(base_url=url + "/v1", api_key="none", max_retries=0)
+    messages = anthropic.Anthropic(base_url=url, api_key="none", max_retries=0).messages
+    gemini = genai.Client(api_key="none", http_options=types.HttpOptions(base_url=url))  # kept: its end closes it
+    chat, cool = ollama.Client(host=url).chat, {"model": "tiny4", "temperature": 0}
+    thinks = {"type": "enabled", "budget_tokens": 1024}
+    contents = {"model": "tiny4", "contents": PROMPT, "config": types.GenerateContentConfig(
+        temperature=0, thinking_config=types.ThinkingConfig(include_thoughts=True),
+        tools=[types.Tool(function_declarations=[{**tool, "parameters_json_schema": required}])])}
+    asked = {"messages": ASK, "max_tokens": 2000, "thinking": thinks, "model": "tiny4", "tool_choice": {"type": "auto"},
+             "tools": [{**tool, "input_schema": required}], "extra_body": {"temperature": 0}}
+    ask = {"model": "tiny4", "messages": ASK, "tools": [function], "think": True, "options": {"temperature": 0}}
+
+    def stream():
+        with messages.stream(**asked) as events:
+            return list(events)
+
+    return {
+        "anthropic": lambda: messages.create(**asked),
+        "anthropic_stream": stream,
+        "gemini": lambda: gemini.models.generate_content(**contents),
+        "gemini_stream": lambda: list(gemini.models.generate_content_stream(**contents)),
+        "ollama": lambda: chat(**ask),
+        "ollama_stream": lambda: list(chat(stream=True, **ask)),
+        "openai_chat": lambda: client.chat.completions.create(
+            messages=ASK, tools=[function], tool_choice="required", reasoning_effort="high", **cool),
+        "openai_chat_stream": lambda: list(client.chat.completions.create(
+            messages=ASK, tools=[function], reasoning_effort="high", stream=True, **cool)),
+        "openai_response": lambda: client.responses.create(
+            input=ASK, reasoning={"effort": "high"}, tool_choice="required",
+            tools=[{"type": "function", **tool, "parameters": required, "strict": True}], **cool),
+        "openai_response_stream": lambda: list(client.responses.create(
+            input=ASK, reasoning={"effort": "high"}, stream=True,
+            tools=[{"type": "function", **tool, "parameters": required, "strict": False}], **cool)),
+    }
+
+
+def record(port, server, calls):
+    """Keeps what calls send and get, in the order of their names."""
+    try:
+        for name in sorted(calls):
+            calls[name]()
+            port.keep(name)
+    finally:
+        server.terminate()
+    if server.wait():
+        sys.exit("the server failed")
+
+
 def main():
     for package, version in re.findall(r"([a-z-]+)==([0-9.]+)", __doc__):
         found = importlib.metadata.version(package)
         if found != version:
             sys.exit(f"{package} {found} is installed, {version} is to be recorded")
-    for old in PLACE.glob("*.re*"):
+    for old in [*PLACE.glob("*.re*"), *PLACE.glob("tiny4/*.re*")]:
         if not old.name.startswith("webui_"):  # record_open_webui.py's
             old.unlink()
     server, port = serve(sys.argv[1])
@@ -135,13 +191,10 @@ def main():
     for make in (anthropic_calls, gemini_calls, ollama_calls, openai_calls):
         prefix = make.__name__.removesuffix("calls")
         calls |= {prefix + name: call for name, call in make(port.url).items()}
-    try:
-        for name in sorted(calls):
-            calls[name]()
-            port.keep(name)
-    finally:
-        server.terminate()
-    sys.exit(server.wait())
+    record(port, server, calls)
+    server, port = serve(sys.argv[1], ROOT / "test/fixtures/tiny4", PLACE / "tiny4")
+    port.place.mkdir(exist_ok=True)
+    record(port, server, thinking_calls(port.url))
 
 
 main()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""recording.py: a server of models/tiny behind a port that keeps what clients send and get; for the programs that
+"""recording.py: a server behind a port that keeps what clients send and get; for the programs that
 record clients."""
 import pathlib
 import re
@@ -7,7 +7,8 @@ import socket
 import subprocess
 import threading
 
-PLACE = pathlib.Path(__file__).resolve().parent.parent / "test/server/clients"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PLACE = ROOT / "test/server/clients"
 # What a request says of the machine and of Python.
 NEUTRAL = [(rb"(?im)^(host:) [^\r]*", rb"\1 localhost"),
            (rb"(?im)^(x-stainless-(?:arch|os|runtime|runtime-version):) [^\r]*", rb"\1 unknown"),
@@ -41,8 +42,8 @@ def read_message(stream):
 class Port:
     """Carries messages between clients, which may keep a connection, and the server, and keeps them."""
 
-    def __init__(self, server):
-        self.server = server
+    def __init__(self, server, place):
+        self.server, self.place = server, place
         self.heard = []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = "http://127.0.0.1:%d" % self.listener.getsockname()[1]
@@ -68,13 +69,13 @@ class Port:
         head, body = request.split(b"\r\n\r\n", 1)
         for pattern, neutral in NEUTRAL:
             head = re.sub(pattern, neutral, head + b"\r\n").removesuffix(b"\r\n")
-        (PLACE / (name + ".request")).write_bytes(head + b"\r\n\r\n" + body)
+        (self.place / (name + ".request")).write_bytes(head + b"\r\n\r\n" + body)
         rules = ["sed", "-E", "-f", str(PLACE / "neutral.sed")]
-        (PLACE / (name + ".reply")).write_bytes(
+        (self.place / (name + ".reply")).write_bytes(
             subprocess.run(rules, input=reply, check=True, capture_output=True).stdout)
 
 
-def serve(carat):
-    """The process of a server, and a port before it."""
-    server = subprocess.Popen([carat, "serve", "tiny", "--port", "0"], stdout=subprocess.PIPE, text=True)
-    return server, Port(int(re.search(r":(\d+)/", server.stdout.readline())[1]))
+def serve(carat, model="tiny", place=PLACE):
+    """The process of a server, and a port before it that puts what it hears into a folder."""
+    server = subprocess.Popen([carat, "serve", model, "--port", "0"], stdout=subprocess.PIPE, text=True)
+    return server, Port(int(re.search(r":(\d+)/", server.stdout.readline())[1]), place)

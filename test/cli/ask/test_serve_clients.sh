@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # test_serve_clients.sh: `carat serve` gets what the clients of OpenAI, Anthropic, Ollama and Google send,
 # and Open WebUI, byte for byte, and gives the replies that these took: tools/record_clients.py and
-# tools/record_open_webui.py wrote both, each once, into test/server/clients. All go over one connection, in
-# the order of their names, as they were recorded.
+# tools/record_open_webui.py wrote both, each once, into test/server/clients. All of a model go over one
+# connection, in the order of their names, as they were recorded; those in tiny4 are of a model that thinks
+# before it calls.
 . "$CARAT_SOURCE/test/cli/common.bash"
 . "$CARAT_SOURCE/test/cli/ask/serve.bash"
 clients=$CARAT_SOURCE/test/server/clients
@@ -44,14 +45,19 @@ get_reply() {
     get_line
 }
 
-start_server tiny
-exec 9<>"/dev/tcp/127.0.0.1/$port"
-for request in "$clients"/*.request; do
-    name=$(basename "$request" .request)
-    cat "$request" >&9
-    get_reply
-    sed -E -f "$clients/neutral.sed" heard >reply
-    diff "$clients/$name.reply" reply >&2 || die "$name.request: another reply than $name.reply"
-done
-exec 9>&- 9<&-
-stop_server 0
+# replay MODEL FOLDER
+replay() {
+    start_server "$1"
+    exec 9<>"/dev/tcp/127.0.0.1/$port"
+    for request in "$2"/*.request; do
+        name=$(basename "$request" .request)
+        cat "$request" >&9
+        get_reply
+        sed -E -f "$clients/neutral.sed" heard >reply
+        diff "$2/$name.reply" reply >&2 || die "$request: another reply than $name.reply"
+    done
+    exec 9>&- 9<&-
+    stop_server 0
+}
+replay tiny "$clients"
+replay "$CARAT_SOURCE/test/fixtures/tiny4" "$clients/tiny4"
