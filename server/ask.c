@@ -148,11 +148,12 @@ const char *choice_rest(struct choice *c, size_t *n)
     return text;
 }
 
-/* Whether an answer that came to its last id is whole: its form leaves nothing to come. */
+/* Whether an answer that came to its last id is whole: its form leaves nothing to come, or it is a call. */
 static bool is_whole(const struct ask *ask, const struct choice *c, const carat_generation_info *info)
 {
-    return c->reason == CARAT_REASON_LENGTH && ask->constraint && !c->is_cut &&
-           (info->closed || (info->complete && c->n_calls > 0));
+    const bool fits = ask->constraint && (info->closed || (info->complete && c->n_calls > 0));
+
+    return c->reason == CARAT_REASON_LENGTH && !c->is_cut && (fits || c->ends_with_call);
 }
 
 void choice_end(const carat_model *model, struct ask *ask, struct choice *c)

@@ -37,6 +37,7 @@ struct choice {
     struct buffer told_ids;           /* int32_t of what is told next, where ids are */
     enum may_call calling;
     bool in_call, is_cut; /* the id that came last is of a call; the answer broke off in one */
+    bool ends_with_call;  /* the answer is over behind one that is sound */
     struct buffer spans;  /* called.c: where calls are */
     struct called *calls; /* [n_calls] when it has ended */
     int n_calls;

@@ -198,7 +198,7 @@ static const char *stop_of(const struct ask *ask, const struct choice *c)
 }
 
 /* A part that is a call becomes one that is told, if it is sound, or was cut off with its name known: then
- * nothing is told of a stop string. */
+ * nothing is told of a stop string. One whose arguments are closed lacks only what would end it: it is whole. */
 static bool take_part(const struct ask *ask, struct choice *c, const carat_part *p, bool is_sound,
                       bool may_be_cut)
 {
@@ -210,6 +210,8 @@ static bool take_part(const struct ask *ask, struct choice *c, const carat_part 
     char *stop = stop_of(ask, c) ? strstr(call->arguments, stop_of(ask, c)) : NULL;
     if (stop)
         *stop = 0;
+    else
+        call->is_cut = strcmp(call->object, call->arguments) != 0;
     return true;
 }
 
@@ -252,6 +254,7 @@ static void read_spans(const carat_model *model, const struct ask *ask, struct c
         }
         if (!spans[i].is_told)
             continue;
+        c->ends_with_call = i + 1 == n && c->in_call && !c->is_cut;
         move_text(c, kept, from, spans[i].from - from);
         kept += spans[i].from - from;
         from = spans[i].until;
@@ -297,8 +300,10 @@ static void read_json(const carat_model *model, const struct ask *ask, struct ch
             const bool last = p->is_call && i + 1 == any.n && c->calling == HOLDS_CALLS && breaks_off(c);
             const bool sound = p->is_call && is_sound(&declared.part[i], p);
             const bool is_told = p->is_call && take_part(ask, c, p, sound, last);
-            c->is_cut |= last && !sound;
-            if (!is_told && !(last && !sound))
+            const bool is_whole = sound || (is_told && !c->calls[c->n_calls - 1].is_cut);
+            c->is_cut |= last && !is_whole;
+            c->ends_with_call = is_whole && i + 1 == any.n;
+            if (!is_told && !last)
                 buffer_put(&text, p->text, p->n_text);
         }
         if (c->n_calls > 0 || c->is_cut)

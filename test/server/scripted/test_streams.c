@@ -111,6 +111,9 @@ static void calls_and_thoughts(void **state)
         assert_says(CHAT, "!call", more, 200, "{\"name\":\"f\",\"arguments\":\"{\\\"a\\\":\\\"b\\\"}\"}");
         assert_says(CHAT, "!plain", more, 200, "Hello");
         assert_says(OLLAMA_CHAT, "!call", more, 200, "{\"name\":\"f\",\"arguments\":{\"a\":\"b\"}}");
+        snprintf(more, sizeof more, "%s,\"max_tokens\":3%s", STREAM(streams),
+                 openai); /* the last has its end */
+        assert_says(CHAT, "!call", more, 200, "\"finish_reason\":\"tool_calls\"");
         snprintf(more, sizeof more, "%s%s", STREAM(streams), anthropic);
         assert_says(MESSAGES, "!call", more, 200, "\"stop_reason\":\"tool_use\"");
         assert_says(MESSAGES, "!call", more, 200, "\"name\":\"f\",\"input\":{");
