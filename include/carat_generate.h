@@ -330,6 +330,10 @@ typedef struct carat_generation_options {
     int thought_budget; /* 0: no text at all */
     int in_thought;     /* 1: it goes on with a thought whose beginning the session does not hold any more */
     carat_lookup drafter; /* drafts of the model's drafter, if it has one: when they pay, always, never */
+    /* Ids before which no stop id is drawn; 0: none. Of max_tokens at most. With the ids of
+     * carat_sampling.banned the stop ids are at most as many as these may be; not with a matcher, whose form
+     * says how long an answer is. Stop strings, callbacks and cycles end it all the same. */
+    int min_tokens;
 } carat_generation_options;
 CARAT_DEFAULT(carat_generation_options)
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "ask.h"
+#include "base/base.h"
 #include "explain.h"
 #include "listed.h"
 #include "pace.h"
@@ -120,6 +121,7 @@ static carat_status begin_drawing(const struct ask *ask, struct choice *c, carat
     options.n_stops = ask->n_stops;
     options.stop_ids = ask->extra.n_stop_ids ? ask->extra.stop_ids : NULL;
     options.n_stop_ids = ask->extra.n_stop_ids;
+    options.min_tokens = CT_MIN(ask->extra.min_tokens, ask->max_tokens); /* which the context may have cut */
     options.logprobs = ask->logprobs;
     options.top_logprobs = ask->top_logprobs;
     options.limits_thought = ask->limits_thought;

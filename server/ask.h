@@ -60,6 +60,7 @@ struct ask_extra {
     struct buffer warned;           /* lines of the reply's warnings, besides unknown fields */
     int32_t stop_ids[CARAT_MOST_STOP_IDS];
     int n_stop_ids; /* 0: the model's own */
+    int min_tokens;
 };
 
 /* The form of the answers. */

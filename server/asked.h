@@ -50,6 +50,7 @@ struct spelled {
     const struct ct_json_value *kwargs, *think, *enable, *reasoning, *thinking; /* whether it thinks */
     double dry_multiplier, dry_base, xtc_probability, xtc_threshold;            /* NAN: not given */
     int64_t dry_allowed_length, dry_penalty_last_n, predict, n_probs, budget;   /* NOT_GIVEN */
+    int64_t min_tokens;                                                         /* 0: none */
     bool ignores_end, any_object, as_dumps, tells_ids, continues, return_progress;
 };
 

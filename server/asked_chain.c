@@ -286,6 +286,7 @@ bool asked_chain(struct document *d, struct server *s, const struct asked *a, st
 
     carat_chain_default(&ask->chain);
     take_numbers(a, ask);
+    ask->extra.min_tokens = (int)m->min_tokens;
     if (!take_links(d, m->samplers, ask) || !take_biases(d, s, a, ask) ||
         !take_bad_words(d, s, m->bad_words, ask) || !take_stop_ids(d, s, a, ask))
         return false;

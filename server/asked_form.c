@@ -174,7 +174,7 @@ static bool make_form(struct document *d, struct server *s, struct ask *ask, con
     return good;
 }
 
-bool asked_spelled_form(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
+static bool take_spelled_form(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
 {
     const struct spelled *m = &a->more;
     struct structured o = {.as_dumps = m->as_dumps};
@@ -202,4 +202,14 @@ bool asked_spelled_form(struct document *d, struct server *s, const struct asked
     if (ask->own_form.is_of_text)
         return refuse(d->r, 400, NULL, list[0].param, "%s: this answer has a form already", list[0].param);
     return make_form(d, s, ask, &list[0], o.as_dumps);
+}
+
+bool asked_spelled_form(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
+{
+    if (!take_spelled_form(d, s, a, ask))
+        return false;
+    return !ask->extra.min_tokens || !ask->constraint ||
+           refuse(d->r, 400, NULL, "min_tokens",
+                  "min_tokens is not supported beside a form, or calls that keep one: it says how long they "
+                  "are");
 }

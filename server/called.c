@@ -198,7 +198,7 @@ static const char *stop_of(const struct ask *ask, const struct choice *c)
 }
 
 /* A part that is a call becomes one that is told, if it is sound, or was cut off with its name known: then
- * nothing is told of a stop string. One whose arguments are closed lacks only what would end it: it is whole. */
+ * nothing is told of a stop string. One whose arguments are closed lacks only its end: it is whole. */
 static bool take_part(const struct ask *ask, struct choice *c, const carat_part *p, bool is_sound,
                       bool may_be_cut)
 {

@@ -59,8 +59,8 @@ static const struct field spellings[] = {
     {"n_predict", FIELD_WHOLE, MORE(predict), RANGE_OF_END, NULL, NULL},
     {"stop_token_ids", FIELD_VALUE, MORE(stop_ids), IS_LIST, 0, NULL, NULL},
     {"ignore_eos", FIELD_FLAG, MORE(ignores_end), 0, 0, NULL, NULL},
-    {"min_tokens", FIELD_REFUSED, 0, 0, 0, "an answer ends where the model ends it; ignore_eos goes on", " 0 "},
-    {"min_new_tokens", FIELD_REFUSED, 0, 0, 0, "an answer ends where the model ends it; ignore_eos goes on", " 0 "},
+    {"min_tokens", FIELD_WHOLE, MORE(min_tokens), 0, INT32_MAX, NULL, NULL},
+    {"min_new_tokens", FIELD_WHOLE, MORE(min_tokens), 0, INT32_MAX, NULL, NULL},
     {"t_max_predict_ms", FIELD_REFUSED, 0, 0, 0, "answers do not depend on time", " 0 -1 "},
     {"n_indent", FIELD_REFUSED, 0, 0, 0, no_such_way, " 0 "},
     {"stop_regex", FIELD_REFUSED, 0, 0, 0, "stop strings are texts", " [] "},
@@ -174,6 +174,17 @@ static bool settle_length(struct document *d, struct asked *a)
     return true;
 }
 
+/* As many ids as an answer must have may come. */
+static bool settle_least(struct document *d, const struct asked *a)
+{
+    const int64_t given = a->max_completion_tokens ? a->max_completion_tokens : a->max_tokens;
+    const int64_t most = given > 0 ? given : given == 0 && a->text_tokens > 0 ? a->text_tokens : INT64_MAX;
+
+    return a->more.min_tokens <= most ||
+           refuse(d->r, 400, NULL, "min_tokens", "min_tokens is %lld, and at most %lld tokens may come",
+                  (long long)a->more.min_tokens, (long long)most);
+}
+
 bool asked_settle(struct document *d, struct asked *a, unsigned can)
 {
     const struct spelled *m = &a->more;
@@ -200,5 +211,5 @@ bool asked_settle(struct document *d, struct asked *a, unsigned can)
     for (size_t i = 0; i < CT_COUNT(wishes); i++)
         if (wishes[i].v && !ct_json_is(wishes[i].v, CT_JSON_FALSE) && !(can & THINKS))
             document_warn(d, wishes[i].name, "the prompt says here whether the model thinks");
-    return settle_length(d, a);
+    return settle_length(d, a) && settle_least(d, a);
 }

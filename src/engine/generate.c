@@ -18,6 +18,7 @@
 static carat_status check_generation(const carat_generation_options *o, carat_error *err)
 {
     CT_TRY(ct_check_range("max_tokens", o->max_tokens, 0, INT32_MAX, err));
+    CT_TRY(ct_check_range("min_tokens", o->min_tokens, 0, o->max_tokens ? o->max_tokens : INT32_MAX, err));
     CT_TRY(ct_check_range("n_stop_ids", o->n_stop_ids, 0, o->stop_ids ? CARAT_MOST_STOP_IDS : 0, err));
     CT_TRY(ct_check_range("lookup", (int)o->lookup, CARAT_LOOKUP_AUTO, CARAT_LOOKUP_OFF, err));
     CT_TRY(ct_check_range("drafter", (int)o->drafter, CARAT_LOOKUP_AUTO, CARAT_LOOKUP_OFF, err));
@@ -30,10 +31,35 @@ static carat_status check_generation(const carat_generation_options *o, carat_er
     CT_TRY(ct_check_range("top_logprobs", o->top_logprobs, 0, o->logprobs ? CARAT_MOST_LOGPROBS : 0, err));
     if (o->naive && (o->lookup == CARAT_LOOKUP_ON || o->drafter == CARAT_LOOKUP_ON || o->propose))
         return ct_fail(err, CARAT_E_ARGUMENT, "naive evaluates every token anew and has no use for drafts");
+    if (o->min_tokens && o->sampling->matcher)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "min_tokens is %d, and the answer has a form, which says how long it is",
+                       o->min_tokens);
     return CARAT_OK;
 }
 
 static_assert(CT_MAX_STOP <= CARAT_MOST_STOP_IDS, "a model's own stop ids have room");
+/* Copies the sampling, with the stop ids behind its banned ids where a generation has a use for them. */
+static carat_status take_sampling(carat_generation *g, const carat_sampling *from, carat_error *err)
+{
+    const int n = from->n_banned, more = g->own.min_tokens ? g->n_stop : 0;
+    carat_sampling all = *from;
+
+    CT_TRY(ct_check_range("banned ids and stop ids together", n + more, 0, CT_CALLER_BANNED, err));
+    int32_t *banned = malloc((size_t)(n + more + 1) * sizeof *banned);
+    if (!banned)
+        return ct_no_memory(err, "a generation");
+    if (n)
+        memcpy(banned, from->banned, (size_t)n * sizeof *banned);
+    memcpy(banned + n, g->stop, (size_t)more * sizeof *banned);
+    all.banned = banned;
+    all.n_banned = n + more;
+    carat_status status = ct_sampling_copy(&g->sampling, &g->own.memory, &all, err);
+    free(banned);
+    g->sampling.n_banned = g->own.n_banned = n;
+    return status;
+}
+
 static const carat_generation_info fresh_info = {.last = -1, .stop = -1, .end = -1};
 
 carat_status carat_generation_create(carat_generation **generation, carat_session *session,
@@ -59,6 +85,7 @@ carat_status carat_generation_create(carat_generation **generation, carat_sessio
         .user = o.user,
         .naive = o.naive != 0,
         .max_tokens = o.max_tokens,
+        .own.min_tokens = o.min_tokens,
         .context = e->plan.context,
         .thought_budget = o.limits_thought ? o.thought_budget : -1,
         .n_stop = o.stop_ids ? o.n_stop_ids : e->model->n_stop,
@@ -69,11 +96,12 @@ carat_status carat_generation_create(carat_generation **generation, carat_sessio
         .rows = calloc((size_t)e->plan.sessions, sizeof *g->rows),
         .all = o.naive ? malloc((size_t)e->plan.context * sizeof *g->all) : NULL,
     };
+    memcpy(g->stop, o.stop_ids ? o.stop_ids : e->model->stop, (size_t)g->n_stop * sizeof *g->stop);
     bool proposes = ct_speculate_open(&g->speculation, &o, e->plan.context);
     ct_speculate_with(&g->speculation, session, o.naive ? CARAT_LOOKUP_OFF : o.drafter);
     carat_status status = ct_told_open(&g->told, session, &o, err);
     if (!status)
-        status = ct_sampling_copy(&g->sampling, &g->sampling_memory, &sampling, err);
+        status = take_sampling(g, &sampling, err);
     if (!status && sampling.matcher)
         status = sampling.matcher->verb->open(&g->form, sampling.matcher, err);
     g->sampling.matcher = g->form.begins;
@@ -83,7 +111,6 @@ carat_status carat_generation_create(carat_generation **generation, carat_sessio
         carat_generation_close(g);
         return status;
     }
-    memcpy(g->stop, o.stop_ids ? o.stop_ids : e->model->stop, (size_t)g->n_stop * sizeof *g->stop);
     *generation = g;
     return CARAT_OK;
 }
@@ -101,7 +128,7 @@ void carat_generation_close(carat_generation *generation)
     free(generation->rows);
     free(generation->all);
     ct_prompt_close(&generation->prompt);
-    free(generation->sampling_memory);
+    free(generation->own.memory);
     free(generation);
 }
 
@@ -249,6 +276,13 @@ static int32_t forced_id(const carat_generation *g)
     return g->closes ? g->form.drawn->verb->ending(g->form.drawn) : -1;
 }
 
+/* What number i of a step is drawn by. Before it the answer may be too short to end. */
+static const carat_sampling *sampling_of(carat_generation *g, int i)
+{
+    g->sampling.n_banned = g->own.n_banned + (g->info.given + i < g->own.min_tokens ? g->n_stop : 0);
+    return &g->sampling;
+}
+
 /* Draws number i of a step, behind held[n]. */
 static int32_t draw(carat_generation *g, int i, struct ct_draw_logits *logits, const int32_t *held, int n)
 {
@@ -259,7 +293,7 @@ static int32_t draw(carat_generation *g, int i, struct ct_draw_logits *logits, c
     g->forced[i] = id >= 0;
     g->fit[i] = CT_FITS;
     if (id < 0)
-        id = ct_draw(g->session->engine, logits, &g->sampling, &form, held, n, &g->fit[i]);
+        id = ct_draw(g->session->engine, logits, sampling_of(g, i), &form, held, n, &g->fit[i]);
     g->forced[i] |= g->fit[i] == CT_TOO_LONG;
     if (g->form.drawn && id >= 0 && !is_stop(g, id))
         g->form.drawn->verb->accept(g->form.drawn, id);
@@ -292,9 +326,11 @@ static int32_t take_undrawn(carat_generation *g, int32_t id)
 /* What draws of n ids read, the first of them behind held[first]. */
 static const struct ct_reading *read_for(carat_generation *g, const int32_t *held, int first, int n)
 {
-    g->reading = ct_reading_of(g->session->engine, &g->sampling, held, first, first + n - 1, g->apart);
+    const carat_sampling *o = sampling_of(g, 0); /* bans the most of them */
+
+    g->reading = ct_reading_of(g->session->engine, o, held, first, first + n - 1, g->apart);
     ct_told_reads(&g->told, n, &g->reading);
-    g->reading.draws = n == 1 ? ct_draws_alone(&g->sampling) : NULL;
+    g->reading.draws = n == 1 ? ct_draws_alone(o) : NULL;
     return &g->reading;
 }
 

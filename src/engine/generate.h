@@ -48,9 +48,17 @@ struct ct_witness {
     void (*closed)(struct ct_witness *w); /* the generation is gone */
 };
 
+/* What there is of a sampling besides itself. */
+struct ct_own_sampling {
+    void *memory;   /* what it points to */
+    int n_banned;   /* of its banned ids, behind which the stop ids stand where there is a least length */
+    int min_tokens; /* before which these are banned too */
+};
+
 struct carat_generation {
     carat_session *session; /* down to start nothing changes after creation */
     carat_sampling sampling;
+    struct ct_own_sampling own;
     carat_on_token on_token;
     void *user; /* passed to it */
     bool naive;
@@ -88,7 +96,6 @@ struct carat_generation {
     const carat_row *row;          /* its own of these, where it has one */
     int32_t *all;                  /* [context] for naive: all tokens; else NULL */
     int n_all;                     /* those that a naive pass was to evaluate */
-    void *sampling_memory;         /* what sampling points to */
     struct ct_reading reading;     /* what draws read of logits */
     int32_t apart[CT_MOST_APART];  /* reading.apart */
 };

@@ -183,6 +183,10 @@ carat_status ct_header_of(struct ct_receipt_header *h, struct ct_arena *arena, c
     if (h->has_head && e->head.o.audit)
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "the head has a shortlist that audits may give up, and a receipt is of one head");
+    if (g->own.min_tokens)
+        return ct_fail(err, CARAT_E_ARGUMENT,
+                       "min_tokens is %d, and a receipt has no place for what may not end an answer",
+                       g->own.min_tokens);
     take_sampling(h, &g->sampling);
     if (o->previous && strlen(o->previous) != CT_RECEIPT_HEX)
         return ct_fail(err, CARAT_E_ARGUMENT, "previous has %zu digits, expected %d", strlen(o->previous),

@@ -64,6 +64,35 @@ same "$odd,\"n_predict\":12,\"samplers\":[\"top_k\",\"xtc\",\"temperature\"]" "$
 
 # ---- where an answer ends ----
 
+# ids that end it do not come before so many, on any surface; what is longer anyhow stays as it is
+ask 200 POST /v1/chat/completions "{$messages,\"temperature\":0}"
+free=$(grep -o '"completion_tokens":[0-9]*' body | tr -dc 0-9)
+whole=$(told)
+for name in min_tokens min_new_tokens; do
+    for least in 1 $free $((free + 1)) 30; do
+        ask 200 POST /v1/chat/completions "{$messages,\"temperature\":0,\"max_tokens\":40,\"$name\":$least}"
+        given=$(grep -o '"completion_tokens":[0-9]*' body | tr -dc 0-9)
+        [ "$given" -ge $least ] || die "$name $least: $given ids"
+        [[ $(told) == "$whole"* ]] || die "$name $least: $(told), expected $whole first"
+        [ $least -gt "$free" ] || [ "$(told)" = "$whole" ] || die "$name $least: $(told)"
+        quiet "$name $least"
+    done
+done
+while IFS='|' read -r path count fields; do
+    ask 200 POST $path "{$fields,\"min_tokens\":30}"
+    [ "$(grep -o "\"$count\":[0-9]*" body | tr -dc 0-9)" -ge 30 ] || die "$path: $(cat body)"
+done <<'END'
+/completion|tokens_predicted|"prompt":"The kitchen","temperature":0,"n_predict":40
+/v1/completions|completion_tokens|"prompt":"The kitchen","temperature":0,"max_tokens":40
+/v1/responses|output_tokens|"input":"Hello","temperature":0,"max_output_tokens":40
+/v1/messages|output_tokens|"model":"x","messages":[{"role":"user","content":"Hello"}],"temperature":0,"max_tokens":40
+/v1beta/models/x:generateContent|candidatesTokenCount|"contents":[{"parts":[{"text":"Hello"}]}],"generationConfig":{"temperature":0,"maxOutputTokens":40}
+/api/chat|eval_count|"model":"tiny","stream":false,"messages":[{"role":"user","content":"Hello"}],"options":{"temperature":0,"num_predict":40}
+/api/chat|eval_count|"model":"tiny","stream":false,"messages":[{"role":"user","content":"Hello"}],"options":{"temperature":0,"num_predict":-1,"seed":1}
+END
+ask 400 POST /v1/chat/completions "{$messages,\"min_tokens\":3,\"receipt\":true}"
+body_has 'min_tokens is 3, and a receipt has no place'
+
 ask 200 POST /v1/chat/completions "{$messages,\"temperature\":0,\"max_tokens\":12,\"return_token_ids\":true}"
 body_has "\"prompt_token_ids\":$ids"
 given=$(grep -o '"token_ids":\[[0-9,]*\]' body | sed 's/.*\[//; s/\]//')
@@ -148,7 +177,10 @@ while IFS='|' read -r param says fields; do
         body_has "$says"
     done
 done <<'END'
-min_tokens|which is not supported|"min_tokens":5
+min_tokens|expected a whole number|"min_tokens":-1
+min_tokens|min_tokens is 5, and at most 4 tokens may come|"min_tokens":5,"n_predict":4
+min_new_tokens|say different things|"min_tokens":5,"min_new_tokens":6
+min_tokens|beside a form|"min_tokens":5,"guided_regex":"a+"
 allowed_token_ids|which is not supported|"allowed_token_ids":[1,2]
 bad_words|it is several tokens|"bad_words":["no","such words"]
 bad_words|expected words|"bad_words":[5]
