@@ -157,14 +157,19 @@ verified() { carat verify "$gguf" >"$work/out" || { tail -n 5 "$work/out" && ret
 
 # ---- EmbeddingGemma 300M ----
 
-# vectors OUT OPTIONS...: the lines of all golden texts, those without a task last.
+# vectors OUT OPTIONS...: the lines of all golden texts, those without a task last, $together of them (all) in
+# a call, which go through one pass: what a chunk is to an embedder, which reads a text whole.
 vectors() {
-    local kind words
+    local kind words part
     for kind in task bare; do
         golden texts "$data/embeddinggemma-300m.json" $kind >"$work/$kind.jsonl" || return 1
         words=()
         [ $kind = task ] || words=(--no-prompt)
-        carat embed "$embedder" --jsonl "$work/$kind.jsonl" "${words[@]}" "${@:2}" >"$1.$kind" || return 1
+        rm -f "$work"/part.*
+        split -l "${together:-100}" "$work/$kind.jsonl" "$work/part."
+        for part in "$work"/part.*; do
+            carat embed "$embedder" --jsonl "$part" "${words[@]}" "${@:2}" || exit 1
+        done | awk '{ sub(/"line":[0-9]+/, "\"line\":" NR) } 1' >"$1.$kind" || return 1
     done
 }
 vectors_hash() {
@@ -186,6 +191,9 @@ vectors_at_levels() { # fast or exact
     for way in '-t 1' '-t 3'; do
         # shellcheck disable=SC2086 # words
         is "vectors-$1" "$(vectors_hash "${words[@]}" $way)" "$way" || return 1
+    done
+    for way in 1 4; do
+        is "vectors-$1" "$(together=$way vectors_hash "${words[@]}")" "$way texts in a pass" || return 1
     done
 }
 served_vector() {
