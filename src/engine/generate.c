@@ -566,8 +566,8 @@ static bool joins_pass(carat_generation *g)
     return g->passes;
 }
 
-/* Deals out so many tokens of a pass to the prompts that are under way, in the order of the list: each has as
- * much as it can take in a row of its own, and the next one what is left. Returns the tokens of all pieces. */
+/* Deals out so many tokens of a pass to the prompts that are under way, in the order of the list: each has
+ * what it can take in a row of its own, and the next one what is left. Returns the tokens of all pieces. */
 static int deal_pieces(carat_generation *const *g, int n, int most)
 {
     int left = most;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_prompt.c: prompts that generations are given: whatever the pieces are in which they go into passes,
  * whoever comes and goes meanwhile, the ids are those of carat_sync and a generation alone; one call is one
- * pass, in which prompts have pieces in their order; what a cancelled one keeps; what is refused. Where sessions can go back to
- * is test_prompt_places.c's. */
+ * pass, in which prompts have pieces in their order; what a cancelled one keeps; what is refused. Where
+ * sessions can go back to is test_prompt_places.c's. */
 #include "step_util.h"
 
 #include "engine/generate.h"
@@ -259,8 +259,8 @@ static void test_one_call_is_one_pass(void **state)
     rig_close(&r);
 }
 
-/* Prompts that are short are through together: in a pass as many as `piece` and the chunk have room for, beside
- * a row of who answers. */
+/* Prompts that are short are through together: in a pass as many as `piece` and the chunk have room for,
+ * beside a row of who answers. */
 static void test_many_prompts_in_a_pass(void **state)
 {
     (void)state;
