@@ -446,9 +446,10 @@ static void settle(struct step *s, int r, bool whole)
         ct_kv_cut(&c->engine->cache, c->slot, c->n, next_position(c), false);
         ct_outcome_drop(c->engine, &c->next);
     }
-    if (whole && c->ended && c->cuts)
+    const bool is_drawn = whole && c->ended && c->cuts;
+    if (is_drawn)
         cut_row(row);
-    else if (c->ended || (c->stopped && c->done < c->until))
+    if (c->stopped || (c->ended && !is_drawn)) /* also where the others needed the pass, and it is through */
         cancel_row(s, r);
 }
 

@@ -342,6 +342,35 @@ static void test_cancelled_keeps_what_was_evaluated(void **state)
     rig_close(&r);
 }
 
+/* One that is cancelled in a pass that others go on with has its piece, or its id, and ends with the pass. */
+static void test_one_of_a_pass_is_cancelled(void **state)
+{
+    (void)state;
+    carat_engine_options o = options(3, CHUNK, MOST);
+    struct rig r = rig_open(model, &o);
+    struct watched w[3];
+    carat_generation *all[3];
+
+    for (int i = 0; i < 3; i++) {
+        (void)begin(&w[i], &texts[1 + i], r.session[i], CARAT_LOOKUP_OFF);
+        all[i] = w[i].g;
+    }
+    for (int i = 0, calls = 0; i < 3; i++, calls = 0) {
+        carat_cancel(r.session[i]);
+        while (info_of(w[i].g).reason != CARAT_REASON_CANCELLED && calls++ < 2)
+            (void)carat_generation_pass(r.engine, all, 3, CHUNK, NULL);
+        assert_int_equal(calls, 1);
+        OK(carat_generation_pass(r.engine, all, 3, CHUNK, err)); /* it goes on */
+        assert_int_equal(info_of(w[i].g).reason, CARAT_REASON_NONE);
+    }
+    for (int i = 0; i < 3; i++) {
+        OK(carat_generate(w[i].g, err));
+        assert_int_equal(w[i].given, ANSWER);
+        end(&w[i]);
+    }
+    rig_close(&r);
+}
+
 static void test_held_prompt_needs_no_pass(void **state)
 {
     (void)state;
@@ -473,11 +502,11 @@ static void test_sick_prompt_among_prompts(void **state)
     rig_close(&r);
 }
 
-/* A prompt without a free block waits; one behind it that has its blocks goes on. */
+/* A prompt without a free block waits; one behind it that has its blocks goes on, in the same pass. */
 static void test_prompt_behind_one_that_lacks_blocks(void **state)
 {
     (void)state;
-    carat_engine_options o = options(2, CHUNK, MOST);
+    carat_engine_options o = options(2, 2 * CHUNK, MOST);
     carat_plan plan = {.size = sizeof plan};
     OK(carat_plan_engine(model, &o, &plan, err));
     o.kv_bytes = plan.kv_bytes / 2; /* two blocks */
@@ -495,10 +524,10 @@ static void test_prompt_behind_one_that_lacks_blocks(void **state)
     assert_int_equal(status, CARAT_OK);
     const int left = info_of(w[1].g).prompt_left;
     assert_true(left > 0 && left < lengths[3]); /* what the first block left of a piece */
-    assert_int_equal(carat_generation_pass(r.engine, all, 2, CHUNK, NULL), CARAT_E_MEMORY);
+    assert_int_equal(carat_generation_pass(r.engine, all, 2, 100, NULL), CARAT_E_MEMORY);
     assert_int_equal(info_of(w[0].g).prompt_left, LONGEST - BLOCK);
     assert_int_equal(info_of(w[0].g).reason, CARAT_REASON_NONE);
-    assert_int_equal(info_of(w[1].g).prompt_left, left);
+    assert_int_equal(info_of(w[1].g).prompt_left, left - (100 - (LONGEST - BLOCK)));
     OK(carat_generate(w[1].g, err));
     assert_int_equal(w[1].given, ANSWER);
     end(&w[1]);
@@ -601,6 +630,7 @@ int main(void)
         cmocka_unit_test(test_many_prompts_in_a_pass),
         cmocka_unit_test(test_naive_takes_prompts),
         cmocka_unit_test(test_cancelled_keeps_what_was_evaluated),
+        cmocka_unit_test(test_one_of_a_pass_is_cancelled),
         cmocka_unit_test(test_held_prompt_needs_no_pass),
         cmocka_unit_test(test_changed_session_gives_it_up),
         cmocka_unit_test(test_full_context_gives_nothing),
