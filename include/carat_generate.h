@@ -365,15 +365,17 @@ CARAT_API void carat_generation_close(carat_generation *generation);
 CARAT_API carat_status carat_generation_prompt(carat_generation *generation, const carat_prompt *prompt,
                                                int *reused, carat_error *err);
 /* Advances n generations of one engine together, in one pass if its chunk has room: each whose prompt is
- * through gives the next id, or several when a draft was right; of the others up to `piece` tokens of
- * prompts are evaluated, in the order of the list: of each as many as are left, and of the next one when
- * they were all. With the last of its tokens a generation gives its first id. So generations come and go
- * between calls, short prompts come in together, and a long one holds nobody up for longer than a piece.
- * piece 0: prompts wait. Those that have ended, but by CARAT_REASON_CANCELLED or CARAT_REASON_CALLBACK, are
- * left alone. A generation that fails ends alone, and the result is that of the first that failed:
- * CARAT_E_CANCELLED, CARAT_E_NUMERIC, CARAT_E_IO, CARAT_E_MEMORY (no block of K and V is free; with one the
- * next call goes on); all but CARAT_E_NUMERIC keep what was evaluated. After CARAT_E_ARGUMENT (also a
- * session that holds no logits, or one that two generations name) and CARAT_E_BUSY nothing has changed; but
+ * through gives the next id, or several when a draft was right. The others have pieces of their prompts
+ * evaluated: at most `piece` tokens of all prompts together, and fewer where the chunk has no room for them
+ * beside the ids. These are dealt out in the order of the list: each prompt has one piece, which ends with
+ * the prompt, with a mark, or with a block of K and V, and the next prompt has what is left. With the last
+ * token of its prompt a generation gives its first id. So generations come and go between calls, short
+ * prompts come in together, and a long one holds nobody up for longer than a piece of it. piece 0: prompts
+ * wait. Those that have ended, but by CARAT_REASON_CANCELLED or CARAT_REASON_CALLBACK, are left alone. A
+ * generation that fails ends alone, and the result is that of the first that failed: CARAT_E_CANCELLED,
+ * CARAT_E_NUMERIC, CARAT_E_IO, CARAT_E_MEMORY (no block of K and V is free; with one the next call goes on);
+ * all but CARAT_E_NUMERIC keep what was evaluated. After CARAT_E_ARGUMENT (also a session that holds no
+ * logits, or one that two generations name) and CARAT_E_BUSY nothing has changed; but
  * CARAT_E_ARGUMENT is also a draw for which every id is banned. One call a session; allocates nothing. */
 CARAT_API carat_status carat_generation_pass(carat_engine *engine, carat_generation *const *generations,
                                              int n, int piece, carat_error *err);
