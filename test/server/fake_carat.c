@@ -51,6 +51,8 @@ static const struct script {
     {"nan", {"a", "b"}, GETS_NAN, 0, 0, ""},
     {"nan_first", {NULL}, GETS_NAN, 0, 0, ""},
     {"error", {"a", "b"}, GETS_ERROR, 0, 0, ""},
+    {"cramped", {"at", " last"}, STOPS, 0, 0, ""},
+    {"starved", {NULL}, STOPS, 0, 0, ""},
 };
 
 /* The script that a text ends with. */
@@ -494,11 +496,24 @@ static carat_status give(carat_generation *g, carat_error *err)
     return CARAT_OK;
 }
 
+/* Evaluates up to *room tokens of a prompt. "cramped" has no memory behind another prompt, "starved" never. */
+static carat_status read_prompt(carat_generation *g, int *room, bool is_first, carat_error *err)
+{
+    const char *name = script_of(g->session->ids, g->session->n)->name;
+    const int n = CT_MIN(*room, g->left);
+
+    if (n > 0 && (strcmp(name, "starved") == 0 || (strcmp(name, "cramped") == 0 && !is_first)))
+        return fail(err, CARAT_E_MEMORY, "no block is free");
+    g->left -= n;
+    *room -= n;
+    return CARAT_OK;
+}
+
 carat_status carat_generation_pass(carat_engine *e, carat_generation *const *generations, int n, int piece,
                                    carat_error *err)
 {
     carat_status first = CARAT_OK;
-    bool reads = false;
+    int room = piece, prompts = 0;
 
     atomic_fetch_add(&e->passes, 1);
     pthread_mutex_lock(&e->lock);
@@ -510,11 +525,9 @@ carat_status carat_generation_pass(carat_engine *e, carat_generation *const *gen
         carat_error failed;
         if (g->reason != CARAT_REASON_NONE)
             continue;
-        if (g->left > 0 && !reads) {
-            reads = true;
-            g->left -= CT_MIN(piece, g->left);
-        }
-        const carat_status status = g->left > 0 ? CARAT_OK : give(g, &failed);
+        carat_status status = g->left > 0 ? read_prompt(g, &room, prompts++ == 0, &failed) : CARAT_OK;
+        if (status == CARAT_OK && g->left == 0)
+            status = give(g, &failed);
         if (status != CARAT_OK && first == CARAT_OK)
             fail(err, first = status, "%s", failed.message);
     }

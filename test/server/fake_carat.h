@@ -4,7 +4,7 @@
  * be slow, endless, broken or stuck when a test wants it.
  *
  * The last line of a prompt that begins with "!" names the script: "!plain", "!endless". A prompt without one
- * is answered by "!plain". */
+ * is answered by "!plain". Passes have pieces of prompts, in the order of the list. */
 #ifndef TEST_SERVER_FAKE_CARAT_H
 #define TEST_SERVER_FAKE_CARAT_H
 

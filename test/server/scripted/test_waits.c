@@ -328,6 +328,38 @@ static void full_queue(void **state)
     assert_true(soon(is_idle, &served));
 }
 
+/* Prompts go into passes together. One that finds no memory behind another is not refused for that: it may
+ * find some when it has become the first; then it is refused. Nobody else is. */
+static void prompts_together(void **state)
+{
+    static const struct {
+        const char *prompt, *says;
+        int status;
+    } seconds[] = {
+        {"!plain", "Hello", 200}, {"!cramped", "at last", 200}, {"!starved", "no block is free", 503}};
+    char prompt[6100];
+
+    (void)state;
+    memset(prompt, 'a', sizeof prompt); /* more tokens than a pass has */
+    strcpy(prompt + 6000, "\\n!plain");
+    for (size_t i = 0; i < CT_COUNT(seconds); i++) {
+        const int passes = fake_passes(engine);
+        fake_hold(engine, 1);
+        const int first = begin_request(CHAT, prompt, ",\"stream\":false");
+        while (fake_passes(engine) == passes)
+            sleep_ms(1);
+        const int second = begin_request(CHAT, seconds[i].prompt, ",\"stream\":false");
+        while (!is_told(&served, "/health", "\"running\":1,\"waiting\":1"))
+            sleep_ms(1);
+        fake_hold(engine, 0);
+        assert_reply(second, seconds[i].status, seconds[i].says);
+        assert_reply(first, 200, "Hello");
+        close(first);
+        close(second);
+        assert_true(soon(is_idle, &served));
+    }
+}
+
 /* A pass that takes long holds up no look at the server. */
 static void looks_meanwhile(void **state)
 {
@@ -491,6 +523,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(unfinished, begin, end),
         cmocka_unit_test_setup_teardown(pings, begin, end),
         cmocka_unit_test_setup_teardown(full_queue, begin, end),
+        cmocka_unit_test_setup_teardown(prompts_together, begin, end),
         cmocka_unit_test_setup_teardown(looks_meanwhile, begin, end),
         cmocka_unit_test_setup_teardown(many_connections, begin, end),
         cmocka_unit_test_setup_teardown(drains, begin, leave),
