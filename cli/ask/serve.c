@@ -63,7 +63,7 @@ static const struct option rows[] = {
     {ABOUT_INPUT + 350, {"--max-connections"}, INT, AT(most.connections), "/ serve", "N", "1024",
      "connections (default {default}); for a further one the oldest that is idle is closed", 1, 65536},
     {ABOUT_COMPUTING + 15, {"-np", "--parallel"}, INT, AT(parallel), "serve", "N", "8",
-     "answers at once (default {default}); further requests wait", 1, 256},
+     "answers at once (default {default}); further requests wait until one ends", 1, 256},
     {ABOUT_COMPUTING + 272, {"--kv-memory"}, SIZE, AT(kv_memory), "/ serve", "SIZE", NULL,
      "memory for K and V of all answers together (default: a full context for each)", 1, 0x1p60},
 };
