@@ -496,7 +496,8 @@ static carat_status give(carat_generation *g, carat_error *err)
     return CARAT_OK;
 }
 
-/* Evaluates up to *room tokens of a prompt. "cramped" has no memory behind another prompt, "starved" never. */
+/* Evaluates up to *room tokens of a prompt. "cramped" has no memory behind another prompt, "starved"
+ * never. */
 static carat_status read_prompt(carat_generation *g, int *room, bool is_first, carat_error *err)
 {
     const char *name = script_of(g->session->ids, g->session->n)->name;
