@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batch.c: see batch.h. All lines are read, and become ids, before the first is answered. Then as many as
- * there are sessions are drawn together, a step of all at a time, and a session whose answer has ended takes
- * the next line. Answers and receipts come out in the order of the lines, whichever ends first, and are those
- * that each line would have alone. What a line may be is dataset_line.h's, an answer converse.h's. */
+/* batch.c: `carat run --jsonl`. All lines are read, and become ids, before the first is answered. Then as
+ * many as there are sessions are drawn together, a step of all at a time, and a session whose answer has
+ * ended takes the next line. Answers and receipts come out in the order of the lines, whichever ends first,
+ * and are those that each line would have alone. What a line may be is dataset_line.h's, an answer
+ * converse.h's. */
 #define _POSIX_C_SOURCE 200809L
-#include "ask/batch.h"
+#include "ask/converse.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "ask/converse.h"
 #include "io/input.h"
 #include "io/json_lines.h"
 #include "model/insight.h"

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "ask/converse.h"
-#include "ask/log_jsonl.h"
 #include "io/input.h"
 #include "model/engine.h"
 #include "model/head.h"

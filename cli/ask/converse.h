@@ -106,4 +106,18 @@ bool converse_draws(const carat_sampling *s);
 int converse_audits(const struct converse *c);
 void converse_close(struct converse *c);
 
+/* ---- log_jsonl.c ---- */
+
+/* --log-jsonl: a line of JSON for each load, prompt and generation: numbers, never text. Each of these
+ * appends its line to the file of the options, or does nothing without one. A file that cannot be written is
+ * noted once and left alone. */
+void log_load(struct converse *c);
+void log_prompt(struct converse *c, int tokens);
+void log_generation(struct converse *c);
+
+/* ---- batch.c ---- */
+
+/* All of `carat run --jsonl`: a file of prompts, answered together. An exit code. */
+int answer_lines(const struct options *o);
+
 #endif

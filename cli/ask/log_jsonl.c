@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log_jsonl.c: see log_jsonl.h. A line is one write behind the end of the file, so that several processes may
- * share a log. */
+/* log_jsonl.c: what --log-jsonl asks for, see converse.h. A line is one write behind the end of the file, so
+ * that several processes may share a log. */
 #define _POSIX_C_SOURCE 200809L
-#include "ask/log_jsonl.h"
+#include "ask/converse.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ask/batch.h"
 #include "ask/chat/chat.h"
 #include "ask/converse.h"
 #include "model/head.h"

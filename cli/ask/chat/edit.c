@@ -56,7 +56,6 @@ void edit_close(struct edit *e)
 #include "term/columns.h"
 #include "term/interrupt.h"
 #include "term/message.h"
-#include "ask/chat/history.h"
 
 /* A longer line takes libedit longer than anybody waits: it draws all of it again. */
 enum { MOST_TYPED = 1 << 14, MOST_PASTED = 1 << 16 };

@@ -3,7 +3,7 @@
  * and of nobody else. One line is one entry; a newline in it is written \n, a backslash \\. Several processes
  * may add to it at once. */
 #define _GNU_SOURCE /* flock */
-#include "ask/chat/history.h"
+#include "ask/chat/line.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line.h: input lines: edited at a terminal (edit.c), or as they come through a pipe. */
+/* line.h: input lines: edited at a terminal (edit.c), and then remembered (history.c), or as they come
+ * through a pipe. */
 #ifndef LINE_H
 #define LINE_H
 
@@ -29,6 +30,17 @@ enum line_end edit_read(struct edit *e, const char *prompt, const char *fill, ch
                         int *code);
 void edit_remember(struct edit *e, const char *text);
 void edit_close(struct edit *e);
+
+/* ---- history.c ---- */
+
+/* The lines that were typed, kept from one conversation to the next. */
+enum { HISTORY_LINES = 1000 };
+
+/* The kept lines, oldest first, at most HISTORY_LINES; *why gets a sentence when none can be kept. The file
+ * and its folders are made when they are missing. */
+void history_read(void (*take)(void *user, const char *line), void *user, char *why, size_t capacity);
+/* Keeps one more; what cannot be kept is forgotten. */
+void history_keep(const char *line);
 
 /* ---- line.c ---- */
 
