@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fetcher.h: models that are not on this machine, brought here by carat-fetch, a program of its own: this one
- * opens no connection. */
+ * opens no connection. Or opened by the heads of their files alone (remote.c). */
 #ifndef MODEL_FETCHER_H
 #define MODEL_FETCHER_H
+
+#include <stdint.h>
 
 #include "carat_tools.h"
 #include "model/fetch_program.h"
@@ -64,5 +66,27 @@ int fetch_ollama(const carat_location *at, const struct fetch_wish *wish, char p
 int fetch_to_place(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH]);
 /* One file at an address, into wish->out. */
 int fetch_address(const char *address, const struct fetch_wish *wish, char path[FETCHED_PATH]);
+
+/* ---- remote.c ---- */
+
+/* A model that is not on this machine, opened by the heads of its files: what they say of weights,
+ * and the small files beside. The weights themselves read as zeros and are not fetched. */
+
+struct head;
+struct heads {
+    carat_buffer *buffer; /* [n], by name; each as large as its file */
+    struct head *head;    /* [n] */
+    int n;
+    char commit[80]; /* what the files are pinned to; a version of Kaggle's */
+    uint64_t bytes, fetched;
+};
+
+/* Whether files of such a name can be asked for; false: something forbids it, there is no carat-fetch, or it
+ * is here. */
+bool heads_can(const carat_location *at, const struct options *o);
+/* Fetches the heads and opens the model, which is for looking at alone. An exit code. The heads are for
+ * heads_free, in any case, once the model is closed. */
+int heads_open(carat_model **model, struct heads *h, const carat_location *at, const struct options *o);
+void heads_free(struct heads *h);
 
 #endif

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remote.c: see remote.h. A file is memory of its whole size, of which only what was fetched is written, so
- * that the rest costs nothing; the library reads it as if it were the file. A file of safetensors says how
- * long its head is; that of a GGUF file is tried with ever more of it. */
+/* remote.c: opens models by heads, see fetcher.h. A file is memory of its whole size, of which only what was
+ * fetched is written, so that the rest costs nothing; the library reads it as if it were the file. A file of
+ * safetensors says how long its head is; that of a GGUF file is tried with ever more of it. */
 #define _GNU_SOURCE
-#include "model/remote.h"
+#include "model/fetcher.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "model/fetcher.h"
 #include "model/model.h"
 #include "options/table.h"
 #include "term/interrupt.h"

@@ -1,24 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* show.c: `carat show`: what a model is, for people and as JSON. The memory it needs: show_memory.c. */
+/* show.c: `carat show`: what a model is, for people and as JSON: where it lies, what is in it,
+ * what memory it needs, what it gives, and with --ranges how large its values become, which the library
+ * measures. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "carat.h"
+#include "carat_embed.h"
+#include "carat_tools.h"
+#include "model/aliases.h"
+#include "model/beside.h"
 #include "model/engine.h"
-#include "model/remote.h"
+#include "model/fetcher.h"
 #include "model/located.h"
 #include "model/model.h"
-#include "model/writing.h"
 #include "model/new_tensors.h"
 #include "model/phases.h"
 #include "model/sampling.h"
 #include "model/stored.h"
+#include "model/writing.h"
 #include "options/option.h"
+#include "options/options.h"
 #include "options/written.h"
-#include "show/show_embedder.h"
-#include "show/show_found.h"
-#include "show/show_memory.h"
+#include "prompt/prompt.h"
+#include "prompt/ranges.h"
 #include "show/show_options.h"
-#include "show/show_ranges.h"
 #include "term/exit.h"
 #include "term/message.h"
 #include "term/out_json.h"
@@ -44,6 +52,399 @@ static const struct option rows[] = {
 /* clang-format on */
 
 const struct option_group show_group = OPTION_GROUP(rows, struct show_options, NULL);
+
+/* ---- where it lies ---- */
+
+/* What `carat show` says of a name: which rule it goes by, what that found and where it lies, or what there
+ * is to fetch. */
+
+static const char *const rules[] = {
+    [CARAT_NAMED_PATH] = "path",
+    [CARAT_NAMED_REPOSITORY] = "repository of the hub",
+    [CARAT_NAMED_FAMILY] = "name of the family",
+    [CARAT_NAMED_ADDRESS] = "address of a file",
+    [CARAT_NAMED_OLLAMA] = "name of ollama",
+    [CARAT_NAMED_KAGGLE] = "handle of Kaggle",
+};
+
+/* given: by the user, for what the rule is about; or "". */
+static const char *rule_of(const struct options *o, const carat_location *at, char given[MOST_TARGET])
+{
+    if (!is_located(o->model))
+        return strcmp(o->model, "-") == 0 ? "standard input" : "model inside this command";
+    if (access(o->model, F_OK) == 0 || !alias_target(given, o->model))
+        *given = 0;
+    return rules[at->named];
+}
+
+static bool is_remote(const struct heads *heads)
+{
+    return heads->n > 0;
+}
+
+/* Of what is not here: "gemma3:1b is google/gemma-3-1b-it, commit 0123456789ab of main". */
+static void print_remote(const struct options *o, const carat_location *at, const struct heads *heads)
+{
+    const bool one = heads->n == 1;
+    char size[SIZE_TEXT];
+
+    out_print("  %-18s", "found");
+    if (at->repository && strcmp(at->repository, o->model) != 0)
+        out_print("%s is ", o->model);
+    out_print("%s", at->repository ? at->repository : o->model);
+    if (at->repository)
+        out_print(", commit %.12s of %s", heads->commit, at->revision);
+    else if (at->named == CARAT_NAMED_KAGGLE)
+        out_print(", version %s", heads->commit);
+    out_print("\n  %-18s", "path");
+    if (at->missing)
+        out_print("none: of what is on this machine, %s\n", at->missing);
+    else
+        out_print("none: nothing of it is on this machine\n");
+    out_print("  %-18s", "to fetch");
+    if (one)
+        out_name(heads->buffer[0].name, 256);
+    else
+        out_print("%d files", heads->n);
+    out_print(", %s: carat pull %s\n", size_text(size, (double)heads->bytes), o->model);
+}
+
+/* heads: of a model that is not on this machine; else n is 0. */
+static void show_found(const struct options *o, const carat_location *at, const struct heads *heads)
+{
+    char text[LOCATED_TEXT], given[MOST_TARGET] = "";
+    const char *rule = rule_of(o, at, given);
+
+    out_print("  %-18s%s%s%s\n", "rule", rule, *given ? ", by the name that carat cp gave to " : "", given);
+    if (is_remote(heads)) {
+        print_remote(o, at, heads);
+    } else if (is_located(o->model)) {
+        if (located_text(text, at, o->model))
+            out_print("  %-18s%s\n", "found", text);
+        out_print("  %-18s%s\n", "path", at->path);
+        beside_show(at);
+    }
+}
+
+/* NULL: out of memory. */
+static json_t *show_found_json(const struct options *o, const carat_location *at, const struct heads *heads)
+{
+    char given[MOST_TARGET] = "";
+    const char *rule = rule_of(o, at, given);
+    json_t *found =
+        json_pack("{s:o, s:s, s:o?}", "name", json_text(o->model, strlen(o->model)), "rule", rule, "path",
+                  at->path && !is_remote(heads) ? json_text(at->path, strlen(at->path)) : NULL);
+
+    if (found && *given)
+        json_object_set_new(found, "given_to", json_text(given, strlen(given)));
+    if (found && at->repository)
+        json_object_update_new(found, json_pack("{s:s, s:s, s:s?}", "repository", at->repository, "revision",
+                                                at->revision, "commit",
+                                                is_remote(heads) ? heads->commit : at->commit));
+    if (found && is_remote(heads)) {
+        json_t *files = json_array();
+        for (int i = 0; i < heads->n; i++)
+            json_array_append_new(files,
+                                  json_pack("{s:o, s:I}", "name",
+                                            json_text(heads->buffer[i].name, strlen(heads->buffer[i].name)),
+                                            "bytes", (json_int_t)heads->buffer[i].size));
+        json_object_update_new(found, json_pack("{s:I, s:I, s:o}", "missing_bytes", (json_int_t)heads->bytes,
+                                                "fetched_bytes", (json_int_t)heads->fetched, "files", files));
+    }
+    return found;
+}
+
+/* ---- memory ---- */
+
+/* What an engine with these options would reserve, and with --memory to the page, beside what other contexts
+ * and KV types would. */
+
+/* The contexts of the table, besides the model's largest and the one that is shown. */
+static const int contexts[] = {2048, 8192, 32768};
+enum { MOST_CONTEXTS = sizeof contexts / sizeof *contexts + 2 };
+
+/* f16 needs what bf16 does. */
+static const carat_kv types[] = {CARAT_KV_BF16, CARAT_KV_Q8, CARAT_KV_F32};
+enum { N_TYPES = sizeof types / sizeof *types };
+
+struct table {
+    int n, context[MOST_CONTEXTS];        /* ascending */
+    size_t bytes[MOST_CONTEXTS][N_TYPES]; /* of the whole plan */
+};
+
+/* Keeps the list ascending and each context once. */
+static void add_context(struct table *t, int context)
+{
+    int at = t->n;
+
+    while (at > 0 && t->context[at - 1] >= context)
+        at--;
+    if (at < t->n && t->context[at] == context)
+        return;
+    for (int i = t->n++; i > at; i--)
+        t->context[i] = t->context[i - 1];
+    t->context[at] = context;
+}
+
+/* False when memory is out, all else having been checked with the plan that is shown. */
+static bool fill_table(struct table *t, const carat_model *model, const carat_engine_options *e,
+                       const carat_plan *shown)
+{
+    carat_model_info info = {.size = sizeof info};
+    carat_plan plan = {.size = sizeof plan};
+    carat_engine_options options = *e;
+
+    if (carat_model_get_info(model, &info, NULL) != CARAT_OK)
+        return false;
+    *t = (struct table){0};
+    for (size_t i = 0; i < sizeof contexts / sizeof *contexts; i++)
+        if (contexts[i] < info.max_context)
+            add_context(t, contexts[i]);
+    add_context(t, info.max_context);
+    add_context(t, shown->context);
+    for (int i = 0; i < t->n; i++)
+        for (int k = 0; k < N_TYPES; k++) {
+            options.context = t->context[i];
+            options.kv = types[k];
+            if (carat_plan_engine(model, &options, &plan, NULL) != CARAT_OK)
+                return false;
+            t->bytes[i][k] = plan.bytes;
+        }
+    return true;
+}
+
+/* One part of the plan; to the page when that was asked for. */
+static void print_part(const char *name, size_t bytes, size_t page)
+{
+    char size[SIZE_TEXT];
+
+    out_print("  %-18s%s", name, size_text(size, (double)bytes));
+    if (page)
+        out_print(", %zu bytes in %zu pages", bytes, bytes / page);
+    out_print("\n");
+}
+
+/* What is where: in memory without K and V, on the disk, K and V. */
+static void print_kinds(const carat_plan *p)
+{
+    const size_t bytes[] = {p->bytes - p->kv_bytes, p->disk_bytes, p->kv_bytes};
+    char size[SIZE_TEXT];
+
+    out_print("  %12s%12s%12s\n  ", "resident", "on disk", "K and V");
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
+        out_print("%12s", size_text(size, (double)bytes[i]));
+    out_print("\n");
+}
+
+static void print_table(const struct table *t)
+{
+    char size[SIZE_TEXT];
+
+    out_print("memory by context\n  %-10s", "context");
+    for (int k = 0; k < N_TYPES; k++)
+        out_print("%12s", carat_kv_name(types[k]));
+    for (int i = 0; i < t->n; i++) {
+        out_print("\n  %-10d", t->context[i]);
+        for (int k = 0; k < N_TYPES; k++)
+            out_print("%12s", size_text(size, (double)t->bytes[i][k]));
+    }
+    out_print("\n");
+}
+
+/* e is what the plan was made of. */
+static int show_memory(const carat_model *model, const carat_engine_options *e, const carat_plan *p,
+                       const struct options *o)
+{
+    bool whole = o->engine->memory != NO_SIZE;
+    carat_host_info host = {.size = sizeof host};
+    struct table table;
+
+    if (whole && (carat_get_host(&host, NULL) != CARAT_OK || !fill_table(&table, model, e, p)))
+        return fail_memory();
+    out_print("memory for a context of %d, %s cache\n", p->context, p->kv);
+    print_part(p->packed_bytes || !whole ? "weights" : "weights, mapped", p->weight_bytes, host.page);
+    if (p->head_bytes)
+        print_part("- for the head", p->head_bytes, 0);
+    print_part("cache", p->kv_bytes, host.page);
+    if (p->snapshot_bytes)
+        print_part("- of snapshots", p->snapshot_bytes, host.page);
+    else if (whole && p->snapshot_least)
+        print_part("- a snapshot", p->snapshot_least, host.page);
+    print_part("work", p->work_bytes, host.page);
+    print_part("stacks", p->stack_bytes, host.page);
+    print_part("sum", p->bytes, host.page);
+    if (p->disk_bytes)
+        print_part("on the disk", p->disk_bytes, host.page);
+    if (whole) {
+        print_kinds(p);
+        print_table(&table);
+    }
+    out_print("computing\n  %-18s%d, %s kernels, up to %d tokens in one pass\n", "threads", p->threads,
+              p->isa, p->chunk);
+    carat_model_info info = {.size = sizeof info};
+    if (carat_model_get_info(model, &info, NULL) == CARAT_OK && info.kind == CARAT_EMBEDDER)
+        return DONE; /* it has no head */
+    out_print("  %-18s%s", "head", p->head);
+    if (p->head_tiles)
+        out_print(", %d of %d tiles of %d rows kept", p->head_kept, p->head_tiles, p->head_tile);
+    out_print("\n");
+    return DONE;
+}
+
+static json_t *table_json(const struct table *t)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < t->n; i++) {
+        json_t *row = json_pack("{s:i}", "context", t->context[i]);
+        for (int k = 0; k < N_TYPES; k++)
+            json_object_set_new(row, carat_kv_name(types[k]), json_integer((json_int_t)t->bytes[i][k]));
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
+static json_t *show_memory_json(const carat_model *model, const carat_engine_options *e, const carat_plan *p,
+                                const struct options *o)
+{
+    struct table table;
+    json_t *all = json_pack(
+        "{s:i, s:i, s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "context", p->context,
+        "chunk", p->chunk, "threads", p->threads, "kv", p->kv, "isa", p->isa, "weight_bytes",
+        (json_int_t)p->weight_bytes, "packed_bytes", (json_int_t)p->packed_bytes, "kv_bytes",
+        (json_int_t)p->kv_bytes, "snapshot_bytes", (json_int_t)p->snapshot_bytes, "snapshot_least",
+        (json_int_t)p->snapshot_least, "work_bytes", (json_int_t)p->work_bytes, "stack_bytes",
+        (json_int_t)p->stack_bytes, "disk_bytes", (json_int_t)p->disk_bytes, "bytes", (json_int_t)p->bytes);
+
+    if (all && o->engine->memory != NO_SIZE &&
+        (!fill_table(&table, model, e, p) || json_object_set_new(all, "contexts", table_json(&table)) != 0)) {
+        json_decref(all);
+        all = NULL;
+    }
+    if (all)
+        json_object_update_new(all, json_pack("{s:s, s:I, s:i, s:i, s:i}", "head", p->head, "head_bytes",
+                                              (json_int_t)p->head_bytes, "head_tiles", p->head_tiles,
+                                              "head_tile", p->head_tile, "head_kept", p->head_kept));
+    return all;
+}
+
+/* ---- vectors ---- */
+
+/* What a model that gives vectors gives, and what for. */
+
+static carat_embedder about(const carat_model *model)
+{
+    carat_embedder e;
+
+    carat_embedder_default(&e);
+    (void)carat_get_embedder(model, &e, NULL); /* it is one */
+    return e;
+}
+
+static void show_embedder(const carat_model *model)
+{
+    const carat_embedder e = about(model);
+
+    out_print("vectors\n  %-18s", "gives");
+    if (e.n_dense)
+        out_print("%d values for a text of up to %d tokens", e.width, e.max_tokens);
+    else
+        out_print("the raw mean of %d values alone (embed --no-dense): its dense heads are missing",
+                  e.raw_width);
+    for (int i = 0; i < e.n_cut && e.n_dense; i++)
+        out_print("%s%d", i == 0 ? "; also its first " : i + 1 < e.n_cut ? ", " : " or ", e.cut[i]);
+    out_print("\n  %-18s", "tasks");
+    for (int i = CARAT_TASK_QUERY; carat_task_name((carat_task)i); i++)
+        out_print("%s%s", i > CARAT_TASK_QUERY ? ", " : "", carat_task_name((carat_task)i));
+    out_print("\n");
+}
+
+/* NULL: no memory */
+static json_t *show_embedder_json(const carat_model *model)
+{
+    const carat_embedder e = about(model);
+    json_t *cuts = json_array(), *tasks = json_array();
+
+    for (int i = 0; i < e.n_cut; i++)
+        json_array_append_new(cuts, json_integer(e.cut[i]));
+    for (int i = CARAT_TASK_QUERY; carat_task_name((carat_task)i); i++)
+        json_array_append_new(tasks, json_string(carat_task_name((carat_task)i)));
+    return json_pack("{s:i, s:i, s:i, s:i, s:o, s:o}", "width", e.width, "raw_width", e.raw_width, "n_dense",
+                     e.n_dense, "max_tokens", e.max_tokens, "cuts", cuts, "tasks", tasks);
+}
+
+/* ---- --ranges ---- */
+
+#define MOST_F16 65504.0
+
+static void print_range(void *user, const carat_range *r)
+{
+    char layer[16] = "-";
+
+    (void)user;
+    if (r->layer >= 0)
+        snprintf(layer, sizeof layer, "%d", r->layer);
+    out_print("%5s  %-14s %-20s %c %10.6g %6d %6d %9.4g\n", layer, r->operation, r->weight,
+              r->residual ? '*' : ' ', (double)r->peak, r->position, r->column,
+              r->peak > 0 ? MOST_F16 / (double)r->peak : 0);
+}
+
+/* Behind the table: the stream, its scale, and what else F16 cannot hold. */
+static void print_scale(const struct ranges *r)
+{
+    struct peak stream, other;
+    char text[PEAK_TEXT];
+
+    ranges_peak(&stream, r, true);
+    ranges_peak(&other, r, false);
+    if (stream.peak > 0)
+        out_print("residual stream: at most %g, by %s at id %d\nresidual scale: %g\n", (double)stream.peak,
+                  peak_text(text, &stream), stream.position, (double)carat_ranges_scale(r->ranges));
+    if ((double)other.peak > MOST_F16)
+        out_print("no residual scale changes %s: %g, more than f16 holds\n", peak_text(text, &other),
+                  (double)other.peak);
+}
+
+static void add_range(void *user, const carat_range *r)
+{
+    json_array_append_new(
+        user, json_pack("{s:s, s:s, s:o, s:b, s:o, s:i, s:i, s:o}", "operation", r->operation, "weight",
+                        r->weight, "layer", r->layer >= 0 ? json_integer(r->layer) : json_null(), "residual",
+                        r->residual, "peak", json_number((double)r->peak), "position", r->position, "column",
+                        r->column, "room", json_number(MOST_F16 / (double)r->peak)));
+}
+
+static int ranges_json(const struct ranges *r)
+{
+    json_t *list = json_array();
+
+    carat_ranges_visit(r->ranges, add_range, list, NULL);
+    return out_json(json_pack("{s:i, s:f, s:f, s:o}", "ids", r->n, "limit", MOST_F16, "residual_scale",
+                              (double)carat_ranges_scale(r->ranges), "ranges", list));
+}
+
+/* Evaluates a text and prints how large the values of each operation became. An exit code. */
+static int show_ranges(const carat_model *model, const struct options *o)
+{
+    struct ranges r = {.n = 0};
+    int code = ranges_measure(&r, model, o);
+
+    if (code == DONE && o->json) {
+        code = ranges_json(&r);
+    } else if (code == DONE) {
+        out_print("largest values over %d ids%s; room: times up to %g,\n"
+                  "the largest number of f16; *: a residual scale multiplies it\n",
+                  r.n, o->prompt->file ? "" : " of a built-in text", MOST_F16);
+        out_print("%5s  %-14s %-20s   %10s %6s %6s %9s\n", "layer", "operation", "weight", "peak", "at id",
+                  "column", "room");
+        carat_ranges_visit(r.ranges, print_range, NULL, NULL);
+        print_scale(&r);
+    }
+    ranges_end(&r);
+    return code;
+}
+
+/* ---- a model ---- */
 
 struct subject {
     const struct options *o;
