@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input.h: whole files, lists of ids and JSON, read with a limit and strictly. */
+/* input.h: whole files, lists of ids and JSON, read with a limit and strictly; and a model that comes through
+ * standard input. */
 #ifndef IO_INPUT_H
 #define IO_INPUT_H
 
@@ -35,5 +36,10 @@ bool push_id(carat_tokens *t, int32_t id);
 int check_utf8(const char *what, const char *text, size_t n, bool lossy);
 /* Refuses what is not UTF-8, or when it may be lossy replaces it in place. */
 int settle_utf8(const char *what, char **text, size_t *n, bool lossy);
+
+/* ---- stdin.c ---- */
+
+/* A model that comes through standard input, as carat_model_open. */
+carat_status open_stdin(carat_model **model, const carat_model_options *options, carat_error *err);
 
 #endif

@@ -3,7 +3,7 @@
  * other; what comes through a pipe is read into memory that the process keeps until it ends, as a model
  * borrows it. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
-#include "io/stdin.h"
+#include "io/input.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/input.h"
 #include "term/interrupt.h"
 
 static const char name[] = "standard input";

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "io/stdin.h"
+#include "io/input.h"
 #include "model/beside.h"
 #include "model/cache_place.h"
 #include "model/embed.h"
