@@ -16,11 +16,11 @@
 #include "model/kaggle.h"
 #include "model/located.h"
 #include "model/places.h"
-#include "term/bars.h"
 #include "term/interrupt.h"
 #include "term/message.h"
 #include "term/out_json.h"
 #include "term/output.h"
+#include "term/progress.h"
 #include "term/question.h"
 #include "term/size.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bars.c: see bars.h. */
+/* bars.c: several bars, see progress.h. */
 #define _POSIX_C_SOURCE 200809L
-#include "term/bars.h"
+#include "term/progress.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 
 #include "term/clock.h"
 #include "term/columns.h"
-#include "term/progress.h"
 #include "term/size.h"
 
 enum { WIDEST_BAR = 30, LEAST_BAR = 6, WIDEST = 250, LINE = 1024 };

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* progress.h: a bar with rate and remaining time on stderr, drawn only when stderr is a terminal and only
  * once the work has taken long enough to be noticed. It never leaves its line; a dumb terminal gets a
- * line now and then. */
+ * line now and then. Or several bars (bars.c). */
 #ifndef PROGRESS_H
 #define PROGRESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define KIB_IN_MB (1024 / 1e6) /* the scale of a bar whose work is reported in KiB */
 
@@ -38,5 +39,39 @@ void progress_hide(void);
 bool progress_stands(void); /* on the screen */
 /* Something else than one line stands there, which this text wipes; the text must stay where it is. */
 void progress_stands_as(const char *wipes);
+
+/* ---- bars.c ---- */
+
+/* A bar for each of several things that go on at once, a line each, and one for their sum, on stderr. On
+ * a terminal they stay where they are, however wide it becomes; elsewhere there is a line now and then. */
+
+enum { MOST_BARS = 16, BAR_SAMPLES = 32 };
+
+struct bar {
+    const char *name;
+    int64_t done, all;
+    const char *state; /* instead of a share, as "checking", or NULL */
+};
+
+struct bars {
+    const char *label; /* of the sum */
+    bool terminal;
+    double drawn;
+    int n_samples;
+    struct {
+        double when;
+        int64_t done;
+    } sample[BAR_SAMPLES]; /* the oldest first: the rate is that of the last seconds */
+};
+
+void bars_begin(struct bars *b, const char *label);
+/* How far all of it is, in bytes, and the parts of it that go on. Draws when it is time. */
+void bars_update(struct bars *b, int64_t done, int64_t all, const struct bar *bar, int n);
+void bars_end(struct bars *b); /* wipes them */
+
+enum { BARS_TEXT = 32768 };
+/* The lines, of at most so many columns, without the last newline; rate: bytes a second, 0: unknown. */
+void bars_lay_out(char text[BARS_TEXT], const char *label, int64_t done, int64_t all, const struct bar *bar,
+                  int n, double rate, int columns);
 
 #endif
