@@ -13,7 +13,6 @@
 #include "io/word.h"
 #include "model/dotenv.h"
 #include "model/fetch_program.h"
-#include "model/kaggle.h"
 #include "model/located.h"
 #include "model/places.h"
 #include "term/interrupt.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kaggle.c: see kaggle.h. */
+/* kaggle.c: where Kaggle is asked, and as whom, see dotenv.h. */
 #define _POSIX_C_SOURCE 200809L
-#include "model/kaggle.h"
+#include "model/dotenv.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "io/word.h"
-#include "model/dotenv.h"
 #include "term/message.h"
 
 enum { MOST_PATH = 4096 };

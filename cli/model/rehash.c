@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rehash.c: see rehash.h. */
-#include "model/rehash.h"
+/* rehash.c: see fetch_program.h. */
+#include "model/fetch_program.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "model/fetch_program.h"
 #include "model/hub_links.h"
 #include "term/exit.h"
 #include "term/message.h"

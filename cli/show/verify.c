@@ -9,7 +9,7 @@
 #include "model/engine.h"
 #include "model/located.h"
 #include "model/model.h"
-#include "model/rehash.h"
+#include "model/fetch_program.h"
 #include "options/options.h"
 #include "term/clock.h"
 #include "term/exit.h"
