@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c: puts the command together: its verbs and their options. What they do is in the verb's own file. */
-#include "options/command.h"
 #include "options/table.h"
+#include "options/verb.h"
 #include "prompt/settle.h"
 #include "term/output.h"
 
@@ -23,7 +23,7 @@ static const struct option_group *const groups[N_GROUPS] = {
 
 int main(int argc, char **argv)
 {
-    const struct command command = {calls, settle};
+    const struct verb_calls command = {calls, settle};
 
     output_start();
     table_assemble(groups);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command.c: finds the verb of a command line, has its options parsed and settled, and calls it; or prints
  * its help. Which function a verb is stands in main.c. */
-#include "options/command.h"
+#include "options/verb.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "options/help.h"
 #include "term/message.h"
 
-static int call(const struct command *c, const struct options *o, const char *remark)
+static int call(const struct verb_calls *c, const struct options *o, const char *remark)
 {
     const struct verb_call *v = c->calls;
 
@@ -22,7 +22,7 @@ static int call(const struct command *c, const struct options *o, const char *re
     return v->call(o);
 }
 
-static int parse_and_call(const struct command *c, const struct verb *verb, int argc, char **argv,
+static int parse_and_call(const struct verb_calls *c, const struct verb *verb, int argc, char **argv,
                           const char *remark)
 {
     struct options o;
@@ -36,7 +36,7 @@ static int parse_and_call(const struct command *c, const struct verb *verb, int 
     return code;
 }
 
-static int run_by_options(const struct command *c, int argc, char **argv)
+static int run_by_options(const struct verb_calls *c, int argc, char **argv)
 {
     struct command_line line;
     int code = find_verb_by_options(&line, argc, argv);
@@ -60,7 +60,7 @@ static const struct verb *verb_of(const char *word, int argc, char **argv)
     return find_verb(word);
 }
 
-int command_run(const struct command *c, int argc, char **argv)
+int command_run(const struct verb_calls *c, int argc, char **argv)
 {
     const char *word = argc > 0 ? argv[0] : NULL;
 

@@ -3,13 +3,12 @@
  * change the text are accepted, so that commands that people have written keep working; those that would
  * change it are refused by name, never ignored. Options that mean the same in both programs are
  * rows of the table. */
-#include "options/compat.h"
+#include "options/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "options/table.h"
 #include "term/message.h"
 
 enum takes {

@@ -4,6 +4,7 @@
 #ifndef OPTIONS_OPTIONS_H
 #define OPTIONS_OPTIONS_H
 
+#include "options/lists.h"
 #include "options/option.h"
 #include "options/verb.h"
 

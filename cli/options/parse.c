@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "options/compat.h"
 #include "options/environment.h"
 #include "options/store.h"
 #include "term/message.h"

@@ -46,4 +46,15 @@ const char *choices_text(char out[CHOICES_TEXT], const char *choices);
 /* How many bytes of them are shown. */
 size_t choices_shown(const char *choices);
 
+/* ---- compat.c ---- */
+
+/* Options of other programs that are none here. */
+struct foreign;
+/* NULL when the word of n bytes is not one of them. */
+const struct foreign *foreign_find(const char *word, size_t n);
+/* Accepts it, or says why not. name is the spelling, attached what followed a = or NULL, next the word after
+ * it or NULL; *took_next is set when that was its value. An exit code. */
+int foreign_take(const struct foreign *f, const char *verb, const char *name, const char *attached,
+                 const char *next, bool *took_next);
+
 #endif

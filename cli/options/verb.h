@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verb.h: the verbs of the command: what they say of themselves, as data, and the function that each is.
- * Their options are rows of their owners. */
+ * Their options are rows of their owners. And how a verb is found and called. */
 #ifndef OPTIONS_VERB_H
 #define OPTIONS_VERB_H
 
@@ -64,5 +64,20 @@ struct command_line {
 /* For words that begin with an option: the verb that those of other runners stand for, and what is left for
  * it. verb is NULL when they stand for none. An exit code. */
 int find_verb_by_options(struct command_line *c, int argc, char **argv);
+
+/* ---- command.c ---- */
+
+/* From the words of a command line to the call of a verb. */
+struct verb_call {
+    const char *name;
+    int (*call)(const struct options *o); /* returns an exit code */
+};
+struct verb_calls {
+    const struct verb_call *calls; /* ended by one without a name */
+    /* What the options mean together, before a verb sees them; an exit code. */
+    int (*settle)(struct options *o);
+};
+/* argv holds what follows the command's name. An exit code. */
+int command_run(const struct verb_calls *c, int argc, char **argv);
 
 #endif
