@@ -9,6 +9,7 @@
 #include "ask/chat/chat.h"
 #include "io/input.h"
 #include "model/lookup.h"
+#include "prompt/calls.h"
 #include "prompt/prompt.h"
 #include "term/interrupt.h"
 
