@@ -7,14 +7,16 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
 
 #include "base/base.h"
+#include "hasher.h"
 #include "report.h"
-#include "running.h"
 #include "source.h"
+#include "store.h"
 #include "tap.h"
 #include "tries.h"
 
@@ -24,6 +26,197 @@ enum {
     MOST_GONE = 32,    /* addresses that run out while a piece comes */
     LONG_PIECE = 16,   /* pieces in one, where every connection has a file of its own */
 };
+
+/* ---- a file that is coming ---- */
+
+/* By one connection or several. Each takes a piece of it; the pieces run ahead in memory and are written in
+ * order, so that the disk always has a plain beginning. Whoever calls has the lock of them all. */
+
+enum {
+    PIECE_BYTES = 4 << 20,
+    MOST_AHEAD = 8,  /* pieces in memory, of all files together */
+    MOST_PIECES = 16 /* of a file: those in memory, and those that connections write through */
+};
+
+/* The memory of pieces. */
+struct ahead {
+    unsigned char *spare[MOST_AHEAD];
+    int n_spare, used;
+};
+
+struct piece {
+    bool taken;
+    int64_t from, until; /* until: behind its last byte */
+    int64_t have, put;   /* bytes of it that have come, and that are written */
+    unsigned char *data; /* [PIECE_BYTES] where it runs ahead, else NULL */
+};
+
+enum running_state {
+    RUNNING_OPENING, /* perhaps another process has the lock */
+    RUNNING_FRESH,   /* nothing is known of the server yet: one piece at most */
+    RUNNING_PIECES,  /* it sends parts */
+    RUNNING_WHOLE,   /* it does not: one piece is the whole file */
+    RUNNING_ENDING,  /* all has come, and is checked */
+};
+
+struct running {
+    struct wanted *w; /* NULL: nothing */
+    enum running_state state;
+    struct part part;
+    struct hasher *hasher; /* NULL where nobody says what the hash should be, nor hears the bytes */
+    struct tap *tap;       /* of the plan, or NULL */
+    int generation;        /* counts how often it began again */
+    int workers;           /* that have a piece */
+    int restarts;          /* without a new byte */
+    bool only_whole;       /* parts were asked for in vain */
+    bool again;            /* what has come is wrong: once no worker has a piece, it begins again */
+    int64_t next;          /* the first byte that nobody has taken */
+    char where[PLAN_PATH]; /* where the hub's answer led; "" is asked anew */
+    char etag[136];        /* of the bytes there */
+    struct piece piece[MOST_PIECES];
+};
+
+static bool is_next(const struct running *f, const struct piece *p)
+{
+    return p->from + p->put == f->part.have;
+}
+
+static unsigned char *take_memory(struct ahead *ahead)
+{
+    if (ahead->used == MOST_AHEAD)
+        return NULL;
+    unsigned char *data = ahead->n_spare ? ahead->spare[--ahead->n_spare] : malloc(PIECE_BYTES);
+    ahead->used += data != NULL;
+    return data;
+}
+
+static void free_piece(struct piece *p, struct ahead *ahead)
+{
+    if (p->data) {
+        ahead->spare[ahead->n_spare++] = p->data;
+        ahead->used--;
+    }
+    *p = (struct piece){.taken = false};
+}
+
+/* A piece of at most that many bytes; NULL: there is none now. */
+static struct piece *running_take(struct running *f, int64_t length, struct ahead *ahead)
+{
+    struct piece *p = f->piece;
+    const bool alone = f->state == RUNNING_FRESH || f->state == RUNNING_WHOLE;
+
+    if (f->again || f->state == RUNNING_OPENING || f->state == RUNNING_ENDING || f->next >= f->w->bytes ||
+        (alone && f->workers))
+        return NULL;
+    while (p < f->piece + MOST_PIECES && (p->taken || p->until))
+        p++;
+    if (p == f->piece + MOST_PIECES)
+        return NULL;
+    *p = (struct piece){.from = f->next};
+    if (!is_next(f, p)) {
+        length = CT_MIN(length, PIECE_BYTES);
+        if (!(p->data = take_memory(ahead)))
+            return NULL;
+    }
+    p->taken = true;
+    p->until = f->only_whole || length > f->w->bytes - f->next ? f->w->bytes : f->next + length;
+    f->next = p->until;
+    f->workers++;
+    return p;
+}
+
+static int write_piece(struct running *f, struct piece *p, const void *data, size_t n)
+{
+    TRY(store_put(&f->part, data, n));
+    p->put += (int64_t)n;
+    if (f->hasher)
+        hasher_allow(f->hasher, f->part.have);
+    return DONE;
+}
+
+/* Pieces in memory whose turn has come. */
+static int write_ready(struct running *f, struct ahead *ahead)
+{
+    for (int i = 0; i < MOST_PIECES; i++) {
+        struct piece *p = &f->piece[i];
+        if (!p->until || !is_next(f, p) || p->put == p->have)
+            continue;
+        TRY(write_piece(f, p, p->data + p->put, (size_t)(p->have - p->put)));
+        if (p->from + p->put == p->until && !p->taken)
+            free_piece(p, ahead);
+        i = -1; /* another one may be next now */
+    }
+    return DONE;
+}
+
+/* Bytes of a piece, behind those that it has. A code of report.h. */
+static int running_put(struct running *f, struct piece *p, struct ahead *ahead, const void *data, size_t n)
+{
+    f->restarts = 0;
+    if (is_next(f, p) && p->put == p->have) {
+        p->have += (int64_t)n;
+        TRY(write_piece(f, p, data, n));
+    } else {
+        memcpy(p->data + p->have, data, n);
+        p->have += (int64_t)n;
+    }
+    return write_ready(f, ahead);
+}
+
+/* The connection is done with its piece, whole or not. */
+static void running_give_back(struct running *f, struct piece *p, struct ahead *ahead)
+{
+    p->taken = false;
+    f->workers--;
+    if (p->from + p->put == p->until)
+        free_piece(p, ahead);
+}
+
+/* Hashes what is there, and what will be. */
+static int running_hash(struct running *f)
+{
+    if (!f->hasher && (*f->w->hash || f->tap) &&
+        !(f->hasher = hasher_start(f->part.fd, f->w->bytes, f->w->hash, f->tap)))
+        return refuse(NO_MEMORY, "out of memory for %s", f->w->name);
+    if (f->hasher)
+        hasher_allow(f->hasher, f->part.have);
+    return DONE;
+}
+
+static void forget(struct running *f, struct ahead *ahead)
+{
+    for (int i = 0; i < MOST_PIECES; i++)
+        free_piece(&f->piece[i], ahead);
+    hasher_stop(f->hasher);
+    f->hasher = NULL;
+}
+
+/* Everything that has come goes; no worker has a piece. */
+static int running_again(struct running *f, struct ahead *ahead)
+{
+    forget(f, ahead);
+    f->again = false;
+    f->generation++;
+    f->next = 0;
+    f->state = RUNNING_FRESH;
+    *f->where = *f->etag = 0;
+    TRY(store_again(&f->part));
+    return running_hash(f);
+}
+
+static void running_drop(struct running *f, struct ahead *ahead)
+{
+    forget(f, ahead);
+    *f = (struct running){.w = NULL};
+}
+
+static void ahead_free(struct ahead *ahead)
+{
+    while (ahead->n_spare)
+        free(ahead->spare[--ahead->n_spare]);
+}
+
+/* ---- connections ---- */
 
 struct download {
     struct plan *plan;

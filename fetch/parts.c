@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parts.c: see parts.h. One connection, one file after another; nothing is kept, so that memory is what one
- * answer's buffer takes. A server that knows no ranges is heard up to the last byte that is wanted, and
- * left. */
-#include "parts.h"
+/* parts.c: parts of files, told instead of kept: what their heads say of a model that is not fetched. One
+ * connection, one file after another; nothing is kept, so that memory is what one answer's buffer takes. A
+ * server that knows no ranges is heard up to the last byte that is wanted, and left. */
+#include "download.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rehash.c: see rehash.h. */
+/* rehash.c: what files on the disk are by now, see download.h. */
 #define _POSIX_C_SOURCE 200809L
-#include "rehash.h"
+#include "download.h"
 
 #include <fcntl.h>
 #include <stdio.h>
