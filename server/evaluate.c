@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* evaluate.c: POST /v1/prepare. The prompt of a request goes the way that it would go to be answered, and
  * stays in the engine's tree of prefixes; no text comes of it. */
-#include "evaluate.h"
+#include "routes.h"
 
 #include "json_write.h"
 #include "kinds.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fingerprint.c: the word of fingerprint.h. What the hash is over is left to carat_tools.h. */
-#include "fingerprint.h"
+/* fingerprint.c: the word of struct fingerprint. What the hash is over is left to carat_tools.h. */
+#include "state.h"
 
 #include <stdio.h>
 #include <string.h>

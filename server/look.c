@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* look.c: what can be told of texts, conversations and the model without drawing an id. What the fields of a
  * chat completion mean is left to openai_chat.c. */
-#include "look.h"
+#include "routes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

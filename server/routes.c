@@ -3,12 +3,10 @@
 #include "routes.h"
 
 #include "anthropic/anthropic.h"
-#include "evaluate.h"
 #include "explain.h"
 #include "gemini/gemini.h"
 #include "json_write.h"
 #include "llama/llama.h"
-#include "look.h"
 #include "ollama/ollama.h"
 #include "openai/openai.h"
 #include "openai/openai_responses.h"

@@ -42,4 +42,27 @@ const struct surface *route_surface(struct text path);
 
 extern const struct surface surface_openai;
 
+/* ---- look.c ---- */
+
+/* Routes that draw nothing: between text and ids, what a conversation becomes, what is served. They are
+ * those of llama.cpp's and vLLM's clients. */
+
+/* A route's prepare. */
+bool look_tokenize(struct job *job, struct refusal *r);
+bool look_detokenize(struct job *job, struct refusal *r);
+bool look_template(struct job *job, struct refusal *r); /* the text of a chat completion's prompt */
+bool look_render(struct job *job, struct refusal *r);   /* its ids and settings */
+bool look_count(struct job *job, struct refusal *r);    /* the number of its ids */
+bool look_tokenizer(struct job *job, struct refusal *r);
+bool look_props(struct job *job, struct refusal *r);
+/* A route's answer. */
+void look_slots(struct job *job, struct text path);
+
+/* ---- evaluate.c ---- */
+
+/* Prompts that are evaluated now, so that an answer to them begins at once later. */
+
+/* A route's prepare. The body is one that a route takes which draws, as explain.h has it. */
+bool evaluate(struct job *job, struct refusal *r);
+
 #endif

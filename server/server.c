@@ -2,16 +2,17 @@
 /* server.c: a server from its first thread to its last. */
 #include "server.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "ask.h"
 #include "called.h"
 #include "carat_tools.h"
 #include "connection.h"
-#include "descriptors.h"
 #include "places.h"
 #include "workers.h"
 
@@ -21,6 +22,46 @@ bool server_takes_host(const char *host)
 {
     return strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0 || strcmp(host, "localhost") == 0;
 }
+
+/* ---- descriptors ---- */
+
+enum {
+    KEPT = 32, /* descriptors that no connection gets: files, and one that is accepted before another ends */
+    LOOKED_AT = 1024, /* a new descriptor gets the lowest number that is free */
+    ENDLESS = 1 << 30,
+};
+
+static int count_open(long limit)
+{
+    int n = 0;
+
+    for (int i = 0; i < LOOKED_AT && i < limit; i++)
+        n += fcntl(i, F_GETFD) != -1;
+    return n;
+}
+
+/* Raises the process's own limit to what the system lets it have. Returns how many connections there may be,
+ * `most` or fewer, so that some descriptors are left for whatever else is opened; *limit is that of all
+ * descriptors. 0 and below: there are not enough for one. */
+static int descriptors_for(int most, long *limit)
+{
+    struct rlimit now;
+
+    *limit = ENDLESS;
+    if (getrlimit(RLIMIT_NOFILE, &now) != 0)
+        return most;
+    if (now.rlim_cur < now.rlim_max) {
+        const struct rlimit all = {.rlim_cur = now.rlim_max, .rlim_max = now.rlim_max};
+        if (setrlimit(RLIMIT_NOFILE, &all) == 0)
+            now = all;
+    }
+    if (now.rlim_cur < ENDLESS)
+        *limit = (long)now.rlim_cur;
+    const long left = *limit - KEPT - count_open(*limit);
+    return left < most ? (int)left : most;
+}
+
+/* ---- serving ---- */
 
 /* What the threads are told by signals and by each other. */
 struct serving {

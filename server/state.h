@@ -3,12 +3,38 @@
 #ifndef STATE_H
 #define STATE_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <uv.h>
+
 #include "carat_embed.h"
-#include "fingerprint.h"
 #include "forms.h"
 #include "job.h"
 #include "server.h"
 #include "stored.h"
+
+/* ---- fingerprint.c ---- */
+
+/* What the texts of answers depend on, as one word: the version, the arithmetic, the versions of its
+ * rules, the type of K and V, and the hash of the model's content. Where no packed file says the hash, a
+ * thread works it out, which leaves processors to all others. */
+
+struct fingerprint {
+    const carat_model *model;
+    char text[160];
+    int n; /* bytes of it without the hash */
+    atomic_bool known, unwanted;
+    bool has_thread;
+    uv_thread_t thread;
+};
+
+/* Without memory or a thread it stays unknown. */
+void fingerprint_begin(struct fingerprint *f, const carat_model *model, const carat_engine *engine);
+void fingerprint_end(struct fingerprint *f); /* before the model ends */
+/* NULL: it is not known yet. Any thread. */
+const char *fingerprint_text(const struct fingerprint *f);
+
+/* ---- the server ---- */
 
 /* Of the threads that prepare the one that takes the next request. */
 struct desk {

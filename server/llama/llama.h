@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* llama.h: llama.cpp's own completions; what else its clients ask is in look.h. */
+/* llama.h: llama.cpp's own completions; what else its clients ask is look.c's. */
 #ifndef LLAMA_H
 #define LLAMA_H
 
