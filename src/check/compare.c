@@ -1,14 +1,138 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compare.c: two engines over prompts: what each evaluates next, and what becomes of a prompt. A step
  * evaluates a row of every prompt under way, with a driver that knows the text several, first in the
- * reference, then in the test, and scores them. How rows are scored is scored_rows.c's. */
-#include "check/scored_rows.h"
-
-#include "base/array.h"
-
+ * reference, then in the test, and scores them. How far two rows are apart is score.c's. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include "base/array.h"
+#include "check/quality.h"
+#include "engine/engine.h"
+#include "os/fp_environment.h"
+#include "os/pool.h"
+
+/* ---- rows of two sides ---- */
+
+/* Logits of two sides of the same rows, side by side, and what scoring them gave. A row is scored by one
+ * thread, so that no bit depends on how many there are. */
+
+/* A row of the reference has all ids of text, one of the test perhaps only those that its head computed. */
+struct scored_row {
+    struct ct_logits side[CT_SIDES];
+    int32_t next;                /* the id that follows, or CT_SCORE_NO_NEXT and so on */
+    enum ct_score_side wrong;    /* the side with a NaN or infinity, */
+    int32_t wrong_id;            /* and the id that has it; without one: */
+    carat_difference difference; /* what scoring gave */
+};
+
+struct scored_rows {
+    struct ct_pool *pool;
+    const struct ct_score *score;
+    int capacity, n_vocab, n_text_vocab, top;
+    double near_tie;
+    float *value[CT_SIDES]; /* [capacity][n_vocab] */
+    int32_t *id;            /* the same, of the test; NULL where it computes all logits */
+    struct scored_row *row; /* [capacity] */
+};
+
+static inline float *scored_place(const struct scored_rows *r, int side, int row)
+{
+    return r->value[side] + (size_t)row * (size_t)r->n_vocab;
+}
+
+/* Memory for so many rows, and threads; some: the test may compute some logits only. E_MEMORY;
+ * scored_close after it, too. */
+static carat_status scored_open(struct scored_rows *r, int threads, bool some, carat_error *err)
+{
+    const size_t n = (size_t)r->capacity * (size_t)r->n_vocab;
+    bool failed = some && !(r->id = malloc(n * sizeof *r->id));
+
+    r->score = ct_score();
+    for (int side = 0; side < CT_SIDES; side++)
+        failed |= !(r->value[side] = malloc(n * sizeof *r->value[side]));
+    failed |= !(r->row = calloc((size_t)r->capacity, sizeof *r->row));
+    if (failed)
+        return ct_fail(err, CARAT_E_MEMORY, "out of memory for %d rows of logits of two models", r->capacity);
+    return ct_pool_create(&r->pool, threads, err);
+}
+
+static void scored_close(struct scored_rows *r)
+{
+    for (int side = 0; side < CT_SIDES; side++)
+        free(r->value[side]);
+    free(r->id);
+    free(r->row);
+    ct_pool_destroy(r->pool);
+}
+
+/* The first n rows are other ones now: nothing is known of them. */
+static void scored_begin(struct scored_rows *r, int n)
+{
+    memset(r->row, 0, (size_t)n * sizeof *r->row);
+}
+
+/* Row `row` of a side is all logits that lie in its place, or these. */
+static void scored_all(struct scored_rows *r, int side, int row, const float *value)
+{
+    r->row[row].side[side] = (struct ct_logits){.value = value, .n = r->n_text_vocab};
+}
+
+/* That of the test is what its head gave; a copy is kept. */
+static void scored_take(struct scored_rows *r, int row, const struct ct_logits *logits)
+{
+    float *value = scored_place(r, CT_TEST, row);
+    int32_t *id = r->id + (size_t)row * (size_t)r->n_vocab;
+    const int n = ct_logits_below(logits, r->n_text_vocab);
+
+    if (logits->id) /* first: the logits may lie in the same place, ids behind them */
+        memcpy(id, logits->id, (size_t)n * sizeof *id);
+    memmove(value, logits->value, (size_t)n * sizeof *value);
+    r->row[row].side[CT_TEST] = (struct ct_logits){.value = value, .id = logits->id ? id : NULL, .n = n};
+}
+
+static void score_row(void *arg, int item, int thread)
+{
+    struct scored_rows *r = arg;
+    struct scored_row *row = &r->row[item];
+    const struct ct_logits *ref = &row->side[CT_REF], *test = &row->side[CT_TEST];
+    const int n = CT_MIN(ref->n, test->n), next = row->next < ref->n ? row->next : CT_SCORE_NO_NEXT;
+    struct ct_score_pair pair;
+
+    (void)thread;
+    row->wrong = CT_SCORE_BOTH_FINITE;
+    if (n < 2) { /* a side failed, or its head computed no two ids of text */
+        row->difference = (carat_difference){.size = sizeof row->difference,
+                                             .top_ref = -1,
+                                             .top_test = -1,
+                                             .compared = n,
+                                             .left_out = r->n_text_vocab - n};
+        return;
+    }
+    if (test->id)
+        r->score->some(&pair, scored_place(r, CT_REF, item), ref->value, ref->n, test, next, r->top);
+    else
+        r->score->pair(&pair, ref->value, test->value, n, next, r->top);
+    row->wrong = pair.wrong;
+    row->wrong_id = pair.wrong_column;
+    if (pair.wrong != CT_SCORE_BOTH_FINITE)
+        return;
+    ct_difference(&row->difference, &pair, NULL, r->near_tie);
+    row->difference.compared = n;
+    row->difference.left_out = r->n_text_vocab - n;
+}
+
+/* Scores the first n rows, each on one thread. Where the test has some logits, those in the reference's place
+ * are overwritten. */
+static void score_rows(struct scored_rows *r, int n)
+{
+    ct_fpenv fp = ct_os_fp_enter();
+
+    ct_pool_run(r->pool, n, score_row, r);
+    ct_os_fp_leave(fp);
+}
+
+/* ---- compare ---- */
 
 enum { LOGITS_BYTES = 32 << 20 /* of a side */ };
 
@@ -38,7 +162,7 @@ struct prompt {
 struct compare {
     carat_engine *engine[CT_SIDES];
     const carat_compare_options *o;
-    struct ct_scored_rows rows;
+    struct scored_rows rows;
     struct prompt *prompt; /* [parallel] */
     carat_row *step;       /* [parallel] of the side under way; user: the prompt */
     bool exhausted;        /* there are no further prompts */
@@ -220,7 +344,7 @@ static int take_logits(void *user, int token, struct ct_draw_logits *logits)
 {
     const struct prompt *p = user;
 
-    ct_scored_take(&p->c->rows, p->first + token - p->skip, &logits->have);
+    scored_take(&p->c->rows, p->first + token - p->skip, &logits->have);
     return 0;
 }
 
@@ -228,9 +352,9 @@ static int take_logits(void *user, int token, struct ct_draw_logits *logits)
 static void find_logits(struct compare *c, int side, const struct prompt *p, const carat_row *row)
 {
     for (int k = 0; k < p->n && row->logits; k++)
-        ct_scored_all(&c->rows, side, p->first + k, ct_scored_place(&c->rows, side, p->first + k));
+        scored_all(&c->rows, side, p->first + k, scored_place(&c->rows, side, p->first + k));
     if (!row->logits)
-        ct_scored_all(&c->rows, side, p->first, carat_logits(row->session));
+        scored_all(&c->rows, side, p->first, carat_logits(row->session));
 }
 
 /* Evaluates the rows of a side. The reference gives all logits, whatever its head; the test what its head
@@ -253,7 +377,7 @@ static carat_status evaluate_side(struct compare *c, int side, carat_error *err)
         row->user = p;
         p->skip = row->n - p->n;
         if (some || row->wants == CARAT_WANTS_ALL) /* a single row's stay in its session */
-            row->logits = ct_scored_place(&c->rows, side, p->first);
+            row->logits = scored_place(&c->rows, side, p->first);
         if (some) {
             row->session->take = take_logits;
             row->session->reading = &best;
@@ -382,7 +506,7 @@ static void take_position(struct compare *c, struct prompt *p, const carat_diffe
 
 static void take_row(struct compare *c, struct prompt *p, int i)
 {
-    const struct ct_scored_row *row = &c->rows.row[p->first + i];
+    const struct scored_row *row = &c->rows.row[p->first + i];
 
     if (row->wrong != CT_SCORE_BOTH_FINITE)
         end_prompt(p, CARAT_E_NUMERIC, "%s: the logit of id %d at position %d is NaN or infinity",
@@ -403,8 +527,8 @@ static void complete_rows(struct compare *c)
                                              : c->o->driver == CARAT_DRIVER_TEST ? CT_SCORE_NEXT_TEST
                                                                                  : CT_SCORE_NEXT_REF;
             if (p->p.recorded)
-                ct_scored_all(&c->rows, CT_REF, p->first + k,
-                              p->p.recorded + (size_t)(p->p.n_prompt - 1 + at) * (size_t)c->rows.n_vocab);
+                scored_all(&c->rows, CT_REF, p->first + k,
+                           p->p.recorded + (size_t)(p->p.n_prompt - 1 + at) * (size_t)c->rows.n_vocab);
         }
     }
 }
@@ -413,12 +537,12 @@ static carat_status step_all(struct compare *c, carat_error *err)
 {
     const int n = lay_rows(c);
 
-    ct_scored_begin(&c->rows, n);
+    scored_begin(&c->rows, n);
     for (int side = 0; side < CT_SIDES; side++)
         if (c->engine[side])
             CT_TRY(evaluate_side(c, side, err));
     complete_rows(c);
-    ct_score_rows(&c->rows, n);
+    score_rows(&c->rows, n);
     for (int i = 0; i < c->o->parallel; i++) {
         struct prompt *p = &c->prompt[i];
         if (!p->runs)
@@ -481,7 +605,7 @@ static carat_status open_all(struct compare *c, carat_error *err)
     c->step = calloc((size_t)parallel, sizeof *c->step);
     if (!c->prompt || !c->step)
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for %d prompts", parallel);
-    CT_TRY(ct_scored_open(&c->rows, c->engine[CT_TEST]->plan.threads, few, err));
+    CT_TRY(scored_open(&c->rows, c->engine[CT_TEST]->plan.threads, few, err));
     const carat_session_options options = {.size = sizeof options, .watch = c->o->watch, .user = c->o->user};
     for (int i = 0; i < 2 * parallel; i++) {
         const int side = i % CT_SIDES;
@@ -501,7 +625,7 @@ static void close_all(struct compare *c)
                 carat_session_close(s->session);
             free(s->answer);
         }
-    ct_scored_close(&c->rows);
+    scored_close(&c->rows);
     free(c->prompt);
     free(c->step);
 }

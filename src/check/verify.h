@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verify.h: what the checks of carat_verify share. verify.c runs them in order and tells the caller; each
- * verify_*.c is one subject. */
+ * verify_*.c is one subject, and verify_golden.c has texts for one of them. */
 #ifndef CT_VERIFY_H
 #define CT_VERIFY_H
 
@@ -66,5 +66,27 @@ bool ct_member_differs(const struct ct_member *m, const struct ct_config *c, cha
  * since ref takes rows and panels. */
 carat_status ct_verify_levels(struct ct_verify *v, const struct ct_kernel *level, int n, int *verdict,
                               carat_error *err);
+
+/* ---- verify_golden.c ---- */
+
+/* Texts, and what the tokenizers of the family make of them; data only. */
+
+enum { CT_VOCABULARIES = 2 };
+
+/* A vocabulary that published members of the family share. */
+struct ct_vocabulary {
+    const char *name;
+    uint64_t fingerprint; /* as verify_tokenizer.c computes it */
+};
+extern const struct ct_vocabulary ct_vocabulary[CT_VOCABULARIES];
+
+struct ct_golden {
+    const char *text;                    /* must come back as it is, whatever the vocabulary */
+    int flags;                           /* that the ids were made with */
+    const int32_t *ids[CT_VOCABULARIES]; /* ended by -1; NULL: none are known */
+    const char *control; /* token that members which share a vocabulary may lack, who then skip it; or NULL */
+};
+extern const struct ct_golden ct_golden[];
+extern const int ct_golden_count;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verify_golden.c: texts in several scripts, with the ids that the reference's tokenizers (the tokenizers
  * library over the published tokenizer.json) give for them. Who compares: verify_tokenizer.c. */
-#include "check/verify_golden.h"
+#include "check/verify.h"
 
 const struct ct_vocabulary ct_vocabulary[CT_VOCABULARIES] = {
     {"the vocabulary of Gemma 3 and 4", 0xc7ea77f7d176ac9a},

@@ -7,7 +7,6 @@
 #include "base/hash.h"
 
 #include "check/verify.h"
-#include "check/verify_golden.h"
 #include "base/utf8.h"
 
 enum {
