@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gguf_copy.c: see gguf_copy.h. Tensors keep their order, names and shapes, and so do those that the model
- * has no place for. What becomes of a matrix is asked of the recipe, by the slot that it is bound to. */
-#include "convert/gguf_copy.h"
+/* gguf_copy.c: a GGUF file out of another one, see plan.h. Tensors keep their order, names and shapes, and so
+ * do those that the model has no place for. What becomes of a matrix is asked of the recipe, by the slot that
+ * it is bound to. */
+#include "convert/plan.h"
 
 #include "convert/keys.h"
 #include "quant/palette.h"

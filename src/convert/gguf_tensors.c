@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gguf_tensors.c: the tensors of a new GGUF file: what they are called, how they are shaped, and those that
  * are no weights of a model. What the file says beside them: keys.c. */
-#include "convert/gguf_copy.h"
 #include "convert/keys.h"
 #include "convert/plan.h"
-#include "convert/set_keys.h"
 #include "model/family.h"
 #include "quant/palette.h"
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keys.h: what a GGUF file says of a model beside its tensors. */
+/* keys.h: what a GGUF file says of a model beside its tensors, and single keys that somebody wants
+ * to have other values. */
 #ifndef CT_KEYS_H
 #define CT_KEYS_H
 
+#include "carat_convert.h"
 #include "checkpoint/checkpoint.h"
 #include "file/write.h"
 
@@ -14,5 +16,11 @@ carat_status ct_put_keys(struct ct_new_head *h, const struct carat_model *m, uin
 
 /* Of these those about text: vocabulary and chat template. E_FORMAT, E_MEMORY. */
 carat_status ct_put_tokenizer_keys(struct ct_new_head *h, const struct carat_model *m, carat_error *err);
+
+/* ---- set_keys.c ---- */
+
+/* Changes the keys in a head to which all of them were given. E_ARGUMENT: a text is wrong, or its key cannot
+ * be changed, E_MEMORY. */
+carat_status ct_set_keys(struct ct_new_head *h, const carat_convert_options *o, carat_error *err);
 
 #endif

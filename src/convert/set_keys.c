@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* set_keys.c: see set_keys.h. A value gets the type that its key has. Whether readers take it, reading the
+/* set_keys.c: see keys.h. A value gets the type that its key has. Whether readers take it, reading the
  * file back says (read_back.c): here is refused what would make it unreadable whatever the value is. */
-#include "convert/set_keys.h"
+#include "convert/keys.h"
 
 #include <errno.h>
 #include <math.h>
