@@ -1,14 +1,229 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* regex.c: see regex.h. A pattern is read once, from left to right, and becomes a network (network.h) as it
- * is read; open groups stand on a stack of their own. */
+/* regex.c: see regex.h. A pattern is read once, from left to right, and becomes a network as it is read; open
+ * groups stand on a stack of their own. */
 #include "grammar/regex.h"
 
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "base/utf8.h"
-#include "grammar/network.h"
 #include "grammar/char_ranges.h"
+#include "grammar/language.h"
+
+/* ---- networks ---- */
+
+/* What a regular expression becomes while it is read: nodes, and arcs that take a character, nothing, or the
+ * place that an anchor asks for. What is repeated lies together, so that a bounded repeat copies it. At the
+ * end each text is followed with what is known of its place, and a language is left.
+ *
+ * The first thing that goes wrong sticks, and everything after it does nothing. */
+
+/* On the way, before what nothing leads to is left out. */
+enum { NETWORK_NODES = 200000, NETWORK_ARCS = 4 * NETWORK_NODES, NO_BOUND = -1 };
+
+/* Arcs that take no character have one of these as low, and 0 as high. */
+enum { ARC_SKIP = 1, ARC_BEGIN, ARC_END };
+
+struct network {
+    struct ct_arc *arc; /* [n_arcs] */
+    size_t arc_room;
+    int32_t n_arcs, n_nodes;
+    struct ct_grammar_watch *watch; /* borrowed; or NULL */
+    carat_status status;            /* CARAT_E_ARGUMENT: more nodes or arcs than there may be */
+};
+
+/* What a quantifier repeats: all nodes and arcs from the first ones on. No other arc leads to start, but one
+ * from before, or away from end. */
+struct piece {
+    int32_t before, start, end;
+    int32_t first_node, first_arc;
+};
+
+static void network_free(struct network *net)
+{
+    free(net->arc);
+    *net = (struct network){0};
+}
+
+/* -1 after a failure, which all others take. */
+static int32_t network_node(struct network *net)
+{
+    if (net->status == CARAT_OK && net->n_nodes == NETWORK_NODES)
+        net->status = CARAT_E_ARGUMENT;
+    return net->status == CARAT_OK ? net->n_nodes++ : -1;
+}
+
+static void network_arc(struct network *net, int32_t from, uint32_t low, uint32_t high, int32_t to)
+{
+    if (net->status != CARAT_OK || from < 0 || to < 0)
+        return;
+    if (ct_watch_ended(net->watch, 1))
+        net->status = CARAT_E_CANCELLED;
+    else if (net->n_arcs == NETWORK_ARCS)
+        net->status = CARAT_E_ARGUMENT;
+    else if (!ct_array_grow(&net->arc, &net->arc_room, (size_t)net->n_arcs + 1, sizeof *net->arc))
+        net->status = CARAT_E_MEMORY;
+    else
+        net->arc[net->n_arcs++] = (struct ct_arc){from, to, low, high};
+}
+
+static void network_skip(struct network *net, int32_t from, int32_t to)
+{
+    if (from != to)
+        network_arc(net, from, ARC_SKIP, 0, to);
+}
+
+/* n nodes of a piece, and its arcs up to last_arc, once more, behind all that is there. */
+static void copy_piece(struct network *net, const struct piece *p, int32_t n, int32_t last_arc)
+{
+    const int32_t by = net->n_nodes - p->first_node;
+
+    if (n > NETWORK_NODES - net->n_nodes)
+        net->status = CARAT_E_ARGUMENT;
+    else
+        net->n_nodes += n;
+    for (int32_t i = p->first_arc; i < last_arc && net->status == CARAT_OK; i++) {
+        const struct ct_arc a = net->arc[i];
+        network_arc(net, a.from + by, a.low, a.high, a.to + by);
+    }
+}
+
+/* The piece min times at least, most times at most (NO_BOUND: without end). Returns the node where it
+ * ends. */
+static int32_t network_repeat(struct network *net, const struct piece *p, int32_t min, int32_t most)
+{
+    const int32_t copies = most == NO_BOUND ? CT_MAX(min, 1) : most;
+    const int32_t n = net->n_nodes - p->first_node, last_arc = net->n_arcs, out = network_node(net);
+    int32_t start = p->start, end = p->end;
+
+    if (copies == 0)
+        network_skip(net, p->before, out);
+    for (int32_t i = 0; i < copies && net->status == CARAT_OK; i++) {
+        if (i > 0) {
+            const int32_t by = net->n_nodes - p->first_node, last = end;
+            copy_piece(net, p, n, last_arc);
+            start = p->start + by;
+            end = p->end + by;
+            network_skip(net, last, start);
+        }
+        if (i >= min)
+            network_skip(net, start, out);
+    }
+    if (most == NO_BOUND)
+        network_skip(net, end, start);
+    if (copies > 0)
+        network_skip(net, end, out);
+    return net->status == CARAT_OK ? out : -1;
+}
+
+/* ---- anchors ---- */
+
+/* What is known of a place in a text, in bits. */
+enum { TAKEN = 1, ENDED = 2, PLACES = 4 };
+
+/* Nodes with what is known there, in the order in which they are met. */
+struct anchored {
+    const struct network *net;
+    int32_t *first, *arc; /* arcs of a node, by their indices */
+    int32_t *state;       /* [n_nodes * PLACES] of the language, -1: not met */
+    int32_t *queue;
+    int32_t n;
+    bool begins; /* there are arcs that ask for the beginning */
+};
+
+static bool anchored_open(struct anchored *a)
+{
+    const struct network *net = a->net;
+    const size_t nodes = (size_t)net->n_nodes, pairs = nodes * PLACES;
+
+    a->first = calloc(nodes + 2, sizeof *a->first);
+    a->arc = malloc(((size_t)net->n_arcs + 1) * sizeof *a->arc);
+    a->state = malloc(pairs * sizeof *a->state);
+    a->queue = malloc(pairs * sizeof *a->queue);
+    if (!a->first || !a->arc || !a->state || !a->queue)
+        return false;
+    for (size_t i = 0; i < pairs; i++)
+        a->state[i] = -1;
+    for (int32_t i = 0; i < net->n_arcs; i++) {
+        const struct ct_arc *arc = &net->arc[i];
+        a->first[arc->from + 2]++;
+        a->begins |= arc->high == 0 && arc->low == ARC_BEGIN;
+    }
+    for (int32_t i = 0; i < net->n_nodes; i++)
+        a->first[i + 2] += a->first[i + 1];
+    for (int32_t i = 0; i < net->n_arcs; i++)
+        a->arc[a->first[net->arc[i].from + 1]++] = i;
+    return true;
+}
+
+/* A node from which one arc leads away, and takes nothing, is the node behind it. */
+static int32_t node_behind(const struct anchored *a, int32_t node, int32_t end)
+{
+    for (int hops = 0; hops < 64 && node != end && a->first[node + 1] - a->first[node] == 1; hops++) {
+        const struct ct_arc *arc = &a->net->arc[a->arc[a->first[node]]];
+        if (arc->high != 0 || arc->low != ARC_SKIP)
+            break;
+        node = arc->to;
+    }
+    return node;
+}
+
+static int32_t anchored_state(struct anchored *a, int32_t node, int place, int32_t end,
+                              struct ct_language *out)
+{
+    node = node_behind(a, node, end);
+    const int32_t pair = node * PLACES + place;
+
+    if (a->state[pair] < 0) {
+        a->state[pair] = ct_language_state(out, node == end);
+        if (a->state[pair] >= 0)
+            a->queue[a->n++] = pair;
+    }
+    return a->state[pair];
+}
+
+/* Follows the arcs from start on: characters only before the end of a text, ^ only while none was taken. */
+static void anchored_run(struct anchored *a, int32_t start, int32_t end, struct ct_language *out)
+{
+    anchored_state(a, start, 0, end, out);
+    for (int32_t next = 0; next < a->n && !ct_language_failed(out); next++) {
+        const int32_t node = a->queue[next] / PLACES, from = a->state[a->queue[next]];
+        const int place = a->queue[next] % PLACES;
+        for (int32_t i = a->first[node]; i < a->first[node + 1]; i++) {
+            const struct ct_arc *arc = &a->net->arc[a->arc[i]];
+            const bool takes = arc->low <= arc->high;
+            if ((takes && (place & ENDED)) || (!takes && arc->low == ARC_BEGIN && (place & TAKEN)))
+                continue;
+            const int then =
+                place | (takes && a->begins ? TAKEN : 0) | (!takes && arc->low == ARC_END ? ENDED : 0);
+            const int32_t to = anchored_state(a, arc->to, then, end, out);
+            if (takes)
+                ct_language_arc(out, from, arc->low, arc->high, to);
+            else
+                ct_language_skip(out, from, to);
+        }
+    }
+}
+
+/* The texts from node start to node end. */
+static carat_status network_language(const struct network *net, int32_t start, int32_t end,
+                                     struct ct_language *out, carat_error *err)
+{
+    struct anchored a = {.net = net};
+    const bool open = anchored_open(&a);
+
+    if (open)
+        anchored_run(&a, start, end, out);
+    free(a.first);
+    free(a.arc);
+    free(a.state);
+    free(a.queue);
+    if (!open)
+        return ct_no_memory(err, "a pattern");
+    return ct_language_failed(out) ? ct_fail(err, out->error.code, "%s", out->error.message) : CARAT_OK;
+}
+
+/* ---- reading ---- */
 
 struct group {
     int32_t before, start, end; /* end: -1 while the group has one alternative */
@@ -19,7 +234,7 @@ struct group {
 struct regex {
     const char *s;
     size_t n, at;
-    struct ct_network net;
+    struct network net;
     int32_t now;         /* where what was read so far ends */
     struct group *group; /* [depth]; the first one is the pattern */
     size_t depth, group_room;
@@ -81,7 +296,7 @@ static bool bound_of(const struct regex *r, size_t *at, int32_t *out)
 
     *out = 0;
     for (; *at < r->n && r->s[*at] >= '0' && r->s[*at] <= '9'; ++*at)
-        *out = CT_MIN(*out * 10 + (r->s[*at] - '0'), CT_NETWORK_NODES + 1);
+        *out = CT_MIN(*out * 10 + (r->s[*at] - '0'), NETWORK_NODES + 1);
     return *at > begin;
 }
 
@@ -96,7 +311,7 @@ static size_t read_braces(const struct regex *r, int32_t *min, int32_t *most)
     if (at < r->n && r->s[at] == ',') {
         at++;
         if (!bound_of(r, &at, most))
-            *most = CT_NO_BOUND;
+            *most = NO_BOUND;
     }
     return at < r->n && r->s[at] == '}' ? at + 1 - r->at : 0;
 }
@@ -107,7 +322,7 @@ static size_t read_quantifier(const struct regex *r, int32_t *min, int32_t *most
     static const struct {
         char sign;
         int8_t min, most;
-    } sign[] = {{'*', 0, CT_NO_BOUND}, {'+', 1, CT_NO_BOUND}, {'?', 0, 1}};
+    } sign[] = {{'*', 0, NO_BOUND}, {'+', 1, NO_BOUND}, {'?', 0, 1}};
     const char c = regex_peek(r, 0);
 
     for (size_t i = 0; i < CT_COUNT(sign); i++)
@@ -119,7 +334,7 @@ static size_t read_quantifier(const struct regex *r, int32_t *min, int32_t *most
     return c == '{' ? read_braces(r, min, most) : 0;
 }
 
-static bool quantify(struct regex *r, const struct ct_piece *p)
+static bool quantify(struct regex *r, const struct piece *p)
 {
     int32_t min, most;
     const size_t begin = r->at, n = read_quantifier(r, &min, &most);
@@ -134,13 +349,13 @@ static bool quantify(struct regex *r, const struct ct_piece *p)
         r->now = p->end;
         return true;
     }
-    if (min > CT_NETWORK_NODES || most > CT_NETWORK_NODES)
-        return regex_fail(r, begin, "found a repeat of more than %d times", CT_NETWORK_NODES);
-    if (most != CT_NO_BOUND && most < min)
+    if (min > NETWORK_NODES || most > NETWORK_NODES)
+        return regex_fail(r, begin, "found a repeat of more than %d times", NETWORK_NODES);
+    if (most != NO_BOUND && most < min)
         return regex_fail(r, begin, "found a repeat of at least %d and at most %d times", (int)min,
                           (int)most);
     r->at += n;
-    r->now = ct_network_repeat(&r->net, p, min, most);
+    r->now = network_repeat(&r->net, p, min, most);
     if (regex_peek(r, 0) == '?') /* lazy */
         r->at++;
     if (regex_peek(r, 0) == '+')
@@ -353,12 +568,12 @@ static bool read_single(struct regex *r)
     const int32_t before = r->now, first_node = r->net.n_nodes;
     const bool repeats = read_quantifier(r, &min, &most) > 0;
     const int32_t start =
-        repeats ? ct_network_node(&r->net) : before; /* what is repeated is entered by its own node */
-    ct_network_skip(&r->net, before, start);
-    const int32_t first_arc = r->net.n_arcs, end = ct_network_node(&r->net);
+        repeats ? network_node(&r->net) : before; /* what is repeated is entered by its own node */
+    network_skip(&r->net, before, start);
+    const int32_t first_arc = r->net.n_arcs, end = network_node(&r->net);
     for (size_t i = 0; i < r->set.n; i++)
-        ct_network_arc(&r->net, start, r->set.range[i].low, r->set.range[i].high, end);
-    return quantify(r, &(struct ct_piece){before, start, end, first_node, first_arc});
+        network_arc(&r->net, start, r->set.range[i].low, r->set.range[i].high, end);
+    return quantify(r, &(struct piece){before, start, end, first_node, first_arc});
 }
 
 /* ---- groups ---- */
@@ -369,9 +584,9 @@ static bool open_group(struct regex *r, size_t at)
         return regex_memory(r);
     struct group *g = &r->group[r->depth++];
     *g = (struct group){.before = r->now, .end = -1, .first_node = r->net.n_nodes, .at = at};
-    g->start = ct_network_node(&r->net);
+    g->start = network_node(&r->net);
     if (r->depth > 1)
-        ct_network_skip(&r->net, g->before, g->start);
+        network_skip(&r->net, g->before, g->start);
     g->first_arc = r->net.n_arcs;
     r->now = g->start;
     return true;
@@ -423,21 +638,21 @@ static bool next_alternative(struct regex *r)
     struct group *g = &r->group[r->depth - 1];
 
     if (g->end < 0)
-        g->end = ct_network_node(&r->net);
-    ct_network_skip(&r->net, r->now, g->end);
+        g->end = network_node(&r->net);
+    network_skip(&r->net, r->now, g->end);
     r->now = g->start;
     r->at++;
     return true;
 }
 
 /* The group that was opened last. */
-static struct ct_piece end_group(struct regex *r)
+static struct piece end_group(struct regex *r)
 {
     const struct group *g = &r->group[--r->depth];
 
     if (g->end >= 0)
-        ct_network_skip(&r->net, r->now, g->end);
-    return (struct ct_piece){g->before, g->start, g->end < 0 ? r->now : g->end, g->first_node, g->first_arc};
+        network_skip(&r->net, r->now, g->end);
+    return (struct piece){g->before, g->start, g->end < 0 ? r->now : g->end, g->first_node, g->first_arc};
 }
 
 static bool close_group(struct regex *r)
@@ -445,7 +660,7 @@ static bool close_group(struct regex *r)
     if (r->depth == 1)
         return regex_fail(r, r->at, "found ) without its (");
     r->at++;
-    const struct ct_piece p = end_group(r);
+    const struct piece p = end_group(r);
     return quantify(r, &p);
 }
 
@@ -459,8 +674,8 @@ static bool read_anchor(struct regex *r, size_t n, uint32_t which)
     if (read_quantifier(r, &min, &most))
         return regex_fail(r, r->at, "found %c behind an anchor, expected something that it could repeat",
                           regex_peek(r, 0));
-    r->now = ct_network_node(&r->net);
-    ct_network_arc(&r->net, from, which, 0, r->now);
+    r->now = network_node(&r->net);
+    network_arc(&r->net, from, which, 0, r->now);
     return true;
 }
 
@@ -476,12 +691,12 @@ static bool read_next(struct regex *r)
     case '|':
         return next_alternative(r);
     case '^':
-        return read_anchor(r, 1, CT_ARC_BEGIN);
+        return read_anchor(r, 1, ARC_BEGIN);
     case '$':
-        return read_anchor(r, 1, CT_ARC_END);
+        return read_anchor(r, 1, ARC_END);
     case '\\':
         if (regex_peek(r, 1) == 'A' || regex_peek(r, 1) == 'Z')
-            return read_anchor(r, 2, regex_peek(r, 1) == 'A' ? CT_ARC_BEGIN : CT_ARC_END);
+            return read_anchor(r, 2, regex_peek(r, 1) == 'A' ? ARC_BEGIN : ARC_END);
         return read_single(r);
     default:
         if (read_quantifier(r, &min, &most))
@@ -515,7 +730,7 @@ static bool read_all(struct regex *r)
             return regex_cancelled(r);
         if (r->net.status != CARAT_OK)
             return regex_fail(r, r->at, "the pattern up to here needs more than %d states or %d arcs",
-                              CT_NETWORK_NODES, CT_NETWORK_ARCS);
+                              NETWORK_NODES, NETWORK_ARCS);
     }
     return r->depth == 1 || regex_fail(r, r->group[r->depth - 1].at, "found ( without its )");
 }
@@ -528,12 +743,12 @@ carat_status ct_regex_language(struct ct_str pattern, bool whole, struct ct_lang
     struct regex r = {.s = pattern.s, .n = pattern.n, .net.watch = out->watch, .err = err};
 
     if (read_all(&r)) {
-        struct ct_piece all = end_group(&r);
+        struct piece all = end_group(&r);
         if (!whole) { /* any characters before and behind it */
-            const int32_t end = ct_network_node(&r.net);
-            ct_network_arc(&r.net, all.start, 0, CT_LAST_CHAR, all.start);
-            ct_network_skip(&r.net, all.end, end);
-            ct_network_arc(&r.net, end, 0, CT_LAST_CHAR, end);
+            const int32_t end = network_node(&r.net);
+            network_arc(&r.net, all.start, 0, CT_LAST_CHAR, all.start);
+            network_skip(&r.net, all.end, end);
+            network_arc(&r.net, end, 0, CT_LAST_CHAR, end);
             all.end = end;
         }
         if (r.net.status == CARAT_E_CANCELLED)
@@ -541,11 +756,11 @@ carat_status ct_regex_language(struct ct_str pattern, bool whole, struct ct_lang
         else if (r.net.status != CARAT_OK)
             r.status = ct_fail(err, r.net.status, "the pattern is too large");
         else
-            r.status = ct_network_language(&r.net, all.start, all.end, out, err);
+            r.status = network_language(&r.net, all.start, all.end, out, err);
     }
     if (at)
         *at = r.error_at;
-    ct_network_free(&r.net);
+    network_free(&r.net);
     free(r.group);
     ct_ranges_free(&r.set);
     return r.status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* schema_keys.c: the keys that several schemas together allow: those that they name, each with all that they
  * say about its value, and all others, divided by the patterns that they fit. */
-#include "grammar/schema_keys.h"
+#include "grammar/schema_parts.h"
 
 #include <stdlib.h>
 

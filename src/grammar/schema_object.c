@@ -3,7 +3,7 @@
  * that are not declared come behind them. What keys there are is schema_keys.c's. */
 #include <stdlib.h>
 
-#include "grammar/schema_keys.h"
+#include "grammar/schema_parts.h"
 
 /* ---- one member ---- */
 
