@@ -3,7 +3,6 @@
  * class default, so every field starts from the family's default and is overlaid. */
 #include "model/config_drafter.h"
 #include "model/config_hf.h"
-#include "model/config_int4.h"
 #include "model/refuse.h"
 
 enum { MOST_WIDTH = 1 << 20 }; /* of a feed-forward */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config_hf.h: what the parts of the reader of config.json share: an object of it that is read key by key
  * (config_object.c), and the parts: angles (config_rope.c), layers that have something of their own
- * (config_layers.c). What members are made of: config_hf.c. */
+ * (config_layers.c), tensors that are quantised (config_int4.c). What members are made of: config_hf.c. */
 #ifndef CT_CONFIG_HF_H
 #define CT_CONFIG_HF_H
 
@@ -57,5 +57,16 @@ carat_status ct_config_see_hf(struct ct_config *c, const struct ct_file *f, uint
 void ct_hf_kinds(struct ct_hf_reader *r, struct ct_config *c, const struct ct_architecture *a);
 /* config_layers.c: heads of global layers, and what per_layer_config says layer by layer. */
 void ct_hf_own_layers(struct ct_hf_reader *r, struct ct_config *c, const struct ct_architecture *a);
+
+/* ---- config_int4.c ---- */
+
+/* The one form of quantised safetensors that carat reads. */
+
+/* Whether the object q, to which key leads in config.json (`text`, at `path`), says compressed-tensors' form
+ * "pack-quantized" with groups of layers. */
+bool ct_int4_is(const struct ct_json_value *q);
+/* Such a one: refuses what weights_compressed.c does not read. E_UNSUPPORTED names file, key and place. */
+carat_status ct_int4_check(const struct ct_json_value *q, const char *path, struct ct_bytes text,
+                           const char *key, carat_error *err);
 
 #endif

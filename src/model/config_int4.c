@@ -2,7 +2,7 @@
 /* config_int4.c: compressed-tensors' form "pack-quantized" as config.json states it, for directories that
  * are called w4a16: int4 around 8, with a scale for each 32 values. Tensors that are quantised so tell it by
  * their names; weights_compressed.c reads them. */
-#include "model/config_int4.h"
+#include "model/config_hf.h"
 
 /* What a key must be, where it is given: a number, or a word. */
 static const struct fact {
