@@ -4,7 +4,6 @@
 #include "quant/lattice.h"
 
 #include "quant/blocks.h"
-#include "quant/lattice_lanes.h"
 
 enum { VALUES = CT_LATTICE_VALUES, MOST = CT_LATTICE_CODE, EDGES = VALUES * MOST };
 
@@ -93,7 +92,7 @@ static bool find_scales(struct scales *s, const struct place *p, int k, enum ct_
     return s->first <= s->last && (s->positive || s->negative);
 }
 
-/* By the smallest codes; could: see lattice_lanes.h. */
+/* By the smallest codes; could: see lattice.h. */
 static bool lies_on(struct scales *s, const struct place *p, unsigned could, enum ct_type stored)
 {
     for (; could; could &= could - 1)

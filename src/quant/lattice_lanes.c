@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lattice_lanes.c: see lattice_lanes.h. Blocks lie side by side in lanes. Of weights that lie on no lattice
+/* lattice_lanes.c: see lattice.h. Blocks lie side by side in lanes. Of weights that lie on no lattice
  * it is known after a few values, and where their least error is after a grid of scales. */
-#include "quant/lattice_lanes.h"
+#include "quant/lattice.h"
 
 #include "quant/encode_lanes.h"
 
