@@ -133,7 +133,7 @@ in_slice() {
         where=$(awk -v f="$flavour" -v n="$name" '$2 == f && $3 == n { print $1 }' tools/slices.txt)
         [ -n "$where" ] || where=$(($(cksum <<<"$flavour $name" | cut -d' ' -f1) % slices))
         [ "$where" -ne "$slice" ] || echo "$name"
-    done | sed 's/[].[*^$\/]/\\&/g' | paste -sd'|' | sed 's/.*/^(&)$/'
+    done | sed 's/[].[*^$\/]/\\&/g' | paste -sd'|' | sed -n 's/..*/^(&)$/p'
 }
 
 # The sixth of what CMakeLists.txt calls deep, and of what a sanitizer has not run above.
