@@ -305,8 +305,9 @@ static bool owes_too_much(struct job *job)
     return owes;
 }
 
-/* What a pass has made of a choice. failed: the error of the pass, which is of one that was due and did not
- * move. True: it has ended. */
+/* What a pass has made of a choice. failed: the error of the pass. A choice that was due and did not move has
+ * it, unless the error is NaN in the logits of another choice: then the next pass fails by the error of this
+ * one. True: the choice has ended. */
 static bool look_at(struct drawing *d, struct choice *c, const carat_error *failed, carat_error *err)
 {
     carat_generation_info info;
@@ -323,8 +324,8 @@ static bool look_at(struct drawing *d, struct choice *c, const carat_error *fail
     c->prompt_left = info.prompt_left;
     if (info.reason == CARAT_REASON_NUMERIC)
         *err = (carat_error){CARAT_E_NUMERIC, "the model's logits hold NaN or infinity"};
-    else if (info.reason == CARAT_REASON_NONE && c->is_due && !moved && failed->code != CARAT_OK)
-        *err = *failed;
+    else if (info.reason == CARAT_REASON_NONE && c->is_due && !moved && failed->code != CARAT_E_NUMERIC)
+        *err = *failed; /* may be none */
     return info.reason != CARAT_REASON_NONE || err->code != CARAT_OK;
 }
 

@@ -276,6 +276,35 @@ static void failing_alone(void **state)
     free(prompt);
 }
 
+/* Two that fail in one pass, whose result is the error of the first: each is told its own. */
+static void failing_together(void **state)
+{
+    static const char *const prompts[] = {"!slow", "!nan", "!error"},
+                             *const words[] = {"xyz", "NaN", "the disk is gone"};
+    carat_engine *engine = served.options.engine;
+    struct reply r;
+    int fd[3];
+
+    (void)state;
+    fake_hold(engine, 1);
+    for (int i = 0; i < 3; i++) {
+        char *body = body_of(CHAT, prompts[i], ",\"max_tokens\":9");
+        fd[i] = dial(&served);
+        send_request(fd[i], "POST", kinds[CHAT].path, "", body);
+        free(body);
+        assert_true(soon(in_pass, &served)); /* that of the first */
+        sleep_ms(200);                       /* until the others are in the queue, in this order */
+    }
+    fake_hold(engine, 0);
+    for (int i = 0; i < 3; i++) {
+        take_reply(fd[i], true, &r);
+        if (!strstr(r.body, words[i]))
+            fail_msg("%s: %s", prompts[i], r.body);
+        reply_free(&r);
+        close(fd[i]);
+    }
+}
+
 /* A prompt that fills the context, and one with a token more: of the latter both numbers are told. */
 static void bounds_of_context(void **state)
 {
@@ -344,6 +373,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(failing, begin, end),
         cmocka_unit_test_setup_teardown(failing_second, begin, end),
         cmocka_unit_test_setup_teardown(failing_alone, begin, end),
+        cmocka_unit_test_setup_teardown(failing_together, begin, end),
         cmocka_unit_test_setup_teardown(bounds_of_context, begin, end),
         cmocka_unit_test(short_of_memory),
     };
