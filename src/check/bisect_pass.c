@@ -13,6 +13,9 @@
  * gate and up are one operation of a pass. Each is computed once more by itself, for the rows that are
  * compared. */
 #include "check/bisect.h"
+#include "engine/row.h"
+#include "engine/row_logits.h"
+#include "engine/session.h"
 #include "os/threads.h"
 
 #include <math.h>
@@ -367,16 +370,18 @@ static bool step_side(struct side *s, int at, int n)
     for (int i = 0; i < b->n_rows; i++)
         if (b->row[i] >= at && b->row[i] < at + n)
             wanted[n_wanted++] = b->row[i] - at;
-    carat_row row = {.session = s->session,
-                     .tokens = b->tokens + at,
-                     .n = n,
-                     .wants = n_wanted ? CARAT_WANTS_SOME : CARAT_WANTS_NONE,
-                     .wanted = wanted,
-                     .n_wanted = n_wanted,
-                     .deliver = bisect_deliver,
-                     .user = s};
-    s->session->drafts = n - 1;
-    carat_status status = ct_step(s->engine, &row, 1, &err);
+    struct ct_row row = {.row = {.session = s->session,
+                                 .tokens = b->tokens + at,
+                                 .n = n,
+                                 .wants = n_wanted ? CARAT_WANTS_SOME : CARAT_WANTS_NONE,
+                                 .wanted = wanted,
+                                 .n_wanted = n_wanted,
+                                 .deliver = bisect_deliver,
+                                 .user = s},
+                         .drafts = n - 1};
+    carat_status status = ct_row_check(&row.row, &err);
+    if (!status)
+        status = ct_evaluate(&row, false, &err);
     forget_pass(s);
     if (status)
         lockstep_fail(s->both, status, "%s: %s", ct_side_name(s->which), err.message);

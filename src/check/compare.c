@@ -8,7 +8,9 @@
 
 #include "base/array.h"
 #include "check/quality.h"
-#include "engine/engine.h"
+#include "engine/row.h"
+#include "engine/row_logits.h"
+#include "engine/session.h"
 #include "os/fp_environment.h"
 #include "os/pool.h"
 
@@ -164,7 +166,7 @@ struct compare {
     const carat_compare_options *o;
     struct scored_rows rows;
     struct prompt *prompt; /* [parallel] */
-    carat_row *step;       /* [parallel] of the side under way; user: the prompt */
+    struct ct_row *step;   /* [parallel] of the side under way; user: the prompt */
     bool exhausted;        /* there are no further prompts */
     carat_status failed;
 };
@@ -361,7 +363,6 @@ static void find_logits(struct compare *c, int side, const struct prompt *p, con
  * gives to somebody who draws from the best. */
 static carat_status evaluate_side(struct compare *c, int side, carat_error *err)
 {
-    carat_engine *e = c->engine[side];
     const struct ct_reading best = {.k = CT_MAX(c->rows.top, CT_SCORE_HIGHEST), .n = c->rows.n_text_vocab};
     const bool some = side == CT_TEST && c->rows.id;
     carat_error message = {0};
@@ -369,27 +370,28 @@ static carat_status evaluate_side(struct compare *c, int side, carat_error *err)
 
     for (int i = 0; i < c->o->parallel; i++) {
         struct prompt *p = &c->prompt[i];
-        carat_row *row = &c->step[n];
+        struct ct_row *r = &c->step[n];
+        carat_row *row = &r->row;
         if (!is_active(p) || p->side[side].done)
             continue;
-        *row = row_of(c, p, side);
+        *r = (struct ct_row){.row = row_of(c, p, side)};
         row->session = p->side[side].session;
         row->user = p;
         p->skip = row->n - p->n;
         if (some || row->wants == CARAT_WANTS_ALL) /* a single row's stay in its session */
             row->logits = scored_place(&c->rows, side, p->first);
         if (some) {
-            row->session->take = take_logits;
-            row->session->reading = &best;
+            r->take = take_logits;
+            r->reading = &best;
         }
-        n++;
+        CT_TRY(ct_row_check(row, err));
+        if (n++)
+            r[-1].next = r;
     }
-    if (n && ct_step(e, c->step, n, &message) == CARAT_E_ARGUMENT) /* nothing was evaluated */
-        return ct_fail(err, CARAT_E_ARGUMENT, "%s", message.message);
+    if (n)
+        (void)ct_evaluate(c->step, false, &message); /* each row has its status */
     for (int i = 0; i < n; i++) {
-        const carat_row *row = &c->step[i];
-        row->session->take = NULL;
-        row->session->reading = NULL;
+        const carat_row *row = &c->step[i].row;
         if (row->status == CARAT_E_CANCELLED)
             return ct_fail(err, CARAT_E_CANCELLED, "the comparison was cancelled");
         if (row->status)

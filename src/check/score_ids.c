@@ -5,7 +5,9 @@
  * told. */
 #include "check/quality.h"
 
-#include "engine/engine.h"
+#include "engine/row.h"
+#include "engine/row_logits.h"
+#include "engine/session.h"
 #include "engine/told.h"
 #include "os/fp_environment.h"
 #include "os/memory.h"
@@ -27,9 +29,7 @@ struct scoring {
     size_t bytes;  /* of them */
     const struct ct_score *kernel;
     struct ct_pool *pool;
-    int at;               /* first id of the slice; those before are evaluated */
-    carat_progress watch; /* of the session, which has that of the call in its place */
-    void *user;
+    int at; /* first id of the slice; those before are evaluated */
 };
 
 /* ---- what is said of each row ---- */
@@ -95,38 +95,24 @@ static int watch_all(void *user, size_t done, size_t total)
     const struct scoring *s = user;
 
     (void)total;
-    return s->watch(s->user, (size_t)s->at + done, (size_t)s->n - 1);
+    return s->session->watch(s->session->user, (size_t)s->at + done, (size_t)s->n - 1);
 }
 
 static carat_status score_slices(struct scoring *s, carat_error *err)
 {
     for (int rows; s->at < s->n - 1; s->at += rows) {
         rows = CT_MIN(SLICE, s->n - 1 - s->at);
-        carat_row row = {.session = s->session,
-                         .tokens = s->ids + s->at,
-                         .n = rows,
-                         .logits = s->logits,
-                         .wants = CARAT_WANTS_ALL};
-        CT_TRY(ct_evaluate(s->session->engine, &row, 1, false, err));
+        struct ct_row row = {.row = {.session = s->session,
+                                     .tokens = s->ids + s->at,
+                                     .n = rows,
+                                     .logits = s->logits,
+                                     .wants = CARAT_WANTS_ALL},
+                             .watch = s->session->watch ? watch_all : NULL,
+                             .watcher = s};
+        CT_TRY(ct_evaluate(&row, false, err));
         score_slice(s, rows);
     }
     return CARAT_OK;
-}
-
-static carat_status score_watched(struct scoring *s, carat_error *err)
-{
-    carat_session *c = s->session;
-
-    s->watch = c->watch;
-    s->user = c->user;
-    if (c->watch) {
-        c->watch = watch_all;
-        c->user = s;
-    }
-    carat_status status = score_slices(s, err);
-    c->watch = s->watch;
-    c->user = s->user;
-    return status;
 }
 
 /* ---- the call ---- */
@@ -170,7 +156,7 @@ static carat_status score_claimed(struct scoring *s, carat_error *err)
     CT_TRY(check_scoring(s, err));
     CT_TRY(prepare_scoring(s, err));
     CT_TRY(score_first(s, err));
-    return score_watched(s, err);
+    return score_slices(s, err);
 }
 
 static carat_status score_ids(carat_session *session, const int32_t *ids, int n, double *logprob,

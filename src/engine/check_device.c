@@ -4,7 +4,7 @@
  * through two layers, a local and a global one: a prompt, ids one by one, of which the later ones are the
  * graph of the first, and the best ids. So every kernel which such a model needs is run; the numbers
  * themselves do not matter. */
-#include "engine/engine.h"
+#include "engine/session.h"
 
 #include <stdlib.h>
 
@@ -153,9 +153,10 @@ static carat_status evaluate_small(carat_session *session, struct numbers *n, ca
         ids[i] = (2 + i * 103) % VOCABULARY;
     for (int at = 0, more = PROMPT; at < (int)CT_COUNT(ids); at += more, more = 1) {
         const bool last = at == PROMPT + STEPS;
-        carat_row row = {
-            .session = session, .tokens = ids + at, .n = more, .logits = last ? NULL : n->logits[at]};
-        CT_TRY(ct_evaluate(session->engine, &row, 1, false, err));
+        struct ct_row row = {
+            .row = {
+                .session = session, .tokens = ids + at, .n = more, .logits = last ? NULL : n->logits[at]}};
+        CT_TRY(ct_evaluate(&row, false, err));
     }
     return ct_top(session, BEST, n->best, err);
 }

@@ -2,6 +2,7 @@
 /* draft.c: see draft.h. The step of a drafter that reads K and V is model/drafter.c's. */
 #include "engine/draft.h"
 
+#include "engine/row_logits.h"
 #include "os/clock.h"
 
 bool ct_draft_exists(const carat_engine *e)
@@ -16,7 +17,7 @@ bool ct_draft_exists(const carat_engine *e)
 static const float *state_of(const carat_session *s)
 {
     const carat_engine *e = s->engine;
-    const float *state = s->n > 0 ? ct_outcome_state(e, s->outcome) : NULL;
+    const float *state = s->n > 0 ? ct_row_logits_state(e, s->logits) : NULL;
 
     assert(!state || ct_kv_ready(&e->cache, s->slot) == s->n);
     return state;
@@ -51,8 +52,8 @@ static int propose_beside(const carat_session *s, const int32_t *ids, int n, int
         return 0;
     while (ct_top(d, 1, &best, NULL) == CARAT_OK) {
         draft[i++] = best.id;
-        if (i == k || ct_evaluate(d->engine, &(carat_row){.session = d, .tokens = &best.id, .n = 1}, 1, false,
-                                  NULL) != CARAT_OK)
+        struct ct_row row = {.row = {.session = d, .tokens = &best.id, .n = 1}};
+        if (i == k || ct_evaluate(&row, false, NULL) != CARAT_OK)
             break;
     }
     return i;

@@ -4,7 +4,7 @@
 #ifndef CT_DRAFT_H
 #define CT_DRAFT_H
 
-#include "engine/engine.h"
+#include "engine/session.h"
 
 /* Whether the engine has a drafter. */
 bool ct_draft_exists(const carat_engine *e);

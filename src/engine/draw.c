@@ -2,7 +2,7 @@
 /* draw.c: the id that comes next, by the logits behind the last token: as the sampling says; and where the
  * answer has a form that this id would leave, another one among those that the form allows (NUMERICS.md
  * section 8). The arithmetic of a draw is the backend's. */
-#include "engine/engine.h"
+#include "engine/row_logits.h"
 
 /* allowed: bits of ids for the draw after one that was refused; NULL: the first one. */
 static int32_t draw_once(carat_engine *e, const struct ct_logits *logits, const carat_sampling *o,

@@ -2,7 +2,7 @@
 /* embed_pass.c: vectors of texts: which texts go through the next pass together, and what becomes of
  * each. A text is a sequence that lives for one pass: a slot of the KV cache without a session. How a
  * vector comes about is model/vector.c's. */
-#include "engine/engine.h"
+#include "engine/row_logits.h"
 #include "os/clock.h"
 
 #include <stdlib.h>

@@ -2,7 +2,8 @@
 /* engine.c: an engine: its memory plan, its creation, its end. Weights are counted once, all else by laying
  * it out before there is memory, with the code that lays it out afterwards: so the plan cannot differ from
  * what is used, and choosing a context that fits is counting again. */
-#include "engine/engine.h"
+#include "engine/row_logits.h"
+#include "engine/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,7 +109,7 @@ static void engine_lay_out(struct carat_engine *e)
     const struct ct_config *c = &e->config;
     struct ct_backend *b = e->backend;
     const carat_plan *p = &e->plan;
-    size_t n = (size_t)p->chunk, sessions = (size_t)p->sessions, outcomes = ct_outcomes(e), experts = 0;
+    size_t n = (size_t)p->chunk, sessions = (size_t)p->sessions, kept = ct_row_logits_count(e), experts = 0;
 
     b->verb.lay_out(b, &(struct ct_extent){p->chunk, p->context, p->sessions});
     ct_kv_cache_init(&e->cache, b, c, e->kv_type,
@@ -138,9 +139,9 @@ static void engine_lay_out(struct carat_engine *e)
         return;
     ct_head_lay_out(&e->head, e->logits_rows + p->sessions);
     e->head_row = b->verb.alloc_host(b, n * sizeof *e->head_row);
-    e->outcome = b->verb.alloc_host(b, outcomes * sizeof *e->outcome);
-    e->logits = b->verb.alloc_host(b, outcomes * (size_t)c->n_vocab * sizeof *e->logits);
-    e->hidden = b->verb.alloc_host(b, outcomes * (size_t)c->hidden * sizeof *e->hidden);
+    e->row_logits = b->verb.alloc_host(b, kept * sizeof *e->row_logits);
+    e->logits = b->verb.alloc_host(b, kept * (size_t)c->n_vocab * sizeof *e->logits);
+    e->hidden = b->verb.alloc_host(b, kept * (size_t)c->hidden * sizeof *e->hidden);
     e->held = b->verb.alloc_host(b, sessions * (size_t)p->context * sizeof *e->held);
     e->banned = b->verb.alloc_host(b, (CT_MAX_BANNED + CT_CALLER_BANNED) * sizeof *e->banned);
     ct_penalty_lay_out(&e->penalty, b, c->n_vocab, p->context);
@@ -611,7 +612,7 @@ static void measure_beside(struct carat_engine *e)
     for (int i = 0; i < MEASURED && i + 1 < e->beside->plan.context; i++) {
         const int32_t token = 0;
         const double start = ct_os_seconds();
-        (void)ct_evaluate(e->beside, &(carat_row){.session = s, .tokens = &token, .n = 1}, 1, false, NULL);
+        (void)ct_evaluate(&(struct ct_row){.row = {.session = s, .tokens = &token, .n = 1}}, false, NULL);
         const double took = (ct_os_seconds() - start) * 1e9;
         e->draft_step = i ? CT_MIN(e->draft_step, took) : took;
     }

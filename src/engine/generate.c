@@ -93,7 +93,6 @@ carat_status carat_generation_create(carat_generation **generation, carat_sessio
         .start = ct_os_seconds(),
         .info = fresh_info,
         .given_last = -1,
-        .rows = calloc((size_t)e->plan.sessions, sizeof *g->rows),
         .all = o.naive ? malloc((size_t)e->plan.context * sizeof *g->all) : NULL,
     };
     memcpy(g->stop, o.stop_ids ? o.stop_ids : e->model->stop, (size_t)g->n_stop * sizeof *g->stop);
@@ -105,7 +104,7 @@ carat_status carat_generation_create(carat_generation **generation, carat_sessio
     if (!status && sampling.matcher)
         status = sampling.matcher->verb->open(&g->form, sampling.matcher, err);
     g->sampling.matcher = g->form.begins;
-    if (!status && (!g->rows || (o.naive && !g->all) || !proposes))
+    if (!status && ((o.naive && !g->all) || !proposes))
         status = ct_no_memory(err, "a generation");
     if (status) {
         carat_generation_close(g);
@@ -125,7 +124,6 @@ void carat_generation_close(carat_generation *generation)
     ct_told_close(&generation->told);
     if (generation->form.given)
         generation->form.given->verb->close(&generation->form);
-    free(generation->rows);
     free(generation->all);
     ct_prompt_close(&generation->prompt);
     free(generation->own.memory);
@@ -213,11 +211,10 @@ static int all_tokens(const carat_generation *g)
 static carat_status begin_part(carat_generation *g, int i, carat_error *err)
 {
     notice_changes(g);
-    g->row = NULL;
     const carat_reason r = g->info.reason;
     g->steps = r == CARAT_REASON_NONE || r == CARAT_REASON_CANCELLED || r == CARAT_REASON_CALLBACK;
     g->passes = g->steps && g->info.last >= 0;
-    if (g->steps && !g->passes && !g->prompt.n && g->session->outcome < 0)
+    if (g->steps && !g->passes && !g->prompt.n && g->session->logits < 0)
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "the session of generation %d holds no logits; evaluate a prompt first", i);
     if (g->form.given && g->info.given == 0 && g->steps)
@@ -300,7 +297,7 @@ static int32_t draw(carat_generation *g, int i, struct ct_draw_logits *logits, c
     ct_thought_follow(&g->told.marks, &g->ahead, id);
     ct_told_drawn(&g->told, g->session->engine, i, &logits->have, id);
     if (g->witness && id >= 0)
-        g->witness->drawn(g->witness, i, n, id, ct_outcome_state(g->session->engine, logits->outcome));
+        g->witness->drawn(g->witness, i, n, id, ct_row_logits_state(g->session->engine, logits->kept));
     g->drawn[i] = id;
     g->n_drawn = i + 1;
     return id;
@@ -358,13 +355,13 @@ static void take_back(const carat_generation *g, int n)
 
     ct_lock_enter(&s->engine->lock);
     ct_session_cut(s, n);
-    ct_outcome_drop(s->engine, &s->outcome);
+    ct_row_logits_drop(s->engine, &s->logits);
     ct_lock_leave(&s->engine->lock);
 }
 
 /* All tokens once more, in a session that is empty. After a pass that was cancelled it holds fewer than
  * before. */
-static carat_row naive_row(carat_generation *g)
+static struct ct_row naive_row(carat_generation *g)
 {
     carat_session *s = g->session;
 
@@ -376,10 +373,10 @@ static carat_row naive_row(carat_generation *g)
     g->base = g->first = g->n_all - 1;
     g->n_ids = 1;
     take_back(g, 0);
-    return (carat_row){.tokens = g->all, .n = g->n_all, .wants = CARAT_WANTS_LAST};
+    return (struct ct_row){.row = {.tokens = g->all, .n = g->n_all, .wants = CARAT_WANTS_LAST}};
 }
 
-static carat_row cached_row(carat_generation *g, struct ct_draft_pass *pass)
+static struct ct_row cached_row(carat_generation *g, struct ct_draft_pass *pass)
 {
     g->base = g->session->n;
     g->first = 0;
@@ -388,21 +385,21 @@ static carat_row cached_row(carat_generation *g, struct ct_draft_pass *pass)
     /* draws look at them */
     memcpy(ct_held_tokens(g->session) + g->base, g->ids,
            (size_t)CT_MIN(g->n_ids, g->session->engine->plan.context - g->base) * sizeof *g->ids);
-    return (carat_row){.tokens = g->ids, .n = g->n_ids, .wants = CARAT_WANTS_ALL};
+    return (struct ct_row){.row = {.tokens = g->ids, .n = g->n_ids, .wants = CARAT_WANTS_ALL}};
 }
 
 /* The row of a generation in a pass. */
-static carat_row row_of(carat_generation *g, struct ct_draft_pass *pass)
+static struct ct_row row_of(carat_generation *g, struct ct_draft_pass *pass)
 {
-    carat_row row = g->naive ? naive_row(g) : cached_row(g, pass);
+    struct ct_row r = g->naive ? naive_row(g) : cached_row(g, pass);
 
-    row.session = g->session;
-    row.user = g;
-    g->session->reading = read_for(g, drawn_behind(g), g->base + 1, g->n_ids);
-    g->session->take = draw_next;
-    g->session->cuts = true;
-    g->session->drafts = g->n_ids - 1;
-    return row;
+    r.row.session = g->session;
+    r.row.user = g;
+    r.reading = read_for(g, drawn_behind(g), g->base + 1, g->n_ids);
+    r.take = draw_next;
+    r.cuts = true;
+    r.drafts = g->n_ids - 1;
+    return r;
 }
 
 /* ---- what is drawn ---- */
@@ -484,7 +481,7 @@ static carat_status give_drawn(carat_generation *g, carat_error *err)
 static carat_status draw_held(carat_generation *g, carat_error *err)
 {
     carat_session *s = g->session;
-    struct ct_draw_logits logits = {.session = s, .outcome = s->outcome};
+    struct ct_draw_logits logits = {.session = s, .kept = s->logits};
 
     g->n_drawn = 0;
     ct_lock_enter(&s->engine->lock);
@@ -503,10 +500,6 @@ static carat_status end_row(carat_generation *g, carat_status status, carat_erro
     carat_session *s = g->session;
     int evaluated = CT_MAX(s->n - g->base, 0);
 
-    s->cuts = false;
-    s->take = NULL;
-    s->reading = s->declared.k > 0 ? &s->declared : NULL;
-    s->drafts = 0;
     g->info.passes += evaluated > 0;
     g->info.drafted += evaluated > 0 ? g->n_ids - 1 : 0;
     g->n_drawn = CT_MIN(g->n_drawn, evaluated); /* a pass that was given up has drawn for nothing */
@@ -546,7 +539,7 @@ static bool is_plain_pass(const struct ct_draft_pass *pass, carat_generation *co
     bool plain = pass->generations + pass->drafts <= pass->most;
 
     for (int i = 0; i < n; i++)
-        plain &= !g[i]->passes || (!g[i]->naive && g[i]->session->again == 0);
+        plain &= !g[i]->passes || (!g[i]->naive && g[i]->row.again == 0);
     return plain;
 }
 
@@ -578,7 +571,7 @@ static int deal_pieces(carat_generation *const *g, int n, int most)
 }
 
 /* The row of its piece of a prompt. With the last token its first id is drawn. */
-static carat_row piece_row(carat_generation *g)
+static struct ct_row piece_row(carat_generation *g)
 {
     const struct ct_reading *first_draw = read_for(g, ct_held_tokens(g->session), g->prompt.n, 1);
 
@@ -589,9 +582,9 @@ static carat_row piece_row(carat_generation *g)
 static carat_status end_part(carat_generation *g, carat_error *err)
 {
     if (g->passes)
-        return end_row(g, g->row->status, err);
-    if (g->row)
-        return end_piece(g, g->row->status, err);
+        return end_row(g, g->row.row.status, err);
+    if (g->prompt.piece)
+        return end_piece(g, g->row.row.status, err);
     if (!g->steps || g->prompt.n)
         return CARAT_OK;
     CT_TRY(draw_held(g, err));
@@ -603,10 +596,10 @@ static carat_status end_part(carat_generation *g, carat_error *err)
  * and drafts what pieces leave. */
 static carat_status step(carat_engine *e, carat_generation *const *g, int n, int piece, carat_error *err)
 {
-    carat_row *rows = g[0]->rows;
+    struct ct_row *rows = NULL, **end = &rows;
     carat_error other, *first = err;
     carat_status result = CARAT_OK;
-    int n_rows = 0, joining = 0;
+    int joining = 0;
 
     for (int i = 0; i < n; i++)
         joining += joins_pass(g[i]);
@@ -615,17 +608,19 @@ static carat_status step(carat_engine *e, carat_generation *const *g, int n, int
     struct ct_draft_pass pass = ct_draft_pass(joining, CT_MIN(e->decode_chunk, e->plan.chunk - pieces));
     for (int i = 0; i < n; i++)
         if (g[i]->passes) {
-            rows[n_rows] = row_of(g[i], &pass);
-            g[i]->row = &rows[n_rows++];
+            *end = &g[i]->row;
+            g[i]->row = row_of(g[i], &pass);
+            end = &g[i]->row.next;
         }
     for (int i = 0; i < n; i++)
         if (g[i]->prompt.piece) {
-            rows[n_rows] = piece_row(g[i]);
-            g[i]->row = &rows[n_rows++];
+            *end = &g[i]->row;
+            g[i]->row = piece_row(g[i]);
+            end = &g[i]->row.next;
         }
     double start = ct_os_seconds();
-    if (n_rows)
-        result = ct_evaluate(e, rows, n_rows, false, err);
+    if (rows)
+        result = ct_evaluate(rows, false, err);
     double seconds = ct_os_seconds() - start;
     bool plain = !result && !pieces && is_plain_pass(&pass, g, n);
     for (int i = 0; i < n; i++) {

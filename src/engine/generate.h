@@ -4,7 +4,8 @@
 #ifndef CT_GENERATE_H
 #define CT_GENERATE_H
 
-#include "engine/engine.h"
+#include "engine/row_logits.h"
+#include "engine/session.h"
 #include "engine/speculate.h"
 #include "engine/told.h"
 
@@ -33,7 +34,8 @@ int ct_prompt_left(const struct ct_given_prompt *p, const carat_session *s);
 int ct_prompt_take(struct ct_given_prompt *p, const carat_session *s, int most);
 /* The row of that piece; with its last token comes what is read of the logits. And what the session is told
  * once that row is through. */
-carat_row ct_prompt_row(const struct ct_given_prompt *p, carat_session *s, const struct ct_reading *reading);
+struct ct_row ct_prompt_row(const struct ct_given_prompt *p, carat_session *s,
+                            const struct ct_reading *reading);
 void ct_prompt_came(struct ct_given_prompt *p, carat_session *s);
 
 /* Somebody who keeps a record of what a generation draws (receipt/). None of these allocates. */
@@ -92,8 +94,7 @@ struct carat_generation {
     enum ct_fit fit[1 + CARAT_MOST_DRAFT]; /* of what was drawn first */
     bool forced[1 +
                 CARAT_MOST_DRAFT]; /* the model would have gone on otherwise: it ends a thought or a form */
-    carat_row *rows;               /* [sessions] of a step that it is the first of */
-    const carat_row *row;          /* its own of these, where it has one */
+    struct ct_row row;             /* in the pass, where it has one */
     int32_t *all;                  /* [context] for naive: all tokens; else NULL */
     int n_all;                     /* those that a naive pass was to evaluate */
     struct ct_reading reading;     /* what draws read of logits */

@@ -2,7 +2,7 @@
 /* measure_sides.c: what passes cost on the CPU and on a GPU, where both have all: some passes of made-up
  * tokens on each are timed when the engine is made, unless it was told of any. They are passes as all others,
  * so that the table of costs (stats.h) learns from them; by it passes are computed here or there. */
-#include "engine/engine.h"
+#include "engine/session.h"
 
 #include <stdlib.h>
 
@@ -42,14 +42,13 @@ static bool run(struct measuring *m, int held, int n, bool all_logits)
     if (n * m->row > m->left)
         return false;
     if (m->session) {
-        carat_row row = {.session = m->session,
-                         .tokens = m->token,
-                         .n = n,
-                         .wants = all_logits ? CARAT_WANTS_ALL : CARAT_WANTS_NONE,
-                         .deliver = pass_over};
+        struct ct_row row = {.row = {.session = m->session,
+                                     .tokens = m->token,
+                                     .n = n,
+                                     .wants = all_logits ? CARAT_WANTS_ALL : CARAT_WANTS_NONE,
+                                     .deliver = pass_over}};
         whole = (held > 0 || ct_rewind(m->session, 0, NULL) == CARAT_OK) &&
-                m->session->n + n < m->engine->plan.context &&
-                ct_evaluate(m->engine, &row, 1, false, NULL) == CARAT_OK;
+                m->session->n + n < m->engine->plan.context && ct_evaluate(&row, false, NULL) == CARAT_OK;
     } else {
         carat_embed_input text = {.tokens = m->token, .n = n, .vector = vector};
         const carat_embed_options o = {.size = sizeof o, .dim = 1};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* prefix.c: see engine.h. */
-#include "engine/engine.h"
+#include "engine/prefix.h"
 
 static int32_t *ids_of(const struct ct_prefixes *p, int node)
 {

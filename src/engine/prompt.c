@@ -18,7 +18,7 @@ carat_status ct_keep_prefix(carat_session *s, const int32_t *tokens, int n, int 
     CT_TRY(ct_check_ids(s, tokens, n, err));
     while (common < CT_MIN(n, s->n) && ct_held_tokens(s)[common] == tokens[common])
         common++;
-    if (common < n || s->n > n || s->outcome < 0) {
+    if (common < n || s->n > n || s->logits < 0) {
         common = CT_MIN(common, n - 1); /* the last token is evaluated for its logits */
         if (s->owner)
             common = ct_reuse(s, tokens, n - 1, common);
@@ -39,14 +39,14 @@ static carat_status sync_rest(carat_session *s, const int32_t *tokens, int held,
     int turn = ct_thought_turn(&marks, tokens, n);
 
     if (turn > held && turn < n && !ct_kv_sees_alike(&s->engine->cache, turn, n - 1)) {
-        carat_row begin = {
-            .session = s, .tokens = tokens + held, .n = turn - held, .wants = CARAT_WANTS_NONE};
-        CT_TRY(ct_evaluate(s->engine, &begin, 1, true, err));
+        struct ct_row begin = {
+            .row = {.session = s, .tokens = tokens + held, .n = turn - held, .wants = CARAT_WANTS_NONE}};
+        CT_TRY(ct_evaluate(&begin, true, err));
         ct_mark(s);
         held = turn;
     }
-    return ct_evaluate(s->engine, &(carat_row){.session = s, .tokens = tokens + held, .n = n - held}, 1, true,
-                       err);
+    struct ct_row rest = {.row = {.session = s, .tokens = tokens + held, .n = n - held}};
+    return ct_evaluate(&rest, true, err);
 }
 
 carat_status ct_sync(carat_session *s, const int32_t *tokens, int n, int *reused, carat_error *err)
@@ -134,7 +134,7 @@ carat_status ct_prompt_give(struct ct_given_prompt *p, carat_session *s, const c
     }
     ct_prompt_close(p);
     *p = (struct ct_given_prompt){.stop = stop};
-    if (held == given.n && state && !ct_outcome_state(s->engine, s->outcome)) /* it came out of a file */
+    if (held == given.n && state && !ct_row_logits_state(s->engine, s->logits)) /* it came out of a file */
         CT_TRY(ct_rewind(s, --held, err));
     memcpy(ct_held_tokens(s) + held, given.ids + held, (size_t)(given.n - held) * sizeof *given.ids);
     find_stops(p, s, &given, held);
@@ -166,23 +166,22 @@ int ct_prompt_take(struct ct_given_prompt *p, const carat_session *s, int most)
     return p->piece;
 }
 
-carat_row ct_prompt_row(const struct ct_given_prompt *p, carat_session *s, const struct ct_reading *reading)
+struct ct_row ct_prompt_row(const struct ct_given_prompt *p, carat_session *s,
+                            const struct ct_reading *reading)
 {
     const int to = next_stop(p);
     const bool last = to == p->n;
 
-    s->most = p->piece;
-    s->reading = reading;
-    return (carat_row){.session = s,
-                       .tokens = ct_held_tokens(s) + s->n,
-                       .n = to - s->n,
-                       .wants = last ? CARAT_WANTS_LAST : CARAT_WANTS_NONE};
+    return (struct ct_row){.row = {.session = s,
+                                   .tokens = ct_held_tokens(s) + s->n,
+                                   .n = to - s->n,
+                                   .wants = last ? CARAT_WANTS_LAST : CARAT_WANTS_NONE},
+                           .reading = reading,
+                           .most = p->piece};
 }
 
 void ct_prompt_came(struct ct_given_prompt *p, carat_session *s)
 {
-    s->most = 0;
-    s->reading = s->declared.k > 0 ? &s->declared : NULL;
     if (s->n != next_stop(p))
         return;
     ct_mark(s);

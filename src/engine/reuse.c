@@ -2,7 +2,8 @@
 /* reuse.c: what somebody else of a session's owner has evaluated of a prompt: other sessions, also while they
  * are in a call, since blocks are only written on; and the tree of prefixes, which has what was left behind.
  * Keeping that is session.c's business, evaluating the rest prompt.c's. */
-#include "engine/engine.h"
+#include "engine/row_logits.h"
+#include "engine/session.h"
 
 #include <inttypes.h>
 
@@ -130,7 +131,7 @@ static void take_over(carat_session *s, const struct found *f, const int32_t *to
     ct_snapshot_use(&e->snapshots, f->rows.below);
     e->stats.snapshots_used += f->rows.row >= e->cache.sequences || f->rows.below >= 0;
     e->stats.restored += (uint64_t)f->ready;
-    ct_outcome_drop(e, &s->outcome);
+    ct_row_logits_drop(e, &s->logits);
     memcpy(ct_held_tokens(s), tokens, (size_t)f->held * sizeof *tokens);
     s->n = f->held;
     s->changes++;

@@ -5,7 +5,8 @@
  * Threads: whoever works on a session has claimed it (no second call gets in), and whoever uses the
  * engine's arrays, blocks or list of sessions holds the engine's lock: for one pass, one draw or one change
  * of blocks. */
-#include "engine/engine.h"
+#include "engine/row_logits.h"
+#include "engine/session.h"
 
 #include <stdlib.h>
 
@@ -43,7 +44,7 @@ void ct_session_kept(carat_session *s)
 /* Forgets logits and text: the tokens held are others now. */
 static void begin_text(carat_session *s)
 {
-    ct_outcome_drop(s->engine, &s->outcome);
+    ct_row_logits_drop(s->engine, &s->logits);
     ct_detokenizer_init(&s->detokenizer, s->engine->model->tokenizer, 0);
 }
 
@@ -87,7 +88,6 @@ void ct_session_empty(carat_session *s, bool discard)
 {
     ct_kv_cut(&s->engine->cache, s->slot, 0, 0, discard);
     ct_snapshots_cut(&s->engine->snapshots, s->slot, 0, discard);
-    ct_outcome_drop(s->engine, &s->next);
     begin_text(s);
     s->n = 0;
     s->unsound = false;
@@ -111,7 +111,7 @@ static carat_session *new_session(carat_engine *e, uint64_t owner, carat_error *
         return NULL;
     }
     /* a generation has seen no change yet, not even that a fork holds tokens */
-    *s = (carat_session){.engine = e, .slot = slot, .owner = owner, .outcome = -1, .next = -1, .changes = 1};
+    *s = (carat_session){.engine = e, .slot = slot, .owner = owner, .logits = -1, .changes = 1};
     begin_text(s);
     e->session[slot] = s;
     return s;
@@ -159,7 +159,6 @@ carat_status carat_session_create(carat_session **session, carat_engine *engine,
     s->user = o.user;
     if (o.sampling)
         s->declared = ct_reading_of(engine, &sampling, NULL, 0, 0, s->apart);
-    s->reading = s->declared.k > 0 ? &s->declared : NULL;
     begin_beside(s, NULL, 0);
     *session = s;
     return CARAT_OK;
@@ -275,11 +274,10 @@ static carat_status fork_locked(carat_session *from, int n, carat_session **sess
     s->declared = from->declared;
     memcpy(s->apart, from->apart, sizeof s->apart);
     s->declared.apart = s->apart;
-    s->reading = s->declared.k > 0 ? &s->declared : NULL;
     ct_session_kept(s);
-    if (n == from->n && from->outcome >= 0) {
-        s->outcome = from->outcome;
-        e->outcome[s->outcome].holders++;
+    if (n == from->n && from->logits >= 0) {
+        s->logits = from->logits;
+        e->row_logits[s->logits].holders++;
     }
     *session = s;
     return CARAT_OK;
@@ -381,7 +379,7 @@ static carat_status sample(carat_session *s, const carat_sampling *sampling, int
     int32_t apart[CT_MOST_APART], chosen = -1;
     carat_sampling o;
     carat_chain chain;
-    struct ct_draw_logits logits = {.session = s, .outcome = s->outcome};
+    struct ct_draw_logits logits = {.session = s, .kept = s->logits};
     enum ct_fit fit = CT_FITS;
 
     CT_TRY(ct_take_sampling(e, &o, &chain, sampling, err));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* snapshot.c: see engine.h. */
-#include "engine/engine.h"
+#include "engine/prefix.h"
 
 static bool *of_snapshot(const struct ct_snapshots *s, int snapshot)
 {

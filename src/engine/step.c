@@ -4,7 +4,9 @@
  * what it keeps of a prompt prompt.c's.
  *
  * The sessions of a step are claimed. The engine's lock is held for one pass at a time. */
-#include "engine/engine.h"
+#include "engine/row.h"
+#include "engine/row_logits.h"
+#include "engine/session.h"
 #include "os/clock.h"
 
 #include <stdlib.h>
@@ -12,51 +14,56 @@
 /* One call of carat_step. */
 struct step {
     carat_engine *engine;
-    carat_row *rows;
-    int n;
-    int taken;        /* rows of the pass under way */
-    int most;         /* how many it may have */
-    bool decodes;     /* it has one row of each session, drafts aside */
-    bool one_by_one;  /* it has one row, since a larger pass would take longer */
-    bool stopped;     /* all sessions of the pass wanted it to end: nothing more is computed */
-    int failed;       /* the first row that failed; n: none */
-    carat_error *err; /* of that row */
+    struct ct_row *rows;
+    int taken;                   /* rows of the pass under way */
+    int most;                    /* how many it may have */
+    bool decodes;                /* it has one row of each session, drafts aside */
+    bool one_by_one;             /* it has one row, since a larger pass would take longer */
+    bool stopped;                /* all sessions of the pass wanted it to end: nothing more is computed */
+    const struct ct_row *failed; /* the first row that failed; NULL: none */
+    carat_error *err;            /* of that row */
 };
+
+/* Whether no row before this one has failed. */
+static bool is_first_failed(const struct step *s, const struct ct_row *r)
+{
+    while (r && r != s->failed)
+        r = r->next;
+    return r == s->failed;
+}
 
 /* Ends a row; what its session holds by now stays. */
 static void __attribute__((format(printf, 4, 5)))
-fail_row(struct step *s, int r, carat_status status, const char *format, ...)
+fail_row(struct step *s, struct ct_row *r, carat_status status, const char *format, ...)
 {
     char message[sizeof s->err->message];
 
     CT_FORMAT(message, format);
-    s->rows[r].status = status;
-    if (r < s->failed) {
+    r->row.status = status;
+    if (is_first_failed(s, r)) {
         ct_fail(s->err, status, "%s", message);
         s->failed = r;
     }
 }
 
-static void cancel_row(struct step *s, int r)
+static void cancel_row(struct step *s, struct ct_row *r)
 {
-    const carat_row *row = &s->rows[r];
-
-    fail_row(s, r, CARAT_E_CANCELLED, "evaluation was cancelled after %d of %d tokens",
-             row->session->again + row->session->done, row->session->again + row->n);
+    fail_row(s, r, CARAT_E_CANCELLED, "evaluation was cancelled after %d of %d tokens", r->again + r->done,
+             r->again + r->row.n);
 }
 
-static void fail_not_finite(struct step *s, int r)
+static void fail_not_finite(struct step *s, struct ct_row *r)
 {
     carat_error why = {CARAT_E_NUMERIC, ""};
 
-    if (r < s->failed && s->err)
+    if (is_first_failed(s, r) && s->err)
         (void)ct_fail_not_finite(s->engine, &why);
     fail_row(s, r, why.code, "%s", why.message);
 }
 
-static bool row_has_more(const carat_row *row)
+static bool has_more(const struct ct_row *r)
 {
-    return row->status == CARAT_OK && row->session->done < row->session->until;
+    return r->row.status == CARAT_OK && r->done < r->until;
 }
 
 /* ---- what a row wants ---- */
@@ -69,9 +76,10 @@ static carat_wants wants_of(const carat_row *row)
 }
 
 /* Whether the logits of a token are wanted; tokens are asked about in ascending order. */
-static bool row_wants(const carat_row *row, int token)
+static bool row_wants(struct ct_row *r, int token)
 {
-    int *next = &row->session->next_wanted;
+    const carat_row *row = &r->row;
+    int *next = &r->next_wanted;
 
     switch (wants_of(row)) {
     case CARAT_WANTS_ALL:
@@ -112,10 +120,10 @@ static carat_status check_wants(const carat_row *row, carat_error *err)
 
 /* ---- the rows of a pass ---- */
 
-/* Position of the next token that is evaluated for a session. */
-static int next_position(const carat_session *c)
+/* Position of the next token that is evaluated of a row. */
+static int next_position(const struct ct_row *r)
 {
-    return c->n + CT_MIN(c->done, 0);
+    return r->row.session->n + CT_MIN(r->done, 0);
 }
 
 /* Row `at` of the pass is a token of a session. */
@@ -128,13 +136,12 @@ static void place_token(carat_engine *e, int at, const carat_session *c, int pos
 }
 
 /* Takes the next tokens of a row into the pass: first those held that the local layers lack. */
-static void gather_row(struct step *s, int r)
+static void gather_row(struct step *s, struct ct_row *r)
 {
     carat_engine *e = s->engine;
-    const carat_row *row = &s->rows[r];
-    carat_session *c = row->session;
-    int from = next_position(c);
-    int n = CT_MIN(CT_MIN(c->until - c->done, s->most - s->taken), ct_kv_span(&e->cache, from));
+    const carat_session *c = r->row.session;
+    int from = next_position(r);
+    int n = CT_MIN(CT_MIN(r->until - r->done, s->most - s->taken), ct_kv_span(&e->cache, from));
 
     if (c->branch > from)
         n = CT_MIN(n, c->branch - from);
@@ -147,16 +154,16 @@ static void gather_row(struct step *s, int r)
         return;
     }
     for (int i = 0; i < n; i++) {
-        int at = s->taken++, token = c->done + i;
-        e->token[at] = token < 0 ? ct_held_tokens(c)[from + i] : row->tokens[token];
+        int at = s->taken++, token = r->done + i;
+        e->token[at] = token < 0 ? ct_held_tokens(c)[from + i] : r->row.tokens[token];
         place_token(e, at, c, from + i);
-        e->wanted[at] = token >= 0 && row_wants(row, token);
-        e->row[at] = (struct ct_row_of){r, token, c->asked, -1};
-        c->asked += e->wanted[at];
-        if (e->wanted[at] && token == row->n - 1)
-            c->next = ct_outcome_take(e);
+        e->wanted[at] = token >= 0 && row_wants(r, token);
+        e->row[at] = (struct ct_row_of){r, token, r->asked, -1};
+        r->asked += e->wanted[at];
+        if (e->wanted[at] && token == r->row.n - 1)
+            r->logits = ct_row_logits_take(e);
     }
-    c->taking = n;
+    r->taking = n;
 }
 
 /* How many rows the pass may have: a chunk, or one of a prompt where that is cheaper and nobody decodes
@@ -167,25 +174,23 @@ static void set_most(struct step *s)
     int rows = 0, depth = 0;
     bool prefills = false, decodes = false;
 
-    for (int r = 0; r < s->n; r++)
-        if (row_has_more(&s->rows[r])) {
-            const carat_session *c = s->rows[r].session;
-            int left = c->until - c->done;
-            rows += left;
-            depth = CT_MAX(depth, next_position(c) + CT_MIN(left, e->plan.chunk));
-            prefills |= left > 1 + c->drafts;
-            decodes |= left <= 1 + c->drafts;
-        }
+    for (struct ct_row *r = s->rows; r; r = r->next) {
+        const int left = r->until - r->done;
+        if (!has_more(r))
+            continue;
+        rows += left;
+        depth = CT_MAX(depth, next_position(r) + CT_MIN(left, e->plan.chunk));
+        prefills |= left > 1 + r->drafts;
+        decodes |= left <= 1 + r->drafts;
+    }
     s->one_by_one = prefills && !decodes && ct_one_by_one(&e->stats, CT_MIN(rows, e->plan.chunk), depth);
     s->most = s->one_by_one ? 1 : prefills ? e->plan.chunk : e->decode_chunk;
 }
 
 /* Tokens of a row in the pass that are guessed. */
-static int drafts_taken(const carat_row *row)
+static int drafts_taken(const struct ct_row *r)
 {
-    const carat_session *c = row->session;
-
-    return CT_MAX(0, CT_MIN(c->taking, c->done + c->taking - (row->n - c->drafts)));
+    return CT_MAX(0, CT_MIN(r->taking, r->done + r->taking - (r->row.n - r->drafts)));
 }
 
 static void gather(struct step *s)
@@ -194,11 +199,11 @@ static void gather(struct step *s)
     s->taken = 0;
     s->decodes = true;
     s->stopped = false;
-    for (int r = 0; r < s->n; r++) {
-        s->rows[r].session->taking = 0;
-        if (row_has_more(&s->rows[r]) && s->taken < s->most)
+    for (struct ct_row *r = s->rows; r; r = r->next) {
+        r->taking = 0;
+        if (has_more(r) && s->taken < s->most)
             gather_row(s, r);
-        s->decodes &= s->rows[r].session->taking <= 1 + drafts_taken(&s->rows[r]);
+        s->decodes &= r->taking <= 1 + drafts_taken(r);
     }
 }
 
@@ -207,105 +212,105 @@ static void gather(struct step *s)
 /* Where a row keeps the logits of a token that it wants; NULL: they are handed over. */
 static float *logits_place(const struct step *s, const struct ct_row_of *of)
 {
-    const carat_row *row = &s->rows[of->row];
+    const carat_row *row = &of->row->row;
 
     return row->logits && !row->deliver ? row->logits + (size_t)of->nth * (size_t)s->engine->config.n_vocab
                                         : NULL;
 }
 
-/* The outcome of a row of the pass: the session's for its last token, or one of its own; -1: none. */
-static int outcome_of(const struct step *s, const struct ct_row_of *of)
+/* The row logits of a row of the pass: the session's for its last token, or some of its own; -1: none. */
+static int row_logits_of(const struct ct_row_of *of)
 {
-    const carat_session *c = s->rows[of->row].session;
-    bool last = of->token == s->rows[of->row].n - 1 && c->next >= 0 && !c->ended;
+    const struct ct_row *r = of->row;
+    bool last = of->token == r->row.n - 1 && r->logits >= 0 && !r->ended;
 
-    return last ? c->next : of->outcome;
+    return last ? r->logits : of->logits;
 }
 
-/* What is read of the logits of a row of the pass; NULL: all. */
-static const struct ct_reading *reading_of(const struct step *s, const struct ct_row_of *of)
+/* What is read of the logits of a row; NULL: all. */
+static const struct ct_reading *reading_of(const struct ct_row *r)
 {
-    const carat_row *row = &s->rows[of->row];
+    const struct ct_reading *declared = &r->row.session->declared;
 
-    return row->session->take || (!row->deliver && !row->logits) ? row->session->reading : NULL;
+    if (!r->take && (r->row.deliver || r->row.logits))
+        return NULL;
+    return r->reading ? r->reading : declared->k > 0 ? declared : NULL;
 }
 
 /* Says where the logits of a row of the pass are computed: in the session for its last token, else where the
- * caller wants them, else in an outcome of its own, of which *left more may be taken. False: none is. */
+ * caller wants them, else in row logits of its own, of which *left more may be taken. False: none are. */
 static bool place_row(const struct step *s, int at, int *left, struct ct_head_row *to)
 {
     struct ct_row_of *of = &s->engine->row[at];
-    const carat_row *row = &s->rows[of->row];
+    const struct ct_row *r = of->row;
     float *callers = logits_place(s, of);
-    const int begun = CT_MAX(row->session->done, 0); /* of its tokens are held */
+    const int begun = CT_MAX(r->done, 0); /* of its tokens are held */
 
-    *to = (struct ct_head_row){.reading = reading_of(s, of),
+    *to = (struct ct_head_row){.reading = reading_of(r),
                                .memory = callers,
-                               .held = ct_held_tokens(row->session),
-                               .n_held = row->session->n,
-                               .more = row->tokens + begun,
+                               .held = ct_held_tokens(r->row.session),
+                               .n_held = r->row.session->n,
+                               .more = r->row.tokens + begun,
                                .n_more = of->token + 1 - begun};
-    if (!callers && outcome_of(s, of) < 0) {
+    if (!callers && row_logits_of(of) < 0) {
         if (*left == 0)
             return false;
         --*left;
-        of->outcome = ct_outcome_take(s->engine);
+        of->logits = ct_row_logits_take(s->engine);
     }
-    if (outcome_of(s, of) >= 0)
-        to->memory = ct_outcome_memory(s->engine, outcome_of(s, of));
+    if (row_logits_of(of) >= 0)
+        to->memory = ct_row_logits_memory(s->engine, row_logits_of(of));
     return true;
 }
 
 /* Keeps what the head read and gave for a row of the pass. */
-static void keep_outcome(const struct step *s, int at, int row, const struct ct_head_row *made)
+static void keep_logits(const struct step *s, int at, int row, const struct ct_head_row *made)
 {
     carat_engine *e = s->engine;
-    int outcome = outcome_of(s, &e->row[at]);
+    const int logits = row_logits_of(&e->row[at]);
 
-    if (outcome < 0)
+    if (logits < 0)
         return;
-    e->backend->verb.copy_out(e->backend, ct_outcome_hidden(e, outcome), e->pass.h, row);
-    e->outcome[outcome].has_hidden = true;
-    ct_outcome_keep(e, outcome, made);
+    e->backend->verb.copy_out(e->backend, ct_row_logits_hidden(e, logits), e->pass.h, row);
+    e->row_logits[logits].has_hidden = true;
+    ct_row_logits_keep(e, logits, made);
 }
 
 /* The row ends with this token. Where the tokens behind it are forgotten, the session has its logits. */
 static void end_at(struct step *s, struct ct_row_of *of)
 {
-    carat_session *c = s->rows[of->row].session;
+    struct ct_row *r = of->row;
 
-    c->ended = true;
-    c->last = of->token;
-    if (of->token == s->rows[of->row].n - 1)
+    r->ended = true;
+    r->last = of->token;
+    if (of->token == r->row.n - 1)
         return;
-    ct_outcome_drop(s->engine, &c->next);
-    if (c->cuts) {
-        c->next = of->outcome;
-        of->outcome = -1;
+    ct_row_logits_drop(s->engine, &r->logits);
+    if (r->cuts) {
+        r->logits = of->logits;
+        of->logits = -1;
     }
 }
 
 static void note_not_finite(const struct step *s, int at)
 {
-    s->rows[s->engine->row[at].row].session->not_finite |=
-        !s->engine->backend->verb.is_finite(s->engine->backend, at);
+    s->engine->row[at].row->not_finite |= !s->engine->backend->verb.is_finite(s->engine->backend, at);
 }
 
 /* Brings computed logits, of number nth of the rows that want them, where they belong. */
 static void deliver(struct step *s, int at, int nth, const struct ct_head_row *made)
 {
     const struct ct_row_of *of = &s->engine->row[at];
-    const carat_row *row = &s->rows[of->row];
-    carat_session *c = row->session;
+    struct ct_row *r = of->row;
+    const carat_row *row = &r->row;
     float *to = logits_place(s, of);
-    struct ct_draw_logits logits = {
-        .have = made->logits, .row = made, .nth = nth, .outcome = outcome_of(s, of)};
+    struct ct_draw_logits logits = {.have = made->logits, .row = made, .nth = nth, .kept = row_logits_of(of)};
 
     note_not_finite(s, at);
-    if (c->not_finite || c->ended || of->token < c->delivered)
+    if (r->not_finite || r->ended || of->token < r->delivered)
         return;
-    c->delivered = of->token + 1;
-    if (c->take ? c->take(row->user, of->token, &logits)
+    r->delivered = of->token + 1;
+    if (r->take ? r->take(row->user, of->token, &logits)
                 : row->deliver && row->deliver(row->user, of->token, made->logits.value))
         end_at(s, &s->engine->row[at]);
     else if (to && to != made->logits.value)
@@ -326,8 +331,8 @@ static bool logits_are_awaited(const struct step *s, int at)
     const carat_engine *e = s->engine;
 
     for (; at < s->taken; at++) {
-        const carat_session *c = s->rows[e->row[at].row].session;
-        if (e->wanted[at] && !c->not_finite && !c->ended)
+        const struct ct_row *r = e->row[at].row;
+        if (e->wanted[at] && !r->not_finite && !r->ended)
             return true;
     }
     return false;
@@ -357,13 +362,13 @@ static void run_head(struct step *s)
             note_all_not_finite(s);
         for (int i = first, k = 0; i < at; i++)
             if (e->wanted[i] && !s->stopped) {
-                keep_outcome(s, i, done + k, &e->head_row[k]);
+                keep_logits(s, i, done + k, &e->head_row[k]);
                 deliver(s, i, done + k, &e->head_row[k]);
                 k++;
             }
         done += slice;
         for (int i = first; i < at; i++)
-            ct_outcome_drop(e, &e->row[i].outcome);
+            ct_row_logits_drop(e, &e->row[i].logits);
     }
     if (done == 0)
         note_all_not_finite(s);
@@ -371,17 +376,20 @@ static void run_head(struct step *s)
 
 /* ---- cancelling ---- */
 
-/* Whether a session wants its call to end. A token counts in as many parts as there are layers. */
-static bool wants_stop(carat_session *c, const carat_row *row, const struct ct_pass *p)
+/* Whether a row's call is to end. A token counts in as many parts as there are layers. */
+static bool wants_stop(struct ct_row *r, const struct ct_pass *p)
 {
+    carat_session *c = r->row.session;
+    const carat_progress watch = r->watch ? r->watch : c->watch;
     size_t layers = (size_t)p->config->n_layer, passed = (size_t)CT_MIN(p->layer, p->config->n_layer - 1);
 
-    if (!c->stopped && atomic_exchange(&c->cancel, false))
-        c->stopped = true;
-    if (!c->stopped && c->watch)
-        c->stopped = c->watch(c->user, (size_t)(c->again + c->done) + (size_t)c->taking * passed / layers,
-                              (size_t)(c->again + row->n)) != 0;
-    return c->stopped;
+    if (!r->stopped && atomic_exchange(&c->cancel, false))
+        r->stopped = true;
+    if (!r->stopped && watch)
+        r->stopped = watch(r->watch ? r->watcher : c->user,
+                           (size_t)(r->again + r->done) + (size_t)r->taking * passed / layers,
+                           (size_t)(r->again + r->row.n)) != 0;
+    return r->stopped;
 }
 
 /* A pass stops when all who are in it want that; one who wants it alone ends after the pass. */
@@ -390,9 +398,9 @@ static int ask_sessions(void *user)
     struct step *s = user;
     bool all = true;
 
-    for (int r = 0; r < s->n; r++)
-        if (s->rows[r].session->taking > 0)
-            all &= wants_stop(s->rows[r].session, &s->rows[r], &s->engine->pass);
+    for (struct ct_row *r = s->rows; r; r = r->next)
+        if (r->taking > 0)
+            all &= wants_stop(r, &s->engine->pass);
     s->stopped |= all;
     return all;
 }
@@ -400,56 +408,55 @@ static int ask_sessions(void *user)
 /* ---- what becomes of a row ---- */
 
 /* Its tokens of the pass are held from now on. */
-static void advance(carat_row *row)
+static void advance(struct ct_row *r)
 {
-    carat_session *c = row->session;
-    int again = CT_MIN(CT_MAX(-c->done, 0), c->taking), more = c->taking - again, from = next_position(c);
+    carat_session *c = r->row.session;
+    int again = CT_MIN(CT_MAX(-r->done, 0), r->taking), more = r->taking - again, from = next_position(r);
 
-    memmove(ct_held_tokens(c) + c->n, row->tokens + CT_MAX(c->done, 0), (size_t)more * sizeof(int32_t));
+    memmove(ct_held_tokens(c) + c->n, r->row.tokens + CT_MAX(r->done, 0), (size_t)more * sizeof(int32_t));
     c->n += more;
     c->changes++;
-    c->done += c->taking;
+    r->done += r->taking;
     c->stats.reevaluated += again;
-    const int step = c->owner ? CT_OWNED_STEP : CT_SNAPSHOT_STEP;
-    const bool is_step = from / step < next_position(c) / step;
-    if (row->n + c->again > 1 && (is_step || next_position(c) == c->branch))
+    const int step = c->owner ? CT_OWNED_STEP : CT_SNAPSHOT_STEP, to = next_position(r);
+    if (r->row.n + r->again > 1 && (from / step < to / step || to == c->branch))
         ct_snapshot_take(&c->engine->snapshots, c->slot, c->owner != 0);
-    ct_outcome_drop(c->engine, &c->outcome);
-    c->outcome = c->next;
-    c->next = -1;
+    ct_row_logits_drop(c->engine, &c->logits);
+    c->logits = r->logits;
+    r->logits = -1;
 }
 
 /* Forgets the tokens behind the one at which a row ended, not what was computed there. */
-static void cut_row(carat_row *row)
+static void cut_row(struct ct_row *r)
 {
-    carat_session *c = row->session;
+    carat_session *c = r->row.session;
 
-    row->n = c->last + 1;
-    if (c->done > row->n)
-        ct_session_cut(c, c->n - (c->done - row->n));
-    c->done = c->until = row->n;
+    r->row.n = r->last + 1;
+    if (r->done > r->row.n)
+        ct_session_cut(c, c->n - (r->done - r->row.n));
+    r->done = r->until = r->row.n;
 }
 
-static void settle(struct step *s, int r, bool whole)
+static void settle(struct step *s, struct ct_row *r, bool whole)
 {
-    carat_row *row = &s->rows[r];
-    carat_session *c = row->session;
+    carat_session *c = r->row.session;
 
-    if (whole && c->not_finite) {
+    if (whole && r->not_finite) {
+        ct_row_logits_drop(s->engine, &r->logits);
         ct_session_empty(c, false);
         fail_not_finite(s, r);
         return;
     }
     if (whole) {
-        advance(row);
+        advance(r);
     } else {
-        ct_kv_cut(&c->engine->cache, c->slot, c->n, next_position(c), false);
-        ct_outcome_drop(c->engine, &c->next);
+        ct_kv_cut(&c->engine->cache, c->slot, c->n, next_position(r), false);
+        ct_row_logits_drop(c->engine, &r->logits);
     }
-    const bool is_drawn = whole && c->ended && c->cuts;
+    const bool is_drawn = whole && r->ended && r->cuts;
     if (is_drawn)
-        cut_row(row);
-    if (c->stopped || (c->ended && !is_drawn)) /* also where the others needed the pass, and it is through */
+        cut_row(r);
+    if (r->stopped || (r->ended && !is_drawn)) /* also where the others needed the pass, and it is through */
         cancel_row(s, r);
 }
 
@@ -469,19 +476,18 @@ static int depth_of(const struct step *s, bool *all_logits)
 /* Tells the statistics of a whole pass, whose rows are not settled yet. */
 static void count_pass(struct step *s, struct ct_pass_facts *pass)
 {
-    for (int r = 0; r < s->n; r++) {
-        const carat_session *c = s->rows[r].session;
-        pass->reevaluated += CT_MIN(CT_MAX(-c->done, 0), c->taking);
-        pass->drafted += drafts_taken(&s->rows[r]);
+    for (struct ct_row *r = s->rows; r; r = r->next) {
+        pass->reevaluated += CT_MIN(CT_MAX(-r->done, 0), r->taking);
+        pass->drafted += drafts_taken(r);
     }
     ct_stats_pass(&s->engine->stats, pass);
 }
 
 /* Evaluates once more what a session holds. */
-static void hold_again(struct step *s, int r)
+static void hold_again(struct step *s, struct ct_row *r)
 {
     carat_engine *e = s->engine;
-    carat_session *c = s->rows[r].session;
+    const carat_session *c = r->row.session;
     bool room = true;
 
     for (int from = ct_kv_ready(&e->cache, c->slot), n; from < c->n && room; from += n) {
@@ -507,14 +513,13 @@ static void hold_again(struct step *s, int r)
 static void make_again(struct step *s)
 {
     for (int at = 0; at < s->taken; at++)
-        s->rows[s->engine->row[at].row].session->asked -= s->engine->wanted[at];
-    for (int r = 0; r < s->n; r++) {
-        carat_session *c = s->rows[r].session;
-        ct_outcome_drop(s->engine, &c->next);
-        c->next_wanted = 0;
-        c->not_finite = false;
-        c->done = CT_MAX(c->done, 0);
-        if (row_has_more(&s->rows[r]))
+        s->engine->row[at].row->asked -= s->engine->wanted[at];
+    for (struct ct_row *r = s->rows; r; r = r->next) {
+        ct_row_logits_drop(s->engine, &r->logits);
+        r->next_wanted = 0;
+        r->not_finite = false;
+        r->done = CT_MAX(r->done, 0);
+        if (has_more(r))
             hold_again(s, r);
     }
 }
@@ -554,56 +559,64 @@ static void run_pass(struct step *s)
             count_pass(s, &pass);
         if (e->backend->remark.code)
             tell_remark(e);
-        for (int r = 0; r < s->n; r++)
-            if (s->rows[r].session->taking > 0)
+        for (struct ct_row *r = s->rows; r; r = r->next) {
+            if (r->taking > 0)
                 settle(s, r, whole);
-        for (int r = 0; r < s->n && unread->code; r++)
-            if (s->rows[r].session->taking > 0 && s->rows[r].status == CARAT_OK)
+        }
+        for (struct ct_row *r = s->rows; r; r = r->next) {
+            if (unread->code && r->taking > 0 && r->row.status == CARAT_OK)
                 fail_row(s, r, unread->code, "%s", unread->message);
+        }
     }
     ct_lock_leave(&e->lock);
 }
 
-/* Tells the progress of the only session how far it is; one that wants no more ends the row. */
+/* Tells the progress of the first session how far it is; one that wants no more ends the row. */
 static void report(struct step *s)
 {
-    const carat_session *c = s->rows[0].session;
+    struct ct_row *r = s->rows;
+    const carat_session *c = r->row.session;
 
-    if (c->progress &&
-        c->progress(c->user, (size_t)(c->again + c->done), (size_t)(c->again + s->rows[0].n)) &&
-        row_has_more(&s->rows[0]))
-        cancel_row(s, 0);
+    if (c->progress && c->progress(c->user, (size_t)(r->again + r->done), (size_t)(r->again + r->row.n)) &&
+        has_more(r))
+        cancel_row(s, r);
 }
 
-carat_status ct_evaluate(carat_engine *engine, carat_row *rows, int n, bool reports, carat_error *err)
+/* Nothing of it is evaluated yet. */
+static void begin_row(struct step *s, struct ct_row *r)
 {
-    struct step s = {.engine = engine, .rows = rows, .n = n, .failed = n, .err = err};
+    const carat_session *c = r->row.session;
+
+    r->again = c->n - ct_kv_ready(&s->engine->cache, c->slot);
+    r->done = -r->again;
+    r->until = r->most ? CT_MIN(r->row.n, r->most - r->again) : r->row.n;
+    r->taking = r->next_wanted = r->asked = r->delivered = 0;
+    r->logits = -1;
+    r->stopped = r->ended = r->not_finite = false;
+    r->row.status = CARAT_OK;
+    if (r->row.n > s->engine->plan.context - c->n)
+        fail_row(s, r, CARAT_E_CONTEXT, "%d tokens do not fit after %d held ones in a context of %d",
+                 r->row.n, c->n, s->engine->plan.context);
+    else
+        ct_session_grows(c, r->row.n);
+}
+
+carat_status ct_evaluate(struct ct_row *rows, bool reports, carat_error *err)
+{
+    struct step s = {.engine = rows->row.session->engine, .rows = rows, .err = err};
     bool more = true;
 
-    for (int r = 0; r < n; r++) {
-        carat_session *c = rows[r].session;
-        c->again = c->n - ct_kv_ready(&engine->cache, c->slot);
-        c->done = -c->again;
-        c->until = c->most ? CT_MIN(rows[r].n, c->most - c->again) : rows[r].n;
-        c->taking = c->next_wanted = c->asked = 0;
-        c->delivered = 0;
-        c->stopped = c->ended = c->not_finite = false;
-        rows[r].status = CARAT_OK;
-        if (rows[r].n > engine->plan.context - c->n)
-            fail_row(&s, r, CARAT_E_CONTEXT, "%d tokens do not fit after %d held ones in a context of %d",
-                     rows[r].n, c->n, engine->plan.context);
-        else
-            ct_session_grows(c, rows[r].n);
-    }
+    for (struct ct_row *r = s.rows; r; r = r->next)
+        begin_row(&s, r);
     while (more) {
         run_pass(&s);
         if (reports)
             report(&s);
         more = false;
-        for (int r = 0; r < n; r++)
-            more |= row_has_more(&rows[r]);
+        for (struct ct_row *r = s.rows; r; r = r->next)
+            more |= has_more(r);
     }
-    return s.failed < n ? rows[s.failed].status : CARAT_OK;
+    return s.failed ? s.failed->row.status : CARAT_OK;
 }
 
 /* ---- what is asked for ---- */
@@ -619,7 +632,7 @@ carat_status ct_check_ids(const carat_session *s, const int32_t *tokens, int n, 
     return CARAT_OK;
 }
 
-static carat_status check_row(const carat_row *row, carat_error *err)
+carat_status ct_row_check(const carat_row *row, carat_error *err)
 {
     const carat_session *s = row->session;
 
@@ -645,7 +658,21 @@ static carat_status check_sessions(const carat_engine *engine, const carat_row *
     return CARAT_OK;
 }
 
-carat_status ct_step(carat_engine *engine, carat_row *rows, int n, carat_error *err)
+/* The rows of claimed sessions, each of which has room for its own. */
+static carat_status evaluate_claimed(carat_row *rows, int n, carat_error *err)
+{
+    for (int i = 0; i < n; i++)
+        CT_TRY(ct_row_check(&rows[i], err));
+    for (int i = 0; i < n; i++)
+        rows[i].session->row =
+            (struct ct_row){.row = rows[i], .next = i + 1 < n ? &rows[i + 1].session->row : NULL};
+    const carat_status status = ct_evaluate(&rows[0].session->row, false, err);
+    for (int i = 0; i < n; i++)
+        rows[i].status = rows[i].session->row.row.status;
+    return status;
+}
+
+static carat_status step(const carat_engine *engine, carat_row *rows, int n, carat_error *err)
 {
     carat_status status = CARAT_OK;
     int claimed = 0;
@@ -653,10 +680,8 @@ carat_status ct_step(carat_engine *engine, carat_row *rows, int n, carat_error *
     CT_TRY(check_sessions(engine, rows, n, err));
     while (claimed < n && !(status = ct_session_claim(rows[claimed].session, err)))
         claimed++;
-    for (int i = 0; i < n && !status; i++)
-        status = check_row(&rows[i], err);
     if (!status)
-        status = ct_evaluate(engine, rows, n, false, err);
+        status = evaluate_claimed(rows, n, err);
     while (claimed-- > 0)
         (void)ct_session_release(rows[claimed].session, status);
     return status;
@@ -665,7 +690,7 @@ carat_status ct_step(carat_engine *engine, carat_row *rows, int n, carat_error *
 carat_status carat_append(carat_session *session, const int32_t *tokens, int n, carat_error *err)
 {
     CT_GIVEN(session, err);
-    return ct_step(session->engine, &(carat_row){.session = session, .tokens = tokens, .n = n}, 1, err);
+    return step(session->engine, &(carat_row){.session = session, .tokens = tokens, .n = n}, 1, err);
 }
 
 carat_status carat_step(carat_engine *engine, carat_row *rows, size_t row_size, int n, carat_error *err)
@@ -675,7 +700,7 @@ carat_status carat_step(carat_engine *engine, carat_row *rows, size_t row_size, 
     if (!engine || !rows || n < 1)
         return ct_fail(err, CARAT_E_ARGUMENT, "engine or rows is NULL, or n = %d is below 1", n);
     CT_TRY(ct_take_array(&copy, rows, row_size, n, sizeof *rows, "carat_row", err));
-    carat_status status = ct_step(engine, copy ? copy : rows, n, err);
+    carat_status status = step(engine, copy ? copy : rows, n, err);
     free(copy);
     return status;
 }

@@ -2,7 +2,8 @@
 /* timeline_write.c: a session's timeline written to a file, and a file bound to a session: that it is of this
  * model, arithmetic, KV type and layers, then its tokens, K and V. What may be in a file is
  * file/timeline.c's. */
-#include "engine/engine.h"
+#include "engine/row_logits.h"
+#include "engine/session.h"
 
 #include <stdlib.h>
 
@@ -123,7 +124,7 @@ static carat_status write_file(const carat_session *s, struct ct_os_new *file, c
     struct ct_logits logits = {0};
     size_t size;
 
-    if (s->outcome >= 0) {
+    if (s->logits >= 0) {
         ct_lock_enter(&s->engine->lock);
         carat_status status = ct_session_read(s, NULL, &logits, err);
         ct_lock_leave(&s->engine->lock);
@@ -162,7 +163,7 @@ static carat_status save(carat_session *s, const char *path, const void *note, s
         return ct_fail(err, CARAT_E_ARGUMENT, "%s is what the model is read from: name another file", path);
     if (!ct_os_replaceable(path))
         return ct_fail(err, CARAT_E_IO, "%s is not a regular file, so it cannot be replaced", path);
-    CT_TRY(ct_evaluate(e, &(carat_row){.session = s, .tokens = ct_held_tokens(s)}, 1, true, err));
+    CT_TRY(ct_evaluate(&(struct ct_row){.row = {.session = s, .tokens = ct_held_tokens(s)}}, true, err));
     ct_lock_enter(&e->lock);
     carat_status status = ct_engine_content(e, err);
     ct_lock_leave(&e->lock);
@@ -301,10 +302,10 @@ static carat_status fill_session(carat_session *s, const char *path, const struc
     memcpy(ct_held_tokens(s), t->part[CT_TIMELINE_IDS].data, t->part[CT_TIMELINE_IDS].size);
     s->n = n;
     if (t->facts.n_logits) {
-        s->outcome = ct_outcome_take(e);
-        float *logits = ct_outcome_memory(e, s->outcome);
+        s->logits = ct_row_logits_take(e);
+        float *logits = ct_row_logits_memory(e, s->logits);
         memcpy(logits, t->part[CT_TIMELINE_LOGITS].data, t->part[CT_TIMELINE_LOGITS].size);
-        e->outcome[s->outcome].logits = (struct ct_logits){logits, NULL, e->config.n_vocab};
+        e->row_logits[s->logits].logits = (struct ct_logits){logits, NULL, e->config.n_vocab};
     }
     if (s->owner)
         ct_snapshot_take(&e->snapshots, s->slot, true);

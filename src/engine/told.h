@@ -5,9 +5,10 @@
 #ifndef CT_TOLD_H
 #define CT_TOLD_H
 
-#include "engine/engine.h"
+#include "engine/row_logits.h"
 #include "engine/sample/guard.h"
 #include "engine/sample/stop.h"
+#include "engine/session.h"
 #include "text/chat/call.h"
 #include "text/chat/thought.h"
 

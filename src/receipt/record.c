@@ -59,11 +59,11 @@ static carat_status know_state(carat_session *s, carat_error *err)
 {
     const int n = s->n;
 
-    if (n < 1 || s->outcome < 0 || ct_outcome_state(s->engine, s->outcome))
+    if (n < 1 || s->logits < 0 || ct_row_logits_state(s->engine, s->logits))
         return CARAT_OK;
     const int32_t last = ct_held_tokens(s)[n - 1];
     CT_TRY(ct_rewind(s, n - 1, err));
-    return ct_evaluate(s->engine, &(carat_row){.session = s, .tokens = &last, .n = 1}, 1, false, err);
+    return ct_evaluate(&(struct ct_row){.row = {.session = s, .tokens = &last, .n = 1}}, false, err);
 }
 
 /* Texts and lists of the header outlive the generation. */

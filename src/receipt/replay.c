@@ -357,20 +357,25 @@ static int watch(void *user, size_t done, size_t total)
                          : 0;
 }
 
-static carat_status evaluate(struct replay *p, int from, int n, carat_wants wants, int n_wanted)
+/* reading: what draws behind the tokens read; NULL: none are. */
+static carat_status evaluate(struct replay *p, int from, int n, carat_wants wants, int n_wanted,
+                             const struct ct_reading *reading)
 {
-    carat_row row = {.session = p->session,
-                     .tokens = p->ids + from,
-                     .n = n,
-                     .wants = wants,
-                     .wanted = p->wanted,
-                     .n_wanted = n_wanted,
-                     .deliver = p->hashes ? hash_logits : NULL,
-                     .user = p};
+    struct ct_row row = {.row = {.session = p->session,
+                                 .tokens = p->ids + from,
+                                 .n = n,
+                                 .wants = wants,
+                                 .wanted = p->wanted,
+                                 .n_wanted = n_wanted,
+                                 .deliver = p->hashes ? hash_logits : NULL,
+                                 .user = p},
+                         .reading = reading,
+                         .take = reading ? take_logits : NULL,
+                         .cuts = reading != NULL};
 
     if (n == 0)
         return CARAT_OK;
-    carat_status status = ct_evaluate(p->engine, &row, 1, false, p->err);
+    carat_status status = ct_evaluate(&row, false, p->err);
     p->evaluated += n;
     return status;
 }
@@ -386,17 +391,10 @@ static carat_status evaluate_slice(struct replay *p, int n)
         if (is_wanted(p, p->first + i + 1))
             p->wanted[drawn++] = i;
     memcpy(held + s->n, p->ids + p->n_prompt + p->first, (size_t)n * sizeof *held);
-    if (drawn && p->generation) {
-        s->take = take_logits;
-        s->cuts = true;
-        s->reading = ct_generation_reads(p->generation, held, s->n + 1, n);
-    }
-    carat_status status =
-        evaluate(p, p->n_prompt + p->first, n, drawn ? CARAT_WANTS_SOME : CARAT_WANTS_NONE, drawn);
-    s->take = NULL;
-    s->cuts = false;
-    s->reading = NULL;
-    return status;
+    const struct ct_reading *reading =
+        drawn && p->generation ? ct_generation_reads(p->generation, held, s->n + 1, n) : NULL;
+    return evaluate(p, p->n_prompt + p->first, n, drawn ? CARAT_WANTS_SOME : CARAT_WANTS_NONE, drawn,
+                    reading);
 }
 
 static void listen(struct replay *p)
@@ -413,7 +411,7 @@ static carat_status begin_answer(struct replay *p)
 
     if (p->hashes)
         listen(p);
-    CT_TRY(evaluate(p, 0, p->n_prompt - 1, CARAT_WANTS_NONE, 0));
+    CT_TRY(evaluate(p, 0, p->n_prompt - 1, CARAT_WANTS_NONE, 0, NULL));
     if (!p->hashes)
         listen(p);
     p->wanted[0] = 0;
@@ -421,7 +419,7 @@ static carat_status begin_answer(struct replay *p)
                     p->generation     ? CARAT_WANTS_LAST
                     : is_wanted(p, 0) ? CARAT_WANTS_SOME
                                       : CARAT_WANTS_NONE,
-                    is_wanted(p, 0)));
+                    is_wanted(p, 0), NULL));
     if (!p->generation)
         return CARAT_OK;
     CT_TRY(ct_generation_follow(p->generation, p->err));
@@ -431,7 +429,7 @@ static carat_status begin_answer(struct replay *p)
     ct_lock_enter(&p->engine->lock);
     carat_status status =
         ct_session_read(s, ct_generation_reads(p->generation, held, s->n, 1), &logits.have, p->err);
-    logits.outcome = s->outcome;
+    logits.kept = s->logits;
     if (!status)
         (void)draw_token(p, &logits, held, 0);
     ct_lock_leave(&p->engine->lock);
@@ -458,7 +456,7 @@ static carat_status weigh_choice(struct replay *p)
     carat_replay *t = &p->result;
     struct ct_logits logits;
 
-    if (t->differs < 0 || t->differs >= p->tokens || p->session->outcome < 0 ||
+    if (t->differs < 0 || t->differs >= p->tokens || p->session->logits < 0 ||
         p->session->n != p->n_prompt + t->differs)
         return CARAT_OK;
     ct_lock_enter(&p->engine->lock);

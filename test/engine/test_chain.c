@@ -8,7 +8,7 @@
 
 #include <carat_generate.h>
 
-#include "engine/engine.h"
+#include "engine/row_logits.h"
 #include "engine/sample/chain.h"
 #include "kernel/kernel.h"
 

@@ -13,7 +13,8 @@
 
 #include <carat_embed.h>
 
-#include "engine/engine.h"
+#include "engine/row_logits.h"
+#include "engine/session.h"
 #include "kernel/gpu/gpu.h"
 
 #define XXH_INLINE_ALL
@@ -329,7 +330,7 @@ static void guess_on(const char *model_path, const char *drafter_path, const cha
 
     OK(carat_sync(s, ids.id, ids.n, NULL, err));
     assert_true(d->state.cols <= MOST_STATE);
-    ct_drafter_begin(d, ct_outcome_hidden(r.engine, s->outcome));
+    ct_drafter_begin(d, ct_row_logits_hidden(r.engine, s->logits));
     for (int i = 0; i < GUESSES; i++) {
         g->id[i] = token = ct_drafter_step(d, (struct ct_draft_place){s->slot, s->n}, token);
         r.engine->backend->verb.copy_out(r.engine->backend, g->state[i], d->state, 0);

@@ -7,7 +7,8 @@
 #include <math.h>
 
 #include "engine/draft.h"
-#include "engine/engine.h"
+#include "engine/row_logits.h"
+#include "engine/session.h"
 
 enum { STEPS = 4 };
 
@@ -63,7 +64,7 @@ static void check_prompt(const struct case_of *c)
 
     OK(carat_sync(s, ids.id, ids.n, NULL, err));
     assert_int_equal(json_integer_value(json_object_get(j, "position")), ids.n);
-    const float *state = ct_outcome_hidden(e, s->outcome);
+    const float *state = ct_row_logits_hidden(e, s->logits);
     assert_near(c->name, state, first.v, first.cols);
     int32_t *all = malloc((size_t)(ids.n + 1) * sizeof *all);
     memcpy(all, ids.id, (size_t)ids.n * sizeof *all);

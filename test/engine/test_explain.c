@@ -5,7 +5,7 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "carat_generate.h"
-#include "engine/engine.h"
+#include "engine/session.h"
 
 /* ---- lines ---- */
 
@@ -318,10 +318,8 @@ static void check_bits(const carat_engine_options *o)
         OK(carat_append(r.session[0], ids + i, 1, err));
         check_held(r.session[0], i + 1);
     }
-    r.session[0]->drafts = 7;
-    row = row_of(r.session[0], 8);
-    OK(step(&r, &row, 1, err));
-    r.session[0]->drafts = 0;
+    struct ct_row guessed = {.row = row_of(r.session[0], 8), .drafts = 7};
+    OK(ct_evaluate(&guessed, false, err));
     check_held(r.session[0], 218);
     OK(carat_rewind(r.session[0], 30, err));
     check_goes_on(r.session[0], 31);

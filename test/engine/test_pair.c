@@ -10,7 +10,8 @@
 #include "cuda_util.h"
 #include "tier.h"
 
-#include "engine/engine.h"
+#include "engine/row_logits.h"
+#include "engine/session.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -157,7 +158,7 @@ static void take_in(struct player *p, const void *bytes, size_t n)
 static void take_state(struct player *p, int i)
 {
     const carat_session *s = p->r.session[i];
-    const float *state = ct_outcome_state(p->r.engine, s->outcome);
+    const float *state = ct_row_logits_state(p->r.engine, s->logits);
 
     assert_non_null(state);
     take_in(p, state, (size_t)p->r.engine->config.hidden * sizeof *state);

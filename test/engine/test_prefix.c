@@ -5,7 +5,8 @@
  * test_prefix_store.c's. */
 #include "timeline_util.h"
 
-#include "engine/engine.h"
+#include "engine/row_logits.h"
+#include "engine/session.h"
 
 enum { TOKENS = 900, ALICE = 1, BOB = 2 };
 

@@ -7,7 +7,7 @@
  * steps. Single rules are test_prefix.c's. */
 #include "timeline_util.h"
 
-#include "engine/engine.h"
+#include "engine/session.h"
 #include "small_model.h"
 
 enum { TEXTS = 9, LONG = 700, OWNERS = 3, SESSIONS = 4, B = CT_KEY_BLOCK, MOST_NODES = 64, ROOM = 4096 };
@@ -169,7 +169,7 @@ static int could_reuse(const struct store *st, const struct held *h, int t, int 
     const struct ct_prefixes *p = &st->e->prefixes;
     int best = 0;
     static int32_t path[LONG];
-    if (h->n == n && alike[h->text][t] >= n && h->s->outcome >= 0)
+    if (h->n == n && alike[h->text][t] >= n && h->s->logits >= 0)
         return st->e->cache.ready[slot_of(h)];
     for (int i = 0; i < SESSIONS; i++) {
         const struct held *other = &st->held[i];
@@ -318,7 +318,7 @@ static void sync_at_random(struct store *st, struct held *h)
     const int t = below(TEXTS), n = 1 + below(below(3) ? LONG : 40), before = h->n;
     const int expected = could_reuse(st, h, t, n);
     const uint64_t dropped = st->e->snapshots.dropped;
-    const bool complete = h->n == n && alike[h->text][t] >= n && h->s->outcome >= 0;
+    const bool complete = h->n == n && alike[h->text][t] >= n && h->s->logits >= 0;
     int reused = -1;
     if (!complete && h->owner && CT_MIN(CT_MIN(alike[h->text][t], h->n), n - 1) < before)
         leaves(st, h);

@@ -2,7 +2,7 @@
 /* test_tap.c: taps hear of every operation with what it wrote, change no bit unless they write, and then the
  * pass goes on with what they wrote; an engine with fewer layers gives what the whole one has at that place.
  * The values of the reference are compared where CARAT_SHARED names the vectors. */
-#include "engine/engine.h"
+#include "engine/session.h"
 
 #include <carat_quality.h>
 #include <math.h>

@@ -279,8 +279,8 @@ static void failing_alone(void **state)
 /* Two that fail in one pass, whose result is the error of the first: each is told its own. */
 static void failing_together(void **state)
 {
-    static const char *const prompts[] = {"!slow", "!nan", "!error"},
-                             *const words[] = {"xyz", "NaN", "the disk is gone"};
+    static const char *const prompts[] = {"!slow", "!nan", "!error"}, *const words[] = {"xyz", "NaN",
+                                                                                        "the disk is gone"};
     carat_engine *engine = served.options.engine;
     struct reply r;
     int fd[3];

@@ -1,48 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outcome.c: what evaluation leaves behind a token: the hidden state, and of the logits what somebody needed.
- * What is asked for later is computed then, with the same bits: the head of a row depends on nothing beside
- * it. Which rows of the head that takes is model/head.c's. */
-#include "engine/engine.h"
+/* row_logits.c: what evaluation leaves behind a token: the hidden state, and of the logits what somebody
+ * needed. What is asked for later is computed then, with the same bits: the head of a row depends on
+ * nothing beside it. Which rows of the head that takes is model/head.c's. */
+#include "engine/row_logits.h"
+#include "engine/session.h"
 
 #include "checkpoint/damage.h"
 #include "os/clock.h"
 
-int ct_outcome_take(carat_engine *e)
+int ct_row_logits_take(carat_engine *e)
 {
     int i = 0;
 
-    while (e->outcome[i].holders) /* each session holds one and takes one more, a slice its own */
+    while (e->row_logits[i].holders) /* each session holds one and takes one more, a slice its own */
         i++;
-    assert((size_t)i < ct_outcomes(e));
-    e->outcome[i] = (struct ct_outcome){.holders = 1};
+    assert((size_t)i < ct_row_logits_count(e));
+    e->row_logits[i] = (struct ct_row_logits){.holders = 1};
     return i;
 }
 
-void ct_outcome_drop(carat_engine *e, int *outcome)
+void ct_row_logits_drop(carat_engine *e, int *i)
 {
-    if (*outcome >= 0)
-        e->outcome[*outcome].holders--;
-    *outcome = -1;
+    if (*i >= 0)
+        e->row_logits[*i].holders--;
+    *i = -1;
 }
 
-float *ct_outcome_memory(const carat_engine *e, int outcome)
+float *ct_row_logits_memory(const carat_engine *e, int i)
 {
-    return e->logits + (size_t)outcome * (size_t)e->config.n_vocab;
+    return e->logits + (size_t)i * (size_t)e->config.n_vocab;
 }
 
-float *ct_outcome_hidden(const carat_engine *e, int outcome)
+float *ct_row_logits_hidden(const carat_engine *e, int i)
 {
-    return e->hidden + (size_t)outcome * (size_t)e->config.hidden;
+    return e->hidden + (size_t)i * (size_t)e->config.hidden;
 }
 
-const float *ct_outcome_state(const carat_engine *e, int outcome)
+const float *ct_row_logits_state(const carat_engine *e, int i)
 {
-    return outcome >= 0 && e->outcome[outcome].has_hidden ? ct_outcome_hidden(e, outcome) : NULL;
+    return i >= 0 && e->row_logits[i].has_hidden ? ct_row_logits_hidden(e, i) : NULL;
 }
 
-void ct_outcome_keep(carat_engine *e, int outcome, const struct ct_head_row *row)
+void ct_row_logits_keep(carat_engine *e, int kept, const struct ct_head_row *row)
 {
-    struct ct_outcome *o = &e->outcome[outcome];
+    struct ct_row_logits *o = &e->row_logits[kept];
     const struct ct_reading *r = row->reading;
 
     o->logits = row->logits;
@@ -66,9 +67,9 @@ static bool are_among(const int32_t *a, int n, const int32_t *b, int m)
     return i == n;
 }
 
-/* Whether the logits that an outcome has are enough for a reading. Those with more ids apart serve one with
+/* Whether kept logits are enough for a reading. Those with more ids apart serve one with
  * fewer. */
-static bool serves(const struct ct_outcome *o, const struct ct_reading *r)
+static bool serves(const struct ct_row_logits *o, const struct ct_reading *r)
 {
     if (!o->logits.value)
         return false;
@@ -92,20 +93,20 @@ carat_status ct_session_read(const carat_session *s, const struct ct_reading *re
 {
     carat_engine *e = s->engine;
 
-    if (s->outcome < 0)
+    if (s->logits < 0)
         return ct_fail(err, CARAT_E_ARGUMENT, "the session holds no logits; evaluate a token first");
-    struct ct_outcome *o = &e->outcome[s->outcome];
+    struct ct_row_logits *o = &e->row_logits[s->logits];
     if (!serves(o, reading)) {
         struct ct_head_row row = {.reading = reading,
-                                  .memory = ct_outcome_memory(e, s->outcome),
+                                  .memory = ct_row_logits_memory(e, s->logits),
                                   .held = ct_held_tokens(s),
                                   .n_held = s->n};
         const double start = ct_os_seconds();
         assert(o->has_hidden); /* a file has all logits */
         o->logits = (struct ct_logits){0};
-        bool finite = ct_head_again(&e->head, &e->pass, ct_outcome_hidden(e, s->outcome), &row);
+        bool finite = ct_head_again(&e->head, &e->pass, ct_row_logits_hidden(e, s->logits), &row);
         if (e->backend->failure.code && ct_engine_leave_device(e))
-            finite = ct_head_again(&e->head, &e->pass, ct_outcome_hidden(e, s->outcome), &row);
+            finite = ct_head_again(&e->head, &e->pass, ct_row_logits_hidden(e, s->logits), &row);
         ct_head_took(&e->head, 1, ct_os_seconds() - start);
         if (e->backend->failure.code)
             return ct_fail(err, e->backend->failure.code, "%s", e->backend->failure.message);
@@ -113,7 +114,7 @@ carat_status ct_session_read(const carat_session *s, const struct ct_reading *re
             ((carat_session *)(uintptr_t)s)->unsound = true;
             return ct_fail_not_finite(e, err);
         }
-        ct_outcome_keep(e, s->outcome, &row);
+        ct_row_logits_keep(e, s->logits, &row);
     }
     *logits = o->logits;
     return CARAT_OK;
@@ -132,8 +133,8 @@ bool ct_draw_more(carat_engine *e, struct ct_draw_logits *l, const struct ct_rea
     ct_head_rows(&e->head, &e->pass, l->nth, 1, &row);
     ct_head_took(&e->head, 1, ct_os_seconds() - start);
     l->have = row.logits;
-    if (l->outcome >= 0)
-        ct_outcome_keep(e, l->outcome, &row);
+    if (l->kept >= 0)
+        ct_row_logits_keep(e, l->kept, &row);
     return true; /* whoever hands them over looks whether they are finite */
 }
 
