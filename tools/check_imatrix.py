@@ -10,7 +10,7 @@ MODEL is a Hugging Face directory of Gemma 1 to 4 or 3n. Without TEXT made-up id
 vocabulary. Sums of squares of every column must agree within 1e-4 of the largest of their matrix, an expert's by
 themselves, and counts of rows must be the same; no matrix may be missing or too many. Ends with "N passed, M failed";
 the exit code is 1 when something failed. --write writes what transformers gives for one window of made-up ids, which
-test/engine/test_column_sums.c expects (test/data/convert/*-sums.gguf)."""
+test/listen/test_column_sums.c expects (test/data/convert/*-sums.gguf)."""
 import json
 import os
 import re

@@ -6,7 +6,7 @@
 #define CT_BISECT_H
 
 #include "check/quality.h"
-#include "engine/operations.h"
+#include "listen/operations.h"
 
 enum { CT_BISECT_ROWS = 16 };
 #define CT_BISECT_BYTES ((size_t)56 << 20) /* of sums; the rows beside them are a few MiB */

@@ -37,8 +37,7 @@ struct side {
     int which; /* CT_REF, CT_TEST */
     carat_engine *engine;
     carat_session *session;
-    struct ct_trace trace;
-    bool listens;          /* with it */
+    struct ct_pass_listener listener;
     bool timed;            /* a pass of ours has begun since these were kept: */
     struct ct_stats stats; /* the engine's before it, since most of its time is waiting */
     bool ours;             /* the pass under way is of our session */
@@ -266,7 +265,7 @@ static void set_rows(struct side *s, bool begins, int rows)
 
     if (begins) {
         for (; n < rows; n++)
-            s->kept[n] = e->wanted[n] ? s->next++ : -1;
+            s->kept[n] = e->rows.wanted[n] ? s->next++ : -1;
     } else {
         for (int row = 0; row < s->n; row++)
             if (s->kept[row] >= 0)
@@ -282,7 +281,7 @@ static void bisect_hear(void *user, struct ct_backend *backend, const struct ct_
     bool begins = strcmp(event->verb, "begin_pass") == 0;
 
     if (begins) {
-        s->ours = s->engine->sequence[0] == s->session->slot;
+        s->ours = s->engine->rows.sequence[0] == s->session->slot;
         s->written = false;
         if (s->ours) {
             s->stats = s->engine->stats;
@@ -423,13 +422,7 @@ static void run_ref(struct side *s)
 
 static void end_side(struct side *s)
 {
-    carat_engine *e = s->engine;
-
-    if (s->listens) {
-        ct_lock_enter(&e->lock);
-        ct_trace_end(e->backend, &s->trace);
-        ct_lock_leave(&e->lock);
-    }
+    (void)ct_listen_end(&s->listener);
     if (s->session)
         carat_session_close(s->session);
     free(s->kept);
@@ -447,11 +440,9 @@ static carat_status listen_to(struct side *s, carat_error *err)
     ct_lock_enter(&e->lock);
     for (const struct ct_trace *t = e->backend->trace; t; t = t->next)
         busy |= t->hook == bisect_hear;
-    if (!busy && s->session) {
-        s->trace = (struct ct_trace){.hook = bisect_hear, .user = s, .reads = true};
-        s->listens = true;
-        ct_trace_begin(e->backend, &s->trace);
-    }
+    if (!busy && s->session)
+        ct_listen_locked(&s->listener, e, (struct ct_trace){.hook = bisect_hear, .user = s, .reads = true},
+                         false);
     ct_lock_leave(&e->lock);
     return busy
                ? ct_fail(err, CARAT_E_BUSY, "the engine of %s is being bisected, expected one call at a time",
@@ -462,10 +453,8 @@ static carat_status listen_to(struct side *s, carat_error *err)
 static carat_status begin_side(struct side *s, carat_error *err)
 {
     const carat_engine *e = s->engine;
-    const struct ct_pass *p = &e->pass;
-    const size_t widest = (size_t)CT_MAX(CT_MAX(CT_MAX(p->x.cols, p->q.cols), CT_MAX(p->k.cols, p->ffn.cols)),
-                                         CT_MAX(p->fit.cols, p->inputs.cols));
-    const size_t apart = (size_t)s->both->b->n_rows * (size_t)p->ffn.cols;
+    const size_t widest = (size_t)ct_widest_output(e);
+    const size_t apart = (size_t)s->both->b->n_rows * (size_t)e->pass.ffn.cols;
     carat_session_options o = {.size = sizeof o, .watch = bisect_watch, .user = s};
 
     CT_TRY(listen_to(s, err));

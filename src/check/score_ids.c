@@ -8,7 +8,7 @@
 #include "engine/row.h"
 #include "engine/row_logits.h"
 #include "engine/session.h"
-#include "engine/told.h"
+#include "generate/told.h"
 #include "os/fp_environment.h"
 #include "os/memory.h"
 #include "os/pool.h"

@@ -83,13 +83,14 @@ static void gather_texts(struct call *c)
         e->text[slot] = c->next;
         for (int i = 0; i < in->n; i++) {
             const int at = c->rows++;
-            e->token[at] = in->tokens[i];
-            e->position[at] = i;
-            e->sequence[at] = slot;
-            e->wanted[at] = true;
+            e->rows.token[at] = in->tokens[i];
+            e->rows.position[at] = i;
+            e->rows.sequence[at] = slot;
+            e->rows.wanted[at] = true;
             for (int k = 0; k < CT_ATTN_TYPES; k++) {
                 const int window = e->config.attn[k].window;
-                e->seen[k][at] = (struct ct_seen){ct_first_seen(window, i), ct_last_seen(window, i, in->n)};
+                e->rows.seen[k][at] =
+                    (struct ct_seen){ct_first_seen(window, i), ct_last_seen(window, i, in->n)};
             }
         }
     }
@@ -145,8 +146,9 @@ static bool pass_over_texts(struct call *c)
     carat_engine *e = c->engine;
     struct ct_backend *b = e->backend;
     const struct ct_watch watch = {ask_caller, c};
-    const struct ct_rows rows = {c->rows,   e->token, e->position, e->sequence, {e->seen[0], e->seen[1]},
-                                 e->wanted, false};
+    const struct ct_rows rows = {
+        c->rows,        e->rows.token, e->rows.position, e->rows.sequence, {e->rows.seen[0], e->rows.seen[1]},
+        e->rows.wanted, false};
     struct ct_pass_facts pass = {.rows = c->rows, .depth = 1, .seconds = ct_os_seconds()};
 
     ct_choose_side(e, &pass);

@@ -114,7 +114,7 @@ static void engine_lay_out(struct carat_engine *e)
     b->verb.lay_out(b, &(struct ct_extent){p->chunk, p->context, p->sessions});
     ct_kv_cache_init(&e->cache, b, c, e->kv_type,
                      &(struct ct_kv_extent){p->context, p->chunk, p->sessions, e->kv_bytes, e->snapshot_bytes,
-                                            e->drafting != NULL, c->embeds});
+                                            e->drafts.model != NULL, c->embeds});
     ct_snapshots_lay_out(&e->snapshots, &e->cache);
     if (!c->embeds)
         ct_prefixes_lay_out(&e->prefixes, &e->snapshots, &e->cache, p->context);
@@ -125,28 +125,28 @@ static void engine_lay_out(struct carat_engine *e)
     for (int i = 0; i < c->n_layer; i++)
         experts += (size_t)c->layer[i].n_expert;
     e->expert = b->verb.alloc_host(b, experts * sizeof *e->expert);
-    e->token = b->verb.alloc_host(b, n * sizeof *e->token);
-    e->position = b->verb.alloc_host(b, n * sizeof *e->position);
-    e->sequence = b->verb.alloc_host(b, n * sizeof *e->sequence);
+    e->rows.token = b->verb.alloc_host(b, n * sizeof *e->rows.token);
+    e->rows.position = b->verb.alloc_host(b, n * sizeof *e->rows.position);
+    e->rows.sequence = b->verb.alloc_host(b, n * sizeof *e->rows.sequence);
     for (int i = 0; i < CT_ATTN_TYPES; i++)
-        e->seen[i] = b->verb.alloc_host(b, n * sizeof *e->seen[i]);
-    e->wanted = b->verb.alloc_host(b, n * sizeof *e->wanted);
-    e->row = b->verb.alloc_host(b, n * sizeof *e->row);
+        e->rows.seen[i] = b->verb.alloc_host(b, n * sizeof *e->rows.seen[i]);
+    e->rows.wanted = b->verb.alloc_host(b, n * sizeof *e->rows.wanted);
+    e->rows.from = b->verb.alloc_host(b, n * sizeof *e->rows.from);
     e->session = b->verb.alloc_host(b, sessions * sizeof *e->session);
     e->text = b->verb.alloc_host(b, c->embeds ? sessions * sizeof *e->text : 0);
     ct_vectors_lay_out(&e->vectors, b, c, p->sessions);
     if (c->embeds) /* no logits, and no tokens that somebody comes back to */
         return;
-    ct_head_lay_out(&e->head, e->logits_rows + p->sessions);
+    ct_head_lay_out(&e->head, e->kept.slice + p->sessions);
     e->head_row = b->verb.alloc_host(b, n * sizeof *e->head_row);
-    e->row_logits = b->verb.alloc_host(b, kept * sizeof *e->row_logits);
-    e->logits = b->verb.alloc_host(b, kept * (size_t)c->n_vocab * sizeof *e->logits);
-    e->hidden = b->verb.alloc_host(b, kept * (size_t)c->hidden * sizeof *e->hidden);
+    e->kept.row = b->verb.alloc_host(b, kept * sizeof *e->kept.row);
+    e->kept.logits = b->verb.alloc_host(b, kept * (size_t)c->n_vocab * sizeof *e->kept.logits);
+    e->kept.hidden = b->verb.alloc_host(b, kept * (size_t)c->hidden * sizeof *e->kept.hidden);
     e->held = b->verb.alloc_host(b, sessions * (size_t)p->context * sizeof *e->held);
     e->banned = b->verb.alloc_host(b, (CT_MAX_BANNED + CT_CALLER_BANNED) * sizeof *e->banned);
     ct_penalty_lay_out(&e->penalty, b, c->n_vocab, p->context);
-    if (e->drafting)
-        ct_drafter_lay_out(&e->drafter, b, &e->drafting->config, &e->config, &e->weights);
+    if (e->drafts.model)
+        ct_drafter_lay_out(&e->drafts.reader, b, &e->drafts.model->config, &e->config, &e->weights);
 }
 
 /* ---- choices ---- */
@@ -169,7 +169,7 @@ static size_t count_plan(struct carat_engine *e, const carat_engine_options *o, 
     p->snapshot_bytes = (size_t)e->cache.most_in_snapshots * e->cache.group[CT_LOCAL].pool.block_bytes;
     p->snapshot_least = e->cache.snapshot;
     p->disk_bytes = e->on_disk ? ct_weight_bytes(&e->model->weights.ple) : 0;
-    p->bytes += e->beside_bytes;
+    p->bytes += e->drafts.beside_bytes;
     const carat_head_stats *head = &e->head.stats;
     p->head = carat_head_name(head->strategy);
     p->head_bytes = head->sketch_bytes + head->tile_bytes;
@@ -278,13 +278,13 @@ static carat_status plan_beside(struct carat_engine *e, const carat_engine_optio
     const carat_model *m = model_beside(e, o);
     carat_plan plan = {.size = sizeof plan};
 
-    e->beside_bytes = 0;
+    e->drafts.beside_bytes = 0;
     if (!m)
         return CARAT_OK;
     const carat_engine_options beside =
         options_beside(e, o, o->context ? o->context : CT_MIN(DEFAULT_CONTEXT, e->model->config.max_context));
     CT_TRY(carat_plan_engine(m, &beside, &plan, err));
-    e->beside_bytes = plan.bytes;
+    e->drafts.beside_bytes = plan.bytes;
     return CARAT_OK;
 }
 
@@ -305,10 +305,11 @@ static carat_status create_backend(struct carat_engine *e, const carat_engine_op
     if (!o->device || strcmp(o->device, "cpu") == 0)
         return ct_backend_create_cpu(&e->backend, of_backend, err);
     CT_TRY(ct_cuda_number(o->device, &number, err));
-    e->host_layers = CT_MAX(of_backend->host_layers, 0);
-    e->chooses = of_backend->host_layers < 0;
-    e->of_backend = *of_backend;
-    e->of_backend.isa = e->of_backend.decode_isa = NULL; /* the caller's; every level has the same bits */
+    e->sides.host_layers = CT_MAX(of_backend->host_layers, 0);
+    e->sides.chooses = of_backend->host_layers < 0;
+    e->sides.of_backend = *of_backend;
+    e->sides.of_backend.isa = e->sides.of_backend.decode_isa =
+        NULL; /* the caller's; every level has the same bits */
     return (of_backend->host_layers ? ct_backend_create_pair
                                     : ct_backend_create_cuda)(&e->backend, of_backend, number, err);
 }
@@ -342,9 +343,9 @@ static carat_status plan_once(struct carat_engine *e, const carat_model *model, 
                                .tensor = o->tensor != 0,
                                .resident = o->ple_resident > 0,
                                .on_disk = table_on_disk(model, o),
-                               .logits_rows = o->logits_rows ? o->logits_rows : DEFAULT_LOGITS_ROWS,
+                               .kept.slice = o->logits_rows ? o->logits_rows : DEFAULT_LOGITS_ROWS,
                                .first_layer = o->first_layer,
-                               .drafting = reading_drafter(model, o),
+                               .drafts.model = reading_drafter(model, o),
                                .config = model->config};
     ct_config_cut(&e->config, o->first_layer, o->layers ? o->layers : e->config.n_layer - o->first_layer);
     CT_TRY(check_owners(&e->config, err));
@@ -388,8 +389,8 @@ static void plan_end(struct carat_engine *e)
     ct_head_end(&e->head);
     if (e->backend)
         e->backend->verb.destroy(e->backend);
-    if (e->gone)
-        e->gone->verb.destroy(e->gone);
+    if (e->sides.gone)
+        e->sides.gone->verb.destroy(e->sides.gone);
 }
 
 carat_status ct_plan(struct carat_engine *e, const carat_model *model, const carat_engine_options *o,
@@ -418,7 +419,7 @@ carat_status ct_plan_fits_machine(struct carat_engine *e, const carat_engine_opt
     struct ct_os_memory m;
 
     ct_os_memory(&m, "");
-    const bool shares = e->host_layers || e->chooses;
+    const bool shares = e->sides.host_layers || e->sides.chooses;
     if (e->backend->apart && !shares) /* whose memory is the device's */
         return CARAT_OK;
     const size_t needed = shares ? ct_pair_host_bytes(e->backend) : e->plan.bytes;
@@ -438,10 +439,9 @@ void carat_engine_close(carat_engine *engine)
 {
     if (!engine)
         return;
-    if (engine->tap)
-        ct_tap_end(engine);
+    free(engine->tap);
     ct_f16_end(engine);
-    carat_engine_close(engine->beside);
+    carat_engine_close(engine->drafts.beside);
     ct_ple_close(&engine->pass.ple);
     plan_end(engine);
     free(engine);
@@ -596,9 +596,9 @@ static void measure_reader(struct carat_engine *e)
 {
     for (int i = 0; i < MEASURED && e->plan.context > 1; i++) {
         const double start = ct_os_seconds();
-        ct_drafter_step(&e->drafter, (struct ct_draft_place){0, 1}, 0);
+        ct_drafter_step(&e->drafts.reader, (struct ct_draft_place){0, 1}, 0);
         const double took = (ct_os_seconds() - start) * 1e9;
-        e->draft_step = i ? CT_MIN(e->draft_step, took) : took;
+        e->drafts.step_ns = i ? CT_MIN(e->drafts.step_ns, took) : took;
     }
 }
 
@@ -607,14 +607,14 @@ static void measure_beside(struct carat_engine *e)
 {
     carat_session *s = NULL;
 
-    if (carat_session_create(&s, e->beside, NULL, NULL) != CARAT_OK)
+    if (carat_session_create(&s, e->drafts.beside, NULL, NULL) != CARAT_OK)
         return;
-    for (int i = 0; i < MEASURED && i + 1 < e->beside->plan.context; i++) {
+    for (int i = 0; i < MEASURED && i + 1 < e->drafts.beside->plan.context; i++) {
         const int32_t token = 0;
         const double start = ct_os_seconds();
         (void)ct_evaluate(&(struct ct_row){.row = {.session = s, .tokens = &token, .n = 1}}, false, NULL);
         const double took = (ct_os_seconds() - start) * 1e9;
-        e->draft_step = i ? CT_MIN(e->draft_step, took) : took;
+        e->drafts.step_ns = i ? CT_MIN(e->drafts.step_ns, took) : took;
     }
     carat_session_close(s);
 }
@@ -626,7 +626,7 @@ static carat_status create_beside(struct carat_engine *e, const carat_engine_opt
     if (!m)
         return CARAT_OK;
     const carat_engine_options beside = options_beside(e, o, e->plan.context);
-    CT_TRY(ct_engine_create_on(&e->beside, m, &(carat_costs){0}, &beside, err));
+    CT_TRY(ct_engine_create_on(&e->drafts.beside, m, &(carat_costs){0}, &beside, err));
     measure_beside(e);
     return CARAT_OK;
 }
@@ -642,7 +642,7 @@ static carat_status fill_engine(carat_engine *e, const carat_engine_options *o, 
     CT_TRY(create_beside(e, o, err));
     if (o->activations_f16)
         CT_TRY(ct_f16_begin(e, err));
-    if (e->drafting)
+    if (e->drafts.model)
         measure_reader(e);
     return CARAT_OK;
 }

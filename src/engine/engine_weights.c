@@ -72,11 +72,11 @@ carat_status ct_engine_plan_weights(carat_engine *e, struct ct_backend *b, carat
     CT_TRY(plan_made(&planning, &weights, e->config.n_layer));
     planning.aside = NULL;
     planning.drafts = true;
-    if (!e->drafting)
+    if (!e->drafts.model)
         return CARAT_OK;
-    CT_TRY(plan_made(&planning, &e->drafting->weights, e->drafting->config.n_layer));
-    return ct_weights_walk(&e->drafting->weights, &e->drafting->config, e->drafting->file, plan_weight,
-                           &planning);
+    CT_TRY(plan_made(&planning, &e->drafts.model->weights, e->drafts.model->config.n_layer));
+    return ct_weights_walk(&e->drafts.model->weights, &e->drafts.model->config, e->drafts.model->file,
+                           plan_weight, &planning);
 }
 
 carat_status ct_engine_load_weights(carat_engine *e, const carat_engine_options *o, carat_error *err)
@@ -90,8 +90,8 @@ carat_status ct_engine_load_weights(carat_engine *e, const carat_engine_options 
         b->verb.pack_weight(b, stored.ple); /* stays where it is mapped, and is read */
     for (int i = 0; i < e->config.n_layer; i++)
         e->weights.layer[i].kv = &e->cache.layer[e->cache.place[i]];
-    if (e->drafting)
-        ct_drafter_load(&e->drafter, &e->drafting->weights, &e->cache);
+    if (e->drafts.model)
+        ct_drafter_load(&e->drafts.reader, &e->drafts.model->weights, &e->cache);
     const double start = ct_os_seconds();
     carat_status status = ct_head_load(&e->head, &e->weights.head, err);
     *(e->head.stats.sketch_bytes ? &e->head.stats.sketch_s : &e->head.stats.tiles_s) =
@@ -101,4 +101,20 @@ carat_status ct_engine_load_weights(carat_engine *e, const carat_engine_options 
                                  : ct_fail(err, CARAT_E_CANCELLED,
                                            "creating the engine was cancelled while its weights were read");
     return status;
+}
+
+int ct_weight_place(const carat_engine *e, const struct ct_weight *weight)
+{
+    const struct ct_weights *w = &e->weights;
+    uintptr_t at = (uintptr_t)weight - (uintptr_t)w->layer;
+
+    return at < (size_t)e->config.n_layer * sizeof *w->layer ? (int)(at % sizeof *w->layer) : CT_NO_LAYER;
+}
+
+int ct_widest_output(const carat_engine *e)
+{
+    const struct ct_pass *p = &e->pass;
+
+    return CT_MAX(CT_MAX(CT_MAX(p->x.cols, p->q.cols), CT_MAX(p->k.cols, p->ffn.cols)),
+                  CT_MAX(p->fit.cols, p->inputs.cols));
 }

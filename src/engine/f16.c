@@ -56,7 +56,7 @@ static void round_all(void *user, struct ct_backend *b, const struct ct_event *e
         const int all = f->n;
         f->n = 0;
         for (int row = 0; row < all; row++)
-            f->n += e->wanted[row];
+            f->n += e->rows.wanted[row];
     }
     for (int i = 0; i < event->n_out; i++)
         for (int row = 0; row < f->n && event->out[i].handle; row++) {

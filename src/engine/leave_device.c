@@ -16,8 +16,8 @@ static void lay_out_again(carat_engine *e, struct ct_backend *b)
     ct_pass_init(&e->pass, b, &e->config, &e->weights, e->plan.chunk);
     ct_vectors_lay_out(&e->vectors, b, &e->config, e->plan.sessions);
     e->pass.ple = ple;
-    if (e->drafting)
-        ct_drafter_lay_out(&e->drafter, b, &e->drafting->config, &e->config, &e->weights);
+    if (e->drafts.model)
+        ct_drafter_lay_out(&e->drafts.reader, b, &e->drafts.model->config, &e->config, &e->weights);
 }
 
 /* What was in blocks is lost. Whoever holds some without a session gives them back. */
@@ -35,7 +35,7 @@ static bool take_cpu(carat_engine *e)
     struct ct_backend *device = e->backend, *b = NULL;
     carat_error err;
 
-    if (e->gone || ct_backend_create_cpu(&b, &e->of_backend, &err))
+    if (e->sides.gone || ct_backend_create_cpu(&b, &e->sides.of_backend, &err))
         return false;
     b->floats_as_q8 = device->floats_as_q8;
     carat_status status = ct_engine_plan_weights(e, b, &err);
@@ -49,7 +49,7 @@ static bool take_cpu(carat_engine *e)
     }
     lay_out_again(e, b);
     b->trace = device->trace;
-    e->gone = device;
+    e->sides.gone = device;
     e->backend = e->cache.backend = e->head.backend = b;
     return ct_engine_load_weights(e, &(carat_engine_options){0}, &err) == CARAT_OK;
 }
@@ -59,10 +59,10 @@ bool ct_engine_leave_device(carat_engine *e)
     const carat_error why = e->backend->failure;
 
     if (e->backend->verb.leave_device && e->backend->verb.leave_device(e->backend))
-        e->no_device = why;
+        e->sides.no_device = why;
     else if (!take_cpu(e))
         return false;
-    e->chooses = false;
+    e->sides.chooses = false;
     forget_blocks(e);
     e->plan.threads = e->backend->threads;
     e->plan.isa = e->backend->isa;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reuse.c: what somebody else of a session's owner has evaluated of a prompt: other sessions, also while they
  * are in a call, since blocks are only written on; and the tree of prefixes, which has what was left behind.
- * Keeping that is session.c's business, evaluating the rest prompt.c's. */
+ * Keeping that is session.c's business, evaluating the rest sync.c's. */
 #include "engine/row_logits.h"
 #include "engine/session.h"
 

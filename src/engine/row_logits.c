@@ -12,38 +12,38 @@ int ct_row_logits_take(carat_engine *e)
 {
     int i = 0;
 
-    while (e->row_logits[i].holders) /* each session holds one and takes one more, a slice its own */
+    while (e->kept.row[i].holders) /* each session holds one and takes one more, a slice its own */
         i++;
     assert((size_t)i < ct_row_logits_count(e));
-    e->row_logits[i] = (struct ct_row_logits){.holders = 1};
+    e->kept.row[i] = (struct ct_row_logits){.holders = 1};
     return i;
 }
 
 void ct_row_logits_drop(carat_engine *e, int *i)
 {
     if (*i >= 0)
-        e->row_logits[*i].holders--;
+        e->kept.row[*i].holders--;
     *i = -1;
 }
 
 float *ct_row_logits_memory(const carat_engine *e, int i)
 {
-    return e->logits + (size_t)i * (size_t)e->config.n_vocab;
+    return e->kept.logits + (size_t)i * (size_t)e->config.n_vocab;
 }
 
 float *ct_row_logits_hidden(const carat_engine *e, int i)
 {
-    return e->hidden + (size_t)i * (size_t)e->config.hidden;
+    return e->kept.hidden + (size_t)i * (size_t)e->config.hidden;
 }
 
 const float *ct_row_logits_state(const carat_engine *e, int i)
 {
-    return i >= 0 && e->row_logits[i].has_hidden ? ct_row_logits_hidden(e, i) : NULL;
+    return i >= 0 && e->kept.row[i].has_hidden ? ct_row_logits_hidden(e, i) : NULL;
 }
 
 void ct_row_logits_keep(carat_engine *e, int kept, const struct ct_head_row *row)
 {
-    struct ct_row_logits *o = &e->row_logits[kept];
+    struct ct_row_logits *o = &e->kept.row[kept];
     const struct ct_reading *r = row->reading;
 
     o->logits = row->logits;
@@ -95,7 +95,7 @@ carat_status ct_session_read(const carat_session *s, const struct ct_reading *re
 
     if (s->logits < 0)
         return ct_fail(err, CARAT_E_ARGUMENT, "the session holds no logits; evaluate a token first");
-    struct ct_row_logits *o = &e->row_logits[s->logits];
+    struct ct_row_logits *o = &e->kept.row[s->logits];
     if (!serves(o, reading)) {
         struct ct_head_row row = {.reading = reading,
                                   .memory = ct_row_logits_memory(e, s->logits),

@@ -27,7 +27,7 @@ struct ct_draw_logits {
 
 static inline size_t ct_row_logits_count(const carat_engine *e)
 {
-    return 2 * (size_t)e->plan.sessions + (size_t)e->logits_rows;
+    return 2 * (size_t)e->plan.sessions + (size_t)e->kept.slice;
 }
 /* One that nobody holds, with nothing known; and lets go of one, if there is one. */
 int ct_row_logits_take(carat_engine *e);

@@ -123,7 +123,7 @@ static carat_status fork_session(carat_session *from, int n, carat_session **ses
  * drafts. */
 static void begin_beside(carat_session *s, carat_session *from, int n)
 {
-    carat_engine *beside = s->engine->beside;
+    carat_engine *beside = s->engine->drafts.beside;
 
     s->beside = NULL;
     if (beside && from && from->beside)
@@ -277,7 +277,7 @@ static carat_status fork_locked(carat_session *from, int n, carat_session **sess
     ct_session_kept(s);
     if (n == from->n && from->logits >= 0) {
         s->logits = from->logits;
-        e->row_logits[s->logits].holders++;
+        e->kept.row[s->logits].holders++;
     }
     *session = s;
     return CARAT_OK;

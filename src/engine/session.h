@@ -57,7 +57,7 @@ void ct_session_leave(carat_session *s);
 /* Makes it hold nothing; discard: its memory goes back to the system. */
 void ct_session_empty(carat_session *s, bool discard);
 
-/* prompt.c: makes the session hold what it has of tokens[n] and nothing else: tokens[*held ... n) are to be
+/* sync.c: makes the session hold what it has of tokens[n] and nothing else: tokens[*held ... n) are to be
  * evaluated, at least the last one unless the session has its logits. Errors as carat_sync. */
 carat_status ct_keep_prefix(carat_session *s, const int32_t *tokens, int n, int *held, carat_error *err);
 /* reuse.c: makes a claimed session with an owner, which has the first `common` of tokens[n], hold more of

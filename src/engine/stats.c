@@ -138,13 +138,16 @@ enum ct_turn ct_faster_side(const carat_costs *costs, int rows, int depth, bool 
 
 void ct_choose_side(carat_engine *e, struct ct_pass_facts *pass)
 {
-    pass->chosen = e->chooses;
-    pass->why = e->gone || e->no_device.code ? CARAT_DISPATCH_NO_GPU : CARAT_DISPATCH_OPTION;
-    if (e->chooses) {
+    pass->chosen = e->sides.chooses;
+    pass->why = e->sides.gone || e->sides.no_device.code ? CARAT_DISPATCH_NO_GPU : CARAT_DISPATCH_OPTION;
+    if (e->sides.chooses) {
         const enum ct_turn faster =
-            e->turn ? e->turn : ct_faster_side(&e->stats.costs, pass->rows, pass->depth, pass->all_logits);
+            e->sides.turn ? e->sides.turn
+                          : ct_faster_side(&e->stats.costs, pass->rows, pass->depth, pass->all_logits);
         e->backend->on_host = faster == CT_TURN_HOST;
-        pass->why = e->turn ? CARAT_DISPATCH_MEASURE : faster ? CARAT_DISPATCH_COST : CARAT_DISPATCH_UNKNOWN;
+        pass->why = e->sides.turn ? CARAT_DISPATCH_MEASURE
+                    : faster      ? CARAT_DISPATCH_COST
+                                  : CARAT_DISPATCH_UNKNOWN;
     }
     pass->on_gpu = e->backend->apart && !e->backend->on_host;
 }
@@ -257,12 +260,12 @@ static carat_dispatch dispatch_stats(const struct ct_dispatched *by, const char 
 
 const char *ct_engine_device_why(const carat_engine *e)
 {
-    return e->gone              ? e->gone->failure.message
-           : e->no_device.code  ? e->no_device.message
-           : !e->backend->apart ? "the engine was made for the CPU"
-           : e->chooses         ? "what passes cost says where each is computed"
-           : e->host_layers     ? "the engine was made with its last layers on the GPU"
-                                : "the engine was made for the GPU";
+    return e->sides.gone             ? e->sides.gone->failure.message
+           : e->sides.no_device.code ? e->sides.no_device.message
+           : !e->backend->apart      ? "the engine was made for the CPU"
+           : e->sides.chooses        ? "what passes cost says where each is computed"
+           : e->sides.host_layers    ? "the engine was made with its last layers on the GPU"
+                                     : "the engine was made for the GPU";
 }
 
 carat_status carat_engine_get_stats(carat_engine *engine, carat_engine_stats *stats, carat_error *err)

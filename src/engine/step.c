@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step.c: the passes of a step: which tokens of which rows go into the next one, where their logits go, and
  * what becomes of each row. A row that fails ends alone. What a session holds is session.c's business, and
- * what it keeps of a prompt prompt.c's.
+ * what it keeps of a prompt sync.c's.
  *
  * The sessions of a step are claimed. The engine's lock is held for one pass at a time. */
 #include "engine/row.h"
@@ -129,10 +129,10 @@ static int next_position(const struct ct_row *r)
 /* Row `at` of the pass is a token of a session. */
 static void place_token(carat_engine *e, int at, const carat_session *c, int position)
 {
-    e->position[at] = position;
-    e->sequence[at] = c->slot;
+    e->rows.position[at] = position;
+    e->rows.sequence[at] = c->slot;
     for (int k = 0; k < CT_ATTN_TYPES; k++)
-        e->seen[k][at] = (struct ct_seen){ct_first_seen(e->config.attn[k].window, position), position};
+        e->rows.seen[k][at] = (struct ct_seen){ct_first_seen(e->config.attn[k].window, position), position};
 }
 
 /* Takes the next tokens of a row into the pass: first those held that the local layers lack. */
@@ -155,12 +155,12 @@ static void gather_row(struct step *s, struct ct_row *r)
     }
     for (int i = 0; i < n; i++) {
         int at = s->taken++, token = r->done + i;
-        e->token[at] = token < 0 ? ct_held_tokens(c)[from + i] : r->row.tokens[token];
+        e->rows.token[at] = token < 0 ? ct_held_tokens(c)[from + i] : r->row.tokens[token];
         place_token(e, at, c, from + i);
-        e->wanted[at] = token >= 0 && row_wants(r, token);
-        e->row[at] = (struct ct_row_of){r, token, r->asked, -1};
-        r->asked += e->wanted[at];
-        if (e->wanted[at] && token == r->row.n - 1)
+        e->rows.wanted[at] = token >= 0 && row_wants(r, token);
+        e->rows.from[at] = (struct ct_row_of){r, token, r->asked, -1};
+        r->asked += e->rows.wanted[at];
+        if (e->rows.wanted[at] && token == r->row.n - 1)
             r->logits = ct_row_logits_take(e);
     }
     r->taking = n;
@@ -241,7 +241,7 @@ static const struct ct_reading *reading_of(const struct ct_row *r)
  * caller wants them, else in row logits of its own, of which *left more may be taken. False: none are. */
 static bool place_row(const struct step *s, int at, int *left, struct ct_head_row *to)
 {
-    struct ct_row_of *of = &s->engine->row[at];
+    struct ct_row_of *of = &s->engine->rows.from[at];
     const struct ct_row *r = of->row;
     float *callers = logits_place(s, of);
     const int begun = CT_MAX(r->done, 0); /* of its tokens are held */
@@ -267,12 +267,12 @@ static bool place_row(const struct step *s, int at, int *left, struct ct_head_ro
 static void keep_logits(const struct step *s, int at, int row, const struct ct_head_row *made)
 {
     carat_engine *e = s->engine;
-    const int logits = row_logits_of(&e->row[at]);
+    const int logits = row_logits_of(&e->rows.from[at]);
 
     if (logits < 0)
         return;
     e->backend->verb.copy_out(e->backend, ct_row_logits_hidden(e, logits), e->pass.h, row);
-    e->row_logits[logits].has_hidden = true;
+    e->kept.row[logits].has_hidden = true;
     ct_row_logits_keep(e, logits, made);
 }
 
@@ -294,13 +294,13 @@ static void end_at(struct step *s, struct ct_row_of *of)
 
 static void note_not_finite(const struct step *s, int at)
 {
-    s->engine->row[at].row->not_finite |= !s->engine->backend->verb.is_finite(s->engine->backend, at);
+    s->engine->rows.from[at].row->not_finite |= !s->engine->backend->verb.is_finite(s->engine->backend, at);
 }
 
 /* Brings computed logits, of number nth of the rows that want them, where they belong. */
 static void deliver(struct step *s, int at, int nth, const struct ct_head_row *made)
 {
-    const struct ct_row_of *of = &s->engine->row[at];
+    const struct ct_row_of *of = &s->engine->rows.from[at];
     struct ct_row *r = of->row;
     const carat_row *row = &r->row;
     float *to = logits_place(s, of);
@@ -312,7 +312,7 @@ static void deliver(struct step *s, int at, int nth, const struct ct_head_row *m
     r->delivered = of->token + 1;
     if (r->take ? r->take(row->user, of->token, &logits)
                 : row->deliver && row->deliver(row->user, of->token, made->logits.value))
-        end_at(s, &s->engine->row[at]);
+        end_at(s, &s->engine->rows.from[at]);
     else if (to && to != made->logits.value)
         memcpy(to, made->logits.value, (size_t)s->engine->config.n_vocab * sizeof *to);
     note_not_finite(s, at); /* a draw may have had more of them computed */
@@ -331,8 +331,8 @@ static bool logits_are_awaited(const struct step *s, int at)
     const carat_engine *e = s->engine;
 
     for (; at < s->taken; at++) {
-        const struct ct_row *r = e->row[at].row;
-        if (e->wanted[at] && !r->not_finite && !r->ended)
+        const struct ct_row *r = e->rows.from[at].row;
+        if (e->rows.wanted[at] && !r->not_finite && !r->ended)
             return true;
     }
     return false;
@@ -346,9 +346,9 @@ static void run_head(struct step *s)
     int done = 0; /* rows of the head that are through */
 
     for (int at = 0; !s->stopped && logits_are_awaited(s, at);) {
-        int first = at, slice = 0, left = e->logits_rows;
+        int first = at, slice = 0, left = e->kept.slice;
         for (; at < s->taken; at++) {
-            if (!e->wanted[at])
+            if (!e->rows.wanted[at])
                 continue;
             if (!place_row(s, at, &left, &e->head_row[slice]))
                 break;
@@ -361,14 +361,14 @@ static void run_head(struct step *s)
         if (done == 0)
             note_all_not_finite(s);
         for (int i = first, k = 0; i < at; i++)
-            if (e->wanted[i] && !s->stopped) {
+            if (e->rows.wanted[i] && !s->stopped) {
                 keep_logits(s, i, done + k, &e->head_row[k]);
                 deliver(s, i, done + k, &e->head_row[k]);
                 k++;
             }
         done += slice;
         for (int i = first; i < at; i++)
-            ct_row_logits_drop(e, &e->row[i].logits);
+            ct_row_logits_drop(e, &e->rows.from[i].logits);
     }
     if (done == 0)
         note_all_not_finite(s);
@@ -467,8 +467,8 @@ static int depth_of(const struct step *s, bool *all_logits)
 
     *all_logits = true;
     for (int at = 0; at < s->taken; at++) {
-        *all_logits &= s->engine->wanted[at];
-        depth = CT_MAX(depth, s->engine->position[at] + 1);
+        *all_logits &= s->engine->rows.wanted[at];
+        depth = CT_MAX(depth, s->engine->rows.position[at] + 1);
     }
     return depth;
 }
@@ -494,12 +494,17 @@ static void hold_again(struct step *s, struct ct_row *r)
         n = CT_MIN(CT_MIN(c->n - from, e->plan.chunk), ct_kv_span(&e->cache, from));
         room = ct_kv_extend(&e->cache, c->slot, from + n);
         for (int i = 0; i < n && room; i++) {
-            e->token[i] = ct_held_tokens(c)[from + i];
+            e->rows.token[i] = ct_held_tokens(c)[from + i];
             place_token(e, i, c, from + i);
-            e->wanted[i] = false;
+            e->rows.wanted[i] = false;
         }
-        const struct ct_rows rows = {n,         e->token, e->position, e->sequence, {e->seen[0], e->seen[1]},
-                                     e->wanted, false};
+        const struct ct_rows rows = {n,
+                                     e->rows.token,
+                                     e->rows.position,
+                                     e->rows.sequence,
+                                     {e->rows.seen[0], e->rows.seen[1]},
+                                     e->rows.wanted,
+                                     false};
         if (room) {
             ct_pass_run(&e->pass, &rows, &(struct ct_watch){0});
             end_pass(e->backend);
@@ -513,7 +518,7 @@ static void hold_again(struct step *s, struct ct_row *r)
 static void make_again(struct step *s)
 {
     for (int at = 0; at < s->taken; at++)
-        s->engine->row[at].row->asked -= s->engine->wanted[at];
+        s->engine->rows.from[at].row->asked -= s->engine->rows.wanted[at];
     for (struct ct_row *r = s->rows; r; r = r->next) {
         ct_row_logits_drop(s->engine, &r->logits);
         r->next_wanted = 0;
@@ -539,8 +544,13 @@ static void run_pass(struct step *s)
     ct_lock_enter(&e->lock);
     gather(s);
     if (s->taken > 0) {
-        const struct ct_rows rows = {s->taken,  e->token,  e->position, e->sequence, {e->seen[0], e->seen[1]},
-                                     e->wanted, s->decodes};
+        const struct ct_rows rows = {s->taken,
+                                     e->rows.token,
+                                     e->rows.position,
+                                     e->rows.sequence,
+                                     {e->rows.seen[0], e->rows.seen[1]},
+                                     e->rows.wanted,
+                                     s->decodes};
         struct ct_pass_facts pass = {.rows = s->taken, .decodes = s->decodes, .one_by_one = s->one_by_one};
         pass.depth = depth_of(s, &pass.all_logits);
         const double start = ct_os_seconds();

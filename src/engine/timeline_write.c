@@ -305,7 +305,7 @@ static carat_status fill_session(carat_session *s, const char *path, const struc
         s->logits = ct_row_logits_take(e);
         float *logits = ct_row_logits_memory(e, s->logits);
         memcpy(logits, t->part[CT_TIMELINE_LOGITS].data, t->part[CT_TIMELINE_LOGITS].size);
-        e->row_logits[s->logits].logits = (struct ct_logits){logits, NULL, e->config.n_vocab};
+        e->kept.row[s->logits].logits = (struct ct_logits){logits, NULL, e->config.n_vocab};
     }
     if (s->owner)
         ct_snapshot_take(&e->snapshots, s->slot, true);

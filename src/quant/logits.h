@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* logits.h: logits as model, engine, backend and kernels speak of them: what a head gives, how a sketch of
  * the head leaves rows out (NUMERICS.md section 12), and how an id is drawn (section 8). Bounds are made in
- * model/head_bound.c; which ids are edited is the engine's (engine/sample/). */
+ * model/head_bound.c; which ids are edited is the engine's (engine/). */
 #ifndef CT_LOGITS_H
 #define CT_LOGITS_H
 

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "engine/sample/chain.h"
+#include "engine/chain.h"
 #include "model/head.h"
 #include "quant/arithmetic.h"
 #include "quant/kv_type.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* operation_hashes.c: hashes of what each operation of a replay gives, as a chain over positions, so that two
  * machines which compute the same receipt find the first operation in which they differ. What operations
- * there are is engine/operations.h's. */
+ * there are is listen/operations.h's. */
 #include <stdlib.h>
 
-#include "engine/operations.h"
+#include "listen/operations.h"
 #include "receipt/receipt.h"
 
 /* Streams of Gemma 3n are made one after another, each for all rows of a pass: each has a chain of its own,
@@ -87,12 +87,12 @@ void ct_hashes_hear(struct ct_hashes *h, int slot, struct ct_backend *b, const s
     const int rows = b->verb.cost(b, event).rows, next = !ct_operations[op].several;
     const int stream = streams ? (int)(event->w[0] - streams) : 0;
     for (int row = 0; row < rows; row++)
-        for (int i = 0; i < event->n_out && e->sequence[row] == slot; i++) {
+        for (int i = 0; i < event->n_out && e->rows.sequence[row] == slot; i++) {
             if (!event->out[i].handle)
                 continue;
             b->verb.copy_out(b, h->row, event->out[i], row);
             const int at = ct_operation_at(op + i * next, ct_operation_layer(e, op), e->config.n_layer);
-            add_values(h, chain_of(h, op, at, stream), at, e->position[row], h->row, event->out[i].cols);
+            add_values(h, chain_of(h, op, at, stream), at, e->rows.position[row], h->row, event->out[i].cols);
         }
 }
 

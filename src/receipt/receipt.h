@@ -11,7 +11,7 @@
 #include "base/sha256.h"
 #include "carat_constrain.h"
 #include "carat_receipt.h"
-#include "engine/generate.h"
+#include "generate/generate.h"
 
 /* ---- header.c ---- */
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/arguments.h"
-#include "engine/every_row.h"
+#include "listen/listener.h"
 #include "os/clock.h"
 #include "receipt/receipt.h"
 
@@ -26,7 +26,7 @@ struct replay {
     carat_matcher *matcher;
     struct ct_header_options settings;
 
-    struct ct_every_row listener;
+    struct ct_pass_listener listener;
     struct ct_hashes *hashes; /* of operations; NULL: nobody asks for them */
     float *state;             /* [hidden] */
     struct ct_digests digests;
@@ -271,10 +271,10 @@ static void hear_states(void *user, struct ct_backend *b, const struct ct_event 
     if (event->n == 1 && event->w[0] == &e->weights.final_norm) {
         const int rows = b->verb.cost(b, event).rows;
         for (int row = 0; row < rows; row++)
-            if (e->sequence[row] == p->session->slot)
-                take_state(p, b, event->out[0], row, e->position[row]);
+            if (e->rows.sequence[row] == p->session->slot)
+                take_state(p, b, event->out[0], row, e->rows.position[row]);
     }
-    (void)ct_every_row_heard(&p->listener, b, event);
+    (void)ct_listen_selects(&p->listener, b, event);
 }
 
 /* ---- draws ---- */
@@ -399,8 +399,8 @@ static carat_status evaluate_slice(struct replay *p, int n)
 
 static void listen(struct replay *p)
 {
-    ct_every_row_begin(&p->listener, p->engine,
-                       (struct ct_trace){.hook = hear_states, .user = p, .reads = p->hashes != NULL});
+    ct_listen(&p->listener, p->engine,
+              (struct ct_trace){.hook = hear_states, .user = p, .reads = p->hashes != NULL}, true);
 }
 
 /* Begins behind the prompt, whose last token's state is the first that counts. */
@@ -546,7 +546,7 @@ static carat_status check_and_run(struct replay *p, int32_t **memory)
         CT_TRY(open_generation(p));
     CT_TRY(ct_session_claim(p->session, p->err));
     carat_status status = run(p);
-    ct_every_row_end(&p->listener);
+    (void)ct_listen_end(&p->listener);
     return ct_session_release(p->session, status);
 }
 

@@ -7,7 +7,7 @@
 #include "carat_convert.h"
 #include "carat_embed.h"
 #include "checkpoint/content.h"
-#include "engine/draft.h"
+#include "generate/draft.h"
 
 #define TINY4     CT_TEST_DATA "/../fixtures/tiny4"
 #define ASSISTANT TINY4 "-assistant"

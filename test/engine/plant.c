@@ -2,7 +2,7 @@
 /* plant.c: see plant.h. */
 #include "plant.h"
 
-#include "engine/operations.h"
+#include "listen/operations.h"
 
 static struct ct_trace trace;
 static carat_engine *engine;

@@ -9,7 +9,7 @@
 #include <carat_generate.h>
 
 #include "engine/row_logits.h"
-#include "engine/sample/chain.h"
+#include "engine/chain.h"
 #include "kernel/kernel.h"
 
 static uint64_t state = 88172645463325252u;

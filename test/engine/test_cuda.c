@@ -325,7 +325,7 @@ static void guess_on(const char *model_path, const char *drafter_path, const cha
     struct rig r = rig_open(model, &o);
     struct ids ids = scattered_ids(40, model_info(model).n_text_vocab, 11);
     carat_session *s = r.session[0];
-    struct ct_drafter *d = &r.engine->drafter;
+    struct ct_drafter *d = &r.engine->drafts.reader;
     int32_t token = 300;
 
     OK(carat_sync(s, ids.id, ids.n, NULL, err));

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "engine/draft.h"
+#include "generate/draft.h"
 #include "engine/row_logits.h"
 #include "engine/session.h"
 
@@ -49,7 +49,7 @@ static void check_prompt(const struct case_of *c)
     char file[PATH_SIZE], what[128];
     carat_session *s = c->rig.session[0];
     carat_engine *e = c->rig.engine;
-    struct ct_drafter *d = &e->drafter;
+    struct ct_drafter *d = &e->drafts.reader;
     snprintf(file, sizeof file, "%s.json", c->name);
     json_t *j = read_json(c->dir, file);
     struct ids ids = json_ids(json_object_get(j, "ids")), drafted = json_ids(json_object_get(j, "drafted"));

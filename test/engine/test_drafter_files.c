@@ -7,7 +7,7 @@
 #include <ftw.h>
 
 #include "checkpoint/checkpoint.h"
-#include "engine/draft.h"
+#include "generate/draft.h"
 
 #define TINY4     CT_TEST_DATA "/../fixtures/tiny4"
 #define ASSISTANT TINY4 "-assistant"
@@ -236,7 +236,7 @@ static void draft_with(const char *drafter, const char *cache, int32_t draft[DRA
     OK(carat_session_create(&s, e, NULL, err));
     OK(carat_sync(s, ids, n - 1, NULL, err));
     assert_int_equal(ct_draft_propose(s, ids, n, draft, DRAFT), DRAFT);
-    *score = e->drafter.scores.value[0];
+    *score = e->drafts.reader.scores.value[0];
     carat_session_close(s);
     carat_engine_close(e);
     carat_model_close(m);
@@ -418,7 +418,7 @@ static float score_of(const char *model, const char *drafter)
     OK(carat_sync(s, ids, 6, NULL, err));
     if (drafter) {
         assert_int_equal(ct_draft_propose(s, ids, 7, draft, 2), 2);
-        score = e->drafter.scores.value[draft[1]];
+        score = e->drafts.reader.scores.value[draft[1]];
     } else {
         assert_false(ct_draft_exists(e));
     }

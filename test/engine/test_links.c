@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "engine/sample/chain.h"
+#include "engine/chain.h"
 #define CT_ISA ref
 #include "kernel/ref/ref.h"
 

@@ -324,8 +324,8 @@ static void deal_and_look(struct player *p)
 
     deal_anew(p);
     OK(carat_engine_get_stats(p->r.engine, &s, err));
-    assert_null(p->r.engine->gone);
-    was_lost = !p->r.engine->chooses;
+    assert_null(p->r.engine->sides.gone);
+    was_lost = !p->r.engine->sides.chooses;
     if (was_lost) {
         assert_non_null(strstr(s.cpu.reason, "the GPU"));
         assert_string_not_equal(p->r.engine->plan.isa, "cuda");

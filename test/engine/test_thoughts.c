@@ -5,7 +5,7 @@
 #include "thinking.h"
 
 #include "carat_tools.h"
-#include "engine/told.h"
+#include "generate/told.h"
 
 /* ---- ids that are given one by one ---- */
 

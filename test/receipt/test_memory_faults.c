@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "engine/generate.h"
+#include "generate/generate.h"
 
 enum { LENGTH = 70, MOST_WEIGHTS = 256, MOST_ROW = 4096, NEAR = 60 /* positions that local layers keep */ };
 

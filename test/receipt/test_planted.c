@@ -142,7 +142,7 @@ static void flip(void *user, struct ct_backend *b, const struct ct_event *event)
     if (f->done || event->n != 1 || event->w[0] != &engine->weights.final_norm)
         return;
     for (int row = 0; row < b->verb.cost(b, event).rows; row++)
-        if (engine->position[row] == f->position) {
+        if (engine->rows.position[row] == f->position) {
             uint32_t bits;
             b->verb.copy_out(b, f->row, event->out[0], row);
             memcpy(&bits, &f->row[f->column], sizeof bits);

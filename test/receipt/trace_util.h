@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "engine/operations.h"
+#include "listen/operations.h"
 #include "receipt/receipt.h"
 
 enum { FIRST = 12, TRACED = 20 };
@@ -117,7 +117,7 @@ UNUSED static void plant(void *user, struct ct_backend *b, const struct ct_event
         !event->out[out].handle || ct_operation_layer(engine, op) != f->layer)
         return;
     for (int row = 0; row < b->verb.cost(b, event).rows; row++)
-        if (engine->position[row] == f->position) {
+        if (engine->rows.position[row] == f->position) {
             b->verb.copy_out(b, f->row, event->out[out], row);
             flip(&f->row[f->position % 2 ? 3 : event->out[out].cols - 1]);
             b->verb.copy_in(b, event->out[out], row, f->row);

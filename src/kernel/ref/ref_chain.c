@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ref_chain.c: edits of logits, and what each link of the chain leaves of candidates that are in order
  * (NUMERICS.md section 8). How they come into order, and the draw: ref_draw.c. Which ids are edited:
- * engine/sample/chain.c. */
+ * engine/chain.c. */
 #include "kernel/ref/ref.h"
 
 /* ---- edits ---- */
