@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/path.h"
-#include "file/hub.h"
+#include "names/hub.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

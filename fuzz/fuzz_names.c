@@ -5,7 +5,7 @@
 
 #include "base/path.h"
 #include "checkpoint/checkpoint.h"
-#include "file/stores.h"
+#include "names/stores.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(name, data, size);
     name[size] = 0;
     check_place(name);
-    if (ct_locate(&at, name, &places, &err) != CARAT_OK) {
+    if (carat_locate(&at, name, &places, &err) != CARAT_OK) {
         must(err.message[0] && !at.memory);
         return 0;
     }

@@ -3,7 +3,7 @@
  * of files in blobs/ and nothing else. */
 #include <stdlib.h>
 
-#include "file/stores.h"
+#include "names/stores.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

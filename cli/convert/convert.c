@@ -2,7 +2,7 @@
 /* convert.c: `carat convert`: writes a model into another file or directory. The library writes. */
 #include <stdlib.h>
 
-#include "model/write_model.h"
+#include "write/write_model.h"
 #include "model/model.h"
 #include "prompt/converting.h"
 #include "term/exit.h"

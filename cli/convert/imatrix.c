@@ -12,7 +12,7 @@
 #include "model/engine.h"
 #include "model/model.h"
 #include "model/phases.h"
-#include "model/write_model.h"
+#include "write/write_model.h"
 #include "prompt/prompt.h"
 #include "prompt/windows.h"
 #include "term/exit.h"

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/write_model.h"
+#include "write/write_model.h"
 #include "model/engine.h"
 #include "model/model.h"
-#include "model/new_tensors.h"
+#include "write/new_tensors.h"
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"

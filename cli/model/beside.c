@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/located.h"
+#include "names/located.h"
 #include "term/message.h"
 #include "term/output.h"
 

@@ -18,7 +18,7 @@
 
 #include "carat_tools.h"
 #include "model/engine.h"
-#include "model/located.h"
+#include "names/located.h"
 #include "term/message.h"
 
 #define NAME "carat.json"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "model/engine.h"
-#include "model/writing.h"
+#include "write/writing.h"
 #include "prompt/ranges.h"
 #include "term/exit.h"
 #include "term/message.h"

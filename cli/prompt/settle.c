@@ -7,7 +7,7 @@
 
 #include "carat_tools.h"
 #include "model/engine.h"
-#include "model/find_model.h"
+#include "names/find_model.h"
 #include "model/head.h"
 #include "options/store.h"
 #include "options/written.h"

@@ -5,7 +5,7 @@
 #include "carat.h"
 #include "carat_tools.h"
 #include "model/model.h"
-#include "model/write_model.h"
+#include "write/write_model.h"
 #include "options/options.h"
 #include "show/show_options.h"
 #include "term/exit.h"

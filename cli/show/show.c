@@ -10,17 +10,17 @@
 #include "carat.h"
 #include "carat_embed.h"
 #include "carat_tools.h"
-#include "model/aliases.h"
+#include "names/aliases.h"
 #include "model/beside.h"
 #include "model/engine.h"
-#include "model/fetcher.h"
-#include "model/located.h"
+#include "names/fetcher.h"
+#include "names/located.h"
 #include "model/model.h"
-#include "model/new_tensors.h"
+#include "write/new_tensors.h"
 #include "model/phases.h"
 #include "model/sampling.h"
 #include "model/stored.h"
-#include "model/writing.h"
+#include "write/writing.h"
 #include "options/option.h"
 #include "options/options.h"
 #include "options/written.h"
@@ -748,10 +748,10 @@ static int open_subject(struct subject *s)
         TRY(look_for_model(&s->at, o->model));
     if (o->show->ranges)
         return open_packed(&s->model, o);
-    if (!heads_can(&s->at, o))
+    if (o->open->drafter || !heads_can(&s->at, o->fetch))
         return open_model(&s->model, o, false);
     TRY(check_named_files(o));
-    return heads_open(&s->model, &s->heads, &s->at, o);
+    return heads_open(&s->model, &s->heads, &s->at, o->open->tokenizer, o->fetch);
 }
 
 static int show_model(struct subject *s)

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/aliases.h"
-#include "model/located.h"
+#include "names/aliases.h"
+#include "names/located.h"
 #include "options/options.h"
 #include "term/message.h"
 #include "term/output.h"

@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #include "carat_tools.h"
-#include "model/aliases.h"
+#include "names/aliases.h"
 #include "model/embed.h"
-#include "model/hub_links.h"
-#include "model/places.h"
+#include "names/hub_links.h"
+#include "names/places.h"
 #include "options/options.h"
 #include "term/columns.h"
 #include "term/message.h"

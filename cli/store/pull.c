@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/fetcher.h"
-#include "model/located.h"
-#include "model/lock.h"
+#include "names/fetcher.h"
+#include "names/located.h"
+#include "names/lock.h"
 #include "options/options.h"
 #include "term/interrupt.h"
 #include "term/message.h"

@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 #include "carat_tools.h"
-#include "model/aliases.h"
+#include "names/aliases.h"
 #include "model/cache_place.h"
-#include "model/fetcher.h"
-#include "model/hub_links.h"
-#include "model/located.h"
-#include "model/places.h"
+#include "names/fetcher.h"
+#include "names/hub_links.h"
+#include "names/located.h"
+#include "names/places.h"
 #include "options/options.h"
 #include "term/exit.h"
 #include "term/message.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "carat_tools.h"
-#include "model/fetcher.h"
-#include "model/places.h"
+#include "names/fetcher.h"
+#include "names/places.h"
 #include "options/options.h"
 #include "term/interrupt.h"
 #include "term/message.h"

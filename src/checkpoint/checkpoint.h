@@ -57,9 +57,6 @@ struct ct_listening {
 /* What carat.h and carat_tools.h say of carat_model_open and so on; options are complete. */
 carat_status ct_model_open(carat_model **model, const char *path, const carat_model_options *o,
                            carat_error *err);
-/* location is empty but for its size. */
-carat_status ct_locate(carat_location *location, const char *name, const carat_places *places,
-                       carat_error *err);
 /* Keeps what an engine made of the weights in the packed copy of the model, where later openings find it
  * (ct_file_find_made): n matrices, whose names live for ever. Does nothing without a copy, when none may be
  * written, or while another process writes it. note: a line for the log, or "". Any thread. E_CANCELLED

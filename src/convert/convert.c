@@ -9,7 +9,7 @@
 #include "convert/fill.h"
 #include "convert/hf.h"
 #include "convert/read_back.h"
-#include "model/names.h"
+#include "names/names.h"
 
 struct writing {
     struct ct_conversion *v;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reader.h: what the readers of this room share: the open file itself, taking further files from beside it, a
- * sorted list of names, and safe printing of names that come from files. Private to src/file. */
+ * sorted list of names, and safe printing of names that come from files. For src/file and src/names. */
 #ifndef CT_READER_H
 #define CT_READER_H
 
@@ -108,6 +108,14 @@ carat_status ct_file_take(struct ct_file *f, const char *name, struct ct_bytes *
 bool ct_file_has(struct ct_file *f, const char *name);
 /* Whether a directory has something of that name. A path too long to ask about is not there. */
 bool ct_exists_in(const char *dir, const char *name);
+/* Whether a directory has weights in safetensors. */
+bool ct_has_safetensors(const char *dir);
+enum { CT_HUB_REVISION = 128 }; /* most bytes of a revision's name */
+/* In the folder that a hub cache has for a repository: the commit that the text of a file below refs/ names;
+ * false: it is none. */
+bool ct_hub_parse_ref(char commit[CT_HUB_REVISION + 1], struct ct_bytes text);
+/* The commit that such a file names. E_FORMAT (none), E_NOT_FOUND, E_IO. */
+carat_status ct_hub_read_ref(char commit[CT_HUB_REVISION + 1], const char *path, carat_error *err);
 /* Maps the file at path and remembers it as a source called name; path lives as long as f. */
 carat_status ct_file_map(struct ct_file *f, const char *name, const char *path, struct ct_bytes *bytes,
                          carat_error *err);

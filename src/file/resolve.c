@@ -2,10 +2,10 @@
 /* resolve.c: which model a directory stands for, where it is not the model itself: the snapshot of a hub
  * cache's folder, the only GGUF file of a directory without safetensors. What the model's own files hold is
  * not looked at. */
-#include "file/hub.h"
 #include "file/reader.h"
 #include "os/files.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* Puts dir/name in place of *path. */
@@ -22,6 +22,38 @@ static carat_status enter_directory(char **path, const char *name, carat_error *
 }
 
 /* ---- the folder of a hub cache: refs/main names one of snapshots/ ---- */
+
+bool ct_hub_parse_ref(char commit[CT_HUB_REVISION + 1], struct ct_bytes text)
+{
+    size_t n = text.size;
+
+    while (n && (text.data[n - 1] == '\n' || text.data[n - 1] == '\r' || text.data[n - 1] == ' '))
+        n--;
+    const struct ct_str s = {(const char *)text.data, n};
+    const bool good = ct_name_ok(s, CT_HUB_REVISION) && !memchr(s.s, '/', n) && *s.s != '.';
+    snprintf(commit, CT_HUB_REVISION + 1, "%.*s", good ? (int)n : 0, s.s);
+    return good;
+}
+
+carat_status ct_hub_read_ref(char commit[CT_HUB_REVISION + 1], const char *path, carat_error *err)
+{
+    uint8_t text[2 * CT_HUB_REVISION];
+    struct ct_os_id id = {0};
+    const int fd = ct_os_open_file(path, &id);
+    int why = fd < 0 ? errno : 0;
+
+    if (fd >= 0) {
+        const bool good = id.size <= sizeof text && ct_os_read_at(fd, text, (size_t)id.size, 0, &why) &&
+                          ct_hub_parse_ref(commit, (struct ct_bytes){text, (size_t)id.size});
+        ct_os_close_file(fd);
+        if (good)
+            return CARAT_OK;
+    }
+    if (why)
+        return ct_fail(err, CARAT_E_IO, "%s: cannot be read: %s", path, ct_os_reason(why));
+    return ct_bad_file(err, path, "%zu bytes that name no snapshot, expected a commit's hash",
+                       (size_t)id.size);
+}
 
 static carat_status enter_snapshot(char **path, carat_error *err)
 {
@@ -47,6 +79,11 @@ static carat_status enter_snapshot(char **path, carat_error *err)
 
 /* ---- a directory of GGUF files ---- */
 
+bool ct_has_safetensors(const char *dir)
+{
+    return ct_exists_in(dir, "model.safetensors") || ct_exists_in(dir, "model.safetensors.index.json");
+}
+
 enum { MAX_NAMES = CT_SHOWN_NAMES };
 
 struct ggufs {
@@ -71,7 +108,7 @@ static carat_status enter_gguf(char **path, bool tokenizer_only, carat_error *er
     struct ggufs g = {.n = 0};
     carat_status status = CARAT_OK;
 
-    if (ct_hub_has_safetensors(*path) ||
+    if (ct_has_safetensors(*path) ||
         (tokenizer_only && (ct_exists_in(*path, "tokenizer.json") || ct_exists_in(*path, "tokenizer.model"))))
         return CARAT_OK;
     ct_os_names_in(*path, add_gguf, &g);

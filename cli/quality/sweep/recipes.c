@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "io/input.h"
-#include "model/writing.h"
+#include "write/writing.h"
 #include "term/message.h"
 
 enum { MOST_NAME = 64 };
