@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/store_paths.h"
 #include "layout.h"
 #include "report.h"
 
@@ -28,28 +29,24 @@ static void tag_cache(const char *root)
         close(fd);
 }
 
-/* "models--OWNER--NAME" */
-static void name_folder(char out[512], const char *repository)
+/* What stands in paths below a root. */
+static struct ct_store_names names_of(const struct store *s, const char *root, const struct wanted *w)
 {
-    const char *slash = strchr(repository, '/');
+    struct ct_store_names names = {.root = root, .version = ct_str_of(s->plan->commit)};
 
-    if (slash)
-        snprintf(out, 512, "models--%.*s--%s", (int)(slash - repository), repository, slash + 1);
-    else
-        snprintf(out, 512, "models--%s", repository);
+    ct_store_split(&names, s->plan->repository);
+    if (w) {
+        names.file = ct_str_of(w->name);
+        names.hash = w->hash;
+    }
+    return names;
 }
 
 static void hub_name(struct store *s)
 {
-    char name[512];
+    const struct ct_store_names names = names_of(s, s->plan->root, NULL);
 
-    name_folder(name, s->plan->repository);
-    snprintf(s->folder, sizeof s->folder, "%s/%s", s->plan->root, name);
-}
-
-static void name_snapshot(char path[PLACE_PATH], const struct store *s, const struct wanted *w)
-{
-    snprintf(path, PLACE_PATH, "%s/snapshots/%s/%s", s->folder, s->plan->commit, w->name);
+    ct_store_path(s->folder, sizeof s->folder, CT_AT_HUB_FOLDER, &names);
 }
 
 static bool is_file(const char *path)
@@ -62,14 +59,14 @@ static bool is_file(const char *path)
 /* Where there are no links, a snapshot has the file itself. */
 static void hub_place(struct place *p, const struct store *s, const struct wanted *w)
 {
-    char name[512], name_of_file[PLACE_PATH];
+    const struct ct_store_names names = names_of(s, s->folder, w), in_cache = names_of(s, s->plan->root, w);
+    char name_of_file[PLACE_PATH];
 
-    name_folder(name, s->plan->repository);
-    snprintf(p->whole, sizeof p->whole, "%s/blobs/%s", s->folder, w->hash);
+    ct_store_path(p->whole, sizeof p->whole, CT_AT_HUB_BLOB, &names);
     snprintf(p->part, sizeof p->part, "%s.carat.incomplete", p->whole);
     snprintf(p->older, sizeof p->older, "%s.incomplete", p->whole);
-    snprintf(p->lock, sizeof p->lock, "%s/.locks/%s/%s.lock", s->plan->root, name, w->hash);
-    name_snapshot(name_of_file, s, w);
+    ct_store_path(p->lock, sizeof p->lock, CT_AT_HUB_LOCK, &in_cache);
+    ct_store_path(name_of_file, sizeof name_of_file, CT_AT_HUB_FILE, &names);
     if (is_file(name_of_file))
         memcpy(p->whole, name_of_file, sizeof p->whole);
 }
@@ -86,19 +83,19 @@ static int link_or_move(const char *target, const char *path, const char *whole)
 
 static int hub_enter(const struct store *s, const struct wanted *w)
 {
+    const struct ct_store_names names = names_of(s, s->folder, w), below = names_of(s, NULL, w);
     char path[PLACE_PATH], beside[PLACE_PATH + 32], target[PLAN_PATH] = "../../", old[PLAN_PATH];
     struct place at;
 
     hub_place(&at, s, w);
-    name_snapshot(path, s, w);
+    ct_store_path(path, sizeof path, CT_AT_HUB_FILE, &names);
     TRY(make_folders(path));
     tag_cache(s->plan->root);
     if (strcmp(path, at.whole) == 0)
         return DONE; /* it is the file itself */
     for (const char *slash = w->name; (slash = strchr(slash, '/')); slash++)
         strcat(target, "../");
-    strcat(target, "blobs/");
-    strcat(target, w->hash);
+    ct_store_path(target + strlen(target), sizeof target - strlen(target), CT_AT_HUB_BLOB, &below);
     const ssize_t n = readlink(path, old, sizeof old - 1);
     if (n == (ssize_t)strlen(target) && memcmp(old, target, (size_t)n) == 0)
         return DONE;
@@ -122,11 +119,13 @@ static int hub_end(const struct store *s, char *path, size_t capacity)
 {
     char ref[PLACE_PATH];
     const struct plan *plan = s->plan;
+    struct ct_store_names names = names_of(s, s->folder, NULL);
 
-    snprintf(path, capacity, "%s/snapshots/%s", s->folder, plan->commit);
+    ct_store_path(path, capacity, CT_AT_HUB_SNAPSHOT, &names);
     if (!*plan->revision || strcmp(plan->revision, plan->commit) == 0)
         return DONE;
-    snprintf(ref, sizeof ref, "%s/refs/%s", s->folder, plan->revision);
+    names.version = ct_str_of(plan->revision);
+    ct_store_path(ref, sizeof ref, CT_AT_HUB_REF, &names);
     if (holds(ref, plan->commit))
         return DONE;
     return write_small(ref, plan->commit);

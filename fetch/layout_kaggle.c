@@ -5,30 +5,37 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/store_paths.h"
 #include "layout.h"
 
 static void kaggle_name(struct store *s)
 {
-    snprintf(s->folder, sizeof s->folder, "%s/models/%s", s->plan->root, s->plan->repository);
+    const struct ct_store_names names = {.root = s->plan->root, .name = ct_str_of(s->plan->repository)};
+
+    ct_store_path(s->folder, sizeof s->folder, CT_AT_KAGGLE_FOLDER, &names);
 }
 
-static void write_mark(char mark[PLACE_PATH], const struct store *s, const char *name)
+static void write_path(char path[PLACE_PATH], const struct store *s, enum ct_store_path which,
+                       const char *file)
 {
-    snprintf(mark, PLACE_PATH, "%s/.complete/%s/%s.complete", s->folder, s->plan->commit, name);
+    const struct ct_store_names names = {
+        .root = s->folder, .version = ct_str_of(s->plan->commit), .file = ct_str_of(file)};
+
+    ct_store_path(path, PLACE_PATH, which, &names);
 }
 
 /* A file without its mark may be what kagglehub was about to write: a beginning of it. */
 static void kaggle_place(struct place *p, const struct store *s, const struct wanted *w)
 {
-    char mark[PLACE_PATH], all[PLACE_PATH];
+    char mark[PLACE_PATH], all[PLACE_PATH], marks[PLACE_PATH];
     struct stat st;
 
-    write_mark(mark, s, w->name);
-    snprintf(all, sizeof all, "%s/%s.complete", s->folder, s->plan->commit);
-    snprintf(p->whole, sizeof p->whole, "%s/%s/%s", s->folder, s->plan->commit, w->name);
-    snprintf(p->part, sizeof p->part, "%s/.complete/%s/%s.carat.incomplete", s->folder, s->plan->commit,
-             w->name);
-    snprintf(p->lock, sizeof p->lock, "%s/.complete/%s/%s.carat.lock", s->folder, s->plan->commit, w->name);
+    write_path(mark, s, CT_AT_KAGGLE_MARK, w->name);
+    write_path(all, s, CT_AT_KAGGLE_ALL, "");
+    write_path(marks, s, CT_AT_KAGGLE_MARKS, "");
+    write_path(p->whole, s, CT_AT_KAGGLE_FILE, w->name);
+    snprintf(p->part, sizeof p->part, "%.*s/%s.carat.incomplete", PLACE_PATH - PLAN_PATH, marks, w->name);
+    snprintf(p->lock, sizeof p->lock, "%.*s/%s.carat.lock", PLACE_PATH - PLAN_PATH, marks, w->name);
     const bool marked = stat(mark, &st) == 0 || stat(all, &st) == 0;
     snprintf(p->older, sizeof p->older, "%s", marked ? "" : p->whole);
 }
@@ -37,17 +44,18 @@ static int kaggle_enter(const struct store *s, const struct wanted *w)
 {
     char mark[PLACE_PATH];
 
-    write_mark(mark, s, w->name);
+    write_path(mark, s, CT_AT_KAGGLE_MARK, w->name);
     return write_small(mark, "");
 }
 
 /* The plan has all files of the version. */
 static int kaggle_end(const struct store *s, char *path, size_t capacity)
 {
-    char mark[PLACE_PATH];
+    char mark[PLACE_PATH], version[PLACE_PATH];
 
-    snprintf(mark, sizeof mark, "%s/%s.complete", s->folder, s->plan->commit);
-    snprintf(path, capacity, "%s/%s", s->folder, s->plan->commit);
+    write_path(mark, s, CT_AT_KAGGLE_ALL, "");
+    write_path(version, s, CT_AT_KAGGLE_VERSION, "");
+    snprintf(path, capacity, "%s", version);
     return write_small(mark, "");
 }
 

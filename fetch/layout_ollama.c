@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/store_paths.h"
 #include "layout.h"
 #include "report.h"
 
@@ -20,7 +21,9 @@ static void ollama_name(struct store *s)
 
 static void ollama_place(struct place *p, const struct store *s, const struct wanted *w)
 {
-    snprintf(p->whole, sizeof p->whole, "%s/blobs/sha256-%s", s->folder, w->hash);
+    const struct ct_store_names names = {.root = s->folder, .hash = w->hash};
+
+    ct_store_path(p->whole, sizeof p->whole, CT_AT_OLLAMA_BLOB, &names);
     snprintf(p->part, sizeof p->part, "%s/.carat/sha256-%s.incomplete", s->folder, w->hash);
     snprintf(p->lock, sizeof p->lock, "%s/.carat/sha256-%s.lock", s->folder, w->hash);
     *p->older = 0;
@@ -60,8 +63,10 @@ static int ollama_end(const struct store *s, char *path, size_t capacity)
     if (!*plan->manifest)
         return refuse(WRONG_PLAN, "plan: there is no manifest to write");
     TRY(check_blobs(s));
-    snprintf(manifest, sizeof manifest, "%s/manifests/" HOST "/%s/%s", s->folder, plan->repository,
-             plan->revision);
+    struct ct_store_names names = {
+        .root = s->folder, .host = ct_str_of(HOST), .version = ct_str_of(plan->revision)};
+    ct_store_split(&names, plan->repository);
+    ct_store_path(manifest, sizeof manifest, CT_AT_OLLAMA_MANIFEST, &names);
     snprintf(beside, sizeof beside, "%s/.carat/manifest-%ld", s->folder, (long)getpid());
     TRY(make_folders(manifest));
     TRY(make_folders(beside));

@@ -3,6 +3,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "names/hub_links.h"
 
+#include "base/store_paths.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +32,8 @@ static char *blob_of(const struct hub_links *l, const char *path)
         return NULL;
     to[n] = 0;
     const char *name = strrchr(to, '/') ? strrchr(to, '/') + 1 : to;
-    if (snprintf(blob, sizeof blob, "%s/blobs/%.255s", l->folder, name) >= (int)sizeof blob)
+    if (ct_store_path(blob, sizeof blob, CT_AT_HUB_BLOB,
+                      &(struct ct_store_names){.root = l->folder, .hash = name}) >= sizeof blob)
         return NULL;
     return strdup(blob);
 }
@@ -172,11 +175,14 @@ bool hub_links_read(struct hub_links *l, const char *path)
     while (slash > path && slash[-1] != '/')
         slash--;
     const char *commit = at + strlen(between), *behind = commit + strcspn(commit, "/");
-    if (strncmp(slash, "models--", 8) != 0 || behind == commit || behind - path >= HUB_PATH)
+    struct ct_store_names names;
+    if (!ct_store_names(&names, CT_AT_HUB_FOLDER, (struct ct_str){slash, (size_t)(at - slash)}) ||
+        behind == commit || behind - path >= HUB_PATH)
         return false;
     snprintf(l->folder, sizeof l->folder, "%.*s", (int)(at - path), path);
     snprintf(l->snapshot, sizeof l->snapshot, "%.*s", (int)(behind - path), path);
-    snprintf(snapshots, sizeof snapshots, "%s/snapshots", l->folder);
+    names.root = l->folder;
+    ct_store_path(snapshots, sizeof snapshots, CT_AT_HUB_SNAPSHOTS, &names);
     add_below(l, snapshots, 0);
     if (l->n > 0)
         qsort(l->link, l->n, sizeof *l->link, by_blob);
@@ -199,10 +205,11 @@ void hub_links_free(struct hub_links *l)
 
 bool hub_begun(char path[HUB_PATH], const char *folder)
 {
+    const struct ct_store_names names = {.root = folder};
     char snapshots[HUB_PATH + 16];
     bool found = false;
 
-    snprintf(snapshots, sizeof snapshots, "%.4000s/snapshots", folder);
+    ct_store_path(snapshots, sizeof snapshots, CT_AT_HUB_SNAPSHOTS, &names);
     DIR *d = opendir(snapshots);
     for (struct dirent *e; d && !found && (e = readdir(d)) != NULL;) {
         struct hub_links l;
@@ -220,16 +227,18 @@ bool hub_begun(char path[HUB_PATH], const char *folder)
 
 uint64_t hub_incomplete(const char *folder, bool removes)
 {
+    struct ct_store_names names = {.root = folder};
     char path[HUB_PATH + 300];
     uint64_t bytes = 0;
     struct stat st;
 
-    snprintf(path, sizeof path, "%.4000s/blobs", folder);
+    ct_store_path(path, sizeof path, CT_AT_HUB_BLOBS, &names);
     DIR *d = opendir(path);
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
         if (!ends_in(e->d_name, ".incomplete"))
             continue;
-        snprintf(path, sizeof path, "%.4000s/blobs/%.255s", folder, e->d_name);
+        names.hash = e->d_name;
+        ct_store_path(path, sizeof path, CT_AT_HUB_BLOB, &names);
         bytes += lstat(path, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
         if (removes)
             (void)unlink(path);

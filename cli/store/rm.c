@@ -14,9 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/store_paths.h"
 #include "carat_tools.h"
-#include "names/aliases.h"
 #include "model/cache_place.h"
+#include "names/aliases.h"
 #include "names/fetcher.h"
 #include "names/hub_links.h"
 #include "names/located.h"
@@ -131,6 +132,13 @@ static bool blob_of(char blob[BLOB], const json_t *layer)
     return true;
 }
 
+static void blob_path(char path[MOST_PATH], const char *store, const char *blob)
+{
+    const struct ct_store_names names = {.root = store, .hash = blob + strlen("sha256-")};
+
+    ct_store_path(path, MOST_PATH, CT_AT_OLLAMA_BLOB, &names);
+}
+
 /* Adds the blobs that a manifest names to a set of names; a file that is none names none. */
 static void add_blobs(json_t *set, const char *path)
 {
@@ -173,7 +181,7 @@ static uint64_t keep_unneeded(json_t *blobs, const char *store, uint64_t *shared
     {
         char path[MOST_PATH];
         struct stat st = {.st_size = 0};
-        snprintf(path, sizeof path, "%s/blobs/%s", store, blob);
+        blob_path(path, store, blob);
         if (stat(path, &st) != 0)
             st.st_size = 0;
         if (json_object_get(needed, blob)) {
@@ -196,7 +204,7 @@ static int remove_all(char *manifest, json_t *blobs, const char *store)
     json_object_foreach(blobs, blob, is)
     {
         char file[MOST_PATH];
-        snprintf(file, sizeof file, "%s/blobs/%s", store, blob);
+        blob_path(file, store, blob);
         if (code == DONE)
             code = remove_file(file);
     }
@@ -219,7 +227,7 @@ static int remove_from_ollama(const carat_location *at, const char *typed, bool 
     needed = json_object();
     if (!blobs || !needed || !find_own_ollama(store, sizeof store))
         return fail_memory();
-    snprintf(folder, sizeof folder, "%s/manifests", store);
+    ct_store_path(folder, sizeof folder, CT_AT_OLLAMA_MANIFESTS, &(struct ct_store_names){.root = store});
     if (snprintf(manifest, sizeof manifest, "%s/%s", folder, at->handle) >= (int)sizeof manifest)
         return fail_memory();
     *strrchr(manifest, ':') = '/';
@@ -275,7 +283,8 @@ static int remove_repository(const struct hub_links *l)
     enum { MOST_OPEN = 16 };
     char snapshots[HUB_PATH + 16];
 
-    snprintf(snapshots, sizeof snapshots, "%s/snapshots", l->folder);
+    ct_store_path(snapshots, sizeof snapshots, CT_AT_HUB_SNAPSHOTS,
+                  &(struct ct_store_names){.root = l->folder});
     if (access(l->snapshot, F_OK) == 0 || (rmdir(snapshots) != 0 && errno != ENOENT))
         return DONE; /* another snapshot is there */
     if (nftw(l->folder, remove_entry, MOST_OPEN, FTW_DEPTH | FTW_PHYS) != 0)
@@ -353,16 +362,18 @@ static int remove_from_hub(const char *path, const char *typed, bool rest, bool 
 static bool find_rest(char path[HUB_PATH], const carat_location *at)
 {
     char hub[HUB_PATH], folder[HUB_PATH];
-    const char *slash = at->repository ? strchr(at->repository, '/') : NULL;
+    struct ct_store_names names = {.root = hub};
 
-    if (!slash || !find_hub(hub, sizeof hub) ||
-        snprintf(folder, sizeof folder, "%s/models--%.*s--%s", hub, (int)(slash - at->repository),
-                 at->repository, slash + 1) >= (int)sizeof folder ||
+    if (!at->repository || !find_hub(hub, sizeof hub))
+        return false;
+    ct_store_split(&names, at->repository);
+    if (ct_store_path(folder, sizeof folder, CT_AT_HUB_FOLDER, &names) >= sizeof folder ||
         access(folder, F_OK) != 0)
         return false;
     if (!at->commit)
         return hub_begun(path, folder);
-    return snprintf(path, HUB_PATH, "%s/snapshots/%s", folder, at->commit) < HUB_PATH;
+    names = (struct ct_store_names){.root = folder, .version = ct_str_of(at->commit)};
+    return ct_store_path(path, HUB_PATH, CT_AT_HUB_SNAPSHOT, &names) < HUB_PATH;
 }
 
 static int forget_alias(const char *typed)

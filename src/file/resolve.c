@@ -2,6 +2,7 @@
 /* resolve.c: which model a directory stands for, where it is not the model itself: the snapshot of a hub
  * cache's folder, the only GGUF file of a directory without safetensors. What the model's own files hold is
  * not looked at. */
+#include "base/store_paths.h"
 #include "file/reader.h"
 #include "os/files.h"
 
@@ -57,12 +58,15 @@ carat_status ct_hub_read_ref(char commit[CT_HUB_REVISION + 1], const char *path,
 
 static carat_status enter_snapshot(char **path, carat_error *err)
 {
-    char ref[4096], commit[CT_HUB_REVISION + 1], name[sizeof "snapshots/" + CT_HUB_REVISION];
+    char ref[4096], commit[CT_HUB_REVISION + 1], name[32 + CT_HUB_REVISION];
+    struct ct_store_names names = {.root = NULL, .version = ct_str_of("main")};
     int kind;
 
-    if (ct_exists_in(*path, "config.json") || !ct_exists_in(*path, "snapshots"))
+    ct_store_path(name, sizeof name, CT_AT_HUB_SNAPSHOTS, &names);
+    if (ct_exists_in(*path, "config.json") || !ct_exists_in(*path, name))
         return CARAT_OK;
-    snprintf(ref, sizeof ref, "%s/refs/main", *path);
+    names.root = *path;
+    ct_store_path(ref, sizeof ref, CT_AT_HUB_REF, &names);
     CT_TRY(ct_os_look(&kind, ref, err));
     if (kind == 0)
         return ct_fail(err, CARAT_E_NOT_FOUND,
@@ -70,7 +74,8 @@ static carat_status enter_snapshot(char **path, carat_error *err)
                        "snapshots",
                        *path);
     CT_TRY(ct_hub_read_ref(commit, ref, err));
-    snprintf(name, sizeof name, "snapshots/%s", commit);
+    names = (struct ct_store_names){.root = NULL, .version = ct_str_of(commit)};
+    ct_store_path(name, sizeof name, CT_AT_HUB_SNAPSHOT, &names);
     if (!ct_exists_in(*path, name))
         return ct_fail(err, CARAT_E_NOT_FOUND, "%s names %s, which is not there: download the model again",
                        ref, name);

@@ -42,9 +42,9 @@ bool ct_hub_is_revision(struct ct_str s)
 carat_status ct_hub_snapshot(const char **snapshot, const char *folder, const char *revision,
                              struct ct_arena *arena, carat_error *err)
 {
-    char name[sizeof "snapshots/" + CT_HUB_REVISION], commit[CT_HUB_REVISION + 1];
-    const char *refs = ct_path_join(arena, folder, "refs"),
-               *ref = refs ? ct_path_join(arena, refs, revision) : NULL;
+    char commit[CT_HUB_REVISION + 1];
+    struct ct_store_names names = {.root = folder, .version = ct_str_of(revision)};
+    const char *ref = ct_store_place(arena, CT_AT_HUB_REF, &names);
     int kind;
 
     *snapshot = NULL;
@@ -57,8 +57,8 @@ carat_status ct_hub_snapshot(const char **snapshot, const char *folder, const ch
         return CARAT_OK;
     else
         snprintf(commit, sizeof commit, "%s", revision);
-    snprintf(name, sizeof name, "snapshots/%s", commit);
-    const char *path = ct_path_join(arena, folder, name);
+    names.version = ct_str_of(commit);
+    const char *path = ct_store_place(arena, CT_AT_HUB_SNAPSHOT, &names);
     if (!path)
         return ct_no_memory(err, folder);
     *snapshot = ct_os_kind(path) == 2 ? path : NULL;

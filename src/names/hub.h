@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/base.h"
+#include "base/store_paths.h"
 #include "file/reader.h"
 
 enum { CT_HUB_REPOSITORY = 200 }; /* most bytes of its name */

@@ -86,17 +86,16 @@ const char *ct_hub_look_in_tree(const char *snapshot, struct ct_arena *arena)
 {
     static const char folder[] = "/snapshots/";
     const char *commit = strrchr(snapshot, '/'), *missing = NULL;
-    const size_t before = commit ? (size_t)(commit - snapshot) : 0, n = strlen(snapshot) + 8;
+    const size_t before = commit ? (size_t)(commit - snapshot) : 0;
     struct ct_hub_tree t;
     struct ct_map m;
 
     if (before < sizeof folder || memcmp(commit + 2 - sizeof folder, folder, sizeof folder - 1) != 0)
         return NULL;
-    char *path = ct_arena_push(arena, 1, n);
-    if (!path)
-        return NULL;
-    snprintf(path, n, "%.*s/trees%s.json", (int)(before + 2 - sizeof folder), snapshot, commit);
-    if (ct_os_kind(path) != 1 || ct_os_map(&m, path, NULL) != CARAT_OK)
+    const struct ct_store_names names = {.root = ct_arena_str(arena, snapshot, before + 2 - sizeof folder),
+                                         .version = ct_str_of(commit + 1)};
+    const char *path = names.root ? ct_store_place(arena, CT_AT_HUB_TREE, &names) : NULL;
+    if (!path || ct_os_kind(path) != 1 || ct_os_map(&m, path, NULL) != CARAT_OK)
         return NULL;
     if (m.bytes.size <= MOST_BYTES) {
         if (ct_hub_read_tree(&t, m.bytes, arena))

@@ -58,19 +58,15 @@ bool ct_kaggle_is_handle(struct ct_str s)
 
 /* ---- what is complete ---- */
 
-static bool is_marked(struct ct_arena *arena, const char *folder, const char *name)
+static bool is_marked(struct ct_arena *arena, enum ct_store_path mark, const struct ct_store_names *names)
 {
-    char *marker = ct_arena_push(arena, 1, strlen(name) + sizeof ".complete");
+    const char *path = ct_store_place(arena, mark, names);
 
-    if (!marker)
-        return false;
-    sprintf(marker, "%s.complete", name);
-    const char *path = ct_path_join(arena, folder, marker);
     return path && ct_os_kind(path) == 1;
 }
 
 /* A file of the version without its own mark, where the whole has none; NULL: there is none. */
-static const char *find_unmarked(struct ct_arena *arena, const char *dir, const char *marks)
+static const char *find_unmarked(struct ct_arena *arena, const char *dir, struct ct_store_names names)
 {
     struct ct_dir d;
 
@@ -78,7 +74,8 @@ static const char *find_unmarked(struct ct_arena *arena, const char *dir, const 
         return NULL;
     for (size_t i = 0; i < d.n; i++) {
         const char *path = ct_path_join(arena, dir, d.name[i]);
-        if (path && ct_os_kind(path) == 1 && !is_marked(arena, marks, d.name[i]))
+        names.file = ct_str_of(d.name[i]);
+        if (path && ct_os_kind(path) == 1 && !is_marked(arena, CT_AT_KAGGLE_MARK, &names))
             return d.name[i];
     }
     return NULL;
@@ -112,18 +109,17 @@ static carat_status find_in_version(struct ct_hub_model *m, const char *dir, con
 static carat_status look_at_version(struct ct_hub_model *m, const char *variation, const char *version,
                                     const char *handle, struct ct_arena *arena, carat_error *err)
 {
-    const char *dir = ct_path_join(arena, variation, version),
-               *all = ct_path_join(arena, variation, ".complete"),
-               *marks = all ? ct_path_join(arena, all, version) : NULL;
+    const struct ct_store_names names = {.root = variation, .version = ct_str_of(version)};
+    const char *dir = ct_store_place(arena, CT_AT_KAGGLE_VERSION, &names);
 
     *m = (struct ct_hub_model){NULL, NULL};
-    if (!dir || !marks)
+    if (!dir)
         return ct_no_memory(err, variation);
     if (ct_os_kind(dir) != 2)
         return CARAT_OK;
     CT_TRY(find_in_version(m, dir, handle, arena, err));
-    if (m->path && !is_marked(arena, variation, version)) {
-        m->missing = find_unmarked(arena, dir, marks);
+    if (m->path && !is_marked(arena, CT_AT_KAGGLE_ALL, &names)) {
+        m->missing = find_unmarked(arena, dir, names);
         if (m->missing)
             m->path = NULL;
     }
@@ -136,9 +132,10 @@ carat_status ct_kaggle_find(struct ct_hub_model *model, const char **version, co
                             const char *handle, struct ct_arena *arena, carat_error *err)
 {
     const bool named = count_parts(ct_str_of(handle)) > PARTS;
-    const char *slash = strrchr(handle, '/'), *models = ct_path_join(arena, dir, "models"),
-               *stem = named ? ct_arena_str(arena, handle, (size_t)(slash - handle)) : handle;
-    const char *variation = models && stem ? ct_path_join(arena, models, stem) : NULL;
+    const char *slash = strrchr(handle, '/');
+    const struct ct_store_names names = {.root = dir,
+                                         .name = {handle, named ? (size_t)(slash - handle) : strlen(handle)}};
+    const char *variation = ct_store_place(arena, CT_AT_KAGGLE_FOLDER, &names);
     struct ct_dir d;
     long newest = 0;
 
@@ -218,7 +215,7 @@ static void walk_folders(struct ct_walk *w, const char *path, const char *handle
 void ct_kaggle_walk(struct ct_walk *w, const char *dir)
 {
     struct ct_arena names = {NULL};
-    const char *models = ct_path_join(&names, dir, "models");
+    const char *models = ct_store_place(&names, CT_AT_KAGGLE_FOLDERS, &(struct ct_store_names){.root = dir});
 
     if (models)
         walk_folders(w, models, "", PARTS);

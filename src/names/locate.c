@@ -202,16 +202,14 @@ static void take_found(carat_location *l, const struct ct_hub_model *m, const ch
 
 static carat_status look_into_hub(carat_location *l, const char *hub, struct ct_arena *a, carat_error *err)
 {
-    const char *slash = strchr(l->repository, '/');
-    const size_t size = strlen(hub) + strlen(l->repository) + sizeof "/models----";
-    char *folder = ct_arena_push(a, 1, size);
+    struct ct_store_names names = {.root = hub};
     const char *snapshot;
     struct ct_hub_model model;
 
+    ct_store_split(&names, l->repository);
+    const char *folder = ct_store_place(a, CT_AT_HUB_FOLDER, &names);
     if (!folder)
         return ct_no_memory(err, hub);
-    snprintf(folder, size, "%s/models--%.*s--%s", hub, (int)(slash - l->repository), l->repository,
-             slash + 1);
     CT_TRY(ct_hub_snapshot(&snapshot, folder, l->revision, a, err));
     if (!snapshot)
         return CARAT_OK;

@@ -84,9 +84,9 @@ static carat_status read_file(struct ct_ollama_manifest *m, const char *path, ca
 
 static const char *blob_path(const char *dir, const char *blob, struct ct_arena *arena)
 {
-    const char *blobs = ct_path_join(arena, dir, "blobs");
+    struct ct_store_names names = {.root = dir, .hash = blob + strlen("sha256-")};
 
-    return blobs ? ct_path_join(arena, blobs, blob) : NULL;
+    return ct_store_place(arena, CT_AT_OLLAMA_BLOB, &names);
 }
 
 /* Whether it is there with all its bytes. */
@@ -159,23 +159,23 @@ static carat_status follow(struct ct_ollama_model *found, const char *dir, const
 }
 
 static const struct tree {
-    const char *folder, *host; /* of the library, as the tree spells it */
-} trees[] = {{"manifests-v2", "ollama.com"}, {"manifests", CT_OLLAMA_HOST}};
+    enum ct_store_path folder, manifest;
+    const char *host; /* of the library, as the tree spells it */
+} trees[] = {{CT_AT_OLLAMA_NEWER_MANIFESTS, CT_AT_OLLAMA_NEWER_MANIFEST, "ollama.com"},
+             {CT_AT_OLLAMA_MANIFESTS, CT_AT_OLLAMA_MANIFEST, CT_OLLAMA_HOST}};
 
 /* NULL: memory is out. */
 static const char *manifest_path(const char *dir, const struct tree *t, const struct ct_ollama_name *name,
                                  struct ct_arena *arena)
 {
-    const struct ct_str host = ct_str_is(name->host, CT_OLLAMA_HOST) ? ct_str_of(t->host) : name->host;
-    const size_t size =
-        strlen(dir) + strlen(t->folder) + host.n + name->owner.n + name->model.n + name->tag.n + 6;
-    char *path = ct_arena_push(arena, 1, size);
+    const struct ct_store_names names = {.root = dir,
+                                         .host = ct_str_is(name->host, CT_OLLAMA_HOST) ? ct_str_of(t->host)
+                                                                                       : name->host,
+                                         .owner = name->owner,
+                                         .name = name->model,
+                                         .version = name->tag};
 
-    if (path)
-        snprintf(path, size, "%s/%s/%.*s/%.*s/%.*s/%.*s", dir, t->folder, (int)host.n, host.s,
-                 (int)name->owner.n, name->owner.s, (int)name->model.n, name->model.s, (int)name->tag.n,
-                 name->tag.s);
-    return path;
+    return ct_store_place(arena, t->manifest, &names);
 }
 
 carat_status ct_ollama_find(struct ct_ollama_model *found, const char *dir, const struct ct_ollama_name *name,
@@ -270,7 +270,7 @@ void ct_ollama_walk(struct ct_walk *w, const char *dir)
     for (size_t i = 0; i < CT_COUNT(trees) && !w->ended; i++) {
         struct ct_arena names = {NULL};
         struct ct_str part[4];
-        const char *path = ct_path_join(&names, dir, trees[i].folder);
+        const char *path = ct_store_place(&names, trees[i].folder, &(struct ct_store_names){.root = dir});
         if (path)
             walk_names(w, dir, i, path, part, 0);
         else

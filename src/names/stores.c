@@ -180,7 +180,7 @@ static bool is_meant_by(struct ct_walk *w, const char *refs, const char *name, c
 /* "@v1", "@0123…": what a name needs behind it to mean this snapshot; "": it is the main branch's. */
 static const char *revision_of(struct ct_walk *w, const char *folder, const char *commit)
 {
-    const char *refs = ct_path_join(&w->arena, folder, "refs");
+    const char *refs = ct_store_place(&w->arena, CT_AT_HUB_REFS, &(struct ct_store_names){.root = folder});
     struct ct_dir d = {NULL, 0};
     const char *found = commit;
 
@@ -197,7 +197,7 @@ static const char *revision_of(struct ct_walk *w, const char *folder, const char
 /* What was begun: a blob that has not its name yet. */
 static void tell_begun(struct ct_walk *w, const char *folder, const char *called)
 {
-    const char *blobs = ct_path_join(&w->arena, folder, "blobs");
+    const char *blobs = ct_store_place(&w->arena, CT_AT_HUB_BLOBS, &(struct ct_store_names){.root = folder});
     struct ct_dir d = {NULL, 0};
 
     if (!blobs || ct_dir_read(&d, blobs, &w->arena, NULL) != CARAT_OK)
@@ -214,15 +214,16 @@ static void tell_begun(struct ct_walk *w, const char *folder, const char *called
 
 static void walk_repository(struct ct_walk *w, const char *hub, const char *name)
 {
-    static const char prefix[] = "models--";
-    const char *owner = name + strlen(prefix), *between;
+    struct ct_store_names names;
 
-    if (strncmp(name, prefix, strlen(prefix)) != 0 || !(between = strstr(owner, "--")))
+    if (!ct_store_names(&names, CT_AT_HUB_FOLDER, ct_str_of(name)))
         return;
     const char *folder = ct_path_join(&w->arena, hub, name),
-               *snapshots = folder ? ct_path_join(&w->arena, folder, "snapshots") : NULL,
-               *owned = ct_arena_str(&w->arena, owner, (size_t)(between - owner)),
-               *called = owned ? printed(w, "%s/%s%s", owned, between + 2, "") : NULL;
+               *snapshots = folder ? ct_store_place(&w->arena, CT_AT_HUB_SNAPSHOTS,
+                                                    &(struct ct_store_names){.root = folder})
+                                   : NULL,
+               *owner = ct_arena_str(&w->arena, names.owner.s, names.owner.n),
+               *called = owner ? printed(w, "%s/%s%s", owner, names.name.s, "") : NULL;
     struct ct_dir d;
     bool any = false;
     if (!snapshots || !called || ct_dir_read(&d, snapshots, &w->arena, NULL) != CARAT_OK) {
@@ -262,7 +263,9 @@ carat_status ct_llama_cpp_find(struct ct_hub_model *model, const char *dir, cons
                                const char *part, struct ct_arena *arena, carat_error *err)
 {
     char prefix[CT_HUB_REPOSITORY + 2];
-    const size_t n = (size_t)snprintf(prefix, sizeof prefix, "%s_", repository);
+    struct ct_store_names names = {.file = {"", 0}};
+    ct_store_split(&names, repository);
+    const size_t n = ct_store_path(prefix, sizeof prefix, CT_AT_LLAMA_CPP_FILE, &names);
     const char *chosen = NULL;
     struct ct_dir d;
     size_t fit = 0;
@@ -270,7 +273,6 @@ carat_status ct_llama_cpp_find(struct ct_hub_model *model, const char *dir, cons
     *model = (struct ct_hub_model){NULL, NULL};
     if (n >= sizeof prefix)
         return CARAT_OK;
-    *strchr(prefix, '/') = '_';
     CT_TRY(ct_dir_read(&d, dir, arena, err));
     for (size_t i = 0; i < d.n; i++)
         if (strncmp(d.name[i], prefix, n) == 0 && ct_gguf_is_model(d.name[i] + n) &&
@@ -340,8 +342,10 @@ void ct_llama_cpp_walk(struct ct_walk *w, const char *dir)
 carat_status ct_lm_studio_find(struct ct_hub_model *model, const char *dir, const char *repository,
                                const char *part, struct ct_arena *arena, carat_error *err)
 {
-    const char *folder = ct_path_join(arena, dir, repository);
+    struct ct_store_names names = {.root = dir};
 
+    ct_store_split(&names, repository);
+    const char *folder = ct_store_place(arena, CT_AT_LM_STUDIO_FOLDER, &names);
     *model = (struct ct_hub_model){NULL, NULL};
     if (!folder)
         return ct_no_memory(err, dir);
