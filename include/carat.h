@@ -282,18 +282,50 @@ typedef struct carat_render_options {
     int continue_last; /* 1: the last message is an answer that goes on, and the prompt ends with its text */
     /* gets for each message the index in *ids of the first id with a byte of it or its turn; may be NULL */
     carat_tokens *begins;
+    size_t most_text; /* a prompt of more bytes is CARAT_E_CONTEXT, before it is tokenised; 0: any number */
 } carat_render_options;
 CARAT_DEFAULT(carat_render_options)
 /* The prompt of a conversation of n messages; message_size is sizeof(carat_message). Appends ids to *ids and
  * puts the text into *text, for carat_free; both may be NULL. The prompt begins with one <bos>.
  * CARAT_E_NOT_FOUND (no tokenizer or no template), CARAT_E_ARGUMENT (also a conversation that the template
  * refuses, or JSON of another form; what is before the first ": " of its message is the place:
- * "messages[3].content", "tools[2].function.name"), CARAT_E_MEMORY, CARAT_E_CANCELLED. */
+ * "messages[3].content", "tools[2].function.name"), CARAT_E_CONTEXT (of which *text is given all the same),
+ * CARAT_E_MEMORY, CARAT_E_CANCELLED. */
 CARAT_API carat_status carat_render(const carat_model *model, const carat_message *messages,
                                     size_t message_size, int n, const carat_render_options *options,
                                     carat_tokens *ids, char **text, carat_error *err);
 /* The same for a JSON array of messages in OpenAI's form. Errors as carat_render. */
 CARAT_API carat_status carat_render_json(const carat_model *model, const char *messages,
+                                         const carat_render_options *options, carat_tokens *ids, char **text,
+                                         carat_error *err);
+
+/* A conversation, member by member, without a text of JSON. One thread at a time. Texts are UTF-8 and are
+ * copied. Each adds to the message that was begun last. All of these: CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
+typedef struct carat_talk carat_talk;
+CARAT_API carat_status carat_talk_create(carat_talk **talk, carat_error *err);
+CARAT_API void carat_talk_close(carat_talk *talk);
+/* Begins a message; role as in carat_message. */
+CARAT_API carat_status carat_talk_message(carat_talk *talk, const char *role, carat_error *err);
+/* A part of its content, text[n]; and of a thought before it, of an answer. */
+CARAT_API carat_status carat_talk_text(carat_talk *talk, const char *text, size_t n, carat_error *err);
+CARAT_API carat_status carat_talk_thought(carat_talk *talk, const char *text, size_t n, carat_error *err);
+/* A call of an answer. arguments: a JSON object, or NULL; id: NULL for none. */
+CARAT_API carat_status carat_talk_call(carat_talk *talk, const char *id, const char *name,
+                                       const char *arguments, carat_error *err);
+/* Begins a message with the result of a call: of the id, or of the function of that name, one of which may be
+ * NULL. Its text is added by carat_talk_text. */
+CARAT_API carat_status carat_talk_result(carat_talk *talk, const char *call, const char *name,
+                                         carat_error *err);
+/* A whole message in OpenAI's form, a JSON object of n bytes. */
+CARAT_API carat_status carat_talk_json(carat_talk *talk, const char *message, size_t n, carat_error *err);
+/* Messages so far; 0 for NULL. */
+CARAT_API int carat_talk_count(const carat_talk *talk);
+/* What message i says: a text, for carat_free. CARAT_E_NOT_FOUND: it has none of that. */
+typedef enum carat_talk_member { CARAT_TALK_ROLE, CARAT_TALK_TEXT, CARAT_TALK_THOUGHT } carat_talk_member;
+CARAT_API carat_status carat_talk_get(carat_talk *talk, int i, carat_talk_member member, char **text,
+                                      carat_error *err);
+/* carat_render of a conversation, to which more may be added later. Errors as carat_render. */
+CARAT_API carat_status carat_talk_render(const carat_model *model, carat_talk *talk,
                                          const carat_render_options *options, carat_tokens *ids, char **text,
                                          carat_error *err);
 

@@ -232,6 +232,13 @@ static bool refuse_render(struct document *d, const struct asked *a, const carat
     return refuse(d->r, 400, NULL, *param ? param : a->list, "%s%s", place, rest);
 }
 
+/* What rendering has given. */
+struct rendered {
+    struct buffer sent, changed; /* messages_talk */
+    char *text;                  /* of the prompt, for carat_free */
+    carat_error err;
+};
+
 /* The reply says what was changed. */
 static void tell_changed(struct document *d, const struct asked *a, const struct buffer *changed)
 {
@@ -247,42 +254,44 @@ static void tell_changed(struct document *d, const struct asked *a, const struct
     }
 }
 
-/* The messages as a text, and those of which it is: as they are, or where the template raises, as turns. */
-static bool render(struct document *d, const struct server *s, const struct asked *a,
-                   const carat_render_options *options, struct buffer *messages, struct buffer *sent,
-                   char **text)
+/* Renders the messages as they are, or where the template raises, as turns: once each. */
+static carat_status render(struct document *d, const struct server *s, const struct asked *a,
+                           const carat_render_options *options, enum messages_how how, struct ask *ask,
+                           struct rendered *to)
 {
-    const char *name = options->chat_template ? options->chat_template : s->info.chat_template;
-    const enum messages_how turns = strcmp(name, "gemma") == 0 ? MESSAGES_TURNS_ALONE : MESSAGES_TURNS;
-    struct buffer changed = {0};
-    const carat_model *model = s->options->model;
-    carat_status status = CARAT_E_MEMORY;
-    carat_error err;
+    to->changed.n = 0;
+    carat_talk *talk = messages_talk(d, a->messages, how, &to->sent, &to->changed);
+    if (!talk)
+        return CARAT_E_MEMORY;
+    const carat_status status =
+        carat_talk_render(s->options->model, talk, options, &ask->prompt, &to->text, &to->err);
+    carat_talk_close(talk);
+    return status;
+}
 
-    if (messages_write(d, a->messages, MESSAGES_AS_THEY_ARE, messages, sent, &changed))
-        status = carat_render_json(model, messages->data, options, NULL, text, &err);
-    if (status == CARAT_E_ARGUMENT && messages_write(d, a->messages, turns, messages, sent, &changed))
-        status = carat_render_json(model, messages->data, options, NULL, text, &err);
-    const int n = (int)(sent->n / sizeof(int));
-    for (int i = 0, *index = (int *)(void *)sent->data; i < n && a->sent; i++)
+/* What becomes of a rendered prompt, or of one that could not be. */
+static bool take_rendered(struct document *d, struct server *s, const struct asked *a, carat_status status,
+                          struct rendered *to, struct ask *ask)
+{
+    const int n = (int)(to->sent.n / sizeof(int));
+
+    for (int i = 0, *index = (int *)(void *)to->sent.data; i < n && a->sent; i++)
         index[i] = a->sent[index[i]];
     if (status == CARAT_OK)
-        tell_changed(d, a, &changed);
-    else if (d->r->status == 0)
-        refuse_render(d, a, &err, (const int *)(const void *)sent->data, n);
-    buffer_free(&changed);
-    return status == CARAT_OK;
+        tell_changed(d, a, &to->changed);
+    else if (status == CARAT_E_CONTEXT)
+        return !is_too_long(d, s, a->list, strlen(to->text));
+    else
+        return d->r->status != 0 ? false
+                                 : refuse_render(d, a, &to->err, (const int *)(const void *)to->sent.data, n);
+    return keep_text(d, ask, ct_str_of(to->text));
 }
 
 bool asked_prompt(struct document *d, struct server *s, const struct asked *a, const char *tools, bool thinks,
                   struct ask *ask)
 {
-    const carat_model *model = s->options->model;
     carat_render_options options;
-    struct buffer messages = {0}, sent = {0};
-    char *text = NULL;
-    carat_error err;
-    bool good = false;
+    struct rendered to = {.text = NULL};
 
     if (!a->messages)
         return refuse(d->r, 400, "missing_required_parameter", "messages", "messages is missing");
@@ -299,21 +308,19 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
     options.thinking = thinks;
     options.continue_last = a->continues;
     options.no_generation_prompt = ct_json_is(a->begins_turn, CT_JSON_FALSE);
-    if (!render(d, s, a, &options, &messages, &sent, &text))
-        goto done;
-    const int n = (int)(sent.n / sizeof(int));
-    if (!is_too_long(d, s, a->list, strlen(text)) && keep_text(d, ask, ct_str_of(text))) {
-        options.begins = &ask->begins;
-        good = carat_render_json(model, messages.data, &options, &ask->prompt, NULL, &err) == CARAT_OK;
-        if (!good)
-            refuse_render(d, a, &err, (const int *)(const void *)sent.data, n);
-    }
-done:
+    options.begins = &ask->begins;
+    options.most_text = (size_t)s->context * s->longest_text;
+    const char *name = options.chat_template ? options.chat_template : s->info.chat_template;
+    const enum messages_how turns = strcmp(name, "gemma") == 0 ? MESSAGES_TURNS_ALONE : MESSAGES_TURNS;
+    carat_status status = render(d, s, a, &options, MESSAGES_AS_THEY_ARE, ask, &to);
+    if (status == CARAT_E_ARGUMENT)
+        status = render(d, s, a, &options, turns, ask, &to);
+    const bool good = take_rendered(d, s, a, status, &to, ask);
     if (ask->keeps_text)
-        buffer_swap(&ask->sent, &sent);
-    carat_free(text);
-    buffer_free(&messages);
-    buffer_free(&sent);
+        buffer_swap(&ask->sent, &to.sent);
+    carat_free(to.text);
+    buffer_free(&to.sent);
+    buffer_free(&to.changed);
     return good;
 }
 

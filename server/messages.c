@@ -4,7 +4,10 @@
  * message is the library's to judge. */
 #include "messages.h"
 
+#include <stdio.h>
+
 #include "json_write.h"
+#include "text/chat/talk.h"
 
 /* ---- one message ---- */
 
@@ -51,46 +54,54 @@ static bool has_refused_part(const struct ct_json_value *message)
     return false;
 }
 
-static void write_content(struct document *d, const struct ct_json_value *message, struct buffer *out)
+static void copy_part(struct ct_json_tree *t, const struct ct_json_value *part,
+                      const struct ct_json_value *text)
 {
-    const struct ct_json_value *whole = refused(message);
-    int n = 0;
-
-    if (whole) {
-        value_put(out, d, whole);
+    if (!text) {
+        ct_json_tree_copy(t, part);
         return;
     }
-    buffer_text(out, "[");
-    CT_JSON_EACH(part, ct_json_get(message, "content"))
-    {
-        const struct ct_json_value *text = text_of_part(message, part);
-        buffer_text(out, n++ ? "," : "");
-        if (text)
-            json_put(out, "{'type':'text','text':%t}", text->s, (size_t)text->n);
-        else
-            value_put(out, d, part);
-    }
-    buffer_text(out, "]");
+    ct_json_tree_open(t, CT_JSON_OBJECT, NULL);
+    ct_json_tree_string(t, CT_JSON_KEY, ct_str_of("type"));
+    ct_json_tree_string(t, CT_JSON_STRING, ct_str_of("text"));
+    ct_json_tree_string(t, CT_JSON_KEY, ct_str_of("text"));
+    ct_json_tree_copy(t, text);
+    ct_json_tree_close(t);
 }
 
-/* A message by itself: as it is, but for what was refused. */
-static void write_message(struct document *d, const struct ct_json_value *message, struct buffer *out)
+/* A message with what was refused in it as its text. */
+static void add_refused(carat_talk *out, const struct ct_json_value *message)
 {
-    if (!refused(message) && !has_refused_part(message)) {
-        value_put(out, d, message);
-        return;
+    const struct ct_json_value *whole = refused(message);
+    struct ct_json_tree *t = ct_talk_open(out);
+
+    ct_json_tree_string(t, CT_JSON_KEY, ct_str_of("content"));
+    if (whole) {
+        ct_json_tree_copy(t, whole);
+    } else {
+        ct_json_tree_open(t, CT_JSON_ARRAY, NULL);
+        CT_JSON_EACH(part, ct_json_get(message, "content"))
+        copy_part(t, part, text_of_part(message, part));
+        ct_json_tree_close(t);
     }
-    json_put(out, "{'content':");
-    write_content(d, message, out);
     CT_JSON_EACH(key, message)
     {
         const struct ct_str name = ct_json_str(key);
         if (ct_str_is(name, "content") || ct_str_is(name, "refusal"))
             continue;
-        json_put(out, ",%t:", name.s, name.n);
-        value_put(out, d, ct_json_of_key(key));
+        ct_json_tree_string(t, CT_JSON_KEY, name);
+        ct_json_tree_copy(t, ct_json_of_key(key));
     }
-    buffer_text(out, "}");
+    ct_json_tree_close(t);
+}
+
+/* A message by itself: as it is, but for what was refused. */
+static void add_message(carat_talk *out, const struct ct_json_value *message)
+{
+    if (refused(message) || has_refused_part(message))
+        add_refused(out, message);
+    else
+        (void)ct_talk_message(out, message, NULL); /* for want of memory it has no list then */
 }
 
 /* ---- turns ---- */
@@ -132,9 +143,8 @@ struct turn {
 };
 
 /* The messages from this one, number i, on that are one turn. Returns the last of them. */
-static const struct ct_json_value *put_turn(struct document *d, const struct ct_json_value *message, int i,
-                                            bool leads, struct turn *turn, struct buffer *out,
-                                            struct buffer *changed)
+static const struct ct_json_value *add_turn(const struct ct_json_value *message, int i, bool leads,
+                                            struct turn *turn, carat_talk *out, struct buffer *changed)
 {
     const struct ct_json_value *next = message;
 
@@ -154,37 +164,42 @@ static const struct ct_json_value *put_turn(struct document *d, const struct ct_
         message = next;
     }
     if (turn->n == 0) {
-        write_message(d, message, out);
+        add_message(out, message);
         turn->n = 1;
-    } else
-        json_put(out, "{'role':%t,'content':%t}", turn->role.s, turn->role.n,
-                 turn->text.data ? turn->text.data : "", turn->text.n);
+    } else {
+        char role[16]; /* is_plain knows which there are */
+        snprintf(role, sizeof role, "%.*s", (int)turn->role.n, turn->role.s);
+        (void)carat_talk_message(out, role, NULL);
+        (void)carat_talk_text(out, turn->text.data, turn->text.n, NULL);
+    }
     return message;
 }
 
-bool messages_write(struct document *d, const struct ct_json_value *messages, enum messages_how how,
-                    struct buffer *out, struct buffer *sent, struct buffer *changed)
+carat_talk *messages_talk(struct document *d, const struct ct_json_value *messages, enum messages_how how,
+                          struct buffer *sent, struct buffer *changed)
 {
     const struct ct_json_value *message = ct_json_first(messages);
     struct turn turn = {.n = 1};
+    carat_talk *out = NULL;
 
-    out->n = sent->n = 0;
-    buffer_put(out, "[", 1);
+    sent->n = 0;
+    if (carat_talk_create(&out, NULL) != CARAT_OK)
+        message = NULL;
     for (int i = 0; message; message = ct_json_after(message), i += turn.n) {
-        if (i)
-            buffer_put(out, ",", 1);
         buffer_put(sent, &i, sizeof i);
         if (how == MESSAGES_AS_THEY_ARE)
-            write_message(d, message, out);
+            add_message(out, message);
         else
-            message = put_turn(d, message, i, i == 0 && how == MESSAGES_TURNS && is_of_system(message), &turn,
+            message = add_turn(message, i, i == 0 && how == MESSAGES_TURNS && is_of_system(message), &turn,
                                out, changed);
     }
-    buffer_put(out, "]", 1);
-    out->failed = out->failed || turn.text.failed;
+    const bool good = out && !turn.text.failed && !sent->failed && !changed->failed && ct_talk_list(out);
     buffer_free(&turn.text);
-    return (buffer_terminate(out) && !sent->failed && !changed->failed) ||
-           refuse(d->r, 503, NULL, NULL, "there is no memory for the messages");
+    if (good)
+        return out;
+    carat_talk_close(out);
+    refuse(d->r, 503, NULL, NULL, "there is no memory for the messages");
+    return NULL;
 }
 
 void messages_end_answer(struct buffer *out, const struct buffer *thought, const struct buffer *calls)

@@ -10,11 +10,11 @@
  * or also what it says first. */
 enum messages_how { MESSAGES_AS_THEY_ARE, MESSAGES_TURNS, MESSAGES_TURNS_ALONE };
 
-/* Writes a list of messages of OpenAI's form, terminated. *sent gets an int for each that is written, the
- * index of the first that was sent of it; *changed one for each that was joined with what is before it, or
- * -1 - index of one that is told as the user's. False: *d->r says why not. */
-bool messages_write(struct document *d, const struct ct_json_value *messages, enum messages_how how,
-                    struct buffer *out, struct buffer *sent, struct buffer *changed);
+/* A conversation of messages of OpenAI's form, which must outlive it. *sent gets an int for each that it has,
+ * the index of the first that was sent of it; *changed one for each that was joined with what is before it,
+ * or -1 - index of one that is told as the user's. NULL: *d->r says why not. */
+carat_talk *messages_talk(struct document *d, const struct ct_json_value *messages, enum messages_how how,
+                          struct buffer *sent, struct buffer *changed);
 /* Ends a message of an assistant, whose role and content stand there, with its thought and its calls, where
  * it has some. */
 void messages_end_answer(struct buffer *out, const struct buffer *thought, const struct buffer *calls);

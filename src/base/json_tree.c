@@ -54,6 +54,29 @@ void ct_json_tree_string(struct ct_json_tree *t, enum ct_json_token key_or_strin
     tree_add(t, key_or_string, s.s, s.n);
 }
 
+void ct_json_tree_copy(struct ct_json_tree *t, const struct ct_json_value *v)
+{
+    const size_t at = t->n;
+
+    tree_add(t, v->kind, v->s, v->n);
+    if (t->failed || !ct_array_grow(&t->value, &t->capacity, at + v->span + 1, sizeof *t->value)) {
+        t->failed = true;
+        return;
+    }
+    memcpy(&t->value[at], v, v->span * sizeof *v);
+    t->value[at].last = 0;
+    t->n = at + v->span;
+}
+
+void ct_json_tree_reopen(struct ct_json_tree *t)
+{
+    if (t->failed)
+        return;
+    if (t->value[t->open[t->depth]].n)
+        t->value[t->child[t->depth]].last = 0;
+    t->depth++;
+}
+
 void ct_json_tree_free(struct ct_json_tree *t)
 {
     for (struct ct_json_decoded *d = t->decoded, *older; d; d = older) {

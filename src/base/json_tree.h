@@ -46,6 +46,10 @@ void ct_json_tree_free(struct ct_json_tree *t); /* leaves {0} */
 void ct_json_tree_open(struct ct_json_tree *t, enum ct_json_token bracket, const char *at);
 void ct_json_tree_close(struct ct_json_tree *t);
 void ct_json_tree_string(struct ct_json_tree *t, enum ct_json_token key_or_string, struct ct_str s);
+/* A copy of a value with all that is in it, whose characters stay where they are. */
+void ct_json_tree_copy(struct ct_json_tree *t, const struct ct_json_value *v);
+/* What was closed last goes on. */
+void ct_json_tree_reopen(struct ct_json_tree *t);
 
 /* ---- questions ---- */
 

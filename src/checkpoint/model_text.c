@@ -5,6 +5,7 @@
 #include "checkpoint/checkpoint.h"
 
 #include "text/chat/call.h"
+#include "text/chat/talk.h"
 #include "text/chat/thought.h"
 #include "text/task.h"
 #include "text/tokenizer/speller.h"
@@ -115,14 +116,17 @@ static carat_status render_list(const carat_model *model, const struct ct_json_v
     struct ct_listener listener = {.progress = o.progress, .user = o.user};
     carat_status status = CARAT_OK;
     const int had = ids ? ids->n : 0;
-    if (ids)
+    if (o.most_text && prompt.n > o.most_text)
+        status = ct_fail(err, CARAT_E_CONTEXT, "the prompt has %zu bytes, more than the %zu that have room",
+                         prompt.n, o.most_text);
+    if (ids && !status)
         status = ct_chat_encode(model->tokenizer, &prompt, o.special_in_content != 0, &listener, ids, err);
     if (!status && o.begins) {
         status = ct_chat_begins(model->tokenizer, &prompt, ids, had, o.begins, err);
         if (status)
             ids->n = had;
     }
-    if (!status && text) {
+    if (text && (!status || status == CARAT_E_CONTEXT)) {
         *text = prompt.text;
         prompt.text = NULL;
     }
@@ -144,6 +148,16 @@ carat_status carat_render_json(const carat_model *model, const char *messages,
         status = render_list(model, list.value, options, ids, text, err);
     ct_json_tree_free(&list);
     return status;
+}
+
+carat_status carat_talk_render(const carat_model *model, carat_talk *talk,
+                               const carat_render_options *options, carat_tokens *ids, char **text,
+                               carat_error *err)
+{
+    CT_TRY(need_tokenizer(model, err));
+    CT_GIVEN(talk, err);
+    const struct ct_json_value *list = ct_talk_list(talk);
+    return list ? render_list(model, list, options, ids, text, err) : ct_no_memory(err, "a conversation");
 }
 
 carat_status carat_render(const carat_model *model, const carat_message *messages, size_t message_size, int n,

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/json_tree.h"
+#include "text/chat/talk.h"
 #include "carat_constrain.h"
 #include "carat_embed.h"
 #include "carat_generate.h"
@@ -287,20 +287,17 @@ carat_status carat_model_get_template(const carat_model *model, char **text, car
 }
 
 /* A line for each text of a message. */
-carat_status carat_render_json(const carat_model *model, const char *messages,
+carat_status carat_talk_render(const carat_model *model, carat_talk *talk,
                                const carat_render_options *options, carat_tokens *ids, char **text,
                                carat_error *err)
 {
-    struct ct_json_tree tree = {0};
     carat_tokens line = {0};
+    carat_status status = CARAT_OK;
     size_t n;
     int i = 0;
-    carat_status status =
-        ct_json_tree_read(&tree, CARAT_E_ARGUMENT, "messages",
-                          (struct ct_bytes){(const uint8_t *)messages, strlen(messages)}, err);
 
     push(&line, BOS);
-    CT_JSON_EACH(message, status == CARAT_OK ? &tree.value[0] : NULL)
+    CT_JSON_EACH(message, ct_talk_list(talk))
     {
         const struct ct_json_value *content = ct_json_get(message, "content");
         if (options->begins)
@@ -324,7 +321,6 @@ carat_status carat_render_json(const carat_model *model, const char *messages,
     if (status == CARAT_OK && text)
         carat_detokenize(model, line.ids, line.n, 0, text, &n, err);
     carat_tokens_free(&line);
-    ct_json_tree_free(&tree);
     return status;
 }
 
