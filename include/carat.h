@@ -300,28 +300,31 @@ CARAT_API carat_status carat_render_json(const carat_model *model, const char *m
                                          carat_error *err);
 
 /* A conversation, member by member, without a text of JSON. One thread at a time. Texts are UTF-8 and are
- * copied. Each adds to the message that was begun last. All of these: CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
+ * copied; each is added to the message that was begun last. CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
 typedef struct carat_talk carat_talk;
 CARAT_API carat_status carat_talk_create(carat_talk **talk, carat_error *err);
 CARAT_API void carat_talk_close(carat_talk *talk);
-/* Begins a message; role as in carat_message. */
+/* Begins a message; role as in carat_message. CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
 CARAT_API carat_status carat_talk_message(carat_talk *talk, const char *role, carat_error *err);
-/* A part of its content, text[n]; and of a thought before it, of an answer. */
+/* A part of its content, text[n]. CARAT_E_ARGUMENT (also without a message, or no UTF-8), CARAT_E_MEMORY. */
 CARAT_API carat_status carat_talk_text(carat_talk *talk, const char *text, size_t n, carat_error *err);
+/* A part of the thought before an answer. Errors as carat_talk_text. */
 CARAT_API carat_status carat_talk_thought(carat_talk *talk, const char *text, size_t n, carat_error *err);
-/* A call of an answer. arguments: a JSON object, or NULL; id: NULL for none. */
+/* A call of an answer. arguments: a JSON object, or NULL; id: NULL for none. CARAT_E_ARGUMENT,
+ * CARAT_E_MEMORY. */
 CARAT_API carat_status carat_talk_call(carat_talk *talk, const char *id, const char *name,
                                        const char *arguments, carat_error *err);
 /* Begins a message with the result of a call: of the id, or of the function of that name, one of which may be
- * NULL. Its text is added by carat_talk_text. */
+ * NULL. Its text is added by carat_talk_text. CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
 CARAT_API carat_status carat_talk_result(carat_talk *talk, const char *call, const char *name,
                                          carat_error *err);
-/* A whole message in OpenAI's form, a JSON object of n bytes. */
+/* A whole message in OpenAI's form, a JSON object of n bytes. CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
 CARAT_API carat_status carat_talk_json(carat_talk *talk, const char *message, size_t n, carat_error *err);
 /* Messages so far; 0 for NULL. */
 CARAT_API int carat_talk_count(const carat_talk *talk);
-/* What message i says: a text, for carat_free. CARAT_E_NOT_FOUND: it has none of that. */
 typedef enum carat_talk_member { CARAT_TALK_ROLE, CARAT_TALK_TEXT, CARAT_TALK_THOUGHT } carat_talk_member;
+/* What message i says: a text, for carat_free. CARAT_E_NOT_FOUND (it has none of that), CARAT_E_ARGUMENT,
+ * CARAT_E_MEMORY. */
 CARAT_API carat_status carat_talk_get(carat_talk *talk, int i, carat_talk_member member, char **text,
                                       carat_error *err);
 /* carat_render of a conversation, to which more may be added later. Errors as carat_render. */

@@ -10,6 +10,7 @@
 #include "messages.h"
 #include "state.h"
 #include "text.h"
+#include "text/chat/talk.h"
 
 void asked_default(struct asked *a)
 {
@@ -202,6 +203,12 @@ bool asked_text(struct document *d, struct server *s, const char *param, struct 
     return asked_piece(d, s, param, text, true, ask) && keep_text(d, ask, text);
 }
 
+/* What message i is in what the client sent. */
+static int sent_of(const struct asked *a, int i)
+{
+    return a->said ? ((const int *)(const void *)a->said->sent.data)[i] : i;
+}
+
 /* Where a message stands that is in *sent as this. */
 static void put_place(char place[48], const struct asked *a, int sent)
 {
@@ -247,7 +254,7 @@ static void tell_changed(struct document *d, const struct asked *a, const struct
 
     for (size_t i = 0; i < changed->n / sizeof *index; i++) {
         const int at = index[i] < 0 ? -1 - index[i] : index[i];
-        put_place(place, a, a->sent ? a->sent[at] : at);
+        put_place(place, a, sent_of(a, at));
         document_tell(d, place,
                       index[i] < 0 ? "told as the user's, since the template has no place for it"
                                    : "joined with what is before it, since the template takes turns alone");
@@ -259,13 +266,21 @@ static carat_status render(struct document *d, const struct server *s, const str
                            const carat_render_options *options, enum messages_how how, struct ask *ask,
                            struct rendered *to)
 {
+    const bool as_it_is = a->said && how == MESSAGES_AS_THEY_ARE;
+    carat_talk *talk = a->said ? a->said->talk : NULL;
+
     to->changed.n = 0;
-    carat_talk *talk = messages_talk(d, a->messages, how, &to->sent, &to->changed);
+    for (int i = 0; as_it_is && i < carat_talk_count(talk); i++)
+        buffer_put(&to->sent, &i, sizeof i);
+    if (!as_it_is)
+        talk = messages_talk(d, a->said ? ct_talk_list(a->said->talk) : a->messages, how, &to->sent,
+                             &to->changed);
     if (!talk)
         return CARAT_E_MEMORY;
     const carat_status status =
         carat_talk_render(s->options->model, talk, options, &ask->prompt, &to->text, &to->err);
-    carat_talk_close(talk);
+    if (!as_it_is)
+        carat_talk_close(talk);
     return status;
 }
 
@@ -275,8 +290,8 @@ static bool take_rendered(struct document *d, struct server *s, const struct ask
 {
     const int n = (int)(to->sent.n / sizeof(int));
 
-    for (int i = 0, *index = (int *)(void *)to->sent.data; i < n && a->sent; i++)
-        index[i] = a->sent[index[i]];
+    for (int i = 0, *index = (int *)(void *)to->sent.data; i < n; i++)
+        index[i] = sent_of(a, index[i]);
     if (status == CARAT_OK)
         tell_changed(d, a, &to->changed);
     else if (status == CARAT_E_CONTEXT)
@@ -293,9 +308,10 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
     carat_render_options options;
     struct rendered to = {.text = NULL};
 
-    if (!a->messages)
+    const struct ct_json_value *messages = a->said ? ct_talk_list(a->said->talk) : a->messages;
+    if (!messages)
         return refuse(d->r, 400, "missing_required_parameter", "messages", "messages is missing");
-    if (!asked_messages(d, s, a->list, a->messages))
+    if (!asked_messages(d, s, a->list, messages))
         return false;
     if (!s->info.has_chat_template)
         return refuse(d->r, 400, NULL, a->list,
@@ -350,15 +366,17 @@ bool asked_translated(struct document *d, struct server *s, const struct asked *
 {
     struct document inner = {.r = d->r};
     struct asked all = *a;
-    bool good = document_read(&inner, (struct ct_bytes){(const uint8_t *)t->text->data, t->text->n});
+    const struct buffer *tools = t->tools;
+    bool good = said_end(t->said, d);
 
+    if (good && tools->n) /* the library reads and names them as a text */
+        good = document_read(&inner, (struct ct_bytes){(const uint8_t *)tools->data, tools->n});
     if (good) {
-        const struct ct_json_value *root = &inner.tree.value[0];
-        all.messages = ct_json_get(root, "messages");
+        const struct ct_json_value *root = inner.tree.value;
+        all.said = t->said;
         all.tools = ct_json_get(root, "tools");
         all.tool_choice = ct_json_get(root, "tool_choice");
         all.continues = t->continues;
-        all.sent = (const int *)(const void *)t->sent->data;
         good = asked_tools(&inner, s, &all, ask) && asked_prompt(&inner, s, &all, ask->tools, thinks, ask);
         take_told(&inner.idle, ',', t, &d->idle); /* what the reply's head names of it, and the body says */
         take_told(&inner.warned, '\n', t, &d->warned);

@@ -62,6 +62,8 @@ struct name_rule {
 
 #define NOT_GIVEN INT64_MIN /* of whole numbers below 0 of which some mean something */
 
+struct said;
+
 struct asked {
     /* NULL: not given */
     const struct ct_json_value *model, *messages, *tools, *tool_choice, *response_format, *stop, *logit_bias,
@@ -77,9 +79,9 @@ struct asked {
     bool stream, include_usage, logprobs, parallel_tool_calls, receipt, echo;
     bool mixes;     /* a prompt may have texts and ids in one list */
     bool continues; /* the last message is an answer that goes on */
-    /* Of each message the index of that which was sent, or -1 - i: it came in others[i]; NULL: they are those
-     * that were sent. */
-    const int *sent;
+    /* The messages, in place of `messages` of OpenAI's form, with the index of what was sent of each, or
+     * -1 - i: it came in others[i]; NULL: these. */
+    const struct said *said;
     const char *list, *others[2]; /* fields that messages came in */
     struct name_rule names;
     struct spelled more;
@@ -118,8 +120,9 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
                   struct ask *ask);
 /* A request of another surface in OpenAI's form: messages, tools and tool_choice. */
 struct translated {
-    const struct buffer *text, *sent; /* JSON; of each message an int, as asked.sent */
-    bool continues;                   /* as asked.continues */
+    struct said *said;
+    const struct buffer *tools; /* a JSON object of tools and tool_choice; empty: there are none */
+    bool continues;             /* as asked.continues */
     /* Puts names that the client knows for those of OpenAI's form. user: given to it. */
     void (*respell)(char *text, size_t capacity, const void *user);
     const void *user;

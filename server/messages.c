@@ -175,6 +175,11 @@ static const struct ct_json_value *add_turn(const struct ct_json_value *message,
     return message;
 }
 
+static bool refuse_memory(struct document *d)
+{
+    return refuse(d->r, 503, NULL, NULL, "there is no memory for the messages");
+}
+
 carat_talk *messages_talk(struct document *d, const struct ct_json_value *messages, enum messages_how how,
                           struct buffer *sent, struct buffer *changed)
 {
@@ -198,18 +203,37 @@ carat_talk *messages_talk(struct document *d, const struct ct_json_value *messag
     if (good)
         return out;
     carat_talk_close(out);
-    refuse(d->r, 503, NULL, NULL, "there is no memory for the messages");
+    refuse_memory(d);
     return NULL;
 }
 
-void messages_end_answer(struct buffer *out, const struct buffer *thought, const struct buffer *calls)
+/* ---- of other surfaces ---- */
+
+bool said_begin(struct said *c, struct document *d)
 {
-    if (thought->n)
-        json_put(out, ",'reasoning_content':%t", thought->data, thought->n);
-    if (calls->n) {
-        json_put(out, ",'tool_calls':[");
-        buffer_put(out, calls->data, calls->n);
-        buffer_text(out, "]");
-    }
-    buffer_text(out, "}");
+    *c = (struct said){.talk = NULL};
+    return carat_talk_create(&c->talk, NULL) == CARAT_OK || refuse_memory(d);
+}
+
+void said_message(struct said *c, const char *role, int sent)
+{
+    buffer_put(&c->sent, &sent, sizeof sent);
+    (void)carat_talk_message(c->talk, role, NULL);
+}
+
+void said_result(struct said *c, struct ct_str call, struct ct_str name, int sent)
+{
+    buffer_put(&c->sent, &sent, sizeof sent);
+    (void)ct_talk_result(c->talk, call, name, NULL);
+}
+
+bool said_end(struct said *c, struct document *d)
+{
+    return (ct_talk_list(c->talk) && !c->sent.failed) || refuse_memory(d);
+}
+
+void said_free(struct said *c)
+{
+    carat_talk_close(c->talk);
+    buffer_free(&c->sent);
 }

@@ -15,8 +15,17 @@ enum messages_how { MESSAGES_AS_THEY_ARE, MESSAGES_TURNS, MESSAGES_TURNS_ALONE }
  * or -1 - index of one that is told as the user's. NULL: *d->r says why not. */
 carat_talk *messages_talk(struct document *d, const struct ct_json_value *messages, enum messages_how how,
                           struct buffer *sent, struct buffer *changed);
-/* Ends a message of an assistant, whose role and content stand there, with its thought and its calls, where
- * it has some. */
-void messages_end_answer(struct buffer *out, const struct buffer *thought, const struct buffer *calls);
+/* The conversation of a surface that spells messages otherwise. Members are added by talk.h and carat.h. */
+struct said {
+    carat_talk *talk;
+    struct buffer sent; /* an int for each message: the index of what was sent, or one of asked.others */
+};
+/* False: *d->r says why not. */
+bool said_begin(struct said *c, struct document *d);
+void said_message(struct said *c, const char *role, int sent);
+void said_result(struct said *c, struct ct_str call, struct ct_str name, int sent);
+/* That there was memory for all of it. False: *d->r says so. */
+bool said_end(struct said *c, struct document *d);
+void said_free(struct said *c);
 
 #endif

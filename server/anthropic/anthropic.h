@@ -4,6 +4,7 @@
 #define ANTHROPIC_H
 
 #include "fields.h"
+#include "messages.h"
 #include "routes.h"
 
 bool anthropic_messages(struct job *job, struct refusal *r); /* a route's prepare, as the next */
@@ -13,13 +14,14 @@ void anthropic_models(struct job *job, struct text path); /* of a request with A
 extern const struct writer anthropic_writer;
 extern const struct surface surface_anthropic;
 
-/* The conversation, tools and choice of a tool of a request, as a JSON object of OpenAI's form. */
+/* The conversation, tools and choice of a tool of a request. */
 struct translation {
     struct document *d;
-    struct buffer text; /* the object; its messages are complete when a translation is */
-    struct buffer sent; /* an int for each message: the index of that which was sent, -1: system */
-    bool continues;     /* the last one is an answer that goes on */
-    bool cached;        /* somebody marked what is to be kept, which changes nothing */
+    struct said said;
+    struct buffer
+        text;       /* a JSON object of the tools and the choice, as OpenAI has them; empty: there are none */
+    bool continues; /* the last message is an answer that goes on */
+    bool cached;    /* somebody marked what is to be kept, which changes nothing */
 };
 
 /* Each of the values may be NULL. False: *d->r says why not. */

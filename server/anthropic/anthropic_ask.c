@@ -128,15 +128,15 @@ static bool take_conversation(struct document *d, struct job *job, struct anthro
 
     o->a.parallel_tool_calls =
         !ct_json_is(ct_json_get(o->a.tool_choice, "disable_parallel_tool_use"), CT_JSON_TRUE);
-    if (asked_messages(d, job->server, "messages", o->a.messages) &&
+    if (said_begin(&t.said, d) && asked_messages(d, job->server, "messages", o->a.messages) &&
         anthropic_translate(&t, o->system, o->a.messages, o->a.tools, o->a.tool_choice))
         good = asked_translated(d, job->server, &o->a,
-                                &(struct translated){&t.text, &t.sent, t.continues, respell_tools, NULL},
+                                &(struct translated){&t.said, &t.text, t.continues, respell_tools, NULL},
                                 thinks, job->ask);
     if (t.cached)
         document_idle(d, "cache_control");
     buffer_free(&t.text);
-    buffer_free(&t.sent);
+    said_free(&t.said);
     return good;
 }
 

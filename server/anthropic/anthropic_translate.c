@@ -4,13 +4,7 @@
 #include "anthropic/anthropic.h"
 #include "base/utf8.h"
 #include "json_write.h"
-#include "messages.h"
-
-/* What is collected of the blocks of a message. */
-struct collected {
-    struct buffer parts, thought, calls, text;
-    int n_parts, n_calls;
-};
+#include "text/chat/talk.h"
 
 static bool refuse_block(struct translation *t, const char *place, const struct ct_json_value *v,
                          const char *expected)
@@ -18,29 +12,31 @@ static bool refuse_block(struct translation *t, const char *place, const struct 
     return field_refuse(t->d, place, v, "%s", expected);
 }
 
-static void begin_message(struct translation *t, int sent)
-{
-    if (t->sent.n)
-        buffer_text(&t->text, ",");
-    buffer_put(&t->sent, &sent, sizeof sent);
-}
+/* Who says a text, and what for. */
+struct saying {
+    const char *role;
+    int sent;
+    bool begun; /* its message is */
+};
 
-static void add_part(struct collected *c, const struct ct_json_value *text)
+/* Texts of somebody begin a message where none is under way. */
+static void add_part(struct translation *t, struct saying *who, const struct ct_json_value *text)
 {
-    const struct ct_str s = ct_json_str(text);
-
-    json_put(&c->parts, c->n_parts++ ? ",{'type':'text','text':%t}" : "{'type':'text','text':%t}", s.s, s.n);
+    if (!who->begun)
+        said_message(&t->said, who->role, who->sent);
+    who->begun = true;
+    (void)ct_talk_text(t->said.talk, ct_json_str(text), NULL);
 }
 
 /* A text, or a list of blocks of text; place leads to it. */
-static bool add_texts(struct translation *t, struct collected *c, const struct ct_json_value *v,
+static bool add_texts(struct translation *t, struct saying *who, const struct ct_json_value *v,
                       const char *place)
 {
     char inner[160];
     int k = 0;
 
     if (ct_json_is(v, CT_JSON_STRING)) {
-        add_part(c, v);
+        add_part(t, who, v);
         return true;
     }
     if (!ct_json_is(v, CT_JSON_ARRAY))
@@ -52,52 +48,35 @@ static bool add_texts(struct translation *t, struct collected *c, const struct c
             !ct_json_is(ct_json_get(block, "text"), CT_JSON_STRING))
             return refuse_block(t, inner, block, "expected a block of text; the model reads text alone");
         t->cached = t->cached || ct_json_given(block, "cache_control");
-        add_part(c, ct_json_get(block, "text"));
+        add_part(t, who, ct_json_get(block, "text"));
     }
     return true;
 }
 
-static void flush_parts(struct translation *t, struct collected *c, const char *role, int sent)
-{
-    if (c->n_parts == 0)
-        return;
-    begin_message(t, sent);
-    json_put(&t->text, "{'role':%s,'content':[", role);
-    buffer_put(&t->text, c->parts.data, c->parts.n);
-    buffer_text(&t->text, "]}");
-    c->parts.n = 0;
-    c->n_parts = 0;
-}
-
 /* ---- blocks ---- */
 
-static bool take_result(struct translation *t, struct collected *c, const struct ct_json_value *block,
-                        const char *place, int sent)
+static bool take_result(struct translation *t, struct saying *user, const struct ct_json_value *block,
+                        const char *place)
 {
     const struct ct_json_value *id = ct_json_get(block, "tool_use_id"),
                                *content = ct_json_given(block, "content");
+    struct saying result = {.begun = true};
     char inner[128];
 
     snprintf(inner, sizeof inner, "%s.tool_use_id", place);
     if (!ct_json_is(id, CT_JSON_STRING))
         return refuse_block(t, inner, id, "expected the id of a tool_use block");
-    flush_parts(t, c, "user", sent);
+    said_result(&t->said, ct_json_str(id), ct_str_of(""), user->sent);
+    user->begun = false; /* what follows is another message of his */
     snprintf(inner, sizeof inner, "%s.content", place);
-    if (content && !add_texts(t, c, content, inner))
+    if (content && !add_texts(t, &result, content, inner))
         return false;
-    begin_message(t, sent);
-    json_put(&t->text, "{'role':'tool','tool_call_id':%t,'content':[", ct_json_str(id).s, ct_json_str(id).n);
-    if (c->n_parts == 0)
-        json_put(&c->parts, "{'type':'text','text':''}");
-    buffer_put(&t->text, c->parts.data, c->parts.n);
-    buffer_text(&t->text, "]}");
-    c->parts.n = 0;
-    c->n_parts = 0;
+    if (!content || (ct_json_is(content, CT_JSON_ARRAY) && ct_json_count(content) == 0))
+        (void)ct_talk_text(t->said.talk, ct_str_of(""), NULL);
     return true;
 }
 
-static bool take_use(struct translation *t, struct collected *c, const struct ct_json_value *block,
-                     const char *place)
+static bool take_use(struct translation *t, const struct ct_json_value *block, const char *place)
 {
     const struct ct_json_value *id = ct_json_get(block, "id"), *name = ct_json_get(block, "name"),
                                *input = ct_json_get(block, "input");
@@ -105,16 +84,13 @@ static bool take_use(struct translation *t, struct collected *c, const struct ct
     if (!ct_json_is(id, CT_JSON_STRING) || !ct_json_is(name, CT_JSON_STRING) ||
         !ct_json_is(input, CT_JSON_OBJECT))
         return refuse_block(t, place, block, "expected an id, a name and an input that is an object");
-    json_put(&c->calls, c->n_calls++ ? ",{'id':%t,'type':'function'," : "{'id':%t,'type':'function',",
-             ct_json_str(id).s, ct_json_str(id).n);
-    json_put(&c->calls, "'function':{'name':%t,'arguments':", ct_json_str(name).s, ct_json_str(name).n);
-    value_put(&c->calls, t->d, input);
-    buffer_text(&c->calls, "}}");
+    t->continues = false;
+    (void)ct_talk_call(t->said.talk, ct_json_str(id), ct_json_str(name), input, NULL);
     return true;
 }
 
-static bool take_block(struct translation *t, struct collected *c, const struct ct_json_value *block,
-                       bool assistant, const char *place, int sent)
+static bool take_block(struct translation *t, struct saying *who, const struct ct_json_value *block,
+                       bool assistant, const char *place)
 {
     const struct ct_json_value *type = ct_json_get(block, "type"), *text = ct_json_get(block, "text"),
                                *thought = ct_json_get(block, "thinking");
@@ -123,17 +99,17 @@ static bool take_block(struct translation *t, struct collected *c, const struct 
     if (ct_json_is_text(type, "text")) {
         if (!ct_json_is(text, CT_JSON_STRING))
             return refuse_block(t, place, block, "expected a text");
-        add_part(c, text);
+        add_part(t, who, text);
         return true;
     }
     if (!assistant && ct_json_is_text(type, "tool_result"))
-        return take_result(t, c, block, place, sent);
+        return take_result(t, who, block, place);
     if (assistant && ct_json_is_text(type, "tool_use"))
-        return take_use(t, c, block, place);
+        return take_use(t, block, place);
     if (assistant && ct_json_is_text(type, "redacted_thinking"))
         return true;
     if (assistant && ct_json_is_text(type, "thinking") && ct_json_is(thought, CT_JSON_STRING)) {
-        buffer_put(&c->thought, ct_json_str(thought).s, ct_json_str(thought).n);
+        (void)carat_talk_thought(t->said.talk, thought->s, thought->n, NULL);
         return true;
     }
     return refuse_block(t, place, block,
@@ -141,63 +117,45 @@ static bool take_block(struct translation *t, struct collected *c, const struct 
                                   : "expected a block of text or tool_result; the model reads text alone");
 }
 
-static void put_answer(struct translation *t, struct collected *c, int sent)
-{
-    begin_message(t, sent);
-    json_put(&t->text, "{'role':'assistant','content':[");
-    buffer_put(&t->text, c->parts.data, c->parts.n);
-    buffer_text(&t->text, "]");
-    messages_end_answer(&t->text, &c->thought, &c->calls);
-}
-
-static bool take_message(struct translation *t, struct collected *c, const struct ct_json_value *message,
-                         int i)
+static bool take_message(struct translation *t, const struct ct_json_value *message, int i)
 {
     const struct ct_json_value *role = ct_json_get(message, "role"),
                                *content = ct_json_get(message, "content");
     const bool assistant = ct_json_is_text(role, "assistant");
+    struct saying who = {.role = assistant ? "assistant" : "user", .sent = i};
     char place[80];
     int k = 0;
 
     snprintf(place, sizeof place, "messages[%d].role", i);
     if (!assistant && !ct_json_is_text(role, "user"))
         return refuse_block(t, place, role, "expected user or assistant");
+    if (assistant) /* also one that says nothing */
+        said_message(&t->said, who.role, i);
+    who.begun = assistant;
+    t->continues = assistant;
     snprintf(place, sizeof place, "messages[%d].content", i);
     if (ct_json_is(content, CT_JSON_STRING))
-        add_part(c, content);
+        add_part(t, &who, content);
     else if (!ct_json_is(content, CT_JSON_ARRAY))
         return refuse_block(t, place, content, "expected a string or a list of blocks");
     CT_JSON_EACH(block, content)
     {
         snprintf(place, sizeof place, "messages[%d].content[%d]", i, k++);
-        if (!take_block(t, c, block, assistant, place, i))
+        if (!take_block(t, &who, block, assistant, place))
             return false;
     }
-    if (assistant)
-        put_answer(t, c, i);
-    else
-        flush_parts(t, c, "user", i);
-    t->continues = assistant && c->n_calls == 0;
-    c->parts.n = c->thought.n = c->calls.n = 0;
-    c->n_parts = c->n_calls = 0;
     return true;
 }
 
 static bool take_messages(struct translation *t, const struct ct_json_value *system,
                           const struct ct_json_value *messages)
 {
-    struct collected c = {0};
-    bool good = !system || add_texts(t, &c, system, "system");
+    struct saying who = {.role = "system", .sent = -1};
+    bool good = !system || add_texts(t, &who, system, "system");
     int i = 0;
 
-    flush_parts(t, &c, "system", -1);
     CT_JSON_EACH(message, messages)
-    good = good && take_message(t, &c, message, i++);
-    if (good && (c.parts.failed || c.thought.failed || c.calls.failed))
-        good = refuse(t->d->r, 503, NULL, NULL, "there is no memory for the messages");
-    buffer_free(&c.parts);
-    buffer_free(&c.thought);
-    buffer_free(&c.calls);
+    good = good && take_message(t, message, i++);
     return good;
 }
 
@@ -236,7 +194,7 @@ static bool take_choice(struct translation *t, const struct ct_json_value *choic
     static const char *const words[][2] = {{"auto", "auto"}, {"any", "required"}, {"none", "none"}};
     const struct ct_json_value *type = ct_json_get(choice, "type"), *name = ct_json_get(choice, "name");
 
-    buffer_text(&t->text, ",\"tool_choice\":");
+    buffer_text(&t->text, t->text.n ? ",\"tool_choice\":" : "{\"tool_choice\":");
     for (size_t i = 0; i < CT_COUNT(words); i++)
         if (ct_json_is_text(type, words[i][0])) {
             json_put(&t->text, "%s", words[i][1]);
@@ -256,12 +214,10 @@ bool anthropic_translate(struct translation *t, const struct ct_json_value *syst
 {
     int i = 0;
 
-    buffer_text(&t->text, "{\"messages\":[");
     if (!take_messages(t, system, messages))
         return false;
-    buffer_text(&t->text, "]");
     if (ct_json_count(tools)) {
-        buffer_text(&t->text, ",\"tools\":[");
+        buffer_text(&t->text, "{\"tools\":[");
         CT_JSON_EACH(tool, tools)
         if (!take_tool(t, tool, i++))
             return false;
@@ -269,7 +225,6 @@ bool anthropic_translate(struct translation *t, const struct ct_json_value *syst
     }
     if (tool_choice && !take_choice(t, tool_choice))
         return false;
-    buffer_text(&t->text, "}");
-    return (!t->text.failed && !t->sent.failed) ||
-           refuse(t->d->r, 503, NULL, NULL, "there is no memory for the messages");
+    buffer_text(&t->text, t->text.n ? "}" : "");
+    return !t->text.failed || refuse(t->d->r, 503, NULL, NULL, "there is no memory for the messages");
 }

@@ -4,6 +4,7 @@
 #define GEMINI_H
 
 #include "fields.h"
+#include "messages.h"
 #include "routes.h"
 
 bool gemini_generate(struct job *job, struct refusal *r); /* a route's prepare, as the next */
@@ -25,8 +26,8 @@ struct gemini_asked {
 /* The same as a JSON object of OpenAI's form: messages, tools and the choice of a tool. */
 struct gemini_translation {
     struct document *d;
-    struct buffer text;
-    struct buffer sent;     /* an int for each message: the index in contents, -1: system */
+    struct said said;
+    struct buffer text;     /* a JSON object of the tools and the choice, as OpenAI has them */
     struct buffer declared; /* three ints for each tool: its places in tools, and 1: with a JSON schema */
     bool continues;         /* the last message is an answer that goes on */
 };

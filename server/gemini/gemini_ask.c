@@ -196,15 +196,16 @@ static bool take_contents(struct document *d, struct job *job, struct gemini *g,
 {
     struct gemini_translation t = {.d = d};
     const bool is_list = !ct_json_is(g->said.contents, CT_JSON_OBJECT);
-    const bool good = (!is_list || asked_messages(d, job->server, "contents", g->said.contents)) &&
+    const bool good = said_begin(&t.said, d) &&
+                      (!is_list || asked_messages(d, job->server, "contents", g->said.contents)) &&
                       gemini_translate(&t, &g->said) &&
                       asked_translated(d, job->server, &g->a,
-                                       &(struct translated){&t.text, &t.sent, t.continues, respell_tool, &t},
+                                       &(struct translated){&t.said, &t.text, t.continues, respell_tool, &t},
                                        thinks, job->ask);
 
     respell(d->r, &t);
     buffer_free(&t.text);
-    buffer_free(&t.sent);
+    said_free(&t.said);
     buffer_free(&t.declared);
     return good;
 }

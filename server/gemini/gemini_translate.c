@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "gemini/gemini.h"
 #include "json_write.h"
-#include "messages.h"
+#include "text/chat/talk.h"
 
 /* ---- the fields of what is nested ---- */
 
@@ -117,20 +117,14 @@ static bool take_at(struct gemini_translation *t, const struct ct_json_value *ob
 
 /* What is collected of the parts of a content. */
 struct collected {
-    struct buffer text, thought, calls;
-    int n_parts, n_calls;
+    struct buffer text;
+    int n_parts;
 };
 
-static void open_message(struct gemini_translation *t, int sent)
+/* Its texts are one. */
+static void put_content(struct gemini_translation *t, struct collected *c)
 {
-    if (t->sent.n)
-        buffer_text(&t->text, ",");
-    buffer_put(&t->sent, &sent, sizeof sent);
-}
-
-static void put_content(struct gemini_translation *t, struct collected *c, const char *role)
-{
-    json_put(&t->text, "{'role':%s,'content':%t", role, c->text.data ? c->text.data : "", c->text.n);
+    (void)carat_talk_text(t->said.talk, c->text.data, c->text.n, NULL);
     c->text.n = 0;
     c->n_parts = 0;
 }
@@ -139,9 +133,8 @@ static void flush_text(struct gemini_translation *t, struct collected *c, const 
 {
     if (c->n_parts == 0)
         return;
-    open_message(t, sent);
-    put_content(t, c, role);
-    buffer_text(&t->text, "}");
+    said_message(&t->said, role, sent);
+    put_content(t, c);
 }
 
 static bool take_result(struct gemini_translation *t, struct collected *c, const struct ct_json_value *v,
@@ -156,17 +149,13 @@ static bool take_result(struct gemini_translation *t, struct collected *c, const
     if (!f.name || !f.response)
         return field_refuse(t->d, place, v, "expected a name and a response");
     flush_text(t, c, "user", sent);
-    open_message(t, sent);
-    json_put(&t->text, "{'role':'tool','name':%t", f.name->s, (size_t)f.name->n);
-    if (f.id)
-        json_put(&t->text, ",'tool_call_id':%t", f.id->s, (size_t)f.id->n);
+    said_result(&t->said, ct_json_str(f.id), ct_json_str(f.name), sent);
     const struct ct_str text = value_text(t->d, f.response);
-    json_put(&t->text, ",'content':%t}", text.s, text.n);
+    (void)carat_talk_text(t->said.talk, text.s, text.n, NULL);
     return true;
 }
 
-static bool take_call(struct gemini_translation *t, struct collected *c, const struct ct_json_value *v,
-                      const char *part)
+static bool take_call(struct gemini_translation *t, const struct ct_json_value *v, const char *part)
 {
     struct function f = {0};
     char place[100];
@@ -176,13 +165,8 @@ static bool take_call(struct gemini_translation *t, struct collected *c, const s
         return false;
     if (!f.name)
         return field_refuse(t->d, place, v, "expected a name");
-    json_put(&c->calls, c->n_calls++ ? ",{'type':'function'" : "{'type':'function'");
-    if (f.id)
-        json_put(&c->calls, ",'id':%t", f.id->s, (size_t)f.id->n);
-    json_put(&c->calls, ",'function':{'name':%t,'arguments':", f.name->s, (size_t)f.name->n);
-    if (f.args)
-        value_put(&c->calls, t->d, f.args);
-    buffer_text(&c->calls, f.args ? "}}" : "{}}}");
+    t->continues = false;
+    (void)ct_talk_call(t->said.talk, ct_json_str(f.id), ct_json_str(f.name), f.args, NULL);
     return true;
 }
 
@@ -196,13 +180,14 @@ static bool take_part(struct gemini_translation *t, struct collected *c, const s
     if ((p.text != NULL) + (p.call != NULL) + (p.result != NULL) != 1)
         return field_refuse(t->d, place, v, "expected one of text, functionCall and functionResponse");
     if (p.call)
-        return of_model ? take_call(t, c, p.call, place)
+        return of_model ? take_call(t, p.call, place)
                         : field_refuse(t->d, place, v, "expected calls of functions by the role model alone");
     if (p.result)
         return !of_model ? take_result(t, c, p.result, place, sent)
                          : field_refuse(t->d, place, v, "expected results of functions by the role user");
     if (p.thought) {
-        buffer_put(&c->thought, p.text->s, p.text->n);
+        if (of_model) /* of others there is none */
+            (void)carat_talk_thought(t->said.talk, p.text->s, p.text->n, NULL);
         return true;
     }
     buffer_put(&c->text, p.text->s, p.text->n);
@@ -225,13 +210,6 @@ static bool take_parts(struct gemini_translation *t, struct collected *c, const 
     return k > 0 || field_refuse(t->d, content, parts, "expected parts");
 }
 
-static void put_reply(struct gemini_translation *t, struct collected *c, int sent)
-{
-    open_message(t, sent);
-    put_content(t, c, "assistant");
-    messages_end_answer(&t->text, &c->thought, &c->calls);
-}
-
 static bool take_content(struct gemini_translation *t, struct collected *c, const struct ct_json_value *v,
                          int i)
 {
@@ -247,15 +225,15 @@ static bool take_content(struct gemini_translation *t, struct collected *c, cons
         snprintf(place, sizeof place, "contents[%d].role", i);
         return field_refuse(t->d, place, content.role, "expected user or model");
     }
+    if (of_model)
+        said_message(&t->said, "assistant", i);
+    t->continues = of_model;
     if (!take_parts(t, c, content.parts, of_model, place, i))
         return false;
     if (of_model)
-        put_reply(t, c, i);
+        put_content(t, c);
     else
         flush_text(t, c, "user", i);
-    t->continues = of_model && c->n_calls == 0;
-    c->text.n = c->thought.n = c->calls.n = 0;
-    c->n_parts = c->n_calls = 0;
     return true;
 }
 
@@ -283,11 +261,9 @@ static bool take_contents(struct gemini_translation *t, const struct gemini_aske
 
     FIELD_EACH(content, asked->contents)
     good = good && take_content(t, &c, content, i++);
-    if (good && (c.text.failed || c.thought.failed || c.calls.failed))
+    if (good && c.text.failed)
         good = refuse(t->d->r, 503, NULL, NULL, "there is no memory for the contents");
     buffer_free(&c.text);
-    buffer_free(&c.thought);
-    buffer_free(&c.calls);
     return good;
 }
 
@@ -339,7 +315,7 @@ static bool take_tools(struct gemini_translation *t, const struct calling *calli
     char place[32];
     int i = 0;
 
-    buffer_text(&t->text, ",\"tools\":[");
+    buffer_text(&t->text, "{\"tools\":[");
     FIELD_EACH(tool, tools)
     {
         const struct ct_json_value *declarations = NULL;
@@ -383,13 +359,13 @@ bool gemini_translate(struct gemini_translation *t, const struct gemini_asked *a
         !fields_take(t->d, calling.config, "toolConfig.functionCallingConfig.", calling_fields,
                      CT_COUNT(calling_fields), &calling))
         return false;
-    buffer_text(&t->text, "{\"messages\":[");
     if (!take_contents(t, asked))
         return false;
-    buffer_text(&t->text, "]");
-    if (!take_tools(t, &calling, asked->tools) || !take_mode(t, &calling))
-        return false;
-    buffer_text(&t->text, "}");
-    return (!t->text.failed && !t->sent.failed && !t->declared.failed) ||
+    if (asked->tools || calling.mode) {
+        if (!take_tools(t, &calling, asked->tools) || !take_mode(t, &calling))
+            return false;
+        buffer_text(&t->text, "}");
+    }
+    return (!t->text.failed && !t->declared.failed) ||
            refuse(t->d->r, 503, NULL, NULL, "there is no memory for the contents");
 }

@@ -4,7 +4,8 @@
 
 #include "asked.h"
 #include "base/utf8.h"
-#include "json_write.h"
+#include "messages.h"
+#include "text/chat/talk.h"
 #include "ollama/ollama.h"
 #include "state.h"
 
@@ -113,72 +114,55 @@ static bool take_form(struct document *d, struct server *s, const struct ct_json
 /* ---- messages ---- */
 
 /* A message as OpenAI spells it. */
-static bool put_message(struct document *d, const struct ct_json_value *message, size_t i, struct buffer *out)
+static bool add_message(struct document *d, const struct ct_json_value *message, int i, struct said *c)
 {
     static const char *const renamed[][2] = {{"thinking", "reasoning_content"}, {"tool_name", "name"}};
     char place[48];
-    int n = 0;
 
-    snprintf(place, sizeof place, "messages[%zu]", i);
+    snprintf(place, sizeof place, "messages[%d]", i);
     if (!ct_json_is(message, CT_JSON_OBJECT))
         return field_refuse(d, place, message, "expected an object");
-    snprintf(place, sizeof place, "messages[%zu].images", i);
+    snprintf(place, sizeof place, "messages[%d].images", i);
     const struct ct_json_value *images = ct_json_given(message, "images");
     if (images && (!ct_json_is(images, CT_JSON_ARRAY) || images->n > 0))
         return refuse(d->r, 400, NULL, place, "%s: the model reads text alone", place);
-    buffer_text(out, "{");
+    struct ct_json_tree *to = ct_talk_open(c->talk);
+    buffer_put(&c->sent, &i, sizeof i);
     CT_JSON_EACH(key, message)
     {
         const struct ct_json_value *v = ct_json_of_key(key);
-        const struct ct_str value = value_text(d, v);
         struct ct_str name = ct_json_str(key);
         if (v == images || ct_json_is(v, CT_JSON_NULL))
             continue;
         for (size_t k = 0; k < CT_COUNT(renamed); k++)
             if (ct_str_is(name, renamed[k][0]))
                 name = ct_str_of(renamed[k][1]);
-        json_put(out, n++ ? ",%t:" : "%t:", name.s, name.n);
-        buffer_put(out, value.s, value.n);
+        ct_json_tree_string(to, CT_JSON_KEY, name);
+        ct_json_tree_copy(to, v);
     }
-    buffer_text(out, "}");
+    ct_json_tree_close(to);
     return true;
 }
 
-static bool put_messages(struct document *d, const struct ct_json_value *messages, struct buffer *out)
+static bool add_messages(struct document *d, const struct ct_json_value *messages, struct said *c)
 {
-    size_t i = 0;
+    int i = 0;
 
     CT_JSON_EACH(message, messages)
-    {
-        if (i)
-            buffer_text(out, ",");
-        if (!put_message(d, message, i++, out))
-            return false;
-    }
+    if (!add_message(d, message, i++, c))
+        return false;
     return true;
 }
 
-/* The prompt of messages[], which stand in *text behind a bracket; sent: as asked.sent. */
-static bool take_messages(struct document *d, struct server *s, struct buffer *text, const int *sent,
-                          bool thinks, struct ask *ask)
+/* The prompt of a conversation. */
+static bool take_messages(struct document *d, struct server *s, struct said *c, bool thinks, struct ask *ask)
 {
-    struct document inner = {.r = d->r};
     struct asked a;
-    bool good = false;
 
     asked_default(&a);
-    buffer_text(text, "]}");
-    if (text->failed)
-        refuse(d->r, 503, NULL, NULL, "there is no memory for the messages");
-    else if (document_read(&inner, (struct ct_bytes){(const uint8_t *)text->data, text->n})) {
-        a.messages = ct_json_get(&inner.tree.value[0], "messages");
-        a.sent = sent;
-        a.others[1] = "prompt";
-        good = asked_prompt(&inner, s, &a, ask->tools, thinks, ask);
-        buffer_put(&d->warned, inner.warned.data, inner.warned.n);
-    }
-    document_free(&inner);
-    return good;
+    a.said = c;
+    a.others[1] = "prompt";
+    return said_end(c, d) && asked_prompt(d, s, &a, ask->tools, thinks, ask);
 }
 
 /* ---- requests ---- */
@@ -207,7 +191,7 @@ static bool answer_empty(struct job *job, const struct ollama *o, bool chat)
 
 static bool take_chat(struct document *d, struct job *job, struct ollama *o)
 {
-    struct buffer text = {0};
+    struct said c = {.talk = NULL};
     struct server *s = job->server;
     bool thinks;
 
@@ -216,17 +200,17 @@ static bool take_chat(struct document *d, struct job *job, struct ollama *o)
         return false;
     if (ct_json_count(o->a.messages) == 0)
         return answer_empty(job, o, true);
-    buffer_text(&text, "{\"messages\":[");
     const bool good = asked_tools(d, s, &o->a, job->ask) && take_form(d, s, o->format, job->ask) &&
-                      asked_spelled_form(d, s, &o->a, job->ask) && put_messages(d, o->a.messages, &text) &&
-                      take_messages(d, s, &text, NULL, thinks, job->ask) && asked_room(d, s, &o->a, job->ask);
-    buffer_free(&text);
+                      asked_spelled_form(d, s, &o->a, job->ask) && said_begin(&c, d) &&
+                      add_messages(d, o->a.messages, &c) && take_messages(d, s, &c, thinks, job->ask) &&
+                      asked_room(d, s, &o->a, job->ask);
+    said_free(&c);
     return good;
 }
 
 static bool take_generate(struct document *d, struct job *job, struct ollama *o)
 {
-    struct buffer text = {0};
+    struct said c = {.talk = NULL};
     struct server *s = job->server;
     bool thinks, good;
 
@@ -247,14 +231,18 @@ static bool take_generate(struct document *d, struct job *job, struct ollama *o)
     if (o->raw)
         good = asked_text(d, s, "prompt", prompt, job->ask);
     else {
-        static const int of_fields[] = {-1, -2};
-        buffer_text(&text, "{\"messages\":[");
-        if (system.n)
-            json_put(&text, "{'role':'system','content':%t},", system.s, system.n);
-        json_put(&text, "{'role':'user','content':%t}", prompt.s, prompt.n);
-        good = take_messages(d, s, &text, of_fields + (system.n == 0), thinks, job->ask);
+        good = said_begin(&c, d);
+        if (good && system.n) {
+            said_message(&c, "system", -1);
+            (void)carat_talk_text(c.talk, system.s, system.n, NULL);
+        }
+        if (good) {
+            said_message(&c, "user", -2);
+            (void)carat_talk_text(c.talk, prompt.s, prompt.n, NULL);
+        }
+        good = good && take_messages(d, s, &c, thinks, job->ask);
     }
-    buffer_free(&text);
+    said_free(&c);
     return good && asked_room(d, s, &o->a, job->ask);
 }
 

@@ -210,8 +210,8 @@ static void copy_history(void *user, const struct stored *one)
 /* The items of the response that this one goes on from. */
 static bool add_history(struct items *c, struct server *s, const struct wanted *w, struct buffer *items)
 {
-    struct document *outer = c->d, d = {.r = outer->r};
-    struct buffer text = {0};
+    struct document *outer = c->d;
+    struct buffer *text = &c->history_text;
     char id[sizeof((struct stored *)0)->id];
     bool good = false;
 
@@ -219,19 +219,18 @@ static bool add_history(struct items *c, struct server *s, const struct wanted *
     if (!store_read(&s->responses, id, copy_history, items))
         return refuse(outer->r, 400, "previous_response_not_found", "previous_response_id",
                       "Previous response with id '%.*s' not found.", CT_BRIEF(ct_json_str(w->previous)));
-    json_put(&text, "{'items':[");
-    buffer_put(&text, items->data, items->n);
-    buffer_text(&text, "]}");
-    c->d = &d;
+    json_put(text, "{'items':[");
+    buffer_put(text, items->data, items->n);
+    buffer_text(text, "]}");
+    c->history.r = outer->r;
+    c->d = &c->history;
     c->is_history = true;
-    if (text.failed)
+    if (text->failed)
         refuse(outer->r, 503, NULL, NULL, "there is no memory for the items");
-    else if (document_read(&d, (struct ct_bytes){(const uint8_t *)text.data, text.n}))
-        good = items_add(c, ct_json_get(&d.tree.value[0], "items"));
+    else if (document_read(&c->history, (struct ct_bytes){(const uint8_t *)text->data, text->n}))
+        good = items_add(c, ct_json_get(&c->history.tree.value[0], "items"));
     c->d = outer;
     c->is_history = false;
-    document_free(&d);
-    buffer_free(&text);
     return good;
 }
 
@@ -264,20 +263,18 @@ static bool take_conversation(struct document *d, struct job *job, struct wanted
     struct stored *stored = ask->responding->stored;
     bool good = false;
 
+    if (!said_begin(&c.said, d))
+        goto done;
     if (w->instructions && !items_instruct(&c, ct_json_str(w->instructions)))
         goto done;
     if ((w->previous && !add_history(&c, s, w, &history)) || !items_add(&c, w->input) || !items_end(&c))
         goto done;
-    json_put(&text, "{'messages':[");
-    buffer_put(&text, c.text.data, c.text.n);
-    buffer_text(&text, "]");
     if (!responses_tools(d, w->a.tools, w->a.tool_choice, &text))
         goto done;
-    buffer_text(&text, "}");
     if (text.failed || history.failed)
         refuse(d->r, 503, NULL, NULL, "there is no memory for the items");
     else
-        good = asked_translated(d, s, &w->a, &(struct translated){&text, &c.sent, false, respell_items, NULL},
+        good = asked_translated(d, s, &w->a, &(struct translated){&c.said, &text, false, respell_items, NULL},
                                 thinks, ask);
     if (stored) {
         buffer_swap(&stored->before, &history);

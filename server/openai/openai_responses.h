@@ -4,6 +4,7 @@
 #define OPENAI_RESPONSES_H
 
 #include "fields.h"
+#include "messages.h"
 #include "openai/openai.h"
 #include "responding.h"
 
@@ -19,21 +20,22 @@ extern const struct surface surface_responses;
 
 enum { IN_INSTRUCTIONS = -1, IN_HISTORY = -2 }; /* where a message came from that was no item of the input */
 
-/* Items on their way to messages of OpenAI's form. {0} and id is an empty one. */
+/* Items on their way to a conversation. */
 struct items {
     struct document *d; /* that the items stand in; the refusals are its own */
     const char *id;     /* of the request, for items without a name */
     bool keeps;         /* the items are wanted as they are kept */
     bool is_history;    /* they are no items of the input */
-    struct buffer text; /* the messages, between commas */
-    struct buffer sent; /* an int for each: the index of its item, or one of those above */
+    struct said said;
+    struct document history; /* that what is remembered stands in, and its text */
+    struct buffer history_text;
     struct buffer kept; /* items, between commas */
     int n_kept;
     struct buffer system; /* texts before the first turn */
     int system_sent;
     bool has_system, has_turn;
     /* the answer that is collected */
-    struct buffer parts, thought, calls;
+    struct buffer thought; /* before it was begun */
     int n_parts, n_calls, first;
 };
 
@@ -45,7 +47,7 @@ bool items_add(struct items *c, const struct ct_json_value *items);
 bool items_end(struct items *c);
 void items_free(struct items *c);
 
-/* Tools, and which of them is wanted, as chat completions have them: members behind a comma. */
+/* Tools, and which of them is wanted, as chat completions have them: an object, or nothing. */
 bool responses_tools(struct document *d, const struct ct_json_value *tools,
                      const struct ct_json_value *choice, struct buffer *out);
 

@@ -6,8 +6,8 @@
 #include "asked.h"
 #include "base/utf8.h"
 #include "json_write.h"
-#include "messages.h"
 #include "openai/openai_responses.h"
+#include "text/chat/talk.h"
 
 static bool refuse_item(struct items *c, const char *place, const struct ct_json_value *v,
                         const char *expected)
@@ -15,31 +15,24 @@ static bool refuse_item(struct items *c, const char *place, const struct ct_json
     return field_refuse(c->d, place, v, "%s", expected);
 }
 
-static bool refuse_memory(struct items *c)
+static bool refuse_items(struct items *c)
 {
     return refuse(c->d->r, 503, NULL, NULL, "there is no memory for the items");
 }
 
 /* ---- messages ---- */
 
-static void begin_message(struct items *c, int sent)
+static void begin_message(struct items *c, const char *role, int sent)
 {
-    const int from = c->is_history ? IN_HISTORY : sent;
-
-    if (c->sent.n)
-        buffer_text(&c->text, ",");
-    buffer_put(&c->sent, &from, sizeof from);
+    said_message(&c->said, role, c->is_history ? IN_HISTORY : sent);
 }
 
 /* Texts before the first turn are one message, since templates have one place for them. */
 static void end_system(struct items *c)
 {
     if (c->has_system && !c->has_turn) {
-        if (c->sent.n)
-            buffer_text(&c->text, ",");
-        buffer_put(&c->sent, &c->system_sent, sizeof c->system_sent);
-        json_put(&c->text, "{'role':'system','content':%t}", c->system.data ? c->system.data : "",
-                 c->system.n);
+        said_message(&c->said, "system", c->system_sent);
+        (void)carat_talk_text(c->said.talk, c->system.data, c->system.n, NULL);
     }
     c->has_turn = true;
 }
@@ -54,23 +47,21 @@ static void add_system(struct items *c, struct ct_str text, int sent)
     buffer_put(&c->system, text.s, text.n);
 }
 
-/* The answer that was collected; a thought without more was none. */
+/* The answer that was collected is over; a thought without more was none. */
 static void flush_answer(struct items *c)
 {
-    if (c->n_parts + c->n_calls > 0) {
-        begin_message(c, c->first);
-        json_put(&c->text, "{'role':'assistant','content':[");
-        buffer_put(&c->text, c->parts.data, c->parts.n);
-        buffer_text(&c->text, "]");
-        messages_end_answer(&c->text, &c->thought, &c->calls);
-    }
-    c->parts.n = c->thought.n = c->calls.n = 0;
+    c->thought.n = 0;
     c->n_parts = c->n_calls = 0;
 }
 
-static void add_part(struct buffer *parts, int *n, struct ct_str text)
+/* A part or a call of an answer begins it, with the thought that came before. */
+static void go_on_answering(struct items *c)
 {
-    json_put(parts, (*n)++ ? ",{'type':'text','text':%t}" : "{'type':'text','text':%t}", text.s, text.n);
+    if (c->n_parts + c->n_calls > 0)
+        return;
+    begin_message(c, "assistant", c->first);
+    if (c->thought.n)
+        (void)carat_talk_thought(c->said.talk, c->thought.data, c->thought.n, NULL);
 }
 
 /* The text of a part of a content; NULL: it is of another kind. */
@@ -88,28 +79,32 @@ static const struct ct_json_value *text_of_part(const struct ct_json_value *part
     return NULL;
 }
 
-/* A string, or a list of parts of text, as parts of a chat completion. */
-static bool add_content(struct items *c, const struct ct_json_value *v, const char *place,
-                        struct buffer *parts, int *n)
+/* Whether a content is a string, or a list of parts of text. */
+static bool check_content(struct items *c, const struct ct_json_value *v, const char *place)
 {
     char inner[96];
     int k = 0;
 
-    if (ct_json_is(v, CT_JSON_STRING)) {
-        add_part(parts, n, ct_json_str(v));
+    if (ct_json_is(v, CT_JSON_STRING))
         return true;
-    }
     if (!ct_json_is(v, CT_JSON_ARRAY))
         return refuse_item(c, place, v, "expected a string or a list of parts");
     CT_JSON_EACH(part, v)
     {
-        const struct ct_json_value *text = text_of_part(part);
         snprintf(inner, sizeof inner, "%s[%d]", place, k++);
-        if (!text)
+        if (!text_of_part(part))
             return refuse_item(c, inner, part, "expected a part of text; the model reads text alone");
-        add_part(parts, n, ct_json_str(text));
     }
     return true;
+}
+
+/* Its texts are parts of the message under way. */
+static void add_content(struct items *c, const struct ct_json_value *v)
+{
+    if (ct_json_is(v, CT_JSON_STRING))
+        (void)ct_talk_text(c->said.talk, ct_json_str(v), NULL);
+    CT_JSON_EACH(part, v)
+    (void)ct_talk_text(c->said.talk, ct_json_str(text_of_part(part)), NULL);
 }
 
 /* ---- items ---- */
@@ -120,18 +115,20 @@ static bool take_answer(struct items *c, const struct ct_json_value *content, co
     if (c->n_parts + c->n_calls > 0)
         flush_answer(c);
     c->first = i;
-    return add_content(c, content, place, &c->parts, &c->n_parts);
+    if (!check_content(c, content, place))
+        return false;
+    if (ct_json_is(content, CT_JSON_STRING) || ct_json_count(content) > 0) {
+        go_on_answering(c);
+        add_content(c, content);
+        c->n_parts++;
+    }
+    return true;
 }
 
 /* Those of a system that come before the first turn are one text. */
 static bool take_system(struct items *c, const struct ct_json_value *content, const char *place, int i)
 {
-    struct buffer parts = {0};
-    int n = 0;
-    const bool good = add_content(c, content, place, &parts, &n);
-
-    buffer_free(&parts); /* they were looked at */
-    if (!good)
+    if (!check_content(c, content, place))
         return false;
     if (ct_json_is(content, CT_JSON_STRING))
         add_system(c, ct_json_str(content), i);
@@ -145,7 +142,6 @@ static bool take_message(struct items *c, const struct ct_json_value *item, cons
     const struct ct_json_value *role = ct_json_get(item, "role"), *content = ct_json_get(item, "content");
     const bool is_system = ct_json_is_text(role, "system") || ct_json_is_text(role, "developer");
     char inner[64];
-    int n = 0;
 
     snprintf(inner, sizeof inner, "%s.content", place);
     if (ct_json_is_text(role, "assistant"))
@@ -158,33 +154,33 @@ static bool take_message(struct items *c, const struct ct_json_value *item, cons
         return refuse_item(c, inner, role, "expected user, assistant, system or developer");
     }
     end_system(c);
-    begin_message(c, i);
-    json_put(&c->text, "{'role':%s,'content':[", is_system ? "system" : "user");
-    const bool good = add_content(c, content, inner, &c->text, &n);
-    buffer_text(&c->text, "]}");
-    return good;
+    begin_message(c, is_system ? "system" : "user", i);
+    if (!check_content(c, content, inner))
+        return false;
+    add_content(c, content);
+    return true;
 }
 
 static bool take_call(struct items *c, const struct ct_json_value *item, const char *place, int i)
 {
     static const char *const names[] = {"call_id", "name", "arguments"};
-    struct ct_str value[CT_COUNT(names)];
+    const struct ct_json_value *value[CT_COUNT(names)];
     char inner[64];
 
     for (size_t k = 0; k < CT_COUNT(names); k++) {
-        const struct ct_json_value *v = ct_json_get(item, names[k]);
+        value[k] = ct_json_get(item, names[k]);
         snprintf(inner, sizeof inner, "%s.%s", place, names[k]);
-        if (!ct_json_is(v, CT_JSON_STRING))
-            return refuse_item(c, inner, v, "expected a string");
-        value[k] = ct_json_str(v);
+        if (!ct_json_is(value[k], CT_JSON_STRING))
+            return refuse_item(c, inner, value[k], "expected a string");
     }
     end_system(c);
     if (c->n_calls == 0)
         c->first = i;
-    json_put(&c->calls,
-             c->n_calls++ ? ",{'id':%t,'type':'function','function':{'name':%t,'arguments':%t}}"
-                          : "{'id':%t,'type':'function','function':{'name':%t,'arguments':%t}}",
-             value[0].s, value[0].n, value[1].s, value[1].n, value[2].s, value[2].n);
+    if (c->n_calls == 0 && c->n_parts > 0) /* what is wrong with the answer is named by its first call */
+        ((int *)(void *)c->said.sent.data)[c->said.sent.n / sizeof(int) - 1] = c->is_history ? IN_HISTORY : i;
+    go_on_answering(c);
+    c->n_calls++;
+    (void)ct_talk_call(c->said.talk, ct_json_str(value[0]), ct_json_str(value[1]), value[2], NULL);
     return true;
 }
 
@@ -192,19 +188,18 @@ static bool take_output(struct items *c, const struct ct_json_value *item, const
 {
     const struct ct_json_value *id = ct_json_get(item, "call_id");
     char inner[64];
-    int n = 0;
 
     snprintf(inner, sizeof inner, "%s.call_id", place);
     if (!ct_json_is(id, CT_JSON_STRING))
         return refuse_item(c, inner, id, "expected the call_id of a function_call");
     flush_answer(c);
     end_system(c);
-    begin_message(c, i);
-    json_put(&c->text, "{'role':'tool','tool_call_id':%t,'content':[", ct_json_str(id).s, ct_json_str(id).n);
+    said_result(&c->said, ct_json_str(id), ct_str_of(""), c->is_history ? IN_HISTORY : i);
     snprintf(inner, sizeof inner, "%s.output", place);
-    const bool good = add_content(c, ct_json_get(item, "output"), inner, &c->text, &n);
-    buffer_text(&c->text, "]}");
-    return good;
+    if (!check_content(c, ct_json_get(item, "output"), inner))
+        return false;
+    add_content(c, ct_json_get(item, "output"));
+    return true;
 }
 
 /* The thought before an answer, or, where only that was told, what it was about. */
@@ -295,7 +290,7 @@ static bool take_item(struct items *c, const struct ct_json_value *item, int i)
 bool items_instruct(struct items *c, struct ct_str text)
 {
     add_system(c, text, IN_INSTRUCTIONS);
-    return !c->system.failed || refuse_memory(c);
+    return !c->system.failed || refuse_items(c);
 }
 
 bool items_add(struct items *c, const struct ct_json_value *items)
@@ -304,8 +299,8 @@ bool items_add(struct items *c, const struct ct_json_value *items)
 
     if (ct_json_is(items, CT_JSON_STRING)) {
         end_system(c);
-        begin_message(c, 0);
-        json_put(&c->text, "{'role':'user','content':%t}", items->s, (size_t)items->n);
+        begin_message(c, "user", 0);
+        (void)carat_talk_text(c->said.talk, items->s, items->n, NULL);
         if (c->keeps)
             json_put(&c->kept,
                      "{'id':'msg_%r_in_0','type':'message','status':'completed','role':'user',"
@@ -323,15 +318,16 @@ bool items_add(struct items *c, const struct ct_json_value *items)
 bool items_end(struct items *c)
 {
     end_system(c);
-    return !(c->text.failed || c->sent.failed || c->kept.failed || c->system.failed || c->parts.failed ||
-             c->thought.failed || c->calls.failed) ||
-           refuse_memory(c);
+    return !(c->kept.failed || c->system.failed || c->thought.failed || c->said.sent.failed) ||
+           refuse_items(c);
 }
 
 void items_free(struct items *c)
 {
-    struct buffer *all[] = {&c->text, &c->sent, &c->kept, &c->system, &c->parts, &c->thought, &c->calls};
+    struct buffer *all[] = {&c->kept, &c->system, &c->thought, &c->history_text};
 
+    said_free(&c->said);
+    document_free(&c->history);
     for (size_t i = 0; i < CT_COUNT(all); i++)
         buffer_free(all[i]);
 }
@@ -343,7 +339,7 @@ static void put_raw(struct buffer *out, const struct document *d, const char *na
 {
     const struct ct_str text = value_text(d, v);
 
-    json_put(out, ",%s:", name);
+    json_put(out, out->n ? ",%s:" : "{%s:", name);
     buffer_put(out, text.s, text.n);
 }
 
@@ -383,8 +379,10 @@ static bool put_wanted(struct document *d, const struct ct_json_value *choice, s
     if (!ct_json_is_text(ct_json_get(choice, "type"), "function") || !ct_json_is(name, CT_JSON_STRING))
         return field_refuse(d, "tool_choice", choice,
                             "expected auto, none, required or {\"type\": \"function\", \"name\": ...}");
-    json_put(out, ",'tool_choice':{'type':'function','function':{'name':%t}}", ct_json_str(name).s,
-             ct_json_str(name).n);
+    json_put(out,
+             out->n ? ",'tool_choice':{'type':'function','function':{'name':%t}}"
+                    : "{'tool_choice':{'type':'function','function':{'name':%t}}",
+             ct_json_str(name).s, ct_json_str(name).n);
     return true;
 }
 
@@ -394,11 +392,14 @@ bool responses_tools(struct document *d, const struct ct_json_value *tools,
     int i = 0;
 
     if (tools) {
-        json_put(out, ",'tools':[");
+        json_put(out, "{'tools':[");
         CT_JSON_EACH(tool, tools)
         if (!put_tool(d, tool, i++, out))
             return false;
         buffer_text(out, "]");
     }
-    return !choice || put_wanted(d, choice, out);
+    if (choice && !put_wanted(d, choice, out))
+        return false;
+    buffer_text(out, out->n ? "}" : "");
+    return true;
 }

@@ -286,6 +286,13 @@ carat_status carat_model_get_template(const carat_model *model, char **text, car
     return CARAT_OK;
 }
 
+static atomic_int renders;
+
+int fake_renders(void)
+{
+    return atomic_load(&renders);
+}
+
 /* A line for each text of a message. */
 carat_status carat_talk_render(const carat_model *model, carat_talk *talk,
                                const carat_render_options *options, carat_tokens *ids, char **text,
@@ -296,6 +303,7 @@ carat_status carat_talk_render(const carat_model *model, carat_talk *talk,
     size_t n;
     int i = 0;
 
+    atomic_fetch_add(&renders, 1);
     push(&line, BOS);
     CT_JSON_EACH(message, ct_talk_list(talk))
     {

@@ -22,6 +22,8 @@ const carat_model *fake_model(void);
 int fake_sessions(const carat_engine *engine);
 /* Passes that began so far. */
 int fake_passes(const carat_engine *engine);
+/* Conversations that were rendered so far. */
+int fake_renders(void);
 /* Passes wait before they do anything, until they may go on. */
 void fake_hold(carat_engine *engine, int holds);
 

@@ -31,6 +31,8 @@ enum server_result serve_end(struct served *s);
 enum server_result serve_wait(struct served *s); /* without the signal */
 /* The server's clock goes on by so much at once; it looks at it four times a second. */
 void serve_skip(int ms);
+/* How often JSON was read so far. */
+int serve_reads(void);
 void sleep_ms(int ms);
 /* Tries for ten seconds until it is true. */
 bool soon(bool (*is_so)(const struct served *s), const struct served *s);

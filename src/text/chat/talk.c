@@ -24,7 +24,8 @@ struct carat_talk {
     bool is_closed; /* the list is */
     /* of the message under way */
     bool begun;
-    const char *role, *name, *call; /* name, call: of a result, or NULL */
+    const char *role;
+    struct ct_str name, call; /* of a result, or empty */
     bool is_text; /* its content is `text` alone: a string, as templates may tell it from a list */
     struct ct_str text;
     struct ct_json_tree parts, calls;
@@ -84,10 +85,10 @@ static void end_message(carat_talk *t)
         return;
     ct_json_tree_open(&t->list, CT_JSON_OBJECT, NULL);
     put_literal(&t->list, "role", t->role);
-    if (t->name)
-        put_literal(&t->list, "name", t->name);
-    if (t->call)
-        put_literal(&t->list, "tool_call_id", t->call);
+    if (t->name.n)
+        put_str(&t->list, "name", t->name);
+    if (t->call.n)
+        put_str(&t->list, "tool_call_id", t->call);
     if (t->is_text)
         put_str(&t->list, "content", t->text);
     else
@@ -101,7 +102,7 @@ static void end_message(carat_talk *t)
     ct_json_tree_free(&t->calls);
     ct_json_tree_free(&t->thoughts);
     t->begun = t->is_text = false;
-    t->name = t->call = NULL;
+    t->name = t->call = (struct ct_str){"", 0};
 }
 
 /* The list has room for a message. */
@@ -304,9 +305,17 @@ carat_status carat_talk_call(carat_talk *talk, const char *id, const char *name,
     return status ? status : ct_talk_call(talk, kept_id, kept_name, &as_text, err);
 }
 
+carat_status ct_talk_result(carat_talk *talk, struct ct_str call, struct ct_str name, carat_error *err)
+{
+    CT_TRY(begin_message(talk, "tool", err));
+    talk->call = call;
+    talk->name = name;
+    return CARAT_OK;
+}
+
 carat_status carat_talk_result(carat_talk *talk, const char *call, const char *name, carat_error *err)
 {
-    struct ct_str kept_call = {NULL, 0}, kept_name = {NULL, 0};
+    struct ct_str kept_call = {"", 0}, kept_name = {"", 0};
 
     CT_GIVEN(talk, err);
     if (!call && !name)
@@ -316,10 +325,7 @@ carat_status carat_talk_result(carat_talk *talk, const char *call, const char *n
         CT_TRY(keep_text(talk, call, strlen(call), "id of a call", &kept_call, err));
     if (name)
         CT_TRY(keep_text(talk, name, strlen(name), "name of a call", &kept_name, err));
-    CT_TRY(begin_message(talk, "tool", err));
-    talk->call = kept_call.s;
-    talk->name = kept_name.s;
-    return CARAT_OK;
+    return ct_talk_result(talk, kept_call, kept_name, err);
 }
 
 struct ct_json_tree *ct_talk_open(carat_talk *talk)

@@ -17,6 +17,8 @@ carat_status ct_talk_text(carat_talk *talk, struct ct_str text, carat_error *err
 carat_status ct_talk_part(carat_talk *talk, const struct ct_json_value *part, carat_error *err);
 carat_status ct_talk_call(carat_talk *talk, struct ct_str id, struct ct_str name,
                           const struct ct_json_value *arguments, carat_error *err);
+/* Begins a result: of the call of this id, or of the function of this name; empty: it has none. E_MEMORY. */
+carat_status ct_talk_result(carat_talk *talk, struct ct_str call, struct ct_str name, carat_error *err);
 /* All messages, a list in OpenAI's form, until the next one is added. NULL: memory ran out. */
 const struct ct_json_value *ct_talk_list(carat_talk *talk);
 

@@ -212,18 +212,18 @@ static void thoughts_come_back(void **state)
 #define CONTENT       ",\"content\":[{\"type\":\"reasoning_text\",\"text\":\"hm\"}]"
 #define SUMMARY       ",\"summary\":[{\"type\":\"summary_text\",\"text\":\"so\"}]"
 #define SAYS          ",{\"role\":\"assistant\",\"content\":\"a\"}"
-#define ANSWER        "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]"
     static const struct {
-        const char *items, *text;
+        const char *items;
+        int n;                   /* answers */
+        const char *thoughts[2]; /* of each; "": none */
     } rows[] = {
-        {THOUGHT(CONTENT SUMMARY) SAYS, ANSWER ",\"reasoning_content\":\"hm\"}"},
-        {THOUGHT(SUMMARY) SAYS, ANSWER ",\"reasoning_content\":\"so\"}"},
-        {THOUGHT(",\"content\":[]" SUMMARY) SAYS, ANSWER ",\"reasoning_content\":\"so\"}"},
-        {THOUGHT(",\"encrypted_content\":\"x\"") SAYS, ANSWER "}"},
-        {THOUGHT(CONTENT) "," THOUGHT(SUMMARY) SAYS, ANSWER ",\"reasoning_content\":\"hmso\"}"},
-        {THOUGHT(CONTENT), ""},
-        {THOUGHT(CONTENT) SAYS "," THOUGHT(SUMMARY) SAYS,
-         ANSWER ",\"reasoning_content\":\"hm\"}," ANSWER ",\"reasoning_content\":\"so\"}"},
+        {THOUGHT(CONTENT SUMMARY) SAYS, 1, {"hm"}},
+        {THOUGHT(SUMMARY) SAYS, 1, {"so"}},
+        {THOUGHT(",\"content\":[]" SUMMARY) SAYS, 1, {"so"}},
+        {THOUGHT(",\"encrypted_content\":\"x\"") SAYS, 1, {""}},
+        {THOUGHT(CONTENT) "," THOUGHT(SUMMARY) SAYS, 1, {"hmso"}},
+        {THOUGHT(CONTENT), 0, {NULL}},
+        {THOUGHT(CONTENT) SAYS "," THOUGHT(SUMMARY) SAYS, 2, {"hm", "so"}},
     };
 
     (void)state;
@@ -231,13 +231,21 @@ static void thoughts_come_back(void **state)
         struct refusal r = {0};
         struct document d = {.r = &r};
         struct items items = {.d = &d, .id = "x"};
-        char body[600];
+        char body[600], *text;
         snprintf(body, sizeof body, "{\"input\":[%s]}", rows[i].items);
-        assert_true(document_read(&d, ct_str_bytes(ct_str_of(body))));
+        assert_true(document_read(&d, ct_str_bytes(ct_str_of(body))) && said_begin(&items.said, &d));
         assert_true(items_add(&items, ct_json_get(&d.tree.value[0], "input")) && items_end(&items));
-        assert_int_equal(items.text.n, strlen(rows[i].text));
-        if (*rows[i].text)
-            assert_memory_equal(items.text.data, rows[i].text, items.text.n);
+        assert_int_equal(carat_talk_count(items.said.talk), rows[i].n);
+        for (int k = 0; k < rows[i].n; k++) {
+            assert_int_equal(carat_talk_get(items.said.talk, k, CARAT_TALK_TEXT, &text, NULL), CARAT_OK);
+            assert_string_equal(text, "a");
+            free(text);
+            text = NULL;
+            const carat_status status = carat_talk_get(items.said.talk, k, CARAT_TALK_THOUGHT, &text, NULL);
+            assert_int_equal(status, *rows[i].thoughts[k] ? CARAT_OK : CARAT_E_NOT_FOUND);
+            assert_string_equal(text ? text : "", rows[i].thoughts[k]);
+            free(text);
+        }
         items_free(&items);
         document_free(&d);
     }

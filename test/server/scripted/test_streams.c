@@ -276,6 +276,24 @@ static void failing_alone(void **state)
     free(prompt);
 }
 
+/* A request is read once, and its conversation rendered once, whatever the surface. */
+static void read_once(void **state)
+{
+    static const int conversations[] = {CHAT, MESSAGES, OLLAMA_CHAT, RESPONSES, GEMINI};
+
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(conversations); i++) {
+        const int kind = conversations[i], reads = serve_reads(), renders = fake_renders();
+        struct reply r;
+        ask_kind(&served, kind, "!plain", stream_of(kind, false), &r);
+        assert_int_equal(r.status, 200);
+        reply_free(&r);
+        if (serve_reads() != reads + 1 || fake_renders() != renders + 1)
+            fail_msg("%s: read %d times, rendered %d times", kinds[kind].path, serve_reads() - reads,
+                     fake_renders() - renders);
+    }
+}
+
 /* Two that fail in one pass, whose result is the error of the first: each is told its own. */
 static void failing_together(void **state)
 {
@@ -374,6 +392,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(failing_second, begin, end),
         cmocka_unit_test_setup_teardown(failing_alone, begin, end),
         cmocka_unit_test_setup_teardown(failing_together, begin, end),
+        cmocka_unit_test_setup_teardown(read_once, begin, end),
         cmocka_unit_test_setup_teardown(bounds_of_context, begin, end),
         cmocka_unit_test(short_of_memory),
     };
