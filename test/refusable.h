@@ -11,11 +11,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 enum { NEVER = -1 };
 static atomic_long requests, n_refused, live; /* live: what has not been given back */
 static atomic_long refuse_at = NEVER;         /* number of the request that is refused, from 0 */
 static atomic_bool refuse_later;              /* and all after it */
+static atomic_size_t largest;                 /* bytes that the C library was asked for at once */
 
 static bool refuse(void)
 {
@@ -26,6 +28,12 @@ static bool refuse(void)
     atomic_fetch_add(&n_refused, 1);
     errno = ENOMEM;
     return true;
+}
+
+static void note_size(size_t n)
+{
+    if (n > atomic_load(&largest))
+        atomic_store(&largest, n);
 }
 
 static void *counted(void *p)
@@ -40,19 +48,25 @@ void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t n);
 void *__real_aligned_alloc(size_t alignment, size_t n);
 void __real_free(void *p);
+void *__real_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset);
+int __real_munmap(void *p, size_t n);
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t n);
 void *__wrap_aligned_alloc(size_t alignment, size_t n);
 void __wrap_free(void *p);
+void *__wrap_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset);
+int __wrap_munmap(void *p, size_t n);
 
 void *__wrap_malloc(size_t n)
 {
+    note_size(n);
     return refuse() ? NULL : counted(__real_malloc(n));
 }
 
 void *__wrap_calloc(size_t n, size_t size)
 {
+    note_size(n * size);
     return refuse() ? NULL : counted(__real_calloc(n, size));
 }
 
@@ -71,6 +85,19 @@ void __wrap_free(void *p)
 {
     atomic_fetch_sub(&live, p != NULL);
     __real_free(p);
+}
+
+void *__wrap_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset)
+{
+    void *p = refuse() ? MAP_FAILED : __real_mmap(at, n, protection, flags, fd, offset);
+    atomic_fetch_add(&live, p != MAP_FAILED);
+    return p;
+}
+
+int __wrap_munmap(void *p, size_t n)
+{
+    atomic_fetch_sub(&live, 1);
+    return __real_munmap(p, n);
 }
 
 #endif

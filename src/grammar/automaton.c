@@ -13,6 +13,8 @@
 
 #include <stdlib.h>
 
+#include "os/memory.h"
+
 enum { SLOTS = 2 * CT_SETS_MAX, SLOTS_FIRST = 1 << 12, PLACES = 1 << 20, ROW_BYTES = 32 << 20 };
 enum { WORK = 1 << 18, SEEN = 2 * WORK, SEEN_FIRST = 1 << 10 };
 
@@ -343,18 +345,17 @@ carat_status ct_automaton_open(struct ct_automaton *a, const struct ct_grammar *
 {
     *a = (struct ct_automaton){.grammar = g, .symbols = g->n_classes + g->n_tokens};
     a->rows = (uint32_t)ROW_BYTES / sizeof *a->row / (uint32_t)a->symbols;
-    /* what is not touched costs nothing; zeros do where memory is used again */
-    a->set = malloc(CT_SETS_MAX * sizeof *a->set);
-    a->place = malloc(PLACES * sizeof *a->place);
-    a->row = malloc((size_t)a->rows * (size_t)a->symbols * sizeof *a->row);
-    a->slot = malloc(SLOTS * sizeof *a->slot);
-    a->needed = calloc(CT_SETS_MAX, sizeof *a->needed);
-    a->moved = malloc(CT_SETS_MAX * sizeof *a->moved);
-    a->work = malloc(WORK * sizeof *a->work);
-    a->seen = malloc(SEEN * sizeof *a->seen);
-    a->pending = malloc(WORK * sizeof *a->pending);
-    a->before = malloc(WORK * sizeof *a->before);
-    a->sorted = malloc((WORK + 1) * sizeof *a->sorted);
+    a->set = ct_os_alloc(CT_SETS_MAX * sizeof *a->set);
+    a->place = ct_os_alloc(PLACES * sizeof *a->place);
+    a->row = ct_os_alloc((size_t)a->rows * (size_t)a->symbols * sizeof *a->row);
+    a->slot = ct_os_alloc(SLOTS * sizeof *a->slot);
+    a->needed = ct_os_alloc(CT_SETS_MAX * sizeof *a->needed);
+    a->moved = ct_os_alloc(CT_SETS_MAX * sizeof *a->moved);
+    a->work = ct_os_alloc(WORK * sizeof *a->work);
+    a->seen = ct_os_alloc(SEEN * sizeof *a->seen);
+    a->pending = ct_os_alloc(WORK * sizeof *a->pending);
+    a->before = ct_os_alloc(WORK * sizeof *a->before);
+    a->sorted = ct_os_alloc((WORK + 1) * sizeof *a->sorted);
     a->called = calloc((size_t)g->n_rules + 1, sizeof *a->called);
     a->waiting = malloc(((size_t)g->n_rules + 1) * sizeof *a->waiting);
     carat_status status = a->set && a->place && a->row && a->slot && a->needed && a->moved && a->work &&
@@ -368,17 +369,17 @@ carat_status ct_automaton_open(struct ct_automaton *a, const struct ct_grammar *
 
 void ct_automaton_close(struct ct_automaton *a)
 {
-    free(a->set);
-    free(a->place);
-    free(a->row);
-    free(a->slot);
-    free(a->needed);
-    free(a->moved);
-    free(a->work);
-    free(a->seen);
-    free(a->pending);
-    free(a->before);
-    free(a->sorted);
+    ct_os_free(a->set);
+    ct_os_free(a->place);
+    ct_os_free(a->row);
+    ct_os_free(a->slot);
+    ct_os_free(a->needed);
+    ct_os_free(a->moved);
+    ct_os_free(a->work);
+    ct_os_free(a->seen);
+    ct_os_free(a->pending);
+    ct_os_free(a->before);
+    ct_os_free(a->sorted);
     free(a->called);
     free(a->waiting);
     *a = (struct ct_automaton){0};

@@ -6,7 +6,7 @@
  * state has room for the id that it names and for what comes behind it. */
 #include "grammar/ids.h"
 
-#include <stdlib.h>
+#include "os/memory.h"
 
 carat_status ct_ids_open(struct ct_ids *x, const struct ct_grammar *g, const struct ct_tokenizer *t,
                          carat_error *err)
@@ -14,7 +14,7 @@ carat_status ct_ids_open(struct ct_ids *x, const struct ct_grammar *g, const str
     *x = (struct ct_ids){.tokenizer = t};
     CT_TRY(ct_tokenizer_trie(&x->trie, t, err));
     CT_TRY(ct_automaton_open(&x->automaton, g, err));
-    x->shortest = calloc(CT_SETS_MAX, sizeof *x->shortest);
+    x->shortest = ct_os_alloc(CT_SETS_MAX * sizeof *x->shortest);
     carat_status status = x->shortest ? ct_speller_create(&x->speller, t, err) : ct_no_memory(err, "a form");
     if (status)
         ct_ids_close(x);
@@ -25,7 +25,7 @@ void ct_ids_close(struct ct_ids *x)
 {
     ct_automaton_close(&x->automaton);
     ct_speller_free(x->speller);
-    free(x->shortest);
+    ct_os_free(x->shortest);
     *x = (struct ct_ids){0};
 }
 

@@ -13,7 +13,7 @@
  * the form behind each of its ids. Where fewer may come the mask is made each time. */
 #include "grammar/mask.h"
 
-#include <stdlib.h>
+#include "os/memory.h"
 
 /* A mask that is kept, in a ring from the newest to the oldest; the last one, of no state, ties the ends. */
 struct ct_kept_mask {
@@ -29,12 +29,12 @@ carat_status ct_masks_open(struct ct_masks *m, struct ct_ids *ids, int32_t n, si
     *m = (struct ct_masks){.ids = ids, .n = n, .words = ((size_t)n + 63) / 64};
     const size_t slots = bytes / (m->words * sizeof *m->bits + 1);
     m->n_slots = (int32_t)CT_MAX(CT_MIN(slots, CT_SETS_MAX), 1);
-    m->by_length = calloc(CT_PLAIN_MAX * m->words + 1, sizeof *m->by_length);
-    m->seen = calloc(CT_SETS_MAX, sizeof *m->seen);
-    m->plain = calloc(CT_SETS_MAX, sizeof *m->plain);
-    m->slot = calloc(CT_SETS_MAX, sizeof *m->slot);
-    m->bits = malloc(((size_t)m->n_slots * m->words + 1) * sizeof *m->bits);
-    m->kept = calloc((size_t)m->n_slots + 1, sizeof *m->kept);
+    m->by_length = ct_os_alloc((CT_PLAIN_MAX * m->words + 1) * sizeof *m->by_length);
+    m->seen = ct_os_alloc(CT_SETS_MAX * sizeof *m->seen);
+    m->plain = ct_os_alloc(CT_SETS_MAX * sizeof *m->plain);
+    m->slot = ct_os_alloc(CT_SETS_MAX * sizeof *m->slot);
+    m->bits = ct_os_alloc(((size_t)m->n_slots * m->words + 1) * sizeof *m->bits);
+    m->kept = ct_os_alloc(((size_t)m->n_slots + 1) * sizeof *m->kept);
     if (m->by_length && m->seen && m->plain && m->slot && m->bits && m->kept) {
         m->kept[m->n_slots] = (struct ct_kept_mask){-1, 0, m->n_slots, m->n_slots};
         return CARAT_OK;
@@ -45,12 +45,12 @@ carat_status ct_masks_open(struct ct_masks *m, struct ct_ids *ids, int32_t n, si
 
 void ct_masks_close(struct ct_masks *m)
 {
-    free(m->by_length);
-    free(m->seen);
-    free(m->plain);
-    free(m->slot);
-    free(m->bits);
-    free(m->kept);
+    ct_os_free(m->by_length);
+    ct_os_free(m->seen);
+    ct_os_free(m->plain);
+    ct_os_free(m->slot);
+    ct_os_free(m->bits);
+    ct_os_free(m->kept);
     *m = (struct ct_masks){0};
 }
 

@@ -18,6 +18,26 @@ void ct_os_release(void *p, size_t size)
         munmap(p, size);
 }
 
+enum { BEFORE = 64 /* bytes before a table, which say how long it is; a line of the cache */ };
+
+void *ct_os_alloc(size_t size)
+{
+    char *p = size <= SIZE_MAX - BEFORE ? ct_os_reserve(size + BEFORE) : NULL;
+
+    if (!p)
+        return NULL;
+    *(size_t *)(void *)p = size + BEFORE;
+    return p + BEFORE;
+}
+
+void ct_os_free(void *p)
+{
+    char *begin = p ? (char *)p - BEFORE : NULL;
+
+    if (begin)
+        ct_os_release(begin, *(size_t *)(void *)begin);
+}
+
 size_t ct_os_page(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);

@@ -9,6 +9,11 @@
  * the system refuses. */
 void *ct_os_reserve(size_t size);
 void ct_os_release(void *p, size_t size);
+/* The same for a table of which little may be used, for ct_os_free: size + a few bytes. The C library can
+ * lay such a table where it has given out smaller pieces before: then zeros have to be written, and what was
+ * there stays in memory as long as the table does. */
+void *ct_os_alloc(size_t size);
+void ct_os_free(void *p); /* NULL is allowed */
 /* Bytes of a page. */
 size_t ct_os_page(void);
 /* Asks for huge pages behind the pages of [p, p + size), of a reservation or a mapped file that will be

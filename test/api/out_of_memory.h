@@ -15,27 +15,11 @@
 #include <carat_quality.h>
 
 #include <pthread.h>
-#include <sys/mman.h>
 
-/* ---- requests that are not for memory; live counts mappings and threads, too ---- */
+/* ---- requests that are not for memory; live counts threads, too ---- */
 
-void *__real_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset);
-int __real_munmap(void *p, size_t n);
 int __real_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg);
 int __real_pthread_join(pthread_t t, void **result);
-
-void *__wrap_mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset)
-{
-    void *p = refuse() ? MAP_FAILED : __real_mmap(at, n, protection, flags, fd, offset);
-    atomic_fetch_add(&live, p != MAP_FAILED);
-    return p;
-}
-
-int __wrap_munmap(void *p, size_t n)
-{
-    atomic_fetch_sub(&live, 1);
-    return __real_munmap(p, n);
-}
 
 int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg)
 {

@@ -145,6 +145,25 @@ static void reserves_and_discards(void **state)
     assert_null(ct_os_reserve(SIZE_MAX / 2));
 }
 
+static void tables(void **state)
+{
+    const size_t size = ((size_t)1 << 24) + 3;
+    uint8_t *p = ct_os_alloc(size), *other = ct_os_alloc(1);
+
+    (void)state;
+    assert_non_null(p);
+    assert_non_null(other);
+    assert_int_equal((uintptr_t)p % 64, 0);
+    assert_int_equal(p[0] | p[size / 2] | p[size - 1], 0);
+    p[0] = p[size - 1] = other[0] = 7;
+    ct_os_free(p);
+    assert_int_equal(other[0], 7);
+    ct_os_free(other);
+    ct_os_free(NULL);
+    assert_null(ct_os_alloc(SIZE_MAX / 2));
+    assert_null(ct_os_alloc(SIZE_MAX - 8));
+}
+
 static void clock_and_random(void **state)
 {
     (void)state;
@@ -222,6 +241,7 @@ int main(void)
         cmocka_unit_test(looks_whether_a_file_is_there),
         cmocka_unit_test(tells_kinds),
         cmocka_unit_test(reserves_and_discards),
+        cmocka_unit_test(tables),
         cmocka_unit_test(clock_and_random),
         cmocka_unit_test(sets_and_restores_the_environment),
         cmocka_unit_test(threads_and_futexes),
