@@ -8,7 +8,8 @@
 # HTTP/1.1 with llhttp (check_http1.py); carat serve with openai (check_openai.py, check_responses.py),
 # anthropic and ollama (check_apis.py), google-genai and langchain-ollama (check_gemini.py), and one
 # conversation by these and by libraries above them (check_conversations.py); and its answers to thousands of
-# requests, whoever else is answered (check_identity.py). What pip does not bring is skipped, with a line.
+# requests, whoever else is answered (check_identity.py), and its memory behind them (check_soak.py). What pip
+# does not bring is skipped, with a line.
 set -euo pipefail
 clients=(huggingface_hub==2.4.0 huggingface_hub==1.18.0 huggingface_hub==0.23.5)
 clients+=(transformers==5.23.0 kagglehub==1.0.2)
@@ -42,6 +43,7 @@ fi
 ! bring receipts numpy==2.4.6 xxhash==4.1.0 || check check_receipt.py build/release/carat models/tiny
 # carat serve
 python3 tools/check_identity.py build/release/carat 1000 || failed=1
+python3 tools/check_soak.py build/release/carat || failed=1
 ! bring apis anthropic==2.14.0 ollama==0.6.3 || check check_apis.py build/release/carat
 ! bring http httptools==0.9.0 || check check_http1.py build/release/test/events 1000000
 if bring openai openai==3.57.0; then
