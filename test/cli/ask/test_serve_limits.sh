@@ -293,19 +293,23 @@ patterns='' kinds=''
 for ((i = 0; i < 30; i++)); do patterns+=",{\"type\":\"string\",\"pattern\":\"a{1,200}b$i\"}"; done
 for ((i = 0; i < 20; i++)); do kinds+=",\"p$i\":{\"anyOf\":[${patterns:1}]}"; done
 many_patterns="{\"type\":\"object\",\"properties\":{${kinds:1}}}"
+late='takes more than 200 ms of processor time'
+# a list comes to where states have no more room, fast machines in 150 ms; then no answer of it is known
+late_list="$late\|the shortest answer of this form takes"
 for schema in '{"type":"array","minItems":9000000,"items":{}}' "$many_patterns"; do
     form="\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"x\",\"schema\":$schema}}"
     mkdir -p beside
     (
         cd beside || exit 1
         ask 400 POST $chat "{$one,\"max_tokens\":4,$form}"
-        body_has 'takes more than 200 ms of processor time'
+        [ "$schema" = "$many_patterns" ] || late=$late_list
+        grep -q "$late" body || die "no '$late' in the reply: $(head -c 1000 body)"
     ) &
     for ((i = 0; i < 5; i++)); do ask 200 POST $chat "{$one,\"max_tokens\":1}"; done
     wait $! || die "a form that takes long: $(head -c 1000 beside/body)"
 done
 tools="\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":$many_patterns}}]"
 ask 400 POST $chat "{$one,\"max_tokens\":4,\"tool_choice\":\"required\",$tools}"
-body_has 'takes more than 200 ms of processor time'
+body_has "$late"
 ask 200 POST $chat "{$one,\"max_tokens\":4,\"response_format\":{\"type\":\"json_object\"}}"
 stop_server 0
