@@ -88,6 +88,15 @@ static void refuse_bytes(struct connection *c)
     reply_refuse(c, route_surface(c->reader->head.path), &r);
 }
 
+/* One that has not come to its end; the connection ends with it. */
+static void refuse_request(struct connection *c, const struct surface *surface, const struct refusal *r)
+{
+    c->keep_alive = false;
+    reply_refuse(c, surface, r);
+    free(c->reader);
+    c->reader = NULL;
+}
+
 static void take_body(struct connection *c)
 {
     struct refusal r = {0};
@@ -99,8 +108,7 @@ static void take_body(struct connection *c)
         return;
     }
     refuse(&r, 503, NULL, NULL, "there is no memory for the body of this request");
-    c->keep_alive = false;
-    reply_refuse(c, route_surface(c->reader->head.path), &r);
+    refuse_request(c, route_surface(c->reader->head.path), &r);
 }
 
 static bool bodies_are_full(const struct server *s)
@@ -108,10 +116,28 @@ static bool bodies_are_full(const struct server *s)
     return atomic_load(&s->bodies) >= s->options->most.bodies;
 }
 
+/* Refuses a body that has no room even when there is no other. One in pieces is known by what has come. */
+static bool refuse_too_long(struct connection *c)
+{
+    const struct http1_head *head = &c->reader->head;
+    const uint64_t most = c->hall->server->options->most.bodies;
+    struct refusal r = {.lasts = true};
+
+    if (head->length <= most && c->body.n <= most)
+        return false;
+    refuse(&r, 503, NULL, NULL, "the body has more than %llu bytes, all together have room for no more",
+           (unsigned long long)most);
+    refuse_request(c, route_surface(head->path), &r);
+    return true;
+}
+
 /* No more of a body is read while all of them have too many bytes together. */
 static void hold_body(struct connection *c)
 {
-    if (!c->reader->behind || !bodies_are_full(c->hall->server))
+    const struct server *s = c->hall->server;
+
+    if (!c->reader->behind || !bodies_are_full(s) || refuse_too_long(c) ||
+        c->body.n == s->options->most.bodies) /* its end alone is to come */
         return;
     uv_read_stop((uv_stream_t *)&c->tcp);
     c->held = uv_now(&c->hall->server->loop);
@@ -132,6 +158,8 @@ static void take_head(struct connection *c)
         memcpy(c->client_id, id.s, id.n);
         c->client_id[id.n] = 0;
     }
+    if (refuse_too_long(c))
+        return;
     if (head->expects && uv_try_write((uv_stream_t *)&c->tcp, &text, 1) != (int)text.len)
         connection_close(c);
 }
@@ -324,15 +352,6 @@ static bool is_reset(const struct connection *c)
 
     return uv_fileno((const uv_handle_t *)&c->tcp, &socket) == 0 &&
            getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &n) == 0 && error != 0;
-}
-
-/* One that has not come to its end; the connection ends with it. */
-static void refuse_request(struct connection *c, const struct surface *surface, const struct refusal *r)
-{
-    c->keep_alive = false;
-    reply_refuse(c, surface, r);
-    free(c->reader);
-    c->reader = NULL;
 }
 
 /* Whether a client sends no more, and what lies ready is less than its body lacks. One in pieces does not say

@@ -72,12 +72,12 @@ void job_field(struct job *job, const char *name, const char *value)
     buffer_text(&job->fields, "\r\n");
 }
 
-void job_retry(struct job *job, int status)
+void job_retry(struct job *job, const struct refusal *r)
 {
     char seconds[16];
 
     snprintf(seconds, sizeof seconds, "%d", 1 + atomic_load(&job->server->wait_ms) / 1000);
-    if (status == 429 || status == 503 || status == 529)
+    if (!r->lasts && (r->status == 429 || r->status == 503 || r->status == 529))
         job_field(job, "Retry-After", seconds);
 }
 
@@ -94,7 +94,7 @@ void job_refuse(struct job *job, const struct refusal *r)
         job->status = r->status;
         job->type = "application/json";
         job->begun = true;
-        job_retry(job, r->status);
+        job_retry(job, r);
         surface->refuse(&job->out, r);
     }
     uv_mutex_unlock(&job->lock);

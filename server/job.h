@@ -58,8 +58,8 @@ void job_free_body(struct job *job); /* nobody reads it any more */
 void job_begin(struct job *job, int status, const char *type, bool streams);
 /* A line of the head, before it is begun; the value is cut at bytes that may not stand there. */
 void job_field(struct job *job, const char *name, const char *value);
-/* A line of the head that says when there may be room, where this status is for want of it. */
-void job_retry(struct job *job, int status);
+/* A line of the head that says when there may be room, where it is refused for want of that. */
+void job_retry(struct job *job, const struct refusal *r);
 /* The reply is a refusal in the shape of the route's surface. Of a stream that has begun it is the last
  * event. */
 void job_refuse(struct job *job, const struct refusal *r);

@@ -15,6 +15,7 @@ struct refusal {
     const char *code; /* a word for programs, static; NULL: none */
     char param[160];  /* the field that is wrong; "": none */
     char message[1200];
+    bool lasts;              /* the same request has no room later either */
     int n_prompt, n_context; /* of a prompt that is too long; else 0 */
 };
 

@@ -180,7 +180,7 @@ void reply_refuse(struct connection *c, const struct surface *surface, const str
     if (!job)
         return;
     connection_free_body(c);
-    job_retry(job, r->status);
+    job_retry(job, r);
     surface->refuse(&job->out, r);
     job_begin(job, r->status, "application/json", false);
     job->ended = true;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test_serve_bodies.sh: all bodies together have at most as much memory as the host says: beyond it nothing is
-# read, requests go on when there is room, and one that waits for half a minute is refused.
+# read, requests go on when there is room, and one that waits for half a minute is refused. One that has none
+# even when it is alone is refused at once.
 . "$CARAT_SOURCE/test/cli/common.bash"
 . "$CARAT_SOURCE/test/cli/ask/serve.bash"
 
@@ -11,8 +12,18 @@ send() { printf 'POST /tokenize HTTP/1.1\r\nHost: localhost\r\nConnection: close
 reply() { timeout 60 cat <&"$1" >"reply.$1" || die "no end of the reply to $1"; }
 
 start_server tiny --max-bodies 128K
+exec 4<>"/dev/tcp/127.0.0.1/$port"
+send 4 0 131073
+SECONDS=0
+reply 4
+grep -q '^HTTP/1.1 503 ' reply.4 || die "a body without room: $(cat reply.4)"
+grep -q 'the body has more than 131072 bytes' reply.4 || die "$(cat reply.4)"
+[ "$SECONDS" -lt 20 ] || die "a body without room is refused after $SECONDS s"
+exec 3<>"/dev/tcp/127.0.0.1/$port"
+send 3 20000 120000
+sleep 1 # it is read, and there is room for it
 exec 5<>"/dev/tcp/127.0.0.1/$port"
-send 5 140000 1000000
+send 5 120000 131000
 sleep 10 # it is read, up to the limit; the next one waits so much longer
 exec 6<>"/dev/tcp/127.0.0.1/$port"
 send 6 100000 100014 # alone it has room, in whatever pieces it comes

@@ -293,11 +293,12 @@ static int begin_body(size_t length, int blanks)
 /* Whoever leaves meanwhile makes room for the next one; who has only nothing more to say has not left. */
 static void held(void **state)
 {
+    const int others = begin_body(SMALL, SMALL - 11);
     struct reply r;
 
     (void)state;
     for (int leaving = 0; leaving < LEAVINGS; leaving++) {
-        const int first = begin_body(SMALL + 1, SMALL), second = begin_body(10 + strlen(asked), 10);
+        const int first = begin_body(SMALL, 11), second = begin_body(10 + strlen(asked), 10);
         send_text(second, asked);
         shutdown(second, SHUT_WR);
         sleep_ms(600); /* the server has looked twice */
@@ -309,7 +310,7 @@ static void held(void **state)
         close(second);
     }
     /* of a body in pieces nobody knows what it lacks */
-    const int first = begin_body(SMALL + 1, SMALL), second = dial(&served);
+    const int first = begin_body(SMALL, 11), second = dial(&served);
     send_text(second,
               "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
     sleep_ms(100);
@@ -317,6 +318,58 @@ static void held(void **state)
     assert_true(is_closed(second));
     close(second);
     hang_up(first, true);
+    hang_up(others, true);
+    assert_answered(CHAT, false);
+}
+
+static void assert_refused(int fd, int status, const char *word)
+{
+    struct reply r;
+
+    take_reply(fd, true, &r);
+    if (r.status != status || !strstr(r.body, word) || strstr(r.head, "Retry-After"))
+        fail_msg("no %d with '%s': %s%s", status, word, r.head, r.body);
+    assert_true(is_closed(fd));
+    reply_free(&r);
+    close(fd);
+}
+
+/* A body that no other one's end makes room for is refused by its head alone, and one in pieces by the piece
+ * that is too much. One that just has room is taken. */
+static void too_long(void **state)
+{
+    static const char head[] = "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n";
+    static char blanks[SMALL + 1];
+    struct reply r;
+    char text[200];
+
+    (void)state;
+    memset(blanks, ' ', sizeof blanks);
+    assert_refused(begin_body((8 << 20) + 1, 0), 413, "at most 8388608 are taken");
+    assert_refused(begin_body(SMALL + 1, 0), 503, "more than 65536 bytes");
+    int fd = dial(&served);
+    snprintf(text, sizeof text, "%sExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", head, SMALL + 1);
+    send_text(fd, text);
+    assert_refused(fd, 503, "more than 65536 bytes");
+    for (int more = 0; more < 2; more++) {
+        const size_t n = SMALL - strlen(asked);
+        fd = dial(&served);
+        snprintf(text, sizeof text, "%sTransfer-Encoding: chunked\r\n\r\n%zx\r\n", head, n + (size_t)more);
+        send_text(fd, text);
+        send_bytes(fd, blanks, n + (size_t)more);
+        snprintf(text, sizeof text, "\r\n%zx\r\n%s\r\n", strlen(asked), asked);
+        send_text(fd, text);
+        sleep_ms(100); /* all but its end is read */
+        if (more)
+            break;
+        send_text(fd, "0\r\n\r\n");
+        take_reply(fd, true, &r);
+        if (r.status != 200 || !strstr(r.body, "Hello, world!"))
+            fail_msg("a body that has just room: %s%s", r.head, r.body);
+        reply_free(&r);
+        close(fd);
+    }
+    assert_refused(fd, 503, "more than 65536 bytes");
     assert_answered(CHAT, false);
 }
 
@@ -380,6 +433,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(leave_in_phases, begin, end),
         cmocka_unit_test_setup_teardown(half_close, begin, end),
         cmocka_unit_test_setup_teardown(held, begin_small, end),
+        cmocka_unit_test_setup_teardown(too_long, begin_small, end),
         cmocka_unit_test_setup_teardown(stall, begin, end),
         cmocka_unit_test_setup_teardown(late_reader, begin, end),
     };
