@@ -61,9 +61,10 @@ CARAT_DEFAULT(carat_constraint_options)
 /* Compiles a form. What is not understood is refused with its place: `properties.room.pattern: byte 3: ...`.
  * Nothing is fetched. The model must outlive the constraint. Any thread. CARAT_E_ARGUMENT (also a form that
  * no text fits, and one beyond the limits: a schema of 256 KiB and 32 levels, a grammar of 64 KiB, 10000
- * rules, 200000 states), CARAT_E_UNSUPPORTED (a schema with a keyword or format that is not among those here,
- * or one in a use that is not), CARAT_E_NOT_FOUND (no tokenizer), CARAT_E_FORMAT (a packed model is damaged
- * where only forms look), CARAT_E_MEMORY, CARAT_E_CANCELLED. */
+ * rules, 200000 states; where progress asks, one whose shortest answer needs more than 131072 states of its
+ * automaton), CARAT_E_UNSUPPORTED (a schema with a keyword or format that is not among those here, or one in
+ * a use that is not), CARAT_E_NOT_FOUND (no tokenizer), CARAT_E_FORMAT (a packed model is damaged where only
+ * forms look), CARAT_E_MEMORY, CARAT_E_CANCELLED. */
 CARAT_API carat_status carat_constraint_create(carat_constraint **constraint, const carat_model *model,
                                                const carat_constraint_options *options, carat_error *err);
 /* Ends the caller's use of it; matchers keep theirs. NULL is allowed. Any thread. */

@@ -100,6 +100,14 @@ static carat_status add_calls(carat_constraint *c, const carat_constraint_option
     return CARAT_OK;
 }
 
+/* Nobody could tell how many ids an answer needs, and whoever asks would fill all states anew. */
+static carat_status fail_endless(carat_error *err)
+{
+    return ct_fail(err, CARAT_E_ARGUMENT,
+                   "the shortest answer of this form needs more than %d states, expected a simpler one",
+                   CT_SETS_MAX);
+}
+
 static carat_status compile(carat_constraint *c, const carat_constraint_options *o, carat_error *err)
 {
     const struct ct_trie *trie;
@@ -118,8 +126,11 @@ static carat_status compile(carat_constraint *c, const carat_constraint_options 
     CT_TRY(ct_masks_open(&c->masks, &c->ids, c->model->config.n_text_vocab, CT_MASK_BYTES, err));
     if (!c->grammar.watch)
         return CARAT_OK;
-    (void)ct_ids_shortest(&c->ids, c->ids.automaton.start); /* whoever uses the form asks, and it is kept */
-    return ct_watch_ended(c->grammar.watch, CT_WATCH_STEPS) ? ct_watch_fail(err) : CARAT_OK;
+    /* whoever uses the form asks, and it is kept */
+    const int shortest = ct_ids_shortest(&c->ids, c->ids.automaton.start);
+    if (ct_watch_ended(c->grammar.watch, CT_WATCH_STEPS))
+        return ct_watch_fail(err);
+    return shortest == INT32_MAX ? fail_endless(err) : CARAT_OK;
 }
 
 carat_status carat_constraint_create(carat_constraint **constraint, const carat_model *model,
@@ -433,7 +444,7 @@ int ct_matcher_shortest(const carat_matcher *face)
     for (int turn = 0; asks(c, turn); turn++)
         n = ct_ids_shortest(&c->ids, thinks ? c->ids.automaton.start : m->state);
     leave(c);
-    return thinks + n;
+    return n == INT32_MAX ? n : thinks + n;
 }
 
 int ct_matcher_draft(const carat_matcher *face, int32_t *ids, int k)
@@ -558,6 +569,8 @@ static carat_status form_check(const struct ct_form *f, int left, carat_error *e
 
     if (shortest <= left)
         return CARAT_OK;
+    if (shortest == INT32_MAX)
+        return fail_endless(err);
     return ct_fail(err, CARAT_E_ARGUMENT,
                    "the shortest answer of this form takes %d tokens, and at most %d may come; allow more "
                    "tokens, or a longer context",

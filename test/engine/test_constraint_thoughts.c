@@ -160,11 +160,65 @@ static void a_turn_does_not_end_in_a_thought(void **state)
     rig_close(&r);
 }
 
+static int goes_on(void *user, size_t done, size_t total)
+{
+    (void)user;
+    (void)done;
+    (void)total;
+    return 0;
+}
+
+/* A form whose shortest answer has no room in the states: who is asked all along says so at once, and without
+ * that no answer has room for it, behind a thought neither. */
+static void no_shortest(void **state)
+{
+    carat_constraint_options o;
+    carat_constraint *long_form;
+    carat_generation_options options;
+    carat_sampling s;
+    carat_generation *generation;
+    carat_matcher *m;
+    carat_error why = {0};
+    carat_engine_options eo;
+
+    (void)state;
+    carat_engine_options_default(&eo);
+    struct rig r = rig_open(model, &eo);
+    OK(carat_sync(r.session[0], prompt.ids, prompt.n, NULL, err));
+    carat_constraint_options_default(&o);
+    o.form = CARAT_FORM_SCHEMA;
+    o.text = "{\"type\":\"array\",\"minItems\":1000000,\"items\":{}}";
+    o.progress = goes_on;
+    assert_int_equal(carat_constraint_create(&long_form, model, &o, &why), CARAT_E_ARGUMENT);
+    assert_non_null(strstr(why.message, "the shortest answer of this form needs more than 131072 states"));
+    o.progress = NULL;
+    OK(carat_constraint_create(&long_form, model, &o, err));
+    for (int thinks = 0; thinks < 2; thinks++) {
+        OK(carat_matcher_create(&m, long_form, err));
+        if (thinks)
+            OK(carat_matcher_accept(m, CHANNEL, err));
+        assert_int_equal(carat_matcher_shortest(m), INT32_MAX);
+        carat_sampling_default(model, &s);
+        s.matcher = m;
+        carat_generation_options_default(&options);
+        options.sampling = &s;
+        options.max_tokens = 20;
+        OK(carat_generation_create(&generation, r.session[0], &options, err));
+        assert_int_equal(carat_generate(generation, &why), CARAT_E_ARGUMENT);
+        assert_non_null(strstr(why.message, "needs more than 131072 states"));
+        carat_generation_close(generation);
+        carat_matcher_close(m);
+    }
+    rig_close(&r);
+    carat_constraint_close(long_form);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places),
         cmocka_unit_test(calls_if_any),
+        cmocka_unit_test(no_shortest),
         cmocka_unit_test(a_turn_does_not_end_in_a_thought),
     };
     return cmocka_run_group_tests_name("forms behind thoughts", tests, open_form, close_form);
