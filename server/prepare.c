@@ -125,7 +125,21 @@ static void desk_leave(struct desk *desk, uint64_t turn)
     uv_cond_broadcast(&desk->changed);
 }
 
-void prepare_jobs(void *server)
+static void prepare_jobs(void *server);
+
+/* The lock is held. */
+static bool start_thread(struct server *s)
+{
+    struct desk *desk = &s->desk;
+
+    if (desk->n == MOST_PREPARING || uv_thread_create(&desk->thread[desk->n], prepare_jobs, s) != 0)
+        return false;
+    desk->n++;
+    desk->n_free++;
+    return true;
+}
+
+static void prepare_jobs(void *server)
 {
     struct server *s = server;
     struct desk *desk = &s->desk;
@@ -137,15 +151,48 @@ void prepare_jobs(void *server)
         uv_mutex_unlock(&desk->lock);
         struct job *job = job_queue_take(&s->to_prepare, true);
         uv_mutex_lock(&desk->lock);
+        desk->n_free--;
         if (!job)
             desk_leave(desk, turn);
         else {
             desk->since = uv_hrtime();
+            if (desk->n_free == 0)
+                (void)start_thread(s); /* else whoever comes waits for one of them */
             uv_cond_signal(&desk->changed);
         }
         uv_mutex_unlock(&desk->lock);
         if (!job)
             return;
         prepare_job(s, job);
+        uv_mutex_lock(&desk->lock);
+        desk->n_free++;
+        uv_mutex_unlock(&desk->lock);
+    }
+}
+
+bool prepare_begin(struct server *s)
+{
+    struct desk *desk = &s->desk;
+    bool starts = true;
+
+    uv_mutex_lock(&desk->lock);
+    while (starts && desk->n < FIRST_PREPARING)
+        starts = start_thread(s);
+    uv_mutex_unlock(&desk->lock);
+    return desk->n > 0;
+}
+
+void prepare_end(struct server *s)
+{
+    struct desk *desk = &s->desk;
+
+    job_queue_close(&s->to_prepare);
+    for (int i = 0;; i++) {
+        uv_mutex_lock(&desk->lock);
+        const bool is_one = i < desk->n; /* those before it may have started it */
+        uv_mutex_unlock(&desk->lock);
+        if (!is_one)
+            return;
+        uv_thread_join(&desk->thread[i]);
     }
 }

@@ -16,7 +16,7 @@
 #include "places.h"
 #include "workers.h"
 
-enum { OLLAMA_PORT = 11434, URL_BYTES = 80, PREPARING = 8 /* threads */ };
+enum { OLLAMA_PORT = 11434, URL_BYTES = 80 };
 
 bool server_takes_host(const char *host)
 {
@@ -181,24 +181,20 @@ static bool count_connections(struct server *s, char message[256])
 static bool serve_with_threads(struct serving *v, char message[256])
 {
     void (*const drives)(void *server) = v->s.info.kind == CARAT_EMBEDDER ? embed_jobs : answer_jobs;
-    uv_thread_t preparing[PREPARING], answering;
-    int n = 0;
+    uv_thread_t answering;
 
     if (!count_connections(&v->s, message))
         return false;
     snprintf(message, 256, "the system starts no further thread");
     if (uv_thread_create(&answering, drives, &v->s) != 0)
         return false;
-    while (n < PREPARING && uv_thread_create(&preparing[n], prepare_jobs, &v->s) == 0)
-        n++;
-    if (n > 0)
+    const bool prepares = prepare_begin(&v->s);
+    if (prepares)
         serve(v);
-    job_queue_close(&v->s.to_prepare);
-    for (int i = 0; i < n; i++)
-        uv_thread_join(&preparing[i]);
+    prepare_end(&v->s);
     job_queue_close(&v->s.to_answer);
     uv_thread_join(&answering);
-    return n > 0;
+    return prepares;
 }
 
 /* url gets where clients find it. A code of libuv, about which message has a sentence. */

@@ -36,10 +36,16 @@ const char *fingerprint_text(const struct fingerprint *f);
 
 /* ---- the server ---- */
 
+/* Threads that prepare: a client that leaves can be seen to have done so half a second later, and its form is
+ * compiled until then, so that a few who come and leave keep many. Each keeps memory once it had work. */
+enum { FIRST_PREPARING = 8, MOST_PREPARING = 32 };
+
 /* Of the threads that prepare the one that takes the next request. */
 struct desk {
     uv_mutex_t lock;
     uv_cond_t changed;
+    uv_thread_t thread[MOST_PREPARING]; /* [n] */
+    int n, n_free;                      /* n_free: without a request */
     bool is_taken;
     uint64_t turn;  /* whose it is */
     uint64_t since; /* when its request came, in nanoseconds; 0: it waits for one */

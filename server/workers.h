@@ -6,9 +6,13 @@
 #include "state.h"
 
 /* Bodies of threads, which end when their queue is closed and empty. */
-void prepare_jobs(void *server); /* of several threads, so that nobody waits for a request that takes long */
 void answer_jobs(void *server);
 void embed_jobs(void *server); /* instead, of an embedding model */
+
+/* Starts the first of several threads that prepare, so that nobody waits for a request that takes long; a
+ * further one starts where all have one. False: the system starts none. */
+bool prepare_begin(struct server *s);
+void prepare_end(struct server *s); /* when all is prepared that has come */
 
 int desk_open(struct desk *desk); /* nonzero: it could not */
 void desk_free(struct desk *desk);

@@ -137,6 +137,27 @@ static void nobody_waits_for_others(void **state)
         assert_answer(fds[i], i < 4 ? 200 : 400, i < 4 ? "Hello" : "this form is wrong");
 }
 
+/* A few who come and leave have as many under way, since a client that has closed may still listen. */
+static void nobody_waits_for_many(void **state)
+{
+    enum { MANY = 24 };
+    char title[20];
+    int fds[MANY];
+
+    (void)state;
+    fake_hold_forms(1);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(title, sizeof title, "held %d", i);
+        fds[i] = begin_formed(title);
+    }
+    for (int i = 0; i < 10; i++)
+        ask_formed(i % 2 ? NULL : "quick");
+    assert_true(is_told(&served, "/health", "\"waiting\":24,"));
+    fake_hold_forms(0);
+    for (int i = 0; i < MANY; i++)
+        assert_answer(fds[i], 200, "Hello");
+}
+
 static void it_ends_with_its_time(void **state)
 {
     const int before = fake_forms();
@@ -177,6 +198,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(few_are_kept, begin, end),
         cmocka_unit_test_setup_teardown(a_wrong_one_is_not_kept, begin, end),
         cmocka_unit_test_setup_teardown(nobody_waits_for_others, begin, end),
+        cmocka_unit_test_setup_teardown(nobody_waits_for_many, begin, end),
         cmocka_unit_test_setup_teardown(it_ends_with_its_time, begin, end),
         cmocka_unit_test_setup_teardown(it_ends_with_its_clients, begin, end),
     };
