@@ -234,7 +234,8 @@ def chat(rng):
 
 def text(rng):
     ids = [2] + [rng.randrange(300, VOCABULARY) for _ in range(rng.choice((2, 20, 300)))]
-    body = {"prompt": rng.choice((ids, talk(rng)[0]["content"], [ids, "The kitchen"])), "max_tokens": rng.randint(1, 40),
+    words = talk(rng)[0]["content"]
+    body = {"prompt": rng.choice((ids, words, [ids, ids[:2]], [words, "The kitchen"])), "max_tokens": rng.randint(1, 40),
             **usual(rng), **edits(rng)}
     if rng.random() < 0.5:
         body.update(logprobs=rng.choice((0, 5)), echo=rng.random() < 0.3)
