@@ -168,6 +168,28 @@ static void test_gemma4_dialects(void **unused)
     assert_int_equal(old.layer[2].attn_type, CT_GLOBAL);
 }
 
+/* Heads of layers by what says them last, and tables of angles where there is something to turn. */
+static void test_own_layers(void **unused)
+{
+    struct ct_config c = accept(GEMMA4(",\"num_hidden_layers\":2,\"global_head_dim\":32,\"head_dim\":16,"
+                                       "\"layer_types\":[\"sliding_attention\",\"attention\"]"));
+    (void)unused;
+    assert_int_equal(c.layer[1].attn_type, CT_GLOBAL); /* by the older name, the last one */
+    assert_int_equal(c.layer[1].head_dim, 32);
+    assert_int_equal(c.layer[0].head_dim, 16);
+    refuse(
+        GEMMA4(",\"num_hidden_layers\":2,\"layer_types\":[\"full_attention\",\"full_attention\"],"
+               "\"per_layer_config\":{\"0\":{\"num_key_value_heads\":2},\"1\":{\"num_key_value_heads\":1}}"),
+        CARAT_E_UNSUPPORTED, "as layer 0 of its kind has");
+    /* there is no local layer, so none needs a table */
+    c = accept(GEMMA4(",\"num_hidden_layers\":1,\"layer_types\":[\"full_attention\"],\"rope_parameters\":"
+                      "{\"full_attention\":{\"rope_type\":\"default\",\"rope_theta\":5e5}}"));
+    assert_true(c.attn[CT_GLOBAL].rope_base == 5e5);
+    /* an empty object takes no other one's place */
+    c = accept("{\"model_type\":\"gemma2\",\"rope_scaling\":{},\"rope_parameters\":{\"rope_theta\":5e5}}");
+    assert_true(c.attn[CT_GLOBAL].rope_base == 5e5 && c.attn[CT_LOCAL].rope_base == 5e5);
+}
+
 /* A share of the pairs turns; the others' number is cut to a whole one. */
 static void test_gemma4_shares(void **unused)
 {
@@ -341,8 +363,8 @@ int main(void)
         cmocka_unit_test(test_gemma3_sparse), cmocka_unit_test(test_gemma3_dialects),
         cmocka_unit_test(test_gemma4),        cmocka_unit_test(test_gemma4_dialects),
         cmocka_unit_test(test_gemma4_shares), cmocka_unit_test(test_gemma3n),
-        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_wrong_values),
-        cmocka_unit_test(test_every_prefix),
+        cmocka_unit_test(test_own_layers),    cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_wrong_values),  cmocka_unit_test(test_every_prefix),
     };
     return cmocka_run_group_tests_name("model: config", tests, NULL, NULL);
 }

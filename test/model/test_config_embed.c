@@ -92,6 +92,9 @@ static void windows_have_two_spellings(void **state)
     assert_true(c.layer[5].head_dim == 512 && c.layer[5].n_kv_head == 1 && !c.layer[5].v_is_k);
     assert_true(c.layer[4].head_dim == 256 && c.layer[4].n_kv_head == 2);
     assert_true(c.attn[CT_GLOBAL].rotated == 256 && c.attn[CT_LOCAL].rotated == 128);
+    t.config = EMBED2(",\"attention_k_eq_v\":true"); /* which this class does not know */
+    c = accept(&t);
+    assert_true(c.layer[5].n_kv_head == 1 && !c.layer[5].v_is_k);
     t.config = EMBED2(",\"use_bidirectional_attention\":\"all\",\"embedding_dim\":64");
     c = accept(&t);
     assert_int_equal(c.attn[CT_LOCAL].window, 257);

@@ -562,8 +562,16 @@ carat_status carat_generation_get_info(const carat_generation *g, carat_generati
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t may_go_on;
-    int made, holds;
-} forms = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
+    int made, ended, holds;
+} forms = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0};
+
+static void wait_while_held(const char *text, const char *word)
+{
+    pthread_mutex_lock(&forms.lock);
+    while (forms.holds && strstr(text, word))
+        pthread_cond_wait(&forms.may_go_on, &forms.lock);
+    pthread_mutex_unlock(&forms.lock);
+}
 
 carat_status carat_constraint_create(carat_constraint **constraint, const carat_model *model,
                                      const carat_constraint_options *options, carat_error *err)
@@ -575,13 +583,16 @@ carat_status carat_constraint_create(carat_constraint **constraint, const carat_
         return fail(err, CARAT_E_ARGUMENT, "there is no form");
     pthread_mutex_lock(&forms.lock);
     forms.made++;
-    while (forms.holds && strstr(options->text, "held"))
-        pthread_cond_wait(&forms.may_go_on, &forms.lock);
     pthread_mutex_unlock(&forms.lock);
+    wait_while_held(options->text, "held");
     if (strstr(options->text, "endless") || strstr(options->text, "asleep")) {
         while (options->progress(options->user, 0, 0) == 0)
             if (strstr(options->text, "asleep"))
                 nanosleep(&pause, NULL);
+        pthread_mutex_lock(&forms.lock);
+        forms.ended++;
+        pthread_mutex_unlock(&forms.lock);
+        wait_while_held(options->text, "asleep");
         return fail(err, CARAT_E_CANCELLED, "it was cancelled");
     }
     if (strstr(options->text, "wrong"))
@@ -596,6 +607,14 @@ int fake_forms(void)
     const int made = forms.made;
     pthread_mutex_unlock(&forms.lock);
     return made;
+}
+
+int fake_ended_forms(void)
+{
+    pthread_mutex_lock(&forms.lock);
+    const int ended = forms.ended;
+    pthread_mutex_unlock(&forms.lock);
+    return ended;
 }
 
 void fake_hold_forms(int holds)

@@ -29,7 +29,10 @@ void fake_hold(carat_engine *engine, int holds);
 
 /* Forms that were compiled so far, or begun. */
 int fake_forms(void);
-/* Those whose text has "held" wait, until they may go on; those with "wrong" are refused. */
+/* Those that were told to end. */
+int fake_ended_forms(void);
+/* Those whose text has "held" wait, until they may go on, those with "asleep" when they were told to end;
+ * those with "wrong" are refused. */
 void fake_hold_forms(int holds);
 
 #endif

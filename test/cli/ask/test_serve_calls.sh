@@ -76,6 +76,8 @@ put ',"reasoning_effort":"high","tool_choice":"required"' ',"reasoning":{"effort
 calls_told set_lights '{"on":true,"room":"kitchen"}'
 think=
 messages="\"messages\":[{\"role\":\"user\",\"content\":\"$question\"}],\"temperature\":0"
+ask 200 POST /v1/chat/completions "{$messages,\"reasoning_effort\":\"high\",\"thinking_budget\":0}" # it may think nothing
+none_have '"reasoning_content"' body
 for n in 1 2 3 11 12; do
     ask 200 POST /v1/chat/completions "{$messages,\"reasoning_effort\":\"high\",\"max_tokens\":$n}"
     body_has "\"completion_tokens_details\":{\"reasoning_tokens\":$n}"
@@ -232,6 +234,26 @@ for stream in false true; do # tokens that stand where they mean nothing
     ask 200 POST /v1/chat/completions "{$messages,\"max_tokens\":12,\"logit_bias\":{\"$start\":8,\"$escape\":8},\"stream\":$stream,\"logprobs\":true,$tool}"
     none_have '_function_call>' body
     none_have '<escape>' body
+done
+
+ask 200 POST /v1/completions "{\"prompt\":\"Turn on\",\"max_tokens\":2,\"temperature\":0,\"logit_bias\":{\"$start\":100}}"
+body_has '"text":"<start_function_call><start_function_call>"' # no conversation: it is told as it is
+
+# ---- several calls, and text behind one ----
+
+tool="\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"turn_on_lights\",\"parameters\":{\"type\":\"object\",$properties}}}]"
+response=$("$CARAT" tokenize tiny --no-bos --special '<start_function_response>')
+goes_on="\"1\":-100,\"106\":-100,\"$response\":-100" # no answer ends by itself
+for stream in false true; do
+    ask 200 POST /v1/chat/completions "{$messages,\"stream\":$stream,\"max_tokens\":40,\"tool_choice\":\"required\",\"logit_bias\":{$goes_on,\"$start\":20},$tool}"
+    for call in 0 1; do
+        grep -q "\"id\":\"call_[0-9a-f]*_0_$call\",\"type\":\"function\",\"function\":{\"name\":\"turn_on_lights\"" body ||
+            die "no call $call: $(cat body)"
+    done
+    body_has '"finish_reason":"tool_calls"'
+    ask 200 POST /v1/chat/completions "{$messages,\"stream\":$stream,\"max_tokens\":30,\"logit_bias\":{$goes_on},$tool}"
+    body_has '"name":"turn_on_lights","arguments":"{\"room\":\"kitchen\"}"'
+    body_has '"finish_reason":"length"'
 done
 
 # ---- forms that end with the last token ----

@@ -229,6 +229,9 @@ ask 400 POST /v1/completions '{"prompt":["x","The"],"n":2,"max_tokens":513}'
 body_has '"param":"max_tokens"'
 ask 200 POST /v1/completions '{"prompt":["x","The"],"n":2,"max_tokens":511}'
 ask 200 POST $chat "{$one,\"max_tokens\":1000}"
+ids=$(printf '300,%.0s' {1..299})300
+ask 400 POST /v1/completions "{\"prompt\":[$ids],\"n\":4,\"max_tokens\":1}"
+ask 200 POST /v1/prepare/v1/completions "{\"prompt\":[$ids],\"n\":4,\"max_tokens\":1}" # whose answers need nothing yet
 stop_server 0
 
 # ---- a wait that would be too long, by what answers took before ----

@@ -88,6 +88,41 @@ static void it_is_compiled_once(void **state)
     assert_int_equal(fake_forms() - before, 2);
 }
 
+/* What else there is about a form: whether one call is all, which calls may take its place, its spaces. */
+static void others_are_not_it(void **state)
+{
+    static const struct {
+        const char *more;
+        int made;
+    } rows[] = {
+#define TOOL(name)                                                                                           \
+    ",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"" name                                      \
+    "\",\"parameters\":{\"type\":\"object\"}}}]"
+#define TEXT_FORM ",\"response_format\":{\"type\":\"json_object\"}"
+        {TOOL("f") ",\"tool_choice\":\"required\"", 1},
+        {TOOL("f") ",\"tool_choice\":\"required\"", 0},
+        {TOOL("f") ",\"tool_choice\":\"required\",\"parallel_tool_calls\":false", 1},
+        {TEXT_FORM, 1},
+        {TOOL("f") TEXT_FORM, 2}, /* that of the tools, which nothing holds them to, besides */
+        {TOOL("g") TEXT_FORM, 2},
+        {TOOL("f") TEXT_FORM, 0},
+        {TOOL("f") TEXT_FORM ",\"parallel_tool_calls\":false", 2},
+        {",\"structured_outputs\":{\"json\":{\"title\":\"x\"}}", 1},
+        {",\"structured_outputs\":{\"json\":{\"title\":\"x\"},\"disable_any_whitespace\":true}", 1},
+        {",\"structured_outputs\":{\"json\":{\"title\":\"x\"}}", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < CT_COUNT(rows); i++) {
+        const int before = fake_forms();
+        struct reply r;
+        ask_kind(&served, CHAT, "!plain", rows[i].more, &r);
+        if (r.status != 200 || fake_forms() - before != rows[i].made)
+            fail_msg("row %zu: %d forms, %d %s", i, fake_forms() - before, r.status, r.body);
+        reply_free(&r);
+    }
+}
+
 static void few_are_kept(void **state)
 {
     const int before = fake_forms();
@@ -191,16 +226,39 @@ static void it_ends_with_its_clients(void **state)
     assert_in_range(fake_forms() - before, 1, 2);
 }
 
+/* Whoever comes with a form that is being given up has it compiled anew. */
+static void it_begins_anew(void **state)
+{
+    const int before = fake_forms(), ended = fake_ended_forms();
+    int fd = begin_formed("asleep");
+
+    (void)state;
+    fake_hold_forms(1);
+    wait_for_waiting("\"waiting\":1,");
+    hang_up(fd, true);
+    while (fake_ended_forms() == ended)
+        sleep_ms(1);
+    fd = begin_formed("asleep");
+    for (int i = 0; i < 5000 && fake_forms() - before < 2; i++)
+        sleep_ms(1);
+    assert_int_equal(fake_forms() - before, 2);
+    hang_up(fd, true);
+    fake_hold_forms(0);
+    wait_for_waiting("\"waiting\":0,");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_is_compiled_once, begin, end),
+        cmocka_unit_test_setup_teardown(others_are_not_it, begin, end),
         cmocka_unit_test_setup_teardown(few_are_kept, begin, end),
         cmocka_unit_test_setup_teardown(a_wrong_one_is_not_kept, begin, end),
         cmocka_unit_test_setup_teardown(nobody_waits_for_others, begin, end),
         cmocka_unit_test_setup_teardown(nobody_waits_for_many, begin, end),
         cmocka_unit_test_setup_teardown(it_ends_with_its_time, begin, end),
         cmocka_unit_test_setup_teardown(it_ends_with_its_clients, begin, end),
+        cmocka_unit_test_setup_teardown(it_begins_anew, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
