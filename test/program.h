@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program.h: what makes a test one of several in the program of its room. CMakeLists.txt includes it before
- * each test/<room>/test_<thing>.c, which keeps a main of its own: who compiles it alone has a whole program.
- * test/program.c calls them by name. */
+/* program.h: what makes a test one of several in the program of its room. cmake/tests.cmake includes it
+ * before each test/<room>/test_<thing>.c, which keeps a main of its own: who compiles it alone has a whole
+ * program. test/program.c calls them by name. */
 #ifndef CT_TEST_PROGRAM_H
 #define CT_TEST_PROGRAM_H
 

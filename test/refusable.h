@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* refusable.h: requests for memory that are counted, refused on demand, and balanced against what is given
- * back. A program that includes it is linked with `wrap(PROGRAM ${refusable})` (CMakeLists.txt): the linker
- * puts these functions between the library and the C library, under sanitizers, too. What the C library
- * allocates for itself (qsort) is out of reach. Which requests a test refuses, and what has to hold then, is
- * the test's. */
+ * back. A program that includes it is linked with `wrap(PROGRAM ${refusable})` (cmake/tests.cmake): the
+ * linker puts these functions between the library and the C library, under sanitizers, too. What the C
+ * library allocates for itself (qsort) is out of reach. Which requests a test refuses, and what has to hold
+ * then, is the test's. */
 #ifndef CT_TEST_REFUSABLE_H
 #define CT_TEST_REFUSABLE_H
 

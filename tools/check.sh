@@ -74,7 +74,7 @@ look_by_clang() {
     failed=$((failed + 1))
 }
 
-# CTest counts halves of processors, so that a test which sleeps holds up no other (CMakeLists.txt).
+# CTest counts halves of processors, so that a test which sleeps holds up no other (cmake/tests.cmake).
 run() { # flavour, ctest's words for which tests...
     local flavour=$1 log=build/$1/ctest.log outcome results good out bad
     shift
@@ -136,7 +136,7 @@ in_slice() {
     done | sed 's/[].[*^$\/]/\\&/g' | paste -sd'|' | sed -n 's/..*/^(&)$/p'
 }
 
-# The sixth of what CMakeLists.txt calls deep, and of what a sanitizer has not run above.
+# The sixth of what test/tiers.txt calls deep, and of what a sanitizer has not run above.
 run_slice() { # flavour, ctest's words for all that is divided...
     local names
     names=$(in_slice "$@")

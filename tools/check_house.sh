@@ -101,7 +101,7 @@ breaches=$(
         sed 's/$/: no preprocessor condition in the forward pass/'
     grep -rnE --include='*.[chS]' --include='*.sh' --include='*.py' "\\b(TO""DO|FIX""ME)\\b" \
         "${code[@]}" tools bench 2>/dev/null | sed 's/^/left over: /'
-    grep -nE -e '-march=native|-ffast-math|-Ofast' CMakeLists.txt CMakePresets.json Makefile 2>/dev/null |
+    grep -nE -e '-march=native|-ffast-math|-Ofast' CMakeLists.txt cmake/*.cmake CMakePresets.json Makefile 2>/dev/null |
         sed 's/^/forbidden flag: /'
     grep -rnE --include='*.[ch]' '\b(exit|abort|printf|puts|getenv)\(' src |
         sed 's/^/the library never prints, exits or reads the environment: /'

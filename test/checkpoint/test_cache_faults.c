@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cache_faults.c: the cache of packed models when it has company and bad luck: processes that start
  * together, one that is killed at any call into the system, one that sleeps, a system that refuses any call.
- * The linker's --wrap puts this program between the library and the C library (CMakeLists.txt lists the
- * names). */
+ * The linker's --wrap puts this program between the library and the C library (cmake/tests.cmake lists
+ * the names). */
 #include "cache_util.h"
 
 #include <errno.h>

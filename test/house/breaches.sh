@@ -114,6 +114,7 @@ src/file/open.c|    printf("%d", 1);
 src/convert/model.c|    const char *p = getenv("HOME");
 CMakeLists.txt|add_compile_options(-march=native)
 CMakeLists.txt|add_compile_options(-ffast-math)
+cmake/library.cmake|add_compile_options(-Ofast)
 src/lone.c|int x;
 src/strange/x.c|int x;
 cli/lone.c|int x;
