@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* costs.c: see costs.h. The file is costs.json in the cache directory, a list with the tables of a few
  * models, the one kept last first. A table is taken only if it is of this very processor, build, model and
- * settings, and if every number of it is one that a pass can have; else it is as if it were not there. */
+ * settings, and if every number of it is one that a pass can have; else it is as if it were not there.
+ *
+ * It is checked like a file of other origin, and no bit of a result depends on it. */
 #include "model/costs.h"
 
 #include <math.h>

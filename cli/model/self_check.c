@@ -2,7 +2,9 @@
 /* self_check.c: see self_check.h. An answer has a receipt, and a run is its replay by one thread on one
  * processor: a prompt in a pass of many rows, its last token in a pass of one, the answer in one of many. The
  * chain of hashes behind the last position has seen all of them. What is right is what two runs on different
- * processors agree on. */
+ * processors agree on.
+ *
+ * One bit that is wrong once, anywhere, changes the hash of its operation and those that follow from it. */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include "model/self_check.h"
 

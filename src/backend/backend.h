@@ -2,7 +2,14 @@
 /* backend.h: what the model and the engine ask of a backend. A backend is a table of functions over its own
  * memory: nobody else sees its instructions, threads or devices. The model calls the verbs of a pass by
  * their plain names below; they are traced there. So a new verb is an entry of the table, a function below
- * it, and one in each backend. */
+ * it, and one in each backend.
+ *
+ * What the engine needs beside a pass (memory, loading, clearing K and V, drawing, costs) is an entry alone.
+ * Absence is data: a weight that is absent leaves values as they are, a matrix that is absent is not written,
+ * a layer without K stores nothing and names the K and V that it reads.
+ *
+ * A pass decodes when it has one row of each sequence, drafts aside (ct_rows.decodes): a backend has kernels
+ * and a number of threads for such passes and for the others; the pool lets the rest sleep. */
 #ifndef CT_BACKEND_H
 #define CT_BACKEND_H
 

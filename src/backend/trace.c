@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trace.c: the clock around each verb of a pass, and the calls of those who listen. The verbs are in
- * backend.h. */
+ * backend.h.
+ *
+ * A pass without listeners pays nothing. */
 #include "backend/backend.h"
 #include "os/clock.h"
 

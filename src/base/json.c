@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json.c: the pull reader of json.h. Strict RFC 8259: valid UTF-8, paired surrogates, no leading zeros, no
- * trailing bytes. What the members mean, and whether a key occurs twice, is left to the caller. */
+ * trailing bytes. What the members mean, and whether a key occurs twice, is left to the caller.
+ *
+ * It reads all JSON of the library. The command writes JSON with jansson, which the library does without. */
 #include "base/json.h"
 
 #include "base/array.h"

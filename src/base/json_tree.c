@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_tree.c: fills the tree of json_tree.h token by token, in one walk over the text, and answers
- * questions that take more than a line. */
+ * questions that take more than a line.
+ *
+ * A value takes 16 bytes. A file keeps the trees of its side files, so that each is read once. */
 #include "base/json_tree.h"
 
 #include <stdlib.h>

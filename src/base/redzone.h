@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* redzone.h: forbidden bytes behind an allocation that shares its memory with others. Under AddressSanitizer
- * a read or write beyond its end is reported instead of reaching the next one; other builds have none. */
+ * a read or write beyond its end is reported instead of reaching the next one; other builds have none.
+ *
+ * They are 128: behind arenas, an engine's buffers, K and V of a layer. */
 #ifndef CT_REDZONE_H
 #define CT_REDZONE_H
 

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compare.c: two engines over prompts: what each evaluates next, and what becomes of a prompt. A step
  * evaluates a row of every prompt under way, with a driver that knows the text several, first in the
- * reference, then in the test, and scores them. How far two rows are apart is score.c's. */
+ * reference, then in the test, and scores them. How far two rows are apart is score.c's.
+ *
+ * The logits lie side by side, and each pair is scored by one thread, so that no bit depends on how many
+ * there are. A row of the reference has all ids, one of the test those that its head gives to somebody who
+ * draws. Prompts come from a callback and end one by one. What the command writes about a prompt is one line
+ * of JSON; summary, table and report are functions of these lines. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>

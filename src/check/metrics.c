@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics.c: the metrics of a row of logits and of a pair of them (NUMERICS.md section 13), in double. The
  * loops over 32 columns are written so that compilers make vectors of them. Compiled for the baseline and for
- * AVX2+FMA; score.c chooses. */
+ * AVX2+FMA; score.c chooses.
+ *
+ * They are not a step of a pass and not in a level's table, so that a program which only runs models does not
+ * link them. */
 #include "check/score.h"
 #include "kernel/ref/ref.h"
 

@@ -2,7 +2,11 @@
 /* keep_made.c: adds what engines make of weights to the packed copy of a model: the copy is written once
  * more, with further sections behind the weights. Old sections are compared with their hashes on the way,
  * since the new file will be trusted without being read. When this is done, and under which name:
- * packed_cache.c. */
+ * packed_cache.c.
+ *
+ * A process that maps the old file goes on with it; one that finds the file replaced, or about to be, writes
+ * nothing. Only the user's own cache is believed, so that no bound from a foreign file is ever used; carat
+ * pack writes none of it. */
 #include "checkpoint/pack_file.h"
 
 static bool is_replaced(const struct ct_packed_weight *old, const struct ct_made *made, int n)

@@ -3,7 +3,12 @@
  * The file is named after device and inode of its origin, and says itself what it was made from. A stamp
  * beside it says what the file was when it was complete: only one that was touched since is read and checked
  * before it is trusted. The time of the stamp is that of the last use. Packing is pack_model.c's; what has to
- * leave the directory is decided in evict.c. */
+ * leave the directory is decided in evict.c.
+ *
+ * The stamp has device, inode, size and times of the copy. The origin is compared by the same facts for every
+ * file that opening asked for, absent ones included, and by a hash of its headers. A file is made under
+ * another name, which is locked; gets its room before a byte is written, since a write into a mapping cannot
+ * fail, only kill; is synced by a thread while the model already runs on it; and is then renamed. */
 #include "checkpoint/packed_cache.h"
 
 #include <stdlib.h>

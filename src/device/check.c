@@ -3,7 +3,9 @@
  * weights, once for each type that the engine's model has, is evaluated by both. It goes the whole way,
  * through two layers, a local and a global one: a prompt, ids one by one, of which the later ones are the
  * graph of the first, and the best ids. So every kernel which such a model needs is run; the numbers
- * themselves do not matter. */
+ * themselves do not matter.
+ *
+ * Other numbers, and the device is refused. */
 #include "device/device.h"
 #include "engine/session.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* choose.c: an engine on the device that its options name or leave open, and what a device that is too
- * small has room for. Where a device fails later: leave_device.c. */
+ * small has room for. Where a device fails later: leave_device.c.
+ *
+ * "auto" is an engine on both, without memory for that on the GPU alone, and if anything about that fails, on
+ * the CPU with the reason in its log. */
 #include "device/device.h"
 
 #include <stdio.h>

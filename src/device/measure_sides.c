@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* measure_sides.c: what passes cost on the CPU and on a GPU, where both have all: some passes of made-up
  * tokens on each are timed when the engine is made, unless it was told of any. They are passes as all others,
- * so that the table of costs (stats.h) learns from them; by it passes are computed here or there. */
+ * so that the table of costs (stats.h) learns from them; by it passes are computed here or there.
+ *
+ * That takes two seconds at most. Later passes keep the table true, and the command keeps it
+ * (cli/model/costs.c). */
 #include "device/device.h"
 #include "engine/session.h"
 

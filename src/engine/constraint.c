@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* constraint.c: a form compiled for a vocabulary, and matchers in it. Which texts it has is the automaton's
- * (grammar/); here is which id leads where, what is free before a form begins, and what its ending takes. */
+ * (grammar/); here is which id leads where, what is free before a form begins, and what its ending takes.
+ *
+ * A generation has its form three times: where it begins, where the ids given have come to, and those drawn
+ * in the pass under way, which may be taken back. The budget is part of what fits. */
 #include "engine/constraint.h"
 
 #include <stdatomic.h>

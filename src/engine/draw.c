@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* draw.c: the id that comes next, by the logits behind the last token: as the sampling says; and where the
  * answer has a form that this id would leave, another one among those that the form allows (NUMERICS.md
- * section 8). The arithmetic of a draw is the backend's. */
+ * section 8). The arithmetic of a draw is the backend's.
+ *
+ * A draw is made as without a form, and once more only where its id does not fit. */
 #include "engine/row_logits.h"
 
 /* allowed: bits of ids for the draw after one that was refused; NULL: the first one. */

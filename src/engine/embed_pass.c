@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* embed_pass.c: vectors of texts: which texts go through the next pass together, and what becomes of
  * each. A text is a sequence that lives for one pass: a slot of the KV cache without a session. How a
- * vector comes about is model/vector.c's. */
+ * vector comes about is model/vector.c's.
+ *
+ * An embedder is an architecture whose rows see those behind them (ct_config.embeds): the same forward pass
+ * with other intervals. No K and V outlive a layer, so all layers of a kind have one place
+ * (ct_kv_extent.for_pass), and the engine has no logits of rows and no tokens that somebody comes back to.
+ * The means of a pass go through the matrices as a pass of their own. */
 #include "engine/row_logits.h"
 #include "os/clock.h"
 

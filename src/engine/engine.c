@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* engine.c: an engine: its memory plan, its creation, its end. Weights are counted once, all else by laying
  * it out before there is memory, with the code that lays it out afterwards: so the plan cannot differ from
- * what is used, and choosing a context that fits is counting again. */
+ * what is used, and choosing a context that fits is counting again.
+ *
+ * Memory counts in whole pages: carat_plan is every mapping of an engine, the pages of the file with its
+ * matrices included, and a test compares it with /proc/self/smaps. */
 #include "engine/row_logits.h"
 #include "engine/session.h"
 

@@ -2,7 +2,10 @@
 /* leave_device.c: an engine whose device failed goes on with the CPU: weights come out of the model's files
  * once more, unless the CPU has all, too; and K and V of the tokens that sessions hold are evaluated once
  * more, by the passes to come. So all that follows has the bits that the device would have given. Which pass
- * is made again: step.c. */
+ * is made again: step.c.
+ *
+ * The first call that fails is noted (ct_backend.failure), and nothing is asked of the device any more.
+ * Memory of the host that the device's backend gave stays the engine's. */
 #include "engine/engine.h"
 
 /* What was the device's; memory of the host stays where it is. */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prefix.c: see engine.h. */
+/* prefix.c: see prefix.h. A tree over ids. A node has the ids of one block of the global layers and holds
+ * that block, which the cache counts as any holder's; local layers have the snapshots, which belong to
+ * sessions, to nodes or to both. All memory is in the plan: as many nodes as blocks. Whoever lacks a block,
+ * or a promise of one, ends the leaf that was used least recently (ct_kv_cache.release), whose ids are
+ * forgotten with it. One whose logits were not finite is never in it. */
 #include "engine/prefix.h"
 
 static int32_t *ids_of(const struct ct_prefixes *p, int node)

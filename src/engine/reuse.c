@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reuse.c: what somebody else of a session's owner has evaluated of a prompt: other sessions, also while they
  * are in a call, since blocks are only written on; and the tree of prefixes, which has what was left behind.
- * Keeping that is session.c's business, evaluating the rest sync.c's. */
+ * Keeping that is session.c's business, evaluating the rest sync.c's.
+ *
+ * So a live session costs the tree nothing. A cut inside of a block that the tree holds costs a copy of the
+ * part before it when the session writes on. Where two snapshots lie one behind another, a prompt goes on
+ * between them with blocks of both (ct_kv_ready_with); with one every 512 tokens nothing is missing to
+ * windows of 512. Where something is, a pass of the first prompt that parts ends there (carat_session.branch)
+ * and leaves a snapshot. */
 #include "engine/row_logits.h"
 #include "engine/session.h"
 

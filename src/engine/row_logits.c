@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* row_logits.c: what evaluation leaves behind a token: the hidden state, and of the logits what somebody
  * needed. What is asked for later is computed then, with the same bits: the head of a row depends on
- * nothing beside it. Which rows of the head that takes is model/head.c's. */
+ * nothing beside it. Which rows of the head that takes is model/head.c's.
+ *
+ * A draw says which logits it reads (struct ct_reading). Rows of logits that sessions hold count their
+ * holders, as blocks do. */
 #include "engine/row_logits.h"
 #include "engine/session.h"
 

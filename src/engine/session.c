@@ -4,7 +4,16 @@
  *
  * Threads: whoever works on a session has claimed it (no second call gets in), and whoever uses the
  * engine's arrays, blocks or list of sessions holds the engine's lock: for one pass, one draw or one change
- * of blocks. */
+ * of blocks.
+ *
+ * A rewind is possible everywhere and evaluates nothing. A sequence holds so many positions and is ready
+ * after so many of them: fewer where the local layers no longer have what the next row sees. The next pass
+ * begins there, with rows of held tokens that want no logits; the global layers have their K and V, which are
+ * not written again, so that whoever shares the blocks feels nothing.
+ *
+ * A call claims its sessions, and a second one gets CARAT_E_BUSY; carat_step and carat_generation_pass claim
+ * several. The engine's lock is never held around a callback, and is given in the order of requests, so that
+ * threads take turns. */
 #include "engine/row_logits.h"
 #include "engine/session.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot.c: see engine.h. */
+/* snapshot.c: see prefix.h. A snapshot keeps by reference what the position before it sees in local
+ * layers, so that a session goes on from there, or from a little before, and writes on in place. Snapshots
+ * have blocks of their own in the plan, so that a session never waits for one; where blocks are short all the
+ * same, the one whose loss costs fewest tokens goes. Forks have those of their origin. */
 #include "engine/prefix.h"
 
 static bool *of_snapshot(const struct ct_snapshots *s, int snapshot)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stats.h: what the passes of an engine did, how long they took, and what a pass of so many rows costs. All
- * of it is arithmetic on what step.c and session.c report; the engine's lock is held. */
+ * of it is arithmetic on what step.c and session.c report; the engine's lock is held.
+ *
+ * Statistics are sums over completed passes, and cost two readings of the clock for each. What a pass of so
+ * many rows costs comes from them, and from the table of an earlier engine. */
 #ifndef CT_ENGINE_STATS_H
 #define CT_ENGINE_STATS_H
 

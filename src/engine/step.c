@@ -3,7 +3,11 @@
  * what becomes of each row. A row that fails ends alone. What a session holds is session.c's business, and
  * what it keeps of a prompt sync.c's.
  *
- * The sessions of a step are claimed. The engine's lock is held for one pass at a time. */
+ * The sessions of a step are claimed. The engine's lock is held for one pass at a time.
+ *
+ * What a row sees is an interval of positions, made before the pass. A K or V that is not finite is not
+ * stored, since blocks are shared, and what is masked is multiplied by 0: its session is emptied, and the
+ * others of the pass go on. Where single rows are cheaper (stats.h), a prompt is evaluated so. */
 #include "engine/row.h"
 #include "engine/row_logits.h"
 #include "engine/session.h"

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sync.c: makes a session hold a prompt: what it has of it by now stays, the rest is evaluated. Passes are
- * step.c's; prompts that go into passes piece by piece are generate/prompt.c's. */
+ * step.c's; prompts that go into passes piece by piece are generate/prompt.c's.
+ *
+ * A finished turn is rendered without its thoughts, so the next turn goes back to where the model's turn
+ * began. The snapshot at the end of a prompt serves for that; one more is taken, in a pass of its own, when
+ * the prompt ends with an empty thought and a local block is left within that. */
 #include "engine/row.h"
 #include "engine/session.h"
 #include "text/chat/thought.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* timeline_write.c: a session's timeline written to a file, and a file bound to a session: that it is of this
  * model, arithmetic, KV type and layers, then its tokens, K and V. What may be in a file is
- * file/timeline.c's. */
+ * file/timeline.c's.
+ *
+ * The file is renamed without being synced: if it is lost, its tokens are evaluated again. */
 #include "engine/row_logits.h"
 #include "engine/session.h"
 

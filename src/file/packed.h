@@ -46,7 +46,14 @@
  *
  * A file of another layout or numerics version is refused. Hashes show damage, not malice: a file from
  * elsewhere is checked field by field whatever its hashes say. Only of a file in the user's own cache the
- * tables are trusted, and what is made is used at all. */
+ * tables are trusted, and what is made is used at all.
+ *
+ * Opening one fills the same struct ct_file, whose kind stays that of the origin: so configuration, templates
+ * and sampling are read by the same code on every start, which takes less than a millisecond.
+ *
+ * Opening a copy that leaves a weight in its origin maps that source, if it is still the same file; to
+ * everybody else the table is then a weight that is mapped from a file, as without a cache. The origin has to
+ * be there anyway for the copy to count as true. */
 #ifndef CT_PACKED_H
 #define CT_PACKED_H
 

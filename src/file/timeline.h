@@ -10,7 +10,10 @@
  *   logits    n_logits of the last token (f32)
  *   note      bytes of whoever had it written
  * without holes, to the end of the file. Integers are little-endian, floats IEEE. Everything follows from the
- * model, its arithmetic, the tokens and the note: whoever writes them writes the same bytes. */
+ * model, its arithmetic, the tokens and the note: whoever writes them writes the same bytes.
+ *
+ * Nothing tells how K and V lay in blocks, so equal bytes are the test. All of it is checked, hashes, facts
+ * and that numbers are finite, before a session is touched. */
 #ifndef CT_TIMELINE_H
 #define CT_TIMELINE_H
 

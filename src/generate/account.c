@@ -3,7 +3,11 @@
  *
  * What is not known yet is tried when it can be afforded. A row costs no more in a larger pass than in the
  * smallest, so that a draft can be refused before it loses more than may be lost: two percent of the time, or
- * one pass, or two where a drafter proposes. */
+ * one pass, or two where a drafter proposes.
+ *
+ * From the measured time of passes by their rows, what an id of a draft costs, and how many drafts were
+ * right, it takes the number of drafts that gives most tokens a second, often none. Each pause is twice the
+ * one before. Times are arguments, so that tests can choose them. */
 #include "generate/speculate.h"
 
 #define MAY_LOSE 0.02 /* of the time */

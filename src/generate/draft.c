@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* draft.c: see draft.h. The step of a drafter that reads K and V is model/drafter.c's. */
+/* draft.c: see draft.h. The step of a drafter that reads K and V is model/drafter.c's.
+ *
+ * A model in an engine beside has a session for each of those that it drafts for. It has to read the prompt
+ * first, which is part of the price of its first draft: in auto it begins once 2 % of the time of the
+ * generation pay for that, behind a long prompt late or never; --spec-type draft-simple has it begin at once.
+ */
 #include "generate/draft.h"
 
 #include "engine/row_logits.h"

@@ -5,7 +5,10 @@
  * Each generation has one row in a pass: the id that it gave last, then a draft, if there is one. An id is
  * drawn from the logits of each token of the row, where they lie, until one differs from the draft; what was
  * computed behind is cut off. Since a pass gives the same bits for every batch, the ids are those of a pass
- * for each. A generation that holds logits and has given nothing yet draws without a pass. */
+ * for each. A generation that holds logits and has given nothing yet draws without a pass.
+ *
+ * A budget of thoughts is obeyed where ids are drawn: the token that ends the thought takes the place of one
+ * draw, and a draft that says otherwise was wrong. */
 #include "generate/generate.h"
 
 #include <math.h>

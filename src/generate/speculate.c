@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* speculate.c: see speculate.h. Whether drafts pay is account.c's question. */
+/* speculate.c: see speculate.h. Whether drafts pay is account.c's question.
+ *
+ * Drafts come from the text itself (the last 2 to 4 tokens stood there before), from the caller's propose, or
+ * from a drafter (draft.c). Who proposes knows nothing of passes, and may be wrong at will. */
 #include "generate/speculate.h"
 
 #include <stdlib.h>

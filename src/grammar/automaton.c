@@ -8,7 +8,11 @@
  * in the order in which they begin with one another (finish.c), and one that may be empty is passed over
  * where it is called. A call behind which nothing comes but the end of its rule adds no frame.
  *
- * A frame is a set of places, too. That of a bag has marks besides: of each member that was written. */
+ * A frame is a set of places, too. That of a bag has marks besides: of each member that was written.
+ *
+ * How deep brackets lie in each other follows from the bytes of a text, so a state has a level. Where levels
+ * are limited (calls), a place whose shortest ending has no room is in no state (is_shallow); so what is let
+ * through has an end within them. */
 #include "grammar/automaton_parts.h"
 
 #include <stdlib.h>

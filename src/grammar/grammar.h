@@ -7,7 +7,10 @@
  * members in any order, each at most once, perhaps counted.
  *
  * Builders add rules, nodes and edges. The first thing that goes wrong sticks, and everything after it does
- * nothing, so that a builder need not look after each step. Nothing here recurses on input. */
+ * nothing, so that a builder need not look after each step. Nothing here recurses on input.
+ *
+ * All limits, left recursion and forms without a text are found when a grammar is finished, before anything
+ * is drawn. */
 #ifndef CT_GRAMMAR_H
 #define CT_GRAMMAR_H
 

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* books.c: looking up in plain C, and the choice of a way. A type says which numbers, signs and scales the
  * rows of a group have; what is written for them is one loop for entries of 8 weights and one for those of 4.
- * Entries and signs are whole loads from tables of 37 KB, made at first use, and nothing branches on data. */
+ * Entries and signs are whole loads from tables of 37 KB, made at first use, and nothing branches on data.
+ *
+ * Books are looked up a chunk at a time into one form that lies like a panel of bytes, so that a level has
+ * one kernel for all of them, and only who looks up knows the types. Levels with vectors of 512 bits have it
+ * done by permutations of bytes (x86/vbmi), which is a fact of the processor and no level; where it has none,
+ * x86/vnni/books_vnni.c multiplies one token behind the lookup. */
 #include "kernel/books.h"
 
 #include <pthread.h>

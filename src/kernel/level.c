@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* level.c: the table of levels, and a kernel table filled for a CPU: the definition first (ref/, once per
- * instruction set), then what each usable level does better. A new level is a row here, and its files. */
+ * instruction set), then what each usable level does better. A new level is a row here, and its files.
+ *
+ * Beside each entry ct_kernel names the level whose table wrote it, by which a level is seen to change what
+ * it should. ref is compiled for the baseline and for AVX2+FMA; on Arm once, where the baseline has NEON and
+ * fma. panel_*.c are the products of a level, attend_*.c its attention. Tests run levels that the CPU lacks
+ * in emulation. */
 #include "kernel/level.h"
 
 #include <stdio.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kv.h: how stored K and V lie in memory. Kernels work on them there; files hold one position after
- * another. */
+ * another.
+ *
+ * K lies in panels of 16 keys, V in pairs of keys (bf16), both as NUMERICS.md section 7 says, in blocks of
+ * 256 positions with all layers of a group. To a kernel a block is a head of 256 slots. */
 #ifndef CT_KV_H
 #define CT_KV_H
 

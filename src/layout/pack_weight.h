@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pack_weight.h: packs a stored weight into the form that kernels read, in memory or in a mapped file. The
- * work is divided into items, which the caller gives to threads. */
+ * work is divided into items, which the caller gives to threads.
+ *
+ * Packing is lossless: ct_unpack gives the stored row back, and rows of the embedding are read so. Level ref,
+ * and exact arithmetic of integers, work on rows, which they unpack one by one where the model lies in
+ * panels. */
 #ifndef CT_PACK_WEIGHT_H
 #define CT_PACK_WEIGHT_H
 

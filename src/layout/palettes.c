@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* palettes.c: matrices of indices, as files have them, into panels: of the values where a panel's rows or
- * their number of bits ask for it, else of the indices, beside the palettes of its rows. Layout: panel.h. */
+ * their number of bits ask for it, else of the indices, beside the palettes of its rows. Layout: panel.h.
+ *
+ * Palettes whose rows allow it (ct_palette_fits) stay indices: 16 bytes are looked up at once in a palette's
+ * low bytes, then in its high bytes, which together are the line of F16 that the product reads. For one token
+ * a row's two chains lie side by side in lanes, for many a panel is looked up once. */
 #include "layout/palettes.h"
 
 #include "quant/palette.h"

@@ -2,7 +2,13 @@
 /* drafter.c: one step of a drafter as prose, out of the verbs of forward.c. Its layers have queries alone: K
  * and V are those of the model's last layer of each kind that has its own. Every step of a draft stands at
  * one position, that of the first token which the model has not seen, and sees what the model holds. What
- * tells one step from the next is the token, and a state of the model that each step guesses anew. */
+ * tells one step from the next is the token, and a state of the model that each step guesses anew.
+ *
+ * Where there is a drafter, local layers keep one position more, which it sees. The model's state behind the
+ * last token is kept with that token's logits; a session out of a file has none before its first pass. The
+ * embedding lies in the order of its groups of ids, also in a packed file, so that a step scores panels side
+ * by side; opened without the cache, a drafter keeps these rows as they were stored too (134 MB of E2B's),
+ * since engines to come are made from them. */
 #include "model/drafter.h"
 
 #include "model/config_drafter.h"

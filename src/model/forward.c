@@ -2,7 +2,8 @@
 /* forward.c: Gemma 1 to 4 as prose. What a verb means: backend/backend.h; why a step is there: MODEL.md.
  * What the members of the family do differently is data: an absent weight leaves values as they are, a cap of
  * 0 does not cap, a layer has its own window, rope and cache. The last step, from here to logits, is head.c.
- * */
+ *
+ * Only rows that ask for logits go on after the last layer has stored its K and V (select_rows). */
 #include "model/forward.h"
 
 /* Inputs of layers (PLE): each is told of the token once more, out of a second table, which stays on the

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* head.c: logits from what the forward pass leaves: a product with the head, which often is the embedding
  * table again, and the soft-cap of Gemma 2. Strategies for that are chosen here; each has a file of its
- * own. */
+ * own.
+ *
+ * Logits are computed for the rows that want them, a slice of rows at a time. Each row names the memory for
+ * its logits: a single row is computed there, several are copied there by the thread that computed them,
+ * which also applies the soft-cap and checks that they are finite. A session holds a row of logits and gets
+ * another for the next pass: one that is stopped leaves those of its last token alone. */
 #include "model/head_strategy.h"
 
 enum {

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* head_strategy.c: what strategies of the head share: all rows for a token, lines for the log, and how the
  * packed copy of the model keeps what they make: its form, and a key of the bytes and the rule that it was
- * made from. Whether that is believed is decided in file/packed_file.c; checkpoint/keep_made.c writes it. */
+ * made from. Whether that is believed is decided in file/packed_file.c; checkpoint/keep_made.c writes it.
+ *
+ * Where the copy has what a strategy asks for, it is a weight of the file, planned and mapped as the others;
+ * else it is made in memory, and the engine hands it to ct_cache_keep. A change of how sketches, bounds or
+ * tiles are made must raise RULE of its file. */
 #include "model/head_strategy.h"
 
 #include "base/hash.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* head_strategy.h: what a strategy of the head is, and what strategies share. Private to src/model. */
+/* head_strategy.h: what a strategy of the head is, and what strategies share. Private to src/model.
+ *
+ * A strategy is a table: what it plans, lays out, makes and runs. auto becomes one of the others when the
+ * engine is planned. */
 #ifndef CT_HEAD_STRATEGY_H
 #define CT_HEAD_STRATEGY_H
 

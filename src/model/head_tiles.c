@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* head_tiles.c: logits out of tiles of the head. Native tiles are rows of the head and give its bits. int8
  * tiles are a weight of their own in the form of Q8_0 (NUMERICS.md section 4), and kernels read it as one.
- * Memory and threads are the backend's. */
+ * Memory and threads are the backend's.
+ *
+ * Tiles are sub-weights, so that no product knows of them. Native ones are read where a packed file has them,
+ * and given back when more were read than are kept; others are copies in planned memory, made when they are
+ * needed. Then neither the head nor an embedding that is one with it is packed or counted as a whole
+ * (ct_head.aside). */
 #include "model/head_strategy.h"
 
 #include <stdatomic.h>

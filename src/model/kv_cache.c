@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kv_cache.c: who holds which block of K and V. The rules are those of kv_cache.h. */
+/* kv_cache.c: who holds which block of K and V. The rules are those of kv_cache.h.
+ *
+ * Local blocks go back when the window has left them. A chunk is stored before its first row attends. A
+ * sequence that ends where the written part of a block ends writes on in place; any other that writes into a
+ * shared block copies its own part of it first.
+ *
+ * A reservation is a number of free blocks that nobody else gets, counted anew whenever its sequence is
+ * written, cut or forked. */
 #include "model/kv_cache.h"
 
 /* ---- laying out ---- */

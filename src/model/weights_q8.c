@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weights_q8.c: weights on their way into a backend, as they are stored or, where it is asked for, with
  * matrices of floats as Q8_0 (NUMERICS.md section 4), which makes another model of them. Which weights there
- * are: weights.c. */
+ * are: weights.c.
+ *
+ * Nothing of it is written anywhere: each start makes it again. */
 #include "model/weights.h"
 
 #include "quant/encode.h"

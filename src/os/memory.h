@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory.h: address space of this process, and advice to the system about its pages. */
+/* memory.h: address space of this process, and advice to the system about its pages.
+ *
+ * Huge pages are asked for behind packed weights, in memory and in a packed file: when it is written, so that
+ * the page cache has them, and when it is mapped, before a byte of it is read and as one mapping, for pieces
+ * would not be aligned. So they are behind K and V of a session from 1024 positions on. Activations do
+ * without: they would become resident as a whole. */
 #ifndef CT_MEMORY_H
 #define CT_MEMORY_H
 

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pool.h: a fixed set of threads that run one job after another. Workers spin for a short while, then
- * sleep on a futex. The pool says who computes, never what: results must not depend on it. */
+ * sleep on a futex. The pool says who computes, never what: results must not depend on it.
+ *
+ * Cancelling happens here (ct_pool_watch): the calling thread asks when a job begins and every 5 ms whether
+ * to stop, and long items look at the flag. A stopped pool does no more work, so that a pass or the packing
+ * of weights reaches its end in microseconds, without code of its own for it. A stopped pass advances no
+ * session. */
 #ifndef CT_POOL_H
 #define CT_POOL_H
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weight.h: a matrix of stored values and how it lies in memory. What is done with it: backend/backend.h;
- * what lies in a panel: layout/panel.h. */
+ * what lies in a panel: layout/panel.h.
+ *
+ * Opening a model copies nothing: weights lie as the file has them (CT_LAYOUT_ROWS, and CT_LAYOUT_PALETTE for
+ * indices beside a copy of their palettes). Creating an engine packs them into panels, which every
+ * instruction set reads. */
 #ifndef CT_WEIGHT_H
 #define CT_WEIGHT_H
 

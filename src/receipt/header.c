@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* header.c: see receipt.h. The fields of an object stand in the order of their names, which is that of the
- * canonical form. */
+ * canonical form.
+ *
+ * A header is written and read by one table. */
 #include "receipt/receipt.h"
 
 #include <math.h>

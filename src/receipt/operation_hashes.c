@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* operation_hashes.c: hashes of what each operation of a replay gives, as a chain over positions, so that two
  * machines which compute the same receipt find the first operation in which they differ. What operations
- * there are is listen/operations.h's. */
+ * there are is listen/operations.h's.
+ *
+ * A trace of few positions tells of all before them, and two traces, by position and then by operation,
+ * differ first where the fault is. */
 #include <stdlib.h>
 
 #include "listen/operations.h"

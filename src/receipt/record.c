@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record.c: a receipt that is kept while an answer is drawn. What is drawn behind an id that turns out wrong
- * is hashed for nothing; its digests are dropped with it. */
+ * is hashed for nothing; its digests are dropped with it.
+ *
+ * It hears of what a generation draws through a witness (struct ct_witness), a table of functions that a
+ * program without receipts never links. The state that is hashed is the one that a session keeps for its head
+ * anyway, so that a receipt costs one hash of it for a token. */
 #include "receipt/receipt.h"
 
 #include <stdlib.h>

@@ -15,7 +15,12 @@
  * asks what a token costs.
  * What the real one checks and a test would miss is checked: a context is current, addresses are of
  * allocations that live and wide enough, streams and modules are there, and gone with the context. A breach
- * ends the program. */
+ * ends the program.
+ *
+ * Each kernel is compared with ref (test/kernel/test_gpu*.c), those of tensor.cu with exact sums, whole
+ * models with the committed hashes (test/engine/test_cuda.c), answers with the CPU's (test_cuda_draws.c),
+ * also while passes run ahead (test_cuda_ahead.c). tools/gpu_check.sh is for a machine with a real device:
+ * its compiler, its memory between warps and its speed are not seen here. */
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include <pthread.h>
 #include <stdbool.h>

@@ -3,7 +3,11 @@
  * thread reads which keys. A tile is a stretch of a sequence's queries: the heads of row 0 that share a KV
  * head, those of row 1, and so on. Where there are fewer tiles than the threads need, a tile is split by
  * key blocks, and who finishes the last of them merges all, in order. What a block gives is the kernels'
- * business; no bit depends on the split. */
+ * business; no bit depends on the split.
+ *
+ * A tile has up to 32 queries, against blocks of 256 keys. With fewer than four tiles a thread each block is
+ * claimed apart and its result kept in planned memory (4 rows over the whole context), so that a row over a
+ * long context needs no second barrier. */
 #include "backend/cpu/cpu_backend.h"
 
 enum {

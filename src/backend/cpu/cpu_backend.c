@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_backend.c: the CPU backend: its memory, and the verbs that work on one row at a time, over kernels
  * and a pool of threads. Weights, products, K and V, attention and AltUp have files of their own. No result
- * depends on the threads. */
+ * depends on the threads.
+ *
+ * Threads claim operations on single rows eight rows at a time, and the storing of K and V sixteen at a time,
+ * since sixteen rows share cache lines. */
 #include "backend/cpu/cpu_backend.h"
 
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_backend.h: what the files of the CPU backend share. */
+/* cpu_backend.h: what the files of the CPU backend share.
+ *
+ * Rows of activations lie whole lines apart, and never a multiple of 4 KiB (ct_stride): columns of results
+ * would fall into one set of the first cache. */
 #ifndef CT_CPU_BACKEND_H
 #define CT_CPU_BACKEND_H
 

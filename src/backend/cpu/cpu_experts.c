@@ -8,7 +8,11 @@
  *   blocks of down's rows go round, each with all groups: who has a block adds what one expert after another
  *   gives to the same columns of the same rows, so that the order of a sum needs neither memory nor barriers.
  *
- * A row's result depends on none of this. Which expert a row takes is the kernel's business (route). */
+ * A row's result depends on none of this. Which expert a row takes is the kernel's business (route).
+ *
+ * What down reads is nobody's output: importance hears of it in there (ct_trace.inner), a block of columns at
+ * a time. One tensor of a file is the views blk.N.ffn_gate_exps.E, ffn_up_exps.E and ffn_down_exps.E, which a
+ * packed file holds apart. */
 #include "backend/cpu/cpu_product.h"
 
 /* Rows that take one expert: their places in `at` are [first, first + n). */

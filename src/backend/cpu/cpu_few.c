@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_few.c: what draws read of logits, found by each thread in those that it has just computed: they are in
- * its cache, and the others need not be written anywhere. The products are cpu_project.c's. */
+ * its cache, and the others need not be written anywhere. The products are cpu_project.c's.
+ *
+ * A thread has a heap of its best, in the memory where all logits of the row would lie. These are written
+ * only for who reads all, in the same pass over the head. */
 #include "backend/cpu/cpu_product.h"
 
 /* ---- the best of a thread ---- */

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_project.c: products of the CPU backend: which thread computes which outputs. What they are is the
- * kernels' business, and no result depends on the split. */
+ * kernels' business, and no result depends on the split.
+ *
+ * A product is cut into blocks of 64 rows (32 for more than eight tokens): three quarters in one share per
+ * thread, which memory delivers best, the rest in pieces by whoever is free, each half of what would be left
+ * for a thread. A thread claims its next piece before it ends the current one, so that the kernel can
+ * prefetch it (ct_panels_next).
+ *
+ * An input is prepared once per form that its weights ask for (f32, bf16, int8) and shared between outputs,
+ * so that a pass may mix types. A weight that makes two outputs (where V is K, before norms and RoPE) is
+ * multiplied once: who computed columns of the first copies them to the second.
+ *
+ * The result of gate and up for more than eight rows goes straight into the form that down reads, a block of
+ * columns at a time, and never to memory as floats. While a listener reads matrices (ct_trace.reads) floats
+ * are written, and prepared afterwards. */
 #include "backend/cpu/cpu_product.h"
 
 /* Blocks of output rows whose logits are computed before they are looked at: they are still in the cache. */

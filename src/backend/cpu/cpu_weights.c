@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_weights.c: weights on their way into the CPU backend: which are packed into panels, where those come
- * to lie, and which stay in the file and are only touched. The form of a panel: layout/panel.h. */
+ * to lie, and which stay in the file and are only touched. The form of a panel: layout/panel.h.
+ *
+ * A weight that lies in panels already, in a packed file, is taken as it is. Pages of the file are given back
+ * to the system while it packs. */
 #include "backend/cpu/cpu_backend.h"
 
 #include <stdlib.h>

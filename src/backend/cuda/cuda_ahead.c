@@ -5,7 +5,11 @@
  * next. What runs ahead is a guess: it counts where the next pass has its rows to the byte, the host's ids
  * among them, and nothing else was asked of the device before. Otherwise nobody sees it: matrices are made
  * anew, and K and V lie behind what a session holds, in a block that was its own to write, where its next
- * pass writes. */
+ * pass writes.
+ *
+ * So a guess decides nothing, and a wrong one costs a pass. None is made before two passes have gone on with
+ * the rows of the one before, for more than eight rows, at the end of a block of K and V, or with inputs of
+ * layers, forms, edits, drafts or log-probabilities. */
 #include "backend/cuda/cuda_backend.h"
 
 #include "kernel/sizes.h"

@@ -3,7 +3,10 @@
  * rows next to each other and go through all blocks of keys that these see. Where that makes few of them, as
  * in a pass that decodes, the blocks of keys are split among more. Among how many depends on the rows alone,
  * since one graph serves every depth; blocks for all keys of a long context, which return where rows see
- * fewer, would cost more than the turns that each of these takes. K and V: cuda_kv.c. */
+ * fewer, would cost more than the turns that each of these takes. K and V: cuda_kv.c.
+ *
+ * A block has up to eight queries of a KV head, of rows side by side in a prompt, of one row where a pass
+ * decodes. Split blocks of 256 keys are merged by a second kernel, in their order. */
 #include "backend/cuda/cuda_backend.h"
 
 enum {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_backend.c: the backend for NVIDIA's GPUs: its memory, its table of verbs. Weights, K and V, the verbs
- * of a pass and those beside it have files of their own. */
+ * of a pass and those beside it have files of their own.
+ *
+ * Its memory is not the host's (apart): vectors are brought in as matrices are, and the head is dense. */
 #include "backend/cuda/cuda_backend.h"
 
 #include <stdlib.h>

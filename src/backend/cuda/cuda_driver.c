@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_driver.c: finds the driver and a device that is new enough, and says in one line why there is none. */
+/* cuda_driver.c: finds the driver and a device that is new enough, and says in one line why there is none.
+ *
+ * The driver alone is asked, a library that may be there or not: libcuda.so.1 by its soname, functions
+ * through cuGetProcAddress. Nothing of NVIDIA's is needed to build. */
 #include "backend/cuda/cuda_backend.h"
 
 #include <stdio.h>

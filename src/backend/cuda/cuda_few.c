@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_few.c: what a draw reads of logits, found on the device where they lie: the best ids and those that
- * stand apart come to the host, and the rest never does. Logits themselves: cuda_pass.c. */
+ * stand apart come to the host, and the rest never does. Logits themselves: cuda_pass.c.
+ *
+ * Kernels find the k best and the ids that are edited or banned, some hundred bytes a token, as a pruned head
+ * gives them. What a GPU draws is a guess: ids are drawn by the CPU's kernels, through a small backend that
+ * this one holds. The list, whether rows are finite, and the states that the head has read arrive together in
+ * pinned memory, so that a token waits once. All logits come for who reads all: carat_logits, taps,
+ * log-probabilities, top_k 0, more than 256 best ids, and a form that has refused an id. */
 #include "backend/cuda/cuda_backend.h"
 
 static_assert(CT_FEW_BEST + CT_FEW_APART <= CT_GPU_SORTED && CT_FEW_BEST <= CT_GPU_SORTED / 4,

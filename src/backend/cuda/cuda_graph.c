@@ -4,7 +4,11 @@
  * ones launch the graph with their first kernel, or once the inputs of layers are there; what they launch
  * meanwhile is compared with it. Launches that differ run as they are, and put right what the graph has
  * written: all of it is made of the rows, which lie on the device, and nothing adds to what was there before.
- * Without graphs kernels run one by one. */
+ * Without graphs kernels run one by one.
+ *
+ * No argument of its kernels depends on the step: ids, positions and spans lie on the device, at places that
+ * a bucket of 1, 2, 4, ... 32 rows has; rows that lack to it are copies of the first. The head comes behind,
+ * kernel by kernel. Where a graph fails, or a listener reads matrices, a line says so (ct_backend.remark). */
 #include "backend/cuda/cuda_backend.h"
 
 #include "base/hash.h"

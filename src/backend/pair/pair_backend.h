@@ -2,7 +2,13 @@
 /* pair_backend.h: what the files of the backend of two share: the CPU and a GPU, each with a backend of its
  * own, of which one computes each verb. Either a weight is at one of them, its home, by the layer that it is
  * of (ct_backend_options.host_layers), or both have all and a pass runs at one. What one of them lacks is
- * copied when it is read. */
+ * copied when it is read.
+ *
+ * A matrix notes which of the two has its values: who reads what it lacks gets the current rows in one copy,
+ * and who writes makes the other's old. So at the boundary the residual is moved, and nothing else, without
+ * the forward pass knowing. A block of K and V notes who lacks what is in it. Where both have all, which side
+ * a pass runs at is a matter of the table of costs, by rows and depth (engine/stats.h). Where the device is
+ * lost, the CPU's half goes on alone. */
 #ifndef CT_PAIR_BACKEND_H
 #define CT_PAIR_BACKEND_H
 

@@ -3,7 +3,9 @@
  * NVIDIA's), OpenCL C, and host C, where a thread of a block is a fibre (test/emu/fibre.h, included before).
  * Sums, products, quotients and roots of floats are written ADD, MUL, FMA, DIV and SQRT, each rounded once,
  * so that no compiler may fuse or relax one. Threads that call SHFL_* or BARRIER do so with the whole block.
- */
+ *
+ * Blocks have 256 threads; a warp computes groups, or is the 32 partial sums of a reduction, and who folds
+ * does it in the order of NUMERICS.md. */
 #ifndef CT_GPU_DIALECT_H
 #define CT_GPU_DIALECT_H
 #define BLOCK 256 /* threads of a block, of every kernel */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_types.c: stored types as the kernels for GPUs read them. Panels are those of the CPU (layout/panel.h),
  * but for types whose blocks are numbers of codebook entries or digits: these become codes of 4 bits, numbers
- * of a table's 16 values, in panels like those of Q6_K. What bits mean: quant/quant.c. */
+ * of a table's 16 values, in panels like those of Q6_K. What bits mean: quant/quant.c.
+ *
+ * Weights lie in the CPU's panels, so that packing them, and a packed file, serve both. Two kernels multiply
+ * every type, one by int8, one by f32, eight rows of the pass for a weight that is read. */
 #include "kernel/gpu/gpu_types.h"
 
 #include "layout/panel.h"

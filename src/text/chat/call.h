@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* call.h: reads back the calls that a model writes, in FunctionGemma's or Gemma 4's syntax or as JSON; the
- * inverse of chat_calls.c. */
+ * inverse of chat_calls.c.
+ *
+ * As JSON, text is part of the grammar of auto: all that does not begin as calls do, which one expression
+ * says (CT_CALL_OPENING). Readers judge keys by what a declaration could mean at most (call_declared.c), so
+ * that all that a form lets through is read back as right. */
 #ifndef CT_CALL_H
 #define CT_CALL_H
 

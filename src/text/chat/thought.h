@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* thought.h: divides what a model writes into its thoughts and its answer, id by id. A thought stands between
  * two control tokens, behind the line that names its channel and before a line break, which are no part of
- * its text. Text that spells the tokens counts for nothing. Rendering thoughts is chat_gemma4.c's. */
+ * its text. Text that spells the tokens counts for nothing. Rendering thoughts is chat_gemma4.c's.
+ *
+ * A generation flags the text that it gives (generate/told.c), so that the command, a server and bindings
+ * divide it alike. */
 #ifndef CT_THOUGHT_H
 #define CT_THOUGHT_H
 

@@ -6,7 +6,10 @@
  *
  * Bytes that are not trusted are checked once: afterwards every look-up stays in the arrays and ends soon,
  * whatever the bytes say. Whether they are the vocabulary that they claim to be cannot be checked here. The
- * trie is not looked at before somebody asks for it, and is checked then (trie.c). */
+ * trie is not looked at before somebody asks for it, and is checked then (trie.c).
+ *
+ * The arrays lie as in memory, the seed of the hash table included. Tables of the cache are used at once,
+ * those of any other packed file are walked first. */
 #include <stdlib.h>
 
 #include "base/utf8.h"
