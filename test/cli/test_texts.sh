@@ -3,7 +3,7 @@
 # test_texts.sh: the commands that README.md, `carat help` and the man pages print are run as they are
 # printed, in the order of the text, and none fails. MODEL, tools.json and the other names of examples are
 # files here. What builds and installs is run by test/api/test_fresh_clone.sh, what downloads by nobody.
-# README.md stays one page, and every test that SUPPORT.md names is there.
+# README.md stays one page, a row of SUPPORT.md one promise, and every test that it names is there.
 . "$CARAT_SOURCE/test/cli/common.bash"
 export CARAT_ARG_FORCE=1 # files of earlier commands give way
 [ -z "${CARAT_CFLAGS:-}" ] || { echo 'the commands are run in the release flavour only'; exit 77; }
@@ -11,6 +11,7 @@ command -v timeout >/dev/null || { echo 'there is no timeout'; exit 77; }
 
 words=$(wc -w <"$CARAT_SOURCE/README.md")
 [ "$words" -le 700 ] || die "README.md has $words words, expected at most 700"
+LC_ALL=C.UTF-8 grep -nE '.{301,}' "$CARAT_SOURCE/SUPPORT.md" >long && die "a row of SUPPORT.md has more than 300 columns: $(cut -c1-60 long)"
 grep -oE '`(test|tools|examples|src)/[^`]*`' "$CARAT_SOURCE"/{README,SUPPORT}.md | cut -d '`' -f 2 | sort -u >paths
 [ "$(wc -l <paths)" -gt 20 ] || die 'SUPPORT.md names no tests'
 while read -r path; do
