@@ -19,7 +19,7 @@ others=$(grep -c '^--- a/' "$patch")
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$CARAT_BUILD/CMakeCache.txt"; }
 cp -R "$CARAT_SOURCE/cli" cli
 patch -sp1 <"$patch" || die 'the patch does not apply any more'
-cc=("${CC:-cc}" -std=c11 -I cli -I "$CARAT_SOURCE/server" -I "$CARAT_SOURCE/include" -I "$(cached JANSSON_INCLUDE)" -I "$(cached CMOCKA_INCLUDE)" -I "$tiny")
+cc=("${CC:-cc}" -std=c11 -I cli -I "$CARAT_SOURCE/server" -I "$CARAT_SOURCE/include" -I "$CARAT_SOURCE/src" -I "$(cached JANSSON_INCLUDE)" -I "$(cached CMOCKA_INCLUDE)" -I "$tiny")
 libraries=("$CARAT_BUILD/libcarat.a" "$(cached JANSSON_LIBRARY)" -lpthread -lm)
 objects() { sed 's|/|_|g; s|$|.o|'; } # they lie flat
 find cli -name '*.[cS]' | while read -r file; do echo "-c $file -o $(objects <<<"$file")"; done >files
