@@ -319,8 +319,10 @@ file(GLOB report_sources CONFIGURE_DEPENDS cli/quality/compare/report*.c)
 foreach(thing fold interrupt message progress question output size utf8)
   list(APPEND term_sources cli/term/${thing}.c)
 endforeach()
-with(test_cli_quality_report ${report_sources} cli/io/svg.c cli/io/save.c cli/io/input.c ${term_sources})
-with(test_cli_quality_compare_summary cli/quality/compare/summary.c)
+set(result_sources cli/quality/compare/result.c cli/quality/compare/summary_fields.c cli/io/members.c)
+with(test_cli_quality_report ${report_sources} ${result_sources} cli/io/svg.c cli/io/save.c cli/term/out_json.c
+     ${term_sources})
+with(test_cli_quality_compare_summary cli/quality/compare/summary.c ${result_sources})
 add_library(plant OBJECT test/engine/plant.c)
 target_include_directories(plant PRIVATE src include)
 with(test_cli_model_self_check cli/model/self_check.c cli/model/self_check_print.c cli/term/clock.c

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bisect.c: --bisect: where two models begin to differ, as JSON and for a terminal. What is compared and
+/* bisect.c: --bisect: where two models begin to differ, found and for a terminal. What is compared and
  * flagged is carat_bisect's; the heat map is the report's. */
 #include <math.h>
 #include <stdlib.h>
@@ -13,29 +13,35 @@
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
-#include "term/out_json.h"
 #include "term/output.h"
 
-/* ---- as JSON ---- */
+/* ---- what is found ---- */
 
+/* Where it is put, and whose bar tells how far it is. */
 struct listing {
     struct compare *compare;
-    json_t *table;
+    struct bisection *b;
 };
-
-static json_t *operation_json(const carat_operation_error *e)
-{
-    return json_pack("{s:i, s:s, s:s, s:o, s:o, s:i, s:i, s:o, s:b, s:s}", "layer", e->layer, "operation",
-                     e->operation, "tensor", e->tensor, "own", json_number(e->own), "carried",
-                     json_number(e->carried), "channel", e->channel, "channels", e->width, "channel_error",
-                     json_number(e->channel_error), "flagged", e->flagged, "reason", e->reason);
-}
 
 static int list_operation(void *user, const carat_operation_error *e)
 {
-    struct listing *l = user;
+    struct bisection *b = ((struct listing *)user)->b;
 
-    return json_array_append_new(l->table, operation_json(e)) != 0;
+    if (b->n == b->capacity) {
+        const int more = b->capacity ? 2 * b->capacity : 64;
+        carat_operation_error *larger = realloc(b->table, (size_t)more * sizeof *larger);
+        if (!larger)
+            return 1;
+        b->table = larger;
+        b->capacity = more;
+    }
+    b->table[b->n++] = *e;
+    return 0;
+}
+
+void bisect_free(struct bisection *b)
+{
+    free(b->table);
 }
 
 static int bisect_progress(void *user, size_t done, size_t total)
@@ -49,18 +55,6 @@ static int bisect_watch(void *user, size_t done, size_t total)
 {
     (void)user;
     return stop_when_interrupted(NULL, done, total);
-}
-
-static json_t *rows_json(const struct compare *c, int n)
-{
-    int32_t row[CARAT_MOST_BISECT_ROWS];
-    json_t *rows = json_array();
-    const int n_rows =
-        carat_bisect_rows(c->side[REF].engine, c->side[TEST].engine, n, c->o->compare->bisect_rows, row);
-
-    for (int i = 0; i < n_rows; i++)
-        json_array_append_new(rows, json_integer(row[i]));
-    return rows;
 }
 
 static int stop_at_once(void *user, size_t done, size_t total)
@@ -86,10 +80,10 @@ int bisect_check(const struct compare *c)
     return status == CARAT_E_UNSUPPORTED ? fail_status(&err) : DONE;
 }
 
-int bisect_run(struct compare *c, const int32_t *ids, int n, json_t **bisect)
+/* Bisects n ids. */
+static int bisect_run(struct compare *c, const int32_t *ids, int n, struct bisection *b)
 {
-    struct listing l = {.compare = c, .table = json_array()};
-    carat_operation_error first = {.size = sizeof first};
+    struct listing l = {c, b};
     carat_bisect_options o;
     carat_error err;
 
@@ -99,20 +93,20 @@ int bisect_run(struct compare *c, const int32_t *ids, int n, json_t **bisect)
     o.progress = bisect_progress;
     o.watch = bisect_watch;
     o.user = &l;
+    *b = (struct bisection){
+        .tokens = n, .first.size = sizeof b->first, .table = calloc(1, sizeof *b->table), .capacity = 1};
     progress_begin(&c->bar, "bisecting", "tok");
     const carat_status status =
-        carat_bisect(c->side[REF].engine, c->side[TEST].engine, ids, n, &o, &first, &err);
+        carat_bisect(c->side[REF].engine, c->side[TEST].engine, ids, n, &o, &b->first, &err);
     progress_end(&c->bar);
     /* a NaN is an answer, too: the comparison goes on, and its verdict knows of it */
-    if (status != CARAT_OK && (status != CARAT_E_NUMERIC || interrupted())) {
-        json_decref(l.table);
+    if (status != CARAT_OK && (status != CARAT_E_NUMERIC || interrupted()))
         return interrupted() ? INTERRUPTED : fail_status(&err);
-    }
-    *bisect = json_pack("{s:i, s:o, s:o, s:o}", "tokens", n, "rows", rows_json(c, n), "flagged",
-                        first.operation ? operation_json(&first) : json_null(), "table", l.table);
-    if (*bisect && status != CARAT_OK)
-        json_object_set_new(*bisect, "failed", json_text(err.message, strlen(err.message)));
-    return *bisect ? DONE : fail_memory();
+    if (status != CARAT_OK)
+        snprintf(b->failed, sizeof b->failed, "%s", err.message);
+    b->flagged = b->first.operation ? &b->first : NULL;
+    b->n_rows = carat_bisect_rows(c->side[REF].engine, c->side[TEST].engine, n, o.rows, b->row);
+    return b->table ? DONE : fail_memory();
 }
 
 /* At most as many as both contexts have room for. */
@@ -125,9 +119,8 @@ static int cut_to_contexts(const struct compare *c, int n)
     return n;
 }
 
-int bisect_compared(struct compare *c, const struct compared *p, json_t *summary)
+int bisect_compared(struct compare *c, const struct compared *p, struct bisection *b)
 {
-    json_t *bisect = NULL;
     carat_tokens ids = {0};
     bool fits = true;
 
@@ -135,10 +128,8 @@ int bisect_compared(struct compare *c, const struct compared *p, json_t *summary
         fits = push_id(&ids, p->prompt.ids[i]);
     for (size_t i = 0; i + 1 < p->n && fits; i++)
         fits = push_id(&ids, p->position[i].next);
-    int code = fits ? bisect_run(c, ids.ids, cut_to_contexts(c, ids.n), &bisect) : fail_memory();
+    int code = fits ? bisect_run(c, ids.ids, cut_to_contexts(c, ids.n), b) : fail_memory();
     carat_tokens_free(&ids);
-    if (code == DONE)
-        json_object_set_new(summary, "bisect", bisect);
     return code;
 }
 
@@ -156,10 +147,9 @@ static int find_longest(struct dataset *d, struct dataset_prompt *p)
     return code;
 }
 
-int bisect_dataset(struct compare *c, struct dataset *d, int context, json_t *summary)
+int bisect_dataset(struct compare *c, struct dataset *d, int context, struct bisection *b)
 {
     struct dataset_prompt p = {0};
-    json_t *bisect = NULL;
     int code = find_longest(d, &p);
 
     for (int i = 0; i < p.c.answer.n && code == DONE; i++)
@@ -167,27 +157,17 @@ int bisect_dataset(struct compare *c, struct dataset *d, int context, json_t *su
     if (code == DONE && !c->side[TEST].engine)
         code = sides_start(c, 1, context);
     if (code == DONE)
-        code = bisect_run(c, p.c.prompt.ids, cut_to_contexts(c, p.c.prompt.n), &bisect);
+        code = bisect_run(c, p.c.prompt.ids, cut_to_contexts(c, p.c.prompt.n), b);
     dataset_prompt_free(&p);
-    if (code == DONE)
-        json_object_set_new(summary, "bisect", bisect);
     return code;
 }
 
 /* ---- for a terminal ---- */
 
-static double number_in(const json_t *object, const char *member)
+/* What JSON calls null. */
+static double number_of(double error)
 {
-    const json_t *value = json_object_get(object, member);
-
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-static const char *word_in(const json_t *object, const char *member)
-{
-    const char *word = json_string_value(json_object_get(object, member));
-
-    return word ? word : "";
+    return isfinite(error) ? error : NAN;
 }
 
 /* What stands in one line: an operation over all its layers. */
@@ -206,27 +186,22 @@ static int error_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void gather_row(struct row *r, const json_t *table)
+static void gather_row(struct row *r, const struct bisection *b)
 {
-    const json_t *e;
-    size_t i;
-
-    json_array_foreach(table, i, e)
-    {
-        if (strcmp(word_in(e, "operation"), r->operation) != 0)
+    for (const carat_operation_error *e = b->table; e < b->table + b->n; e++) {
+        const double own = number_of(e->own), channel = number_of(e->channel_error);
+        if (strcmp(e->operation, r->operation) != 0)
             continue;
-        const double own = number_in(e, "own"), channel = number_in(e, "channel_error");
-        const int layer = (int)json_integer_value(json_object_get(e, "layer"));
         if (r->n == 0 || own > r->own) {
             r->own = own;
-            r->own_layer = layer;
+            r->own_layer = e->layer;
         }
         if (r->n == 0 || channel > r->channel) {
             r->channel = channel;
-            r->channel_layer = layer;
-            r->place = (int)json_integer_value(json_object_get(e, "channel"));
+            r->channel_layer = e->layer;
+            r->place = e->channel;
         }
-        r->flagged += json_is_true(json_object_get(e, "flagged"));
+        r->flagged += e->flagged;
         r->all[r->n++] = own;
     }
     qsort(r->all, (size_t)r->n, sizeof *r->all, error_order);
@@ -257,65 +232,58 @@ static void print_row(const struct row *r, int columns)
     out_print("\n");
 }
 
-static int print_rows(const json_t *table, int columns)
+static int print_rows(const struct bisection *b, int columns)
 {
-    double *all = malloc((json_array_size(table) + 1) * sizeof *all);
-    const json_t *e;
-    size_t i;
+    double *all = malloc(((size_t)b->n + 1) * sizeof *all);
 
     if (!all)
         return fail_memory();
     out_print("  %-15s%9s%9s", "own error", "median", "largest");
     out_print(columns >= 60 ? "%-8s%9s %s\n" : "%s%9s%s\n", columns >= 60 ? " layer" : "", "channel",
               columns >= 60 ? "layer/channel" : "");
-    json_array_foreach(table, i, e)
-    {
-        struct row r = {.operation = word_in(e, "operation"), .all = all};
-        size_t before = 0; /* the first of its name stands for all of them */
-        while (before < i && strcmp(word_in(json_array_get(table, before), "operation"), r.operation) != 0)
+    for (int i = 0; i < b->n; i++) {
+        struct row r = {.operation = b->table[i].operation, .all = all};
+        int before = 0; /* the first of its name stands for all of them */
+        while (before < i && strcmp(b->table[before].operation, r.operation) != 0)
             before++;
         if (before < i)
             continue;
-        gather_row(&r, table);
+        gather_row(&r, b);
         print_row(&r, columns);
     }
     free(all);
     return DONE;
 }
 
-int bisect_print(const json_t *bisect)
+int bisect_print(const struct bisection *b)
 {
-    const json_t *flagged = json_object_get(bisect, "flagged");
-    const int wide = columns_of(STDOUT_FILENO, USUAL_COLUMNS), layer = (int)number_in(flagged, "layer");
-    const char *tensor = word_in(flagged, "tensor");
+    const carat_operation_error *first = b->flagged;
+    const int wide = columns_of(STDOUT_FILENO, USUAL_COLUMNS);
 
-    if (!json_is_object(bisect))
-        return DONE;
     out_print("\n");
     out_fold(7);
-    if (*word_in(bisect, "failed")) {
+    if (*b->failed) {
         out_print("begins ");
-        out_name(word_in(bisect, "failed"), 1024);
+        out_name(b->failed, 1024);
         out_print("\n");
         out_fold(0);
         return DONE;
     }
-    if (json_is_object(flagged)) {
+    if (first) {
         out_print("begins ");
-        if (layer >= 0)
-            out_print("layer %d, ", layer);
-        out_print("%s, channel %lld", word_in(flagged, "operation"),
-                  (long long)json_integer_value(json_object_get(flagged, "channel")));
-        if (*tensor) {
+        if (first->layer >= 0)
+            out_print("layer %d, ", first->layer);
+        out_print("%s, channel %d", first->operation, first->channel);
+        if (*first->tensor) {
             out_print(", ");
-            out_name(tensor, 200);
+            out_name(first->tensor, 200);
         }
         out_print(": %s; the operation's own error is %.3g, this channel's %.3g, carried %.3g\n",
-                  word_in(flagged, "reason"), number_in(flagged, "own"), number_in(flagged, "channel_error"),
-                  number_in(flagged, "carried"));
+                  first->reason, number_of(first->own), number_of(first->channel_error),
+                  number_of(first->carried));
     } else {
         out_print("begins nowhere: no operation stands out\n");
     }
     out_fold(0);
-    return print_rows(json_object_get(bisect, "table"), wide);
+    return print_rows(b, wide);
 }

@@ -17,7 +17,6 @@
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
-#include "term/out_json.h"
 #include "term/output.h"
 
 /* The options about comparing. */
@@ -235,10 +234,10 @@ int compare_context(const struct compare *c, const struct compared *p)
                  (c->options.driver == CARAT_DRIVER_TEXT ? p->answer.n : c->options.max_tokens));
 }
 
-/* Appends a finished prompt to the results; run is taken. */
-static int write_line(const struct compare *c, const struct compared *p, json_t *run, FILE *results)
+/* Appends a finished prompt to the results. */
+static int write_line(const struct compare *c, const struct compared *p, FILE *results)
 {
-    char *text = compared_text(c, p, run);
+    char *text = compared_text(c, p, true);
 
     if (!text)
         return fail_memory();
@@ -250,7 +249,8 @@ static int write_line(const struct compare *c, const struct compared *p, json_t 
 static int compare_one(struct compare *c, struct compared *p, FILE *results)
 {
     const carat_compare_prompt prompt = compared_prompt(p);
-    json_t *summary = NULL;
+    struct summary summary = {0};
+    struct bisection bisection = {0};
     carat_error err;
 
     progress_begin(&c->bar, "comparing", "tok");
@@ -265,18 +265,21 @@ static int compare_one(struct compare *c, struct compared *p, FILE *results)
         return INTERRUPTED;
     if (status != CARAT_OK && status != CARAT_E_NUMERIC)
         return fail_status(&err);
-    int code = write_line(c, p, sides_run(c, NULL), results);
+    int code = sides_run(c);
+    if (code == DONE)
+        code = write_line(c, p, results);
     if (code == DONE)
         code = summary_make(results, &c->limits, &summary);
     if (code == DONE && c->o->compare->bisect)
-        code = bisect_compared(c, p, summary);
+        code = bisect_compared(c, p, &bisection);
     if (code == DONE) {
-        json_object_set_new(
-            summary, "timings",
-            json_pack("{s:f, s:o}", "seconds", took, "tokens_per_second", json_number((double)p->n / took)));
-        code = compare_tell(c, summary);
+        const struct timings timings = {took, (double)p->n / took, -1, -1};
+        summary.bisect = c->o->compare->bisect ? &bisection : NULL;
+        summary.timings = &timings;
+        code = compare_tell(c, &summary);
     }
-    json_decref(summary);
+    bisect_free(&bisection);
+    summary_free(&summary);
     return code;
 }
 

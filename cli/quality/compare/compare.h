@@ -25,7 +25,7 @@ struct side {
     carat_model *model;   /* of the reference's logits: that of the test */
     bool borrowed;        /* the other side closes the model */
     carat_model_info info;
-    char content[33];
+    char content[33], types[256];
     carat_engine *engine; /* NULL: recorded */
 };
 
@@ -37,6 +37,8 @@ struct compare {
     carat_quality_limits limits;
     bool recorded; /* the reference is logits in files, that of --ref-logits or those of a data set's lines */
     bool quiet;    /* nothing is printed: who asks reads what DIR has */
+    struct run run;
+    char *command; /* that gives the same numbers */
     struct progress bar;
     size_t told, expected; /* positions of one prompt */
 };
@@ -64,8 +66,8 @@ int sides_open(struct compare *c);
 /* Engines for so many sessions of so many positions. */
 int sides_start(struct compare *c, int sessions, int context);
 void sides_close(struct compare *c);
-/* What QUALITY.md calls a run: who is compared and how; data may be NULL, and is taken. */
-json_t *sides_run(const struct compare *c, json_t *data);
+/* Fills run with all but the data: what QUALITY.md calls a run, who is compared and how. */
+int sides_run(struct compare *c);
 /* The next of the lengths of --at, "10,100", which then begin behind it; 0: there is none. */
 int next_length(const char **lengths);
 /* compare_command.c: the command that gives the same numbers; malloc'd. NULL: memory is out. */
@@ -82,7 +84,7 @@ int compare_limits(carat_quality_limits *l, const char *text);
 /* Positions that a prompt needs, or that --ctx-size gives. */
 int compare_context(const struct compare *c, const struct compared *p);
 /* Prints a summary; CHECK_FAILED when it is concerning. */
-int compare_tell(const struct compare *c, json_t *summary);
+int compare_tell(const struct compare *c, const struct summary *summary);
 
 /* ---- compare_line.c ---- */
 
@@ -91,23 +93,22 @@ int compared_position(void *user, void *prompt, const carat_position *position);
 void compared_end(void *user, void *prompt, const carat_compared *end);
 /* The prompt for the library. */
 carat_compare_prompt compared_prompt(struct compared *p);
-/* A finished prompt as its line of JSON, without the newline; malloc'd. NULL: memory is out. run is taken,
- * and may be NULL. */
-char *compared_text(const struct compare *c, const struct compared *p, json_t *run);
+/* A finished prompt as its line of JSON, the first with the run, without the newline; malloc'd. NULL: memory
+ * is out. */
+char *compared_text(const struct compare *c, const struct compared *p, bool first);
 void compared_free(struct compared *p);
 
 /* ---- bisect.c; exit codes ---- */
 
 /* Refuses two engines that cannot be bisected. */
 int bisect_check(const struct compare *c);
-/* Bisects n ids, at most as many as both contexts have. */
-int bisect_run(struct compare *c, const int32_t *ids, int n, json_t **bisect);
-/* Adds that of the longest prompt of the data to a summary; makes engines where there are none. */
+/* Of the longest prompt of the data; makes engines where there are none. Freed by bisect_free in any case, as
+ * the other. */
 struct dataset;
-int bisect_dataset(struct compare *c, struct dataset *d, int context, json_t *summary);
-/* Adds that of a finished prompt and what followed it to its summary. */
-int bisect_compared(struct compare *c, const struct compared *p, json_t *summary);
-/* NULL prints nothing. */
-int bisect_print(const json_t *bisect);
+int bisect_dataset(struct compare *c, struct dataset *d, int context, struct bisection *b);
+/* Of a finished prompt and what followed it. */
+int bisect_compared(struct compare *c, const struct compared *p, struct bisection *b);
+void bisect_free(struct bisection *b);
+int bisect_print(const struct bisection *b);
 
 #endif

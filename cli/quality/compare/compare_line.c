@@ -82,44 +82,26 @@ void compared_free(struct compared *p)
 
 /* ---- arrays ---- */
 
-#define METRIC(member) offsetof(carat_position, difference.member)
-static const struct {
-    const char *name;
-    size_t place;
-    enum { IS_INT, IS_ID, IS_REAL } kind;
-} columns[] = {
-    {"ids", offsetof(carat_position, next), IS_ID},
-    {"top_ref", METRIC(top_ref), IS_ID},
-    {"top_test", METRIC(top_test), IS_ID},
-    {"match", METRIC(match), IS_INT},
-    {"near_tie", METRIC(near_tie), IS_INT},
-    {"kl", METRIC(kl), IS_REAL},
-    {"kl_reverse", METRIC(kl_reverse), IS_REAL},
-    {"correlation", METRIC(correlation), IS_REAL},
-    {"cosine", METRIC(cosine), IS_REAL},
-    {"entropy_ref", METRIC(entropy_ref), IS_REAL},
-    {"entropy_test", METRIC(entropy_test), IS_REAL},
-    {"margin_ref", METRIC(margin_ref), IS_REAL},
-    {"margin_test", METRIC(margin_test), IS_REAL},
-    {"overlap", METRIC(overlap), IS_INT},
-    {"largest", METRIC(largest), IS_REAL},
-    {"logprob_ref", METRIC(logprob_ref), IS_REAL},
-    {"logprob_test", METRIC(logprob_test), IS_REAL},
-    {"delta_p", METRIC(delta_p), IS_REAL},
-    /* of prompts in which ids are left out */
-    {"left_out", METRIC(left_out), IS_INT},
-    {"outside", METRIC(outside), IS_REAL},
+enum value {
+    IS_INT,
+    IS_ID,
+    IS_REAL,
+    IS_OF_NEXT /* real, of the id that follows: where none does there is none */
 };
-enum { N_COLUMNS = sizeof columns / sizeof columns[0], N_OF_WHOLE = N_COLUMNS - 2 };
+#define PLACE(which, name, member, is) [which] = {offsetof(carat_position, member), is},
+static const struct {
+    size_t place;
+    enum value is;
+} columns[N_COLUMNS] = {RESULT_COLUMNS(PLACE)};
 
-static json_t *value_of(const carat_position *p, size_t column)
+static json_t *value_of(const carat_position *p, int column)
 {
     const char *at = (const char *)p + columns[column].place;
     int32_t id;
     int i;
     double x;
 
-    switch (columns[column].kind) {
+    switch (columns[column].is) {
     case IS_ID:
         memcpy(&id, at, sizeof id);
         return json_integer(id);
@@ -128,7 +110,7 @@ static json_t *value_of(const carat_position *p, size_t column)
         return json_integer(i);
     default:
         memcpy(&x, at, sizeof x);
-        return json_number(x);
+        return columns[column].is == IS_OF_NEXT && p->next < 0 ? json_null() : json_number(x);
     }
 }
 
@@ -141,58 +123,55 @@ static bool leaves_out(const struct compared *p)
     return i < p->n;
 }
 
-/* Log-probabilities and their difference are those of the id that follows: where none does there are none. */
-static bool needs_next(const char *name)
+/* A list of the line, which keeps it. */
+static const json_t *keep_list(struct result *line, json_t *list)
 {
-    return strncmp(name, "logprob", 7) == 0 || strcmp(name, "delta_p") == 0;
+    json_array_append_new(line->value, list);
+    return list;
 }
 
-static void add_columns(json_t *line, const struct compared *p)
+static void add_columns(struct result *line, const struct compared *p)
 {
-    const size_t n = leaves_out(p) ? N_COLUMNS : N_OF_WHOLE;
+    const int n = leaves_out(p) ? N_COLUMNS : OF_LEFT_OUT;
 
-    for (size_t k = 0; k < n; k++) {
+    for (int k = 0; k < n; k++) {
         json_t *list = json_array();
         for (size_t i = 0; i < p->n; i++)
-            json_array_append_new(list, needs_next(columns[k].name) && p->position[i].next < 0
-                                            ? json_null()
-                                            : value_of(&p->position[i], k));
-        json_object_set_new(line, columns[k].name, list);
+            json_array_append_new(list, value_of(&p->position[i], k));
+        line->column[k] = keep_list(line, list);
     }
 }
 
 /* ---- texts ---- */
 
-/* Text of at most MOST_TEXT bytes, whole characters. */
-static json_t *short_text(const char *text, size_t n, bool *cut)
+/* At most MOST_TEXT bytes of a text, whole characters. */
+static struct words short_text(const char *text, size_t n, bool *cut)
 {
     *cut = n > MOST_TEXT;
     n = *cut ? MOST_TEXT : n;
     while (*cut && n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
         n--;
-    return json_text(text, n);
+    return (struct words){text, n};
 }
 
-static json_t *ids_text(const struct compare *c, const int32_t *ids, int n, bool *cut)
+/* *text is for carat_free. */
+static struct words ids_text(const struct compare *c, const int32_t *ids, int n, char **text, bool *cut)
 {
-    char *text = NULL;
     size_t bytes = 0;
 
     *cut = false;
     if (n == 0 || !c->side[TEST].info.has_tokenizer ||
-        carat_detokenize(c->side[TEST].model, ids, n, CARAT_SPECIAL, &text, &bytes, NULL) != CARAT_OK)
-        return json_string("");
-    json_t *result = short_text(text, bytes, cut);
-    carat_free(text);
-    return result;
+        carat_detokenize(c->side[TEST].model, ids, n, CARAT_SPECIAL, text, &bytes, NULL) != CARAT_OK)
+        return words_of("");
+    return short_text(*text, bytes, cut);
 }
 
-static json_t *piece_text(const struct compare *c, int32_t id)
+static struct words piece_text(const struct compare *c, int32_t id)
 {
     size_t n = 0;
     const char *piece = carat_piece(c->side[TEST].model, id, &n);
 
-    return json_text(piece ? piece : "", n);
+    return (struct words){piece ? piece : "", n};
 }
 
 /* ---- the line ---- */
@@ -207,27 +186,31 @@ static size_t first_difference(const struct compared *p)
     return i < p->n && p->position[i].after_stop ? p->n : i;
 }
 
-static json_t *divergence_json(const struct compare *c, const struct compared *p)
+static struct divergence divergence_of(const struct compare *c, const struct compared *p)
 {
     const size_t i = first_difference(p);
 
     if (i == p->n)
-        return json_null();
+        return (struct divergence){0};
     const carat_difference *d = &p->position[i].difference;
-    return json_pack("{s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:b}", "index", (int)i, "id_ref", (int)d->top_ref,
-                     "id_test", (int)d->top_test, "piece_ref", piece_text(c, d->top_ref), "piece_test",
-                     piece_text(c, d->top_test), "margin_ref", json_number(d->margin_ref), "margin_test",
-                     json_number(d->margin_test), "near_tie", d->near_tie);
+    return (struct divergence){.there = true,
+                               .index = (int64_t)i,
+                               .id_ref = d->top_ref,
+                               .id_test = d->top_test,
+                               .piece_ref = piece_text(c, d->top_ref),
+                               .piece_test = piece_text(c, d->top_test),
+                               .margin_ref = d->margin_ref,
+                               .margin_test = d->margin_test,
+                               .near_tie = d->near_tie};
 }
 
-static json_t *loop_json(const int32_t *ids, int n)
+static struct loop loop_of(const int32_t *ids, int n)
 {
     carat_repetition r = {.size = sizeof r};
 
     if (carat_repetition_of(ids, n, &r, NULL) != CARAT_OK)
-        return NULL;
-    return json_pack("{s:i, s:i, s:i}", "repeated_4grams", r.repeated_4grams, "cycle", r.cycle, "cycle_start",
-                     r.cycle_start);
+        return (struct loop){0};
+    return (struct loop){true, r.repeated_4grams, r.cycle, r.cycle_start};
 }
 
 static const char *status_word(carat_status status)
@@ -249,49 +232,44 @@ static int answer_length(const struct compare *c, const struct compared *p, cons
     return i < n ? i + 1 : n;
 }
 
-static json_t *line_json(const struct compare *c, const struct compared *p, json_t *run)
+char *compared_text(const struct compare *c, const struct compared *p, bool first)
 {
     const carat_compared *e = &p->end;
-    const int n_ref = answer_length(c, p, e->answer_ref, e->n_ref),
-              n_test = answer_length(c, p, e->answer_test, e->n_test);
-    const bool equal = n_ref == n_test && (n_ref == 0 || memcmp(e->answer_ref, e->answer_test,
-                                                                (size_t)n_ref * sizeof *e->answer_ref) == 0);
-    bool cut, unused;
-    json_t *text = p->text ? short_text(p->text, strlen(p->text), &cut)
-                           : ids_text(c, p->prompt.ids, (int)p->prompt.n, &cut);
-    json_t *line =
-        json_pack("{s:O, s:s, s:s, s:o, s:i}", "id", p->id, "status", status_word(e->status), "driver",
-                  carat_driver_name(c->options.driver), "prompt", text, "n_prompt", (int)p->prompt.n);
+    const int32_t *const ids[SIDES] = {e->answer_ref, e->answer_test};
+    const int n_ids[SIDES] = {e->n_ref, e->n_test};
+    char *texts[SIDES + 1] = {NULL}, *text = NULL;
+    int n[SIDES];
+    bool unused;
+    struct result line = {.id = p->id,
+                          .status = words_of(status_word(e->status)),
+                          .driver = words_of(carat_driver_name(c->options.driver)),
+                          .n_prompt = (int)p->prompt.n,
+                          .stop = e->stop,
+                          .first = divergence_of(c, p)};
 
-    if (!line || p->lost) {
-        json_decref(line);
-        json_decref(run);
+    if (p->lost)
         return NULL;
-    }
-    if (cut)
-        json_object_set_new(line, "prompt_cut", json_true());
+    line.value = json_array();
+    line.prompt = p->text ? short_text(p->text, strlen(p->text), &line.prompt_cut)
+                          : ids_text(c, p->prompt.ids, (int)p->prompt.n, &texts[SIDES], &line.prompt_cut);
     if (e->status)
-        json_object_set_new(line, "message", json_text(p->message, strlen(p->message)));
-    add_columns(line, p);
-    json_object_set_new(line, "stop", e->stop >= 0 ? json_integer(e->stop) : json_null());
-    json_object_set_new(line, "answer_ref", ids_text(c, e->answer_ref, n_ref, &unused));
-    json_object_set_new(line, "answer_test", ids_text(c, e->answer_test, n_test, &unused));
-    json_object_set_new(line, "answer_ref_ids", json_ids(e->answer_ref, n_ref));
-    json_object_set_new(line, "answer_test_ids", json_ids(e->answer_test, n_test));
-    json_object_set_new(line, "equal", json_boolean(equal));
-    json_object_set_new(line, "first_divergence", divergence_json(c, p));
-    json_object_set_new(line, "loop_ref", loop_json(e->answer_ref, n_ref));
-    json_object_set_new(line, "loop_test", loop_json(e->answer_test, n_test));
-    if (run)
-        json_object_set_new(line, "run", run);
-    return line;
-}
-
-char *compared_text(const struct compare *c, const struct compared *p, json_t *run)
-{
-    json_t *line = line_json(c, p, run);
-    char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-
-    json_decref(line);
+        line.message = words_of(p->message);
+    add_columns(&line, p);
+    for (int i = 0; i < SIDES; i++) {
+        n[i] = answer_length(c, p, ids[i], n_ids[i]);
+        line.answer[i] = ids_text(c, ids[i], n[i], &texts[i], &unused);
+        line.answer_ids[i] = keep_list(&line, json_ids(ids[i], n[i]));
+        line.loop[i] = loop_of(ids[i], n[i]);
+    }
+    line.equal = n[REF] == n[TEST] &&
+                 (n[REF] == 0 || memcmp(ids[REF], ids[TEST], (size_t)n[REF] * sizeof *ids[REF]) == 0);
+    if (first)
+        line.run = c->run;
+    json_t *all = fields_json(result_fields, &line);
+    text = json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(all);
+    result_free(&line);
+    for (int i = 0; i <= SIDES; i++)
+        carat_free(texts[i]);
     return text;
 }

@@ -4,22 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "quality/compare/compare.h"
-#include "quality/compare/dataset.h"
-#include "quality/compare/summary.h"
 #include "term/exit.h"
 #include "term/message.h"
 #include "term/output.h"
 
-int compare_tell(const struct compare *c, json_t *summary)
+int compare_tell(const struct compare *c, const struct summary *summary)
 {
-    const char *whole = NULL;
     int code = DONE;
 
-    json_unpack(summary, "{s:{s:s}}", "verdict", "whole", &whole);
-    const bool failed = whole && strcmp(whole, carat_health_name(CARAT_CONCERNING)) == 0;
     if (c->quiet) {
         code = DONE;
     } else if (c->o->json) {
@@ -32,8 +25,8 @@ int compare_tell(const struct compare *c, json_t *summary)
         free(text);
     } else {
         code = summary_print(summary);
-        if (code == DONE)
-            code = bisect_print(json_object_get(summary, "bisect"));
+        if (code == DONE && summary->bisect)
+            code = bisect_print(summary->bisect);
     }
-    return code == DONE && failed ? CHECK_FAILED : code;
+    return code == DONE && summary->verdict.whole == CARAT_CONCERNING ? CHECK_FAILED : code;
 }

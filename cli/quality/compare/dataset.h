@@ -52,12 +52,12 @@ struct results {
     char *path;
     FILE *file;
     json_int_t lines; /* whole ones that are there */
-    json_t *run;      /* of the first line; NULL: it has none */
+    struct result first;
 };
 
 /* Makes or opens DIR and leaves its whole lines; `restart`: none. Refuses those of another run, and the
  * file of the data itself. An exit code. */
-int results_open(struct results *r, const char *dir, const char *data, const json_t *run, bool restart);
+int results_open(struct results *r, const char *dir, const char *data, const struct run *run, bool restart);
 /* Appends a line of n bytes, which ends with a newline. */
 int results_add(struct results *r, const char *line, size_t n);
 void results_close(struct results *r);

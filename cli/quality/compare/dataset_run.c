@@ -19,7 +19,6 @@
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
-#include "term/out_json.h"
 
 /* A prompt under way. Its first member is what the library gives back. */
 struct flight {
@@ -38,7 +37,7 @@ struct dataset_run {
     struct compare *c;
     struct dataset data;
     struct results results;
-    json_t *run; /* for the first line */
+    char hash[17]; /* of the data */
     struct flight *flight;
     int n_flights;
     json_int_t next; /* place of the prompt that is given next */
@@ -128,7 +127,7 @@ static int add_line(struct dataset_run *r, json_int_t place, const char *line, s
 
 static int add_prompt(struct dataset_run *r, const struct flight *f)
 {
-    char *text = compared_text(r->c, &f->p.c, f->place == 0 ? json_incref(r->run) : NULL);
+    char *text = compared_text(r->c, &f->p.c, f->place == 0);
     int code;
 
     if (!text)
@@ -199,14 +198,14 @@ static int run_watch(void *user, size_t done, size_t total)
 /* ---- the run ---- */
 
 /* Everything that makes ids of the lines. */
-static json_t *data_json(const struct dataset *d)
+static struct run_data data_of(struct dataset_run *r)
 {
-    char hash[17];
-    const char *name = model_name(d->path);
+    const struct dataset *d = &r->data;
 
-    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)d->hash);
-    return json_pack("{s:o, s:I, s:s, s:b, s:s?}", "name", json_text(name, strlen(name)), "prompts",
-                     d->prompts, "hash", hash, "raw", d->raw, "chat_template", d->chat_template);
+    snprintf(r->hash, sizeof r->hash, "%016llx", (unsigned long long)d->hash);
+    return (struct run_data){true,       words_of(model_name(d->path)),
+                             d->prompts, words_of(r->hash),
+                             d->raw,     d->chat_template ? words_of(d->chat_template) : (struct words){0}};
 }
 
 /* Positions that every prompt has room in, as far as the models were made for so many. */
@@ -270,7 +269,7 @@ static int run_rest(struct dataset_run *r)
     return r->results.lines == r->data.prompts ? DONE : status != CARAT_OK ? fail_status(&err) : FAILED;
 }
 
-static int write_summary(const struct dataset_run *r, const json_t *summary)
+static int write_summary(const struct dataset_run *r, const struct summary *summary)
 {
     size_t n = strlen(r->results.dir) + sizeof "/summary.json";
     char *path = malloc(n), *text = summary_text(summary);
@@ -291,7 +290,7 @@ static int write_summary(const struct dataset_run *r, const json_t *summary)
     return code;
 }
 
-static int write_report(const struct dataset_run *r, const json_t *summary)
+static int write_report(const struct dataset_run *r, const struct summary *summary)
 {
     size_t n = strlen(r->results.dir) + sizeof "/report.html";
     char *path = malloc(n);
@@ -306,48 +305,49 @@ static int write_report(const struct dataset_run *r, const json_t *summary)
 }
 
 /* Reports the first prompt that failed; the run is complete all the same. */
-static int tell_failed(const struct dataset_run *r, const json_t *summary)
+static int tell_failed(const struct dataset_run *r, const struct summary *summary)
 {
-    json_int_t failed = json_integer_value(json_object_get(summary, "failed"));
-    const json_t *first = json_array_get(json_object_get(summary, "failures"), 0);
-    char *id = json_dumps(json_object_get(first, "id"), JSON_ENCODE_ANY);
-    const char *status = json_string_value(json_object_get(first, "status"));
-    const char *message = json_string_value(json_object_get(first, "message"));
-    bool context = status && strcmp(status, "context") == 0;
+    const struct failure *first = summary->failure;
 
-    if (!failed)
+    if (!summary->failed)
         return DONE;
-    int code =
-        fail_as(FAILED, context ? CARAT_E_CONTEXT : CARAT_E_NUMERIC, "%s: prompt %.80s: %s%s", r->data.path,
-                id ? id : "", message ? message : "", failed > 1 ? "; others failed, too" : "");
+    char *id = json_dumps(first->id, JSON_ENCODE_ANY);
+    int code = fail_as(FAILED, words_are(first->status, "context") ? CARAT_E_CONTEXT : CARAT_E_NUMERIC,
+                       "%s: prompt %.80s: %s%s", r->data.path, id ? id : "", words_some(first->message).s,
+                       summary->failed > 1 ? "; others failed, too" : "");
     free(id);
     return code;
 }
 
-static int tell(struct dataset_run *r, double took)
+static int tell_summary(struct dataset_run *r, const struct summary *summary)
 {
-    json_t *summary = NULL;
-    int code = summary_make(r->results.file, &r->c->limits, &summary), failed = DONE;
+    int code, failed = DONE;
 
-    if (code == DONE && r->c->o->compare->bisect)
-        code = bisect_dataset(r->c, &r->data, run_context(r), summary);
-    if (code != DONE) {
-        json_decref(summary);
-        return code;
-    }
-    json_object_set_new(summary, "timings",
-                        json_pack("{s:f, s:o, s:I, s:I}", "seconds", took, "tokens_per_second",
-                                  json_number((double)r->tokens / took), "prompts", r->done, "positions",
-                                  r->tokens));
-    code = write_summary(r, summary);
-    if (code == DONE)
-        code = write_report(r, summary);
-    if (code == DONE)
-        code = compare_tell(r->c, summary);
+    TRY(write_summary(r, summary));
+    TRY(write_report(r, summary));
+    code = compare_tell(r->c, summary);
     if (code == DONE || code == CHECK_FAILED)
         failed = tell_failed(r, summary);
-    json_decref(summary);
     return code == DONE ? failed : code;
+}
+
+static int tell(struct dataset_run *r, double took)
+{
+    const struct timings timings = {took, (double)r->tokens / took, r->done, r->tokens};
+    const bool bisect = r->c->o->compare->bisect;
+    struct summary summary = {0};
+    struct bisection bisection = {0};
+    int code = summary_make(r->results.file, &r->c->limits, &summary);
+
+    if (code == DONE && bisect)
+        code = bisect_dataset(r->c, &r->data, run_context(r), &bisection);
+    summary.bisect = bisect ? &bisection : NULL;
+    summary.timings = &timings;
+    if (code == DONE)
+        code = tell_summary(r, &summary);
+    bisect_free(&bisection);
+    summary_free(&summary);
+    return code;
 }
 
 static void run_close(struct dataset_run *r)
@@ -360,7 +360,6 @@ static void run_close(struct dataset_run *r)
     free(r->waiting);
     if (r->early)
         fclose(r->early);
-    json_decref(r->run);
     results_close(&r->results);
     dataset_close(&r->data);
 }
@@ -380,10 +379,12 @@ int dataset_compare(struct compare *c)
 
     if (code == DONE)
         code = dataset_check(&r.data);
-    if (code == DONE && !(r.run = sides_run(c, data_json(&r.data))))
-        code = fail_memory();
     if (code == DONE)
-        code = results_open(&r.results, o->compare->out_dir, o->compare->dataset, r.run, o->compare->restart);
+        code = sides_run(c);
+    c->run.data = data_of(&r);
+    if (code == DONE)
+        code =
+            results_open(&r.results, o->compare->out_dir, o->compare->dataset, &c->run, o->compare->restart);
     start = seconds();
     if (code == DONE && r.results.lines > r.data.prompts)
         code = fail(FAILED, "%s: has more lines than %s has prompts", r.results.path, o->compare->dataset);

@@ -26,7 +26,7 @@ void report_begin(FILE *f, const char *first, const char *between, const char *s
     fprintf(f, "</title>\n<style>\n%s%s</style>\n</head>\n<body>\n", svg_style, report_style);
 }
 
-static void put_pictures(FILE *f, const json_t *summary, const struct report_figures *g)
+static void put_pictures(FILE *f, const struct summary *summary, const struct report_figures *g)
 {
     if (g->columns == 0)
         return;
@@ -37,23 +37,22 @@ static void put_pictures(FILE *f, const json_t *summary, const struct report_fig
     fputs("</div>\n</section>\n", f);
 }
 
-static void put_page(FILE *f, const json_t *summary, const struct report_figures *g)
+static void put_page(FILE *f, const struct summary *summary, const struct report_figures *g)
 {
-    const json_t *run = json_object_get(summary, "run"), *bisect = json_object_get(summary, "bisect");
+    const struct run_side *side = summary->run.side;
 
-    report_begin(f, report_word(json_object_get(run, "test"), "name"), " against ",
-                 report_word(json_object_get(run, "ref"), "name"));
+    report_begin(f, words_some(side[1].name).s, " against ", words_some(side[0].name).s);
     report_verdict(f, summary, g);
     report_metrics(f, summary);
     report_compared(f, summary);
     put_pictures(f, summary, g);
-    report_cases(f, g, report_count(summary, "failed"));
-    if (json_is_object(bisect))
-        report_bisection(f, bisect);
+    report_cases(f, g, summary->failed);
+    if (summary->bisect)
+        report_bisection(f, summary->bisect);
     fputs("</body>\n</html>\n", f);
 }
 
-int report_write(const char *path, FILE *results, const json_t *summary)
+int report_write(const char *path, FILE *results, const struct summary *summary)
 {
     struct report_figures *g = calloc(1, sizeof *g);
     struct save page = {0};

@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
-#include <jansson.h>
+#include "quality/compare/summary.h"
 
 /* Writes the page whole or not at all. results are read from their beginning, line by line; nothing of the
  * summary's "timings" is used. An exit code. */
-int report_write(const char *path, FILE *results, const json_t *summary);
+int report_write(const char *path, FILE *results, const struct summary *summary);
 
 #endif

@@ -10,18 +10,6 @@
 /* Bytes of a prompt and of an answer that are shown, and of XML that a text may become. */
 enum { PROMPT_HEAD = 1000, PROMPT_TAIL = 300, BEFORE = 500, AFTER = 700, MOST_XML = 16384, MOST_PIECE = 256 };
 
-struct words {
-    const char *s;
-    size_t n;
-};
-
-static struct words words_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-
-    return (struct words){json_is_string(value) ? json_string_value(value) : "", json_string_length(value)};
-}
-
 /* The nearest place at or before `at` where a character begins. */
 static size_t character_at(const struct words *w, size_t at)
 {
@@ -48,9 +36,9 @@ static void put_part(FILE *f, const struct words *w, size_t from, size_t to)
     put_left_out(f, to - from - taken);
 }
 
-static void put_prompt(FILE *f, const json_t *line)
+static void put_prompt(FILE *f, const struct result *line)
 {
-    struct words w = words_of(line, "prompt");
+    struct words w = words_some(line->prompt);
     size_t head = w.n, tail = w.n;
 
     if (w.n > PROMPT_HEAD + PROMPT_TAIL + 100) {
@@ -61,7 +49,7 @@ static void put_prompt(FILE *f, const json_t *line)
     put_part(f, &w, 0, head);
     put_left_out(f, tail - head);
     put_part(f, &w, tail, w.n);
-    if (json_is_true(json_object_get(line, "prompt_cut")))
+    if (line->prompt_cut)
         fputs("<i class=\"cut\">the prompt goes on</i>", f);
     fputs("</pre>\n", f);
 }
@@ -83,9 +71,8 @@ static bool stands_at(const struct words *text, size_t at, const struct words *p
 }
 
 /* A piece as it stands in a text: vocabularies write a space as U+2581. */
-static struct words piece_of(const json_t *d, const char *key, char out[MOST_PIECE])
+static struct words piece_of(struct words w, char out[MOST_PIECE])
 {
-    struct words w = words_of(d, key);
     size_t n = 0;
 
     for (size_t i = 0; i < w.n && n < MOST_PIECE; n++) {
@@ -140,15 +127,15 @@ static size_t character_bytes(const struct words *w, size_t at)
     return at < w->n ? (size_t)svg_decode(w->s + at, w->n - at, &code) : 0;
 }
 
-static void put_answers(FILE *f, const json_t *line)
+static void put_answers(FILE *f, const struct result *line)
 {
-    const json_t *d = json_object_get(line, "first_divergence");
-    struct words answer[2] = {words_of(line, "answer_ref"), words_of(line, "answer_test")};
+    const struct divergence *d = &line->first;
+    const struct words answer[2] = {words_some(line->answer[0]), words_some(line->answer[1])};
     char space[2][MOST_PIECE];
-    struct words piece[2] = {piece_of(d, "piece_ref", space[0]), piece_of(d, "piece_test", space[1])};
+    struct words piece[2] = {piece_of(d->piece_ref, space[0]), piece_of(d->piece_test, space[1])};
     size_t at[2] = {answer[0].n, answer[1].n}, n[2] = {0, 0};
 
-    if (json_is_object(d)) {
+    if (d->there) {
         size_t place = place_of_pieces(answer, piece);
         for (int i = 0; i < 2; i++) {
             at[i] = character_at(&answer[i], place);
@@ -165,27 +152,23 @@ static void put_answers(FILE *f, const json_t *line)
 
 /* ---- a case ---- */
 
-static void put_side(FILE *f, const json_t *d, const char *who, const char *piece, const char *id,
-                     const char *margin)
+static void put_side(FILE *f, const char *who, struct words piece, int id, double margin)
 {
     char text[NUMBER_TEXT];
 
     fprintf(f, "%s “", who);
-    report_value(f, json_object_get(d, piece));
-    fprintf(f, "” (id %" PRId64 ", margin %s)", report_count(d, id),
-            number_text(text, report_number(d, margin), 3));
+    report_words(f, piece);
+    fprintf(f, "” (id %d, margin %s)", id, number_text(text, margin, 3));
 }
 
-static void put_divergence(FILE *f, const json_t *line)
+static void put_divergence(FILE *f, const struct divergence *d)
 {
-    const json_t *d = json_object_get(line, "first_divergence");
-
     fputs("<p class=\"soft\">", f);
-    if (json_is_object(d)) {
-        fprintf(f, "They part at position %" PRId64 ": ", report_count(d, "index"));
-        put_side(f, d, "the reference says", "piece_ref", "id_ref", "margin_ref");
-        put_side(f, d, ", the test", "piece_test", "id_test", "margin_test");
-        fputs(json_is_true(json_object_get(d, "near_tie")) ? ": a near-tie." : ".", f);
+    if (d->there) {
+        fprintf(f, "They part at position %" PRId64 ": ", d->index);
+        put_side(f, "the reference says", d->piece_ref, d->id_ref, d->margin_ref);
+        put_side(f, ", the test", d->piece_test, d->id_test, d->margin_test);
+        fputs(d->near_tie ? ": a near-tie." : ".", f);
     } else {
         fputs("They never part: both choose the same ids up to the end of the answer.", f);
     }
@@ -195,19 +178,19 @@ static void put_divergence(FILE *f, const json_t *line)
 static void put_case(FILE *f, const struct report_case *c)
 {
     char kl[NUMBER_TEXT], match[NUMBER_TEXT], n[NUMBER_TEXT];
-    int64_t cycle = report_count(json_object_get(c->line, "loop_test"), "cycle");
+    const struct result *line = &c->line;
 
     fputs("<article class=\"case\">\n<h3>Prompt ", f);
-    report_value(f, json_object_get(c->line, "id"));
+    report_value(f, line->id);
     fprintf(f, "</h3>\n<p class=\"soft\">mean KL %s · match %s · %s %s", number_text(kl, c->mean, 3),
             percent_text(match, (double)c->matches / (double)c->positions), count_text(n, c->positions),
             c->positions == 1 ? "position" : "positions");
-    if (cycle > 0)
-        fprintf(f, " · the test ends in a loop of %" PRId64 " ids", cycle);
+    if (line->loop[1].cycle > 0)
+        fprintf(f, " · the test ends in a loop of %d ids", line->loop[1].cycle);
     fputs("</p>\n", f);
-    put_prompt(f, c->line);
-    put_answers(f, c->line);
-    put_divergence(f, c->line);
+    put_prompt(f, line);
+    put_answers(f, line);
+    put_divergence(f, &line->first);
     fputs("</article>\n", f);
 }
 
@@ -218,10 +201,9 @@ static void put_failed(FILE *f, const struct report_figures *g, int64_t failed)
     fprintf(f, "<h2>Not compared</h2>\n<ul>\n");
     for (int i = 0; i < g->n_failed; i++) {
         fputs("<li>prompt ", f);
-        report_value(f, json_object_get(g->failed[i], "id"));
+        report_value(f, g->failed[i].id);
         fputs(": ", f);
-        report_value(f, json_object_get(g->failed[i],
-                                        json_object_get(g->failed[i], "message") ? "message" : "status"));
+        report_words(f, g->failed[i].message.s ? g->failed[i].message : g->failed[i].status);
         fputs("</li>\n", f);
     }
     if (failed > g->n_failed)
@@ -230,7 +212,7 @@ static void put_failed(FILE *f, const struct report_figures *g, int64_t failed)
 }
 
 /* What the two answers of a line are. */
-static const char *answers_of(const char *driver)
+static const char *answers_of(struct words driver)
 {
     static const char *const drivers[][2] = {
         {"ref",
@@ -242,7 +224,7 @@ static const char *answers_of(const char *driver)
     };
 
     for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++)
-        if (strcmp(driver, drivers[i][0]) == 0)
+        if (words_are(driver, drivers[i][0]))
             return drivers[i][1];
     return "";
 }
@@ -262,7 +244,7 @@ void report_cases(FILE *f, const struct report_figures *g, int64_t failed)
     else
         fputs("<h2>The prompts that differ most</h2>\n", f);
     fprintf(f, "<p class=\"soft\">%s Where the answers first part, what each chose is marked.</p>\n",
-            answers_of(report_word(g->worst[0].line, "driver")));
+            answers_of(g->worst[0].line.driver));
     for (int i = 0; i < g->n_worst; i++)
         put_case(f, &g->worst[i]);
     fputs("</section>\n", f);

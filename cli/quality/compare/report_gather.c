@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "io/input.h"
 #include "quality/compare/report_parts.h"
 #include "term/exit.h"
 #include "term/message.h"
@@ -45,12 +44,11 @@ double report_place(const struct report_scale *s, double value)
 }
 
 /* Linear, unless half of the positions of one would lie at its beginning. */
-static struct report_scale entropy_scale(const json_t *summary)
+static struct report_scale entropy_scale(const struct summary *summary)
 {
-    const json_t *ref = json_object_get(summary, "entropy_ref"),
-                 *test = json_object_get(summary, "entropy_test");
-    double most = fmax(report_number(ref, "max"), report_number(test, "max")); /* both pass over a NAN */
-    double median = fmin(report_number(ref, "median"), report_number(test, "median"));
+    const carat_summary *ref = &summary->metric[ENTROPY_REF], *test = &summary->metric[ENTROPY_TEST];
+    double most = fmax(ref->max, test->max); /* both pass over a NAN */
+    double median = fmin(ref->median, test->median);
     struct report_scale s = {.most = 1};
 
     if (most > 0) {
@@ -123,29 +121,9 @@ static void add_kl(struct report_column *c, double kl)
 
 /* ---- lines ---- */
 
-static double value_at(const json_t *array, size_t i)
-{
-    const json_t *value = json_array_get(array, i);
-
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-/* Positions that count: what follows a stop id is summarised apart. */
-static size_t positions_of(const json_t *line)
-{
-    size_t n = json_array_size(json_object_get(line, "match"));
-    const json_t *stop = json_object_get(line, "stop");
-    json_int_t last = json_integer_value(stop);
-
-    return json_is_integer(stop) && last >= 0 && (size_t)last < n ? (size_t)last + 1 : n;
-}
-
 /* Returns the mean KL, NAN when there is none. */
-static double add_positions(struct report_figures *g, const json_t *line, size_t n, int64_t *matches)
+static double add_positions(struct report_figures *g, const struct result *line, size_t n, int64_t *matches)
 {
-    const json_t *match = json_object_get(line, "match"), *kl = json_object_get(line, "kl");
-    const json_t *margin = json_object_get(line, "margin_ref");
-    const json_t *ref = json_object_get(line, "entropy_ref"), *test = json_object_get(line, "entropy_test");
     bool parted = false;
     double sum = 0;
     int64_t n_kl = 0;
@@ -153,8 +131,9 @@ static double add_positions(struct report_figures *g, const json_t *line, size_t
     *matches = 0;
     for (size_t i = 0; i < n; i++) {
         struct report_column *c = column_at(g, (int64_t)i);
-        bool same = json_integer_value(json_array_get(match, i)) != 0;
-        double d = value_at(kl, i), m = value_at(margin, i), x = value_at(ref, i), y = value_at(test, i);
+        bool same = result_number(line, OF_MATCH, i) > 0;
+        double d = result_number(line, OF_KL, i), m = result_number(line, OF_MARGIN_REF, i),
+               x = result_number(line, OF_ENTROPY_REF, i), y = result_number(line, OF_ENTROPY_TEST, i);
         c->n++;
         c->matches += same;
         c->parted += !same && !parted;
@@ -175,18 +154,8 @@ static double add_positions(struct report_figures *g, const json_t *line, size_t
     return n_kl ? sum / (double)n_kl : NAN;
 }
 
-/* Without its arrays, which are most of it. */
-static void drop_arrays(json_t *line)
-{
-    const char *key;
-    json_t *value;
-    void *next;
-
-    json_object_foreach_safe(line, next, key, value) if (json_is_array(value)) json_object_del(line, key);
-}
-
 /* The line goes where its mean puts it, behind those that are alike; the last one falls out. */
-static void keep_worst(struct report_figures *g, const struct report_case *c)
+static void keep_worst(struct report_figures *g, struct report_case *c)
 {
     int at = g->n_worst;
 
@@ -195,37 +164,40 @@ static void keep_worst(struct report_figures *g, const struct report_case *c)
     if (at == REPORT_WORST)
         return;
     if (g->n_worst == REPORT_WORST)
-        json_decref(g->worst[--g->n_worst].line);
+        result_free(&g->worst[--g->n_worst].line);
     memmove(&g->worst[at + 1], &g->worst[at], (size_t)(g->n_worst - at) * sizeof *g->worst);
     g->worst[at] = *c;
-    json_incref(c->line);
+    c->line.value = NULL;
     g->n_worst++;
 }
 
-static void add_line(struct report_figures *g, json_t *line)
+/* What is kept of c's line is no longer its own. */
+static void add_line(struct report_figures *g, struct report_case *c)
 {
-    size_t n = positions_of(line);
-    struct report_case c = {.line = line, .positions = (int64_t)n};
+    const size_t n = result_end(&c->line);
 
-    if (strcmp(report_word(line, "status"), "ok") != 0) {
-        drop_arrays(line);
-        if (g->n_failed < REPORT_WORST)
-            g->failed[g->n_failed++] = json_incref(line);
+    if (!words_are(c->line.status, "ok")) {
+        result_drop_lists(&c->line);
+        if (g->n_failed < REPORT_WORST) {
+            g->failed[g->n_failed++] = c->line;
+            c->line.value = NULL;
+        }
         return;
     }
     if (n == 0)
         return;
-    c.mean = add_positions(g, line, n, &c.matches);
+    c->positions = (int64_t)n;
+    c->mean = add_positions(g, &c->line, n, &c->matches);
     g->prompts++;
-    g->longest = c.positions > g->longest ? c.positions : g->longest;
-    drop_arrays(line);
-    if (!isnan(c.mean))
-        keep_worst(g, &c);
+    g->longest = c->positions > g->longest ? c->positions : g->longest;
+    result_drop_lists(&c->line);
+    if (!isnan(c->mean))
+        keep_worst(g, c);
 }
 
-int report_gather(struct report_figures *g, FILE *results, const json_t *summary)
+int report_gather(struct report_figures *g, FILE *results, const struct summary *summary)
 {
-    char *text = NULL, what[48];
+    char *text = NULL;
     size_t capacity = 0;
     int code = DONE;
     ssize_t n = 0;
@@ -236,11 +208,11 @@ int report_gather(struct report_figures *g, FILE *results, const json_t *summary
     rewind(results);
     errno = 0;
     for (long number = 1; code == DONE && (n = getline(&text, &capacity, results)) >= 0; number++) {
-        snprintf(what, sizeof what, "results.jsonl, line %ld", number);
-        json_t *line = parse_json(text, (size_t)n, what, &code);
-        if (line)
-            add_line(g, line);
-        json_decref(line);
+        struct report_case c = {0};
+        code = result_read(&c.line, text, (size_t)n, number);
+        if (code == DONE)
+            add_line(g, &c);
+        result_free(&c.line);
     }
     if (code == DONE && !feof(results))
         code =
@@ -252,7 +224,7 @@ int report_gather(struct report_figures *g, FILE *results, const json_t *summary
 void report_forget(struct report_figures *g)
 {
     while (g->n_worst > 0)
-        json_decref(g->worst[--g->n_worst].line);
+        result_free(&g->worst[--g->n_worst].line);
     while (g->n_failed > 0)
-        json_decref(g->failed[--g->n_failed]);
+        result_free(&g->failed[--g->n_failed]);
 }

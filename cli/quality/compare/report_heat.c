@@ -2,7 +2,6 @@
 /* report_heat.c: the bisection as heat maps, layers down and operations across: the error of each
  * operation on the reference's own inputs, over all and of the worst channel. What is flagged has a cross,
  * so that no colour is needed. */
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,28 +12,26 @@ enum { WIDTH = 440, LEFT = 46, RIGHT = 6, MOST_NAME = 24 };
 
 struct heat {
     int layers, operations;
-    int64_t layer[MOST_LAYERS];
+    int layer[MOST_LAYERS];
     const char *operation[MOST_OPERATIONS];
     double top, width, height; /* where the cells begin; of a cell */
 };
 
 /* Where an entry stands; false: the picture has no room for it. */
-static bool place_entry(struct heat *h, const json_t *entry, int *row, int *column)
+static bool place_entry(struct heat *h, const carat_operation_error *e, int *row, int *column)
 {
-    int64_t layer = report_count(entry, "layer");
-    const char *operation = report_word(entry, "operation");
     int y = 0, x = 0;
 
-    while (y < h->layers && h->layer[y] != layer)
+    while (y < h->layers && h->layer[y] != e->layer)
         y++;
-    while (x < h->operations && strcmp(h->operation[x], operation) != 0)
+    while (x < h->operations && strcmp(h->operation[x], e->operation) != 0)
         x++;
     if (y == MOST_LAYERS || x == MOST_OPERATIONS)
         return false;
     if (y == h->layers)
-        h->layer[h->layers++] = layer;
+        h->layer[h->layers++] = e->layer;
     if (x == h->operations)
-        h->operation[h->operations++] = operation;
+        h->operation[h->operations++] = e->operation;
     *row = y;
     *column = x;
     return true;
@@ -59,25 +56,23 @@ static int step_of(double error)
 
 /* ---- the map ---- */
 
-static void put_cell(FILE *f, const struct heat *h, const json_t *e, const char *key, double x, double y,
-                     bool named)
+static void put_cell(FILE *f, const struct heat *h, const carat_operation_error *e, double error, double x,
+                     double y, bool named)
 {
     double w = h->width, v = h->height;
     char own[NUMBER_TEXT], channel[NUMBER_TEXT];
 
     fprintf(f, "<path fill=\"currentColor\" fill-opacity=\"%.2f\" d=\"M%.1f,%.1fh%.1fv%.1fh-%.1fz\"",
-            shades[step_of(report_number(e, key))], x, y, w, v, w);
+            shades[step_of(error)], x, y, w, v, w);
     if (named) {
         fputs("><title>", f);
-        report_text(f, report_word(e, "operation"), strlen(report_word(e, "operation")), 5 * MOST_NAME,
-                    false);
-        fprintf(f, ", layer %" PRId64 ": own error %s, channel %" PRId64 " %s</title></path>\n",
-                report_count(e, "layer"), number_text(own, report_number(e, "own"), 3),
-                report_count(e, "channel"), number_text(channel, report_number(e, "channel_error"), 3));
+        report_text(f, e->operation, strlen(e->operation), 5 * MOST_NAME, false);
+        fprintf(f, ", layer %d: own error %s, channel %d %s</title></path>\n", e->layer,
+                number_text(own, e->own, 3), e->channel, number_text(channel, e->channel_error, 3));
     } else {
         fputs("/>\n", f);
     }
-    if (json_is_true(json_object_get(e, "flagged")))
+    if (e->flagged)
         fprintf(f, "<path class=\"hit\" d=\"M%.1f,%.1fl%.1f,%.1fm-%.1f,0l%.1f,-%.1f\"/>\n", x + 1.5, y + 1.5,
                 w - 3, v - 3, w - 3, w - 3, v - 3);
 }
@@ -98,7 +93,7 @@ static void put_names(FILE *f, const struct heat *h)
         double y = h->top + (i + 0.5) * h->height;
         if (y - last < 13)
             continue;
-        snprintf(label, sizeof label, "%" PRId64, h->layer[i]);
+        snprintf(label, sizeof label, "%d", h->layer[i]);
         fprintf(f, "<text class=\"end\" x=\"%d\" y=\"%.1f\">%s</text>\n", LEFT - 5, y + 4,
                 h->layer[i] < 0 ? "–" : label);
         last = y;
@@ -118,13 +113,13 @@ static void put_steps(FILE *f, double y)
     }
 }
 
-static void lay_out(struct heat *h, const json_t *table)
+static void lay_out(struct heat *h, const struct bisection *b)
 {
-    const json_t *entry;
-    size_t i, longest = 4;
+    size_t longest = 4;
     int row, column;
 
-    json_array_foreach(table, i, entry) place_entry(h, entry, &row, &column);
+    for (int i = 0; i < b->n; i++)
+        place_entry(h, &b->table[i], &row, &column);
     for (int k = 0; k < h->operations; k++)
         longest = strlen(h->operation[k]) > longest ? strlen(h->operation[k]) : longest;
     h->top = 30 + 6.9 * (double)(longest < MOST_NAME ? longest : MOST_NAME);
@@ -132,22 +127,22 @@ static void lay_out(struct heat *h, const json_t *table)
     h->height = h->layers > 40 ? 9 : h->layers > 24 ? 12 : 15;
 }
 
-static void put_map(FILE *f, const json_t *table, const char *key, const char *title, const char *caption)
+/* Of own errors, or of those of the worst channel. */
+static void put_map(FILE *f, const struct bisection *b, bool own, const char *title, const char *caption)
 {
     struct heat h = {0};
-    bool named = json_array_size(table) <= MOST_NAMED;
-    const json_t *entry;
-    size_t i;
     int row, column;
 
-    lay_out(&h, table);
+    lay_out(&h, b);
     double bottom = h.top + h.layers * h.height;
     fprintf(f, "<figure>\n<h3>%s</h3>\n", title);
     svg_begin(f, WIDTH, (int)bottom + 66, false, title);
     put_names(f, &h);
     fputs("<g class=\"s0 heat\">\n", f);
-    json_array_foreach(table, i, entry) if (place_entry(&h, entry, &row, &column))
-        put_cell(f, &h, entry, key, LEFT + column * h.width, h.top + row * h.height, named);
+    for (const carat_operation_error *e = b->table; e < b->table + b->n; e++)
+        if (place_entry(&h, e, &row, &column))
+            put_cell(f, &h, e, own ? e->own : e->channel_error, LEFT + column * h.width,
+                     h.top + row * h.height, b->n <= MOST_NAMED);
     put_steps(f, bottom + 10);
     fprintf(f,
             "</g>\n<text class=\"mid\" x=\"%.1f\" y=\"%.1f\">‖test − ref‖ / ‖ref‖, a cross where it is "
@@ -159,10 +154,15 @@ static void put_map(FILE *f, const json_t *table, const char *key, const char *t
 
 /* ---- what is flagged ---- */
 
-static void put_flagged(FILE *f, const json_t *table)
+static void put_operation(FILE *f, const carat_operation_error *e)
 {
-    const json_t *e;
-    size_t i;
+    if (e->layer >= 0)
+        fprintf(f, "layer %d, ", e->layer);
+    report_words(f, words_of(e->operation));
+}
+
+static void put_flagged(FILE *f, const struct bisection *b)
+{
     int n = 0;
     char own[NUMBER_TEXT], carried[NUMBER_TEXT], channel[NUMBER_TEXT];
 
@@ -170,44 +170,35 @@ static void put_flagged(FILE *f, const json_t *table)
           "error</th>"
           "<th>carried</th><th>channel</th><th>its error</th></tr></thead>\n<tbody>\n",
           f);
-    json_array_foreach(table, i, e)
-    {
-        if (!json_is_true(json_object_get(e, "flagged")) || n++ >= MOST_FLAGGED)
+    for (const carat_operation_error *e = b->table; e < b->table + b->n; e++) {
+        if (!e->flagged || n++ >= MOST_FLAGGED)
             continue;
         fputs("<tr><th scope=\"row\">", f);
-        if (report_count(e, "layer") >= 0)
-            fprintf(f, "layer %" PRId64 ", ", report_count(e, "layer"));
-        report_value(f, json_object_get(e, "operation"));
+        put_operation(f, e);
         fputs("</th><td data-l=\"tensor\">", f);
-        report_value(f, json_object_get(e, "tensor"));
+        report_words(f, words_of(e->tensor));
         fprintf(f,
                 "</td><td data-l=\"own error\">%s</td><td data-l=\"carried\">%s</td><td "
-                "data-l=\"channel\">%" PRId64 "</td>"
-                "<td data-l=\"its error\">%s</td></tr>\n",
-                number_text(own, report_number(e, "own"), 3),
-                number_text(carried, report_number(e, "carried"), 3), report_count(e, "channel"),
-                number_text(channel, report_number(e, "channel_error"), 3));
+                "data-l=\"channel\">%d</td><td data-l=\"its error\">%s</td></tr>\n",
+                number_text(own, e->own, 3), number_text(carried, e->carried, 3), e->channel,
+                number_text(channel, e->channel_error, 3));
     }
     fputs("</tbody></table>\n", f);
     if (n > MOST_FLAGGED)
         fprintf(f, "<p class=\"soft\">and %d more</p>\n", n - MOST_FLAGGED);
 }
 
-void report_bisection(FILE *f, const json_t *bisect)
+void report_bisection(FILE *f, const struct bisection *b)
 {
-    const json_t *flagged = json_object_get(bisect, "flagged"), *table = json_object_get(bisect, "table");
-
     fputs("<section>\n<h2>Where it begins</h2>\n<p>", f);
-    if (*report_word(bisect, "failed")) {
-        report_value(f, json_object_get(bisect, "failed"));
+    if (*b->failed) {
+        report_words(f, words_of(b->failed));
         fputs(".", f);
-    } else if (json_is_object(flagged)) {
+    } else if (b->flagged) {
         fputs("The first operation that stands out: ", f);
-        if (report_count(flagged, "layer") >= 0)
-            fprintf(f, "layer %" PRId64 ", ", report_count(flagged, "layer"));
-        report_value(f, json_object_get(flagged, "operation"));
-        fprintf(f, ", channel %" PRId64 ": ", report_count(flagged, "channel"));
-        report_value(f, json_object_get(flagged, "reason"));
+        put_operation(f, b->flagged);
+        fprintf(f, ", channel %d: ", b->flagged->channel);
+        report_words(f, words_of(b->flagged->reason));
         fputs(".", f);
     } else {
         fputs("No operation stands out.", f);
@@ -216,15 +207,15 @@ void report_bisection(FILE *f, const json_t *bisect)
           "shows where it is "
           "made and nowhere behind.</p>\n",
           f);
-    if (json_is_object(flagged))
-        put_flagged(f, table);
-    if (json_array_size(table) > 0) {
+    if (b->flagged)
+        put_flagged(f, b);
+    if (b->n > 0) {
         fputs("<div class=\"plots\">\n", f);
         put_map(
-            f, table, "own", "Own error of each operation",
+            f, b, true, "Own error of each operation",
             "Look for a cell that is stronger than its column: the same operation does better in the other "
             "layers. Whole columns are strong where matrices are stored in fewer bits.");
-        put_map(f, table, "channel_error", "Error of the worst channel",
+        put_map(f, b, false, "Error of the worst channel",
                 "Look for single strong cells: one damaged row of a matrix hardly moves the error over all, "
                 "but its "
                 "channel is wrong.");

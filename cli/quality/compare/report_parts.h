@@ -38,7 +38,7 @@ struct report_scale {
 
 /* A prompt, without its arrays. */
 struct report_case {
-    json_t *line;
+    struct result line;
     double mean; /* KL */
     int64_t matches, positions;
 };
@@ -53,11 +53,11 @@ struct report_figures {
     int64_t cells[REPORT_CELLS][REPORT_CELLS]; /* [test][reference] */
     int n_worst, n_failed;                     /* kept of them: the highest mean KL first; the first ones */
     struct report_case worst[REPORT_WORST];
-    json_t *failed[REPORT_WORST];
+    struct result failed[REPORT_WORST];
 };
 
 /* An exit code. What is gathered is freed by report_forget, also after a failure. */
-int report_gather(struct report_figures *g, FILE *results, const json_t *summary);
+int report_gather(struct report_figures *g, FILE *results, const struct summary *summary);
 void report_forget(struct report_figures *g);
 /* Of the values in a column: least, highest or what lies between by bins. NAN without any. */
 double report_quantile(const struct report_column *c, double q);
@@ -69,11 +69,10 @@ double report_place(const struct report_scale *s, double value);
  * XML forbids), are shown by name, in a box when `boxed`. Stops when `most` bytes are written; returns how
  * many of n were taken. */
 size_t report_text(FILE *f, const char *s, size_t n, size_t most, bool boxed);
-/* A string of JSON, or what it is instead; isolated from the directions around it. */
+/* A text, "–" for none; isolated from the directions around it. */
+void report_words(FILE *f, struct words text);
+/* The same of JSON of any type. */
 void report_value(FILE *f, const json_t *value);
-double report_number(const json_t *object, const char *key);    /* NAN: it has none */
-int64_t report_count(const json_t *object, const char *key);    /* 0: it has none */
-const char *report_word(const json_t *object, const char *key); /* "": it has none */
 
 enum { NUMBER_TEXT = 48 };
 /* "0.0213", "2.1×10⁻⁷", "–" for NAN. */
@@ -93,14 +92,14 @@ extern const char report_style[]; /* report_style.c */
 /* All before the first word, with a title of two names; report.c. */
 void report_begin(FILE *f, const char *first, const char *between, const char *second);
 /* A verdict with its sign. */
-void report_health(FILE *f, const char *word);
-void report_verdict(FILE *f, const json_t *summary, const struct report_figures *g);
-void report_metrics(FILE *f, const json_t *summary);
-void report_compared(FILE *f, const json_t *summary);
-void report_curves(FILE *f, const json_t *summary, const struct report_figures *g);
-void report_margins(FILE *f, const json_t *summary, const struct report_figures *g);
+void report_health(FILE *f, carat_health health);
+void report_verdict(FILE *f, const struct summary *summary, const struct report_figures *g);
+void report_metrics(FILE *f, const struct summary *summary);
+void report_compared(FILE *f, const struct summary *summary);
+void report_curves(FILE *f, const struct summary *summary, const struct report_figures *g);
+void report_margins(FILE *f, const struct summary *summary, const struct report_figures *g);
 void report_entropies(FILE *f, const struct report_figures *g);
 void report_cases(FILE *f, const struct report_figures *g, int64_t failed);
-void report_bisection(FILE *f, const json_t *bisect);
+void report_bisection(FILE *f, const struct bisection *b);
 
 #endif

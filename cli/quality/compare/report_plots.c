@@ -197,21 +197,21 @@ static void put_decades(FILE *f, const struct decades *d)
     svg_tick_y(f, &field, down(&field, 0), d->zero ? "0" : power_text(label, d->least));
 }
 
-static void put_kl(FILE *f, const json_t *summary, const struct report_figures *g)
+static void put_kl(FILE *f, const struct summary *summary, const struct report_figures *g)
 {
     static const struct key many[] = {
         {"median", "line", 0}, {"90th percentile", "line dash", 1}, {"limits", "guide", 0}};
     static const struct key one[] = {{"KL", "line", 0}, {"limits", "guide", 0}};
     static const struct key thinned[] = {
         {"mean", "line", 0}, {"least to largest", "band", 0}, {"limits", "guide", 0}};
-    const json_t *limits = json_object_get(json_object_get(summary, "limits"), "kl");
-    struct decades d = kl_decades(g, json_number_value(json_array_get(limits, 0)));
+    const double *limits = summary->limits.kl;
+    struct decades d = kl_decades(g, limits[0]);
 
     figure_begin(f, "KL over the position", HEIGHT);
     put_decades(f, &d);
     put_positions(f, g, "KL(ref‖test), nats");
-    for (size_t i = 0; i < json_array_size(limits); i++)
-        put_limit(f, kl_share(&d, json_number_value(json_array_get(limits, i))));
+    for (int i = 0; i < 2; i++)
+        put_limit(f, kl_share(&d, limits[i]));
     if (g->prompts > 1) {
         put_band(f, g, kl_median, kl_p90, &d, 0);
         put_curve(f, g, kl_p90, &d, " dash", 1);
@@ -275,12 +275,12 @@ static double count_matches(const struct report_figures *g, double *match, doubl
     return least;
 }
 
-static void put_match(FILE *f, const json_t *summary, const struct report_figures *g)
+static void put_match(FILE *f, const struct summary *summary, const struct report_figures *g)
 {
     static const struct key keys[] = {
         {"positions", "line", 2}, {"limits", "guide", 0}, {"whole answers", "line dash", 3}};
     static const double floors[] = {0.99, 0.98, 0.95, 0.9, 0.8, 0.5, 0};
-    const json_t *limits = json_object_get(json_object_get(summary, "limits"), "match");
+    const double *limits = summary->limits.match;
     double match[REPORT_COLUMNS], whole[REPORT_COLUMNS], least = count_matches(g, match, whole);
     struct from from = {.match = match, .whole = whole};
     char label[NUMBER_TEXT];
@@ -296,8 +296,8 @@ static void put_match(FILE *f, const json_t *summary, const struct report_figure
         svg_tick_y(f, &field, down(&field, match_share(&from, share)), label);
     }
     put_positions(f, g, "same first choice, %");
-    for (size_t i = 0; i < json_array_size(limits); i++)
-        put_limit(f, (json_number_value(json_array_get(limits, i)) / 100 - from.least) / (1 - from.least));
+    for (int i = 0; i < 2; i++)
+        put_limit(f, (limits[i] / 100 - from.least) / (1 - from.least));
     if (g->prompts > 1)
         put_curve(f, g, whole_curve, &from, " dash", 3);
     put_curve(f, g, match_curve, &from, "", 2);
@@ -313,7 +313,7 @@ static void put_match(FILE *f, const json_t *summary, const struct report_figure
               "begins.");
 }
 
-void report_curves(FILE *f, const json_t *summary, const struct report_figures *g)
+void report_curves(FILE *f, const struct summary *summary, const struct report_figures *g)
 {
     put_kl(f, summary, g);
     put_match(f, summary, g);
@@ -366,12 +366,11 @@ static void put_bars(FILE *f, const struct svg_field *in, const int64_t *bins, i
             name, count_text(label, n), n == 1 ? "position" : "positions");
 }
 
-void report_margins(FILE *f, const json_t *summary, const struct report_figures *g)
+void report_margins(FILE *f, const struct summary *summary, const struct report_figures *g)
 {
     static const struct svg_field panels[2] = {{.x = 62, .y = 26, .width = 362, .height = 90},
                                                {.x = 62, .y = 152, .width = 362, .height = 90}};
-    const json_t *options = json_object_get(json_object_get(summary, "run"), "options");
-    double near_tie = report_number(options, "near_tie");
+    double near_tie = summary->run.options.near_tie;
     char label[NUMBER_TEXT];
 
     figure_begin(f, "Margins at matches and at flips", HEIGHT);

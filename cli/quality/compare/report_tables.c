@@ -19,17 +19,15 @@ static const char *plain_text(char out[NUMBER_TEXT], double value)
 /* ---- the verdict ---- */
 
 /* A word with a sign, so that colours are not needed; the class is one of the four that the style knows. */
-void report_health(FILE *f, const char *word)
+void report_health(FILE *f, carat_health health)
 {
-    static const char *const words[][3] = {
-        {"healthy", "healthy", "✓"}, {"watch", "watch", "!"}, {"concerning", "concerning", "✗"}};
+    static const char *const signs[] = {[CARAT_HEALTHY] = "✓", [CARAT_WATCH] = "!", [CARAT_CONCERNING] = "✗"};
+    const char *word = carat_health_name(health);
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(word, words[i][0]) == 0) {
-            fprintf(f, "<span class=\"health %s\"><b>%s</b> %s</span>", words[i][1], words[i][2], word);
-            return;
-        }
-    fputs("<span class=\"health none\">not judged</span>", f);
+    if (health == CARAT_NOT_JUDGED)
+        fputs("<span class=\"health none\">not judged</span>", f);
+    else
+        fprintf(f, "<span class=\"health %s\"><b>%s</b> %s</span>", word, signs[health], word);
 }
 
 static void put_plural(FILE *f, int64_t n, const char *one, const char *many)
@@ -40,36 +38,33 @@ static void put_plural(FILE *f, int64_t n, const char *one, const char *many)
 }
 
 /* With its mode, since the two may be one model. */
-static void put_name(FILE *f, const json_t *side)
+static void put_name(FILE *f, const struct run_side *side)
 {
-    report_value(f, json_object_get(side, "name"));
-    if (*report_word(side, "mode")) {
+    report_words(f, side->name);
+    if (side->mode.n) {
         fputs(" <span class=\"soft\">(", f);
-        report_value(f, json_object_get(side, "mode"));
+        report_words(f, side->mode);
         fputs(")</span>", f);
     }
 }
 
-void report_verdict(FILE *f, const json_t *summary, const struct report_figures *g)
+void report_verdict(FILE *f, const struct summary *s, const struct report_figures *g)
 {
-    const json_t *verdict = json_object_get(summary, "verdict"), *run = json_object_get(summary, "run");
-    int64_t failed = report_count(summary, "failed");
-
     fputs("<header>\n<p class=\"who\">", f);
-    put_name(f, json_object_get(run, "test"));
+    put_name(f, &s->run.side[1]);
     fputs(" <span class=\"soft\">against</span> ", f);
-    put_name(f, json_object_get(run, "ref"));
+    put_name(f, &s->run.side[0]);
     fputs("</p>\n<h1>", f);
-    report_health(f, report_word(verdict, "whole"));
+    report_health(f, s->verdict.whole);
     fputs("</h1>\n<p class=\"reason\">", f);
-    report_value(f, json_object_get(verdict, "reason"));
+    report_words(f, words_of(s->verdict.reason));
     fputs("</p>\n<p class=\"soft\">Measured over ", f);
-    put_plural(f, report_count(summary, "positions"), "position", "positions");
+    put_plural(f, s->positions, "position", "positions");
     fputs(" of ", f);
     put_plural(f, g->prompts, "prompt", "prompts");
-    if (failed > 0) {
+    if (s->failed > 0) {
         fputs("; ", f);
-        put_plural(f, failed, "prompt", "prompts");
+        put_plural(f, s->failed, "prompt", "prompts");
         fputs(" could not be compared", f);
     }
     fputs(".</p>\n</header>\n", f);
@@ -77,63 +72,48 @@ void report_verdict(FILE *f, const json_t *summary, const struct report_figures 
 
 /* ---- the metrics beside their limits ---- */
 
-/* Else the last row of a table says nothing. */
-static bool leaves_out(const json_t *summary)
-{
-    return report_count(summary, "left_out") > 0;
-}
-
 static void put_cell(FILE *f, const char *label, const char *text)
 {
     fprintf(f, "<td data-l=\"%s\">%s</td>", label, text);
 }
 
-static void put_interval(FILE *f, const json_t *of, number_writer *write)
+static void put_interval(FILE *f, const carat_summary *of, number_writer *write)
 {
-    const json_t *interval = json_object_get(of, "interval");
     char low[NUMBER_TEXT], high[NUMBER_TEXT];
 
-    if (json_array_size(interval) == 2)
-        fprintf(f, "<td data-l=\"95 %% interval\">%s to %s</td>",
-                write(low, json_number_value(json_array_get(interval, 0))),
-                write(high, json_number_value(json_array_get(interval, 1))));
+    if (of->has_interval)
+        fprintf(f, "<td data-l=\"95 %% interval\">%s to %s</td>", write(low, of->low), write(high, of->high));
     else
         put_cell(f, "95 % interval", "–");
 }
 
-/* As it was given. */
-static const char *limit_text(char out[NUMBER_TEXT], const json_t *limit)
-{
-    snprintf(out, NUMBER_TEXT, json_is_number(limit) ? "%.10g" : "–", json_number_value(limit));
-    return out;
-}
-
 struct judged {
-    const char *key, *of, *name, *note, *sides[2];
+    enum metric metric;
+    size_t limits, health; /* where they are in carat_quality_limits and carat_judgement */
+    const char *name, *note, *sides[2];
     number_writer *write;
     bool percent; /* the limits are, and the value is a share */
 };
 
-static void put_judged(FILE *f, const json_t *summary, const struct judged *j)
+static void put_judged(FILE *f, const struct summary *s, const struct judged *j)
 {
-    const json_t *of = json_object_get(summary, j->of);
-    const json_t *limits = json_object_get(json_object_get(summary, "limits"), j->key);
+    const carat_summary *of = &s->metric[j->metric];
+    const double *limits = (const void *)((const char *)&s->limits + j->limits);
+    const carat_health *health = (const void *)((const char *)&s->verdict + j->health);
     char text[NUMBER_TEXT];
 
     fprintf(f, "<tr><th scope=\"row\">%s<small>%s</small></th>", j->name, j->note);
-    put_cell(f, "mean", j->write(text, report_number(of, "mean")));
+    put_cell(f, "mean", j->write(text, of->mean));
     put_interval(f, of, j->write);
-    for (int i = 0; i < 2; i++) {
-        const json_t *limit = json_array_get(limits, (size_t)i);
-        fprintf(f, "<td data-l=\"%s\">%s\u00a0%s%s</td>", i ? "concerning" : "healthy", j->sides[i],
-                limit_text(text, limit), j->percent ? "\u00a0%" : "");
-    }
+    for (int i = 0; i < 2; i++) /* as they were given */
+        fprintf(f, "<td data-l=\"%s\">%s\u00a0%.10g%s</td>", i ? "concerning" : "healthy", j->sides[i],
+                limits[i], j->percent ? "\u00a0%" : "");
     fputs("<td data-l=\"verdict\">", f);
-    report_health(f, report_word(json_object_get(summary, "verdict"), j->key));
+    report_health(f, *health);
     fputs("</td></tr>\n", f);
 }
 
-static void put_loops(FILE *f, const json_t *summary)
+static void put_loops(FILE *f, const struct summary *s)
 {
     char ref[NUMBER_TEXT], test[NUMBER_TEXT];
 
@@ -141,45 +121,42 @@ static void put_loops(FILE *f, const json_t *summary)
             "<tr><th scope=\"row\">Loops<small>answers that go round</small></th><td data-l=\"mean\">%s</td>"
             "<td data-l=\"95 %% interval\">–</td><td data-l=\"healthy\">as the reference: %s</td>"
             "<td data-l=\"concerning\">–</td><td data-l=\"verdict\">",
-            count_text(test, report_count(summary, "loops_test")),
-            count_text(ref, report_count(summary, "loops_ref")));
-    report_health(f, report_word(json_object_get(summary, "verdict"), "loop"));
+            count_text(test, s->loops[1]), count_text(ref, s->loops[0]));
+    report_health(f, s->verdict.loop);
     fputs("</td></tr>\n", f);
 }
 
-static void put_limits(FILE *f, const json_t *summary)
+#define JUDGED(metric, member)                                                                               \
+    metric, offsetof(carat_quality_limits, member), offsetof(carat_judgement, member)
+
+static void put_limits(FILE *f, const struct summary *s)
 {
     static const struct judged judged[] = {
-        {"kl",
-         "kl",
+        {JUDGED(KL, kl),
          "KL(ref‖test)",
          "nats, how much the predictions differ",
          {"below", "above"},
          plain_text,
          false},
-        {"correlation",
-         "correlation",
+        {JUDGED(CORRELATION, correlation),
          "Correlation",
          "of the logits",
          {"above", "below"},
          near_one_text,
          false},
-        {"match",
-         "match_rate_clear",
+        {JUDGED(MATCH_CLEAR, match),
          "Match",
          "positions with the same first choice, near-ties apart",
          {"above", "below"},
          percent_text,
          true},
-        {"entropy",
-         "entropy_test",
+        {JUDGED(ENTROPY_TEST, entropy),
          "Entropy of the test",
          "nats, how open its predictions are",
          {"above", "below"},
          plain_text,
          false},
-        {"outside",
-         "outside",
+        {JUDGED(OUTSIDE, outside),
          "Probability left out",
          "of ids that the test does not compute",
          {"below", "above"},
@@ -190,51 +167,52 @@ static void put_limits(FILE *f, const json_t *summary)
     fputs("<table class=\"cards limits\"><thead><tr><th>metric</th><th>mean</th><th>95 % interval</th>"
           "<th>healthy</th><th>concerning</th><th>verdict</th></tr></thead>\n<tbody>\n",
           f);
-    for (size_t i = 0; i < sizeof judged / sizeof *judged - !leaves_out(summary); i++)
-        put_judged(f, summary, &judged[i]);
-    put_loops(f, summary);
+    for (size_t i = 0; i < sizeof judged / sizeof *judged - !s->left_out; i++)
+        put_judged(f, s, &judged[i]);
+    put_loops(f, s);
     fputs("</tbody></table>\n", f);
 }
 
 struct measured {
-    const char *key, *name;
+    enum metric metric;
+    const char *name;
     number_writer *write;
     bool mean_only; /* of values that are 0 or 1 no quantile says anything */
 };
 
-static void put_measured(FILE *f, const json_t *summary)
+static void put_measured(FILE *f, const struct summary *s)
 {
     static const struct measured measured[] = {
-        {"kl", "KL(ref‖test), nats", plain_text, false},
-        {"kl_reverse", "KL(test‖ref), nats", plain_text, false},
-        {"correlation", "correlation", near_one_text, false},
-        {"cosine", "cosine", near_one_text, false},
-        {"entropy_ref", "entropy of the reference, nats", plain_text, false},
-        {"entropy_test", "entropy of the test, nats", plain_text, false},
-        {"match_rate", "match", percent_text, true},
-        {"match_rate_clear", "match without near-ties", percent_text, true},
-        {"overlap", "ids among the highest of both", plain_text, false},
-        {"largest", "largest difference of a high logit", plain_text, false},
-        {"margin_ref", "margin of the reference", plain_text, false},
-        {"margin_test", "margin of the test", plain_text, false},
-        {"outside", "probability of ids left out", plain_text, false},
+        {KL, "KL(ref‖test), nats", plain_text, false},
+        {KL_REVERSE, "KL(test‖ref), nats", plain_text, false},
+        {CORRELATION, "correlation", near_one_text, false},
+        {COSINE, "cosine", near_one_text, false},
+        {ENTROPY_REF, "entropy of the reference, nats", plain_text, false},
+        {ENTROPY_TEST, "entropy of the test, nats", plain_text, false},
+        {MATCH, "match", percent_text, true},
+        {MATCH_CLEAR, "match without near-ties", percent_text, true},
+        {OVERLAP, "ids among the highest of both", plain_text, false},
+        {LARGEST, "largest difference of a high logit", plain_text, false},
+        {MARGIN_REF, "margin of the reference", plain_text, false},
+        {MARGIN_TEST, "margin of the test", plain_text, false},
+        {OUTSIDE, "probability of ids left out", plain_text, false},
     };
-    static const char *const columns[] = {"median", "p90", "p99", "max"};
+    static const char *const columns[] = {"median", "p90", "p99", "largest"};
     char text[NUMBER_TEXT];
 
     fputs("<table class=\"cards all\"><thead><tr><th>all metrics</th><th>mean</th><th>95 % "
           "interval</th><th>median</th>"
           "<th>p90</th><th>p99</th><th>largest</th></tr></thead>\n<tbody>\n",
           f);
-    for (size_t i = 0; i < sizeof measured / sizeof *measured - !leaves_out(summary); i++) {
+    for (size_t i = 0; i < sizeof measured / sizeof *measured - !s->left_out; i++) {
         const struct measured *m = &measured[i];
-        const json_t *of = json_object_get(summary, m->key);
+        const carat_summary *of = &s->metric[m->metric];
+        const double values[] = {of->median, of->p90, of->p99, of->max};
         fprintf(f, "<tr><th scope=\"row\">%s</th>", m->name);
-        put_cell(f, "mean", m->write(text, report_number(of, "mean")));
+        put_cell(f, "mean", m->write(text, of->mean));
         put_interval(f, of, m->write);
         for (int c = 0; c < 4; c++)
-            put_cell(f, c == 3 ? "largest" : columns[c],
-                     m->mean_only ? "" : m->write(text, report_number(of, columns[c])));
+            put_cell(f, columns[c], m->mean_only ? "" : m->write(text, values[c]));
         fputs("</tr>\n", f);
     }
     fputs("</tbody></table>\n", f);
@@ -266,76 +244,69 @@ static void put_pair(FILE *f, const char *name, const char *ref, const char *tes
     fact_end(f);
 }
 
-static void put_first_divergence(FILE *f, const json_t *d)
+static void put_first_divergence(FILE *f, const struct divergence *d)
 {
     fact_begin(f, "earliest divergence");
-    if (json_is_object(d)) {
-        fprintf(f, "position %" PRId64 " of prompt ", report_count(d, "index"));
-        report_value(f, json_object_get(d, "prompt"));
+    if (d->there) {
+        fprintf(f, "position %" PRId64 " of prompt ", d->index);
+        report_value(f, d->prompt);
         fputs(": “", f);
-        report_value(f, json_object_get(d, "piece_ref"));
+        report_words(f, d->piece_ref);
         fputs("” became “", f);
-        report_value(f, json_object_get(d, "piece_test"));
-        fprintf(f, "”%s", json_is_true(json_object_get(d, "near_tie")) ? ", a near-tie" : "");
+        report_words(f, d->piece_test);
+        fprintf(f, "”%s", d->near_tie ? ", a near-tie" : "");
     } else {
         fputs("none", f);
     }
     fact_end(f);
 }
 
-static void put_after_stop(FILE *f, const json_t *after)
+static void put_after_stop(FILE *f, const struct part *after)
 {
     char n[NUMBER_TEXT], kl[NUMBER_TEXT], match[NUMBER_TEXT];
 
     fact_begin(f, "after a stop id, counted apart");
-    fprintf(f, "%s positions, KL %s, match %s", count_text(n, report_count(after, "positions")),
-            number_text(kl, report_number(after, "kl"), 3),
-            percent_text(match, report_number(after, "match_rate")));
+    fprintf(f, "%s positions, KL %s, match %s", count_text(n, after->positions),
+            number_text(kl, after->kl, 3), percent_text(match, after->match));
     fact_end(f);
 }
 
-static void put_facts(FILE *f, const json_t *summary)
+static void put_facts(FILE *f, const struct summary *s)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    const json_t *after = json_object_get(summary, "after_stop");
 
     fputs("<dl class=\"facts\">\n", f);
-    put_first_divergence(f, json_object_get(summary, "first_divergence"));
-    put_fact(f, "prompts that diverge", count_text(a, report_count(summary, "diverged")));
-    put_fact(f, "answers equal as a whole", percent_text(a, report_number(summary, "equal_answers")));
-    put_fact(f, "near-ties of the reference", count_text(a, report_count(summary, "near_ties")));
-    put_pair(f, "perplexity of the ids", number_text(a, report_number(summary, "perplexity_ref"), 6),
-             number_text(b, report_number(summary, "perplexity_test"), 6));
-    put_fact(f, "RMS of Δp", number_text(a, report_number(summary, "delta_p_rms"), 3));
-    put_pair(f, "repeated 4-grams", count_text(a, report_count(summary, "repeated_4grams_ref")),
-             count_text(b, report_count(summary, "repeated_4grams_test")));
-    if (leaves_out(summary))
-        put_fact(f, "logits left out", count_text(a, report_count(summary, "left_out")));
-    if (json_is_object(after))
-        put_after_stop(f, after);
+    put_first_divergence(f, &s->first);
+    put_fact(f, "prompts that diverge", count_text(a, s->diverged));
+    put_fact(f, "answers equal as a whole", percent_text(a, s->equal_answers));
+    put_fact(f, "near-ties of the reference", count_text(a, s->near_ties));
+    put_pair(f, "perplexity of the ids", number_text(a, s->perplexity[0], 6),
+             number_text(b, s->perplexity[1], 6));
+    put_fact(f, "RMS of Δp", number_text(a, s->delta_p_rms, 3));
+    put_pair(f, "repeated 4-grams", count_text(a, s->repeated_4grams[0]),
+             count_text(b, s->repeated_4grams[1]));
+    if (s->left_out)
+        put_fact(f, "logits left out", count_text(a, s->left_out));
+    if (s->after_stop.there)
+        put_after_stop(f, &s->after_stop);
     fputs("</dl>\n", f);
 }
 
 /* ---- lengths ---- */
 
-static void put_lengths(FILE *f, const json_t *at)
+static void put_lengths(FILE *f, const struct summary *s)
 {
     char n[NUMBER_TEXT], kl[NUMBER_TEXT], correlation[NUMBER_TEXT], match[NUMBER_TEXT];
-    size_t i;
-    const json_t *row;
 
     fputs("<table class=\"lengths\"><thead><tr><th>tokens</th><th>KL</th><th>correlation</th><th>match</th>"
           "<th>diverges at</th></tr></thead>\n<tbody>\n",
           f);
-    json_array_foreach(at, i, row)
-    {
-        const json_t *first = json_object_get(row, "first_divergence");
+    for (const struct part *at = s->at; at < s->at + s->n_at; at++) {
         fprintf(f, "<tr><th scope=\"row\">%s</th><td>%s</td><td>%s</td><td>%s</td><td>",
-                count_text(n, report_count(row, "tokens")), number_text(kl, report_number(row, "kl"), 3),
-                near_one_text(correlation, report_number(row, "correlation")),
-                percent_text(match, report_number(row, "match")));
-        if (json_is_integer(first))
-            fprintf(f, "%" JSON_INTEGER_FORMAT, json_integer_value(first));
+                count_text(n, at->tokens), number_text(kl, at->kl, 3),
+                near_one_text(correlation, at->correlation), percent_text(match, at->match));
+        if (at->first_divergence >= 0)
+            fprintf(f, "%" PRId64, at->first_divergence);
         else
             fputs("–", f);
         fputs("</td></tr>\n", f);
@@ -343,50 +314,45 @@ static void put_lengths(FILE *f, const json_t *at)
     fputs("</tbody></table>\n", f);
 }
 
-static void put_remarks(FILE *f, const json_t *summary)
+static void put_remarks(FILE *f, const struct summary *s)
 {
-    const char *entropy = report_word(json_object_get(summary, "verdict"), "entropy");
-
     fputs("<p class=\"soft\">", f);
-    if (json_array_size(json_object_get(json_object_get(summary, "kl"), "interval")) == 2)
+    if (s->metric[KL].has_interval)
         fputs("The intervals are a bootstrap over prompts, since the tokens of one prompt depend on each "
               "other.",
               f);
     else
         fputs("There is no interval: it is a bootstrap over prompts and needs at least two.", f);
-    if (strcmp(entropy, "not judged") == 0)
+    if (s->verdict.entropy == CARAT_NOT_JUDGED)
         fputs(" Entropy is judged only where the reference's own is healthy.", f);
     fputs(" Logarithms are natural; the margin is the first minus the second logit.</p>\n", f);
 }
 
-void report_metrics(FILE *f, const json_t *summary)
+void report_metrics(FILE *f, const struct summary *s)
 {
-    const json_t *at = json_object_get(summary, "at");
-
     fputs("<section>\n<h2>Metrics</h2>\n", f);
-    put_limits(f, summary);
-    put_remarks(f, summary);
-    put_measured(f, summary);
-    put_facts(f, summary);
-    if (json_array_size(at) > 0)
-        put_lengths(f, at);
+    put_limits(f, s);
+    put_remarks(f, s);
+    put_measured(f, s);
+    put_facts(f, s);
+    if (s->n_at > 0)
+        put_lengths(f, s);
     fputs("</section>\n", f);
 }
 
 /* ---- the models compared ---- */
 
-static void put_both(FILE *f, const char *name, const json_t *ref, const json_t *test, const char *key,
-                     bool code)
+static void put_both(FILE *f, const char *name, struct words ref, struct words test, bool code)
 {
-    const json_t *side[2] = {json_object_get(ref, key), json_object_get(test, key)};
+    const struct words side[2] = {ref, test};
 
-    if (!side[0] && !side[1])
+    if (!ref.s && !test.s)
         return;
     fprintf(f, "<tr><th scope=\"row\">%s</th>", name);
     for (int i = 0; i < 2; i++) {
         fprintf(f, "<td data-l=\"%s\">%s", i ? "test" : "reference", code ? "<code>" : "");
-        if (side[i])
-            report_value(f, side[i]);
+        if (side[i].s)
+            report_words(f, side[i]);
         else
             fputs("–", f);
         fprintf(f, "%s</td>", code ? "</code>" : "");
@@ -394,123 +360,104 @@ static void put_both(FILE *f, const char *name, const json_t *ref, const json_t 
     fputs("</tr>\n", f);
 }
 
-static void put_amount(FILE *f, const char *name, const json_t *ref, const json_t *test, const char *key,
-                       bool bytes)
+static void put_amount(FILE *f, const char *name, int64_t ref, int64_t test, bool bytes)
 {
-    const json_t *side[2] = {json_object_get(ref, key), json_object_get(test, key)};
+    const int64_t side[2] = {ref, test};
     char text[SIZE_TEXT + NUMBER_TEXT];
 
-    if (!side[0] && !side[1])
+    if (ref < 0 && test < 0)
         return;
     fprintf(f, "<tr><th scope=\"row\">%s</th>", name);
-    for (int i = 0; i < 2; i++) {
-        const char *label = i ? "test" : "reference";
-        if (!json_is_integer(side[i]))
-            put_cell(f, label, "–");
-        else if (bytes)
-            put_cell(f, label, size_text(text, json_number_value(side[i])));
-        else
-            put_cell(f, label, count_text(text, json_integer_value(side[i])));
-    }
+    for (int i = 0; i < 2; i++)
+        put_cell(f, i ? "test" : "reference",
+                 side[i] < 0 ? "–"
+                 : bytes     ? size_text(text, (double)side[i])
+                             : count_text(text, side[i]));
     fputs("</tr>\n", f);
 }
 
-static void put_options(FILE *f, const json_t *run)
+static void put_options(FILE *f, const struct run *run)
 {
-    const json_t *options = json_object_get(run, "options"), *value;
-    const char *key, *between = "";
-
     fact_begin(f, "options");
-    for (void *at = json_object_iter((json_t *)options); at;
-         at = json_object_iter_next((json_t *)options, at)) {
-        key = json_object_iter_key(at);
-        value = json_object_iter_value(at);
-        if (json_is_array(value) && json_array_size(value) == 0)
-            continue;
-        fputs(between, f);
-        report_text(f, key, strlen(key), 256, true);
-        fputc(' ', f);
-        report_value(f, value);
-        between = ", ";
+    fprintf(
+        f, "max_tokens <bdi>%d</bdi>, ignore_eos <bdi>%s</bdi>, top <bdi>%d</bdi>, near_tie <bdi>%.10g</bdi>",
+        run->options.max_tokens, run->options.ignore_eos ? "yes" : "no", run->options.top,
+        run->options.near_tie);
+    if (json_array_size(run->options.at) > 0) {
+        fputs(", at ", f);
+        report_value(f, run->options.at);
     }
     fact_end(f);
 }
 
-static void put_data(FILE *f, const json_t *data)
+static void put_data(FILE *f, const struct run_data *data)
 {
     fact_begin(f, "data");
-    report_value(f, json_object_get(data, "name"));
+    report_words(f, data->name);
     fputs(", ", f);
-    put_plural(f, report_count(data, "prompts"), "prompt", "prompts");
-    if (json_object_get(data, "hash")) {
+    put_plural(f, data->prompts, "prompt", "prompts");
+    if (data->hash.s) {
         fputs(", <code>", f);
-        report_value(f, json_object_get(data, "hash"));
+        report_words(f, data->hash);
         fputs("</code>", f);
     }
     fact_end(f);
 }
 
 /* Limits that are not the default. */
-static void put_limit_words(FILE *f, const json_t *limits)
+static void put_limit_words(FILE *f, const carat_quality_limits *limits)
 {
-    static const char *const keys[] = {"kl", "correlation", "match", "entropy", "outside"};
     carat_quality_limits usual;
     const char *between = " --limits ";
 
     carat_quality_limits_default(&usual);
-    const double *const defaults[] = {usual.kl, usual.correlation, usual.match, usual.entropy, usual.outside};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const json_t *limit = json_object_get(limits, keys[i]);
-        double healthy = json_number_value(json_array_get(limit, 0));
-        double concerning = json_number_value(json_array_get(limit, 1));
-        if (json_array_size(limit) != 2 || (healthy == defaults[i][0] && concerning == defaults[i][1]))
+    for (const struct field *l = limits_fields; l->name; l++) {
+        const double *is = (const void *)((const char *)limits + l->at),
+                     *was = (const void *)((const char *)&usual + l->at);
+        if (is[0] == was[0] && is[1] == was[1])
             continue;
-        fprintf(f, "%s%s=%.10g:%.10g", between, keys[i], healthy, concerning);
+        fprintf(f, "%s%s=%.10g:%.10g", between, l->name, is[0], is[1]);
         between = ",";
     }
 }
 
 /* The results' command, which says nothing that they do not depend on. */
-static void put_command(FILE *f, const json_t *summary)
+static void put_command(FILE *f, const struct summary *s)
 {
     fputs("<p>The command that repeats it:</p>\n<pre class=\"text\"><code>", f);
-    report_value(f, json_object_get(json_object_get(summary, "run"), "command"));
-    if (json_object_get(summary, "bisect"))
+    report_words(f, s->run.command);
+    if (s->bisect)
         fputs(" --bisect", f);
-    put_limit_words(f, json_object_get(summary, "limits"));
+    put_limit_words(f, &s->limits);
     fputs(" --out DIR</code></pre>\n", f);
 }
 
-void report_compared(FILE *f, const json_t *summary)
+void report_compared(FILE *f, const struct summary *s)
 {
-    const json_t *run = json_object_get(summary, "run");
-    const json_t *ref = json_object_get(run, "ref"), *test = json_object_get(run, "test");
+    const struct run *run = &s->run;
+    const struct run_side *ref = &run->side[0], *test = &run->side[1];
 
     fputs("<section>\n<h2>Who was compared</h2>\n<table class=\"cards "
           "both\"><thead><tr><th></th><th>reference</th>"
           "<th>test</th></tr></thead>\n<tbody>\n",
           f);
-    put_both(f, "name", ref, test, "name", false);
-    put_both(f, "path", ref, test, "path", true);
-    put_both(f, "architecture", ref, test, "architecture", false);
-    put_both(f, "container", ref, test, "container", false);
-    put_both(f, "types", ref, test, "types", false);
-    put_amount(f, "parameters", ref, test, "n_parameter", false);
-    put_amount(f, "weights", ref, test, "weight_bytes", true);
-    put_amount(f, "recorded rows", ref, test, "rows", false);
-    put_both(f, "content hash", ref, test, "content", true);
-    put_both(f, "mode", ref, test, "mode", false);
+    put_both(f, "name", ref->name, test->name, false);
+    put_both(f, "architecture", ref->architecture, test->architecture, false);
+    put_both(f, "container", ref->container, test->container, false);
+    put_both(f, "types", ref->types, test->types, false);
+    put_amount(f, "parameters", ref->n_parameter, test->n_parameter, false);
+    put_amount(f, "weights", ref->weight_bytes, test->weight_bytes, true);
+    put_both(f, "content hash", ref->content, test->content, true);
+    put_both(f, "mode", ref->mode, test->mode, false);
     fputs("</tbody></table>\n<dl class=\"facts\">\n", f);
     fact_begin(f, "driver");
-    report_value(f, json_object_get(run, "driver"));
+    report_words(f, run->driver);
     fact_end(f);
     put_options(f, run);
-    put_data(f, json_object_get(run, "data"));
+    put_data(f, &run->data);
     fact_begin(f, "carat");
-    report_value(f, json_object_get(run, "version"));
-    fputs(", numerics ", f);
-    report_value(f, json_object_get(run, "numerics"));
-    fputs("</dd></div>\n</dl>\n", f);
-    put_command(f, summary);
+    report_words(f, run->version);
+    fprintf(f, ", numerics <bdi>%d</bdi></dd></div>\n</dl>\n", run->numerics);
+    put_command(f, s);
     fputs("</section>\n", f);
 }

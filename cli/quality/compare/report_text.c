@@ -59,55 +59,25 @@ size_t report_text(FILE *f, const char *s, size_t n, size_t most, bool boxed)
     return taken;
 }
 
-/* What is no text, as JSON writes it, but in the digits that people wrote. */
-static void put_other(FILE *f, const json_t *value)
+void report_words(FILE *f, struct words text)
 {
-    char text[40], *json = NULL;
-
-    if (json_is_real(value))
-        snprintf(text, sizeof text, "%.10g", json_real_value(value));
-    else if (json_is_integer(value))
-        snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    else if (json_is_boolean(value))
-        snprintf(text, sizeof text, "%s", json_is_true(value) ? "yes" : "no");
-    else
-        json = json_is_null(value) ? NULL : json_dumps(value, JSON_COMPACT);
-    if (json || !json_is_null(value))
-        report_text(f, json ? json : text, strlen(json ? json : text), MOST_VALUE, true);
-    else
-        fputs("–", f);
-    free(json);
-}
-
-void report_value(FILE *f, const json_t *value)
-{
-    size_t n = json_string_length(value);
-
     fputs("<bdi>", f);
-    if (!json_is_string(value))
-        put_other(f, value ? value : json_null());
-    else if (report_text(f, json_string_value(value), n, MOST_VALUE, true) < n)
+    if (!text.s)
+        fputs("–", f);
+    else if (report_text(f, text.s, text.n, MOST_VALUE, true) < text.n)
         fputs("…", f);
     fputs("</bdi>", f);
 }
 
-double report_number(const json_t *object, const char *key)
+void report_value(FILE *f, const json_t *value)
 {
-    const json_t *value = json_object_get(object, key);
+    char *json = NULL;
 
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-int64_t report_count(const json_t *object, const char *key)
-{
-    return json_integer_value(json_object_get(object, key));
-}
-
-const char *report_word(const json_t *object, const char *key)
-{
-    const char *word = json_string_value(json_object_get(object, key));
-
-    return word ? word : "";
+    if (!json_is_string(value) && !json_is_null(value))
+        json = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(10));
+    report_words(f,
+                 json ? words_of(json) : (struct words){json_string_value(value), json_string_length(value)});
+    free(json);
 }
 
 /* ---- numbers ---- */

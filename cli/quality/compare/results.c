@@ -13,6 +13,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "io/members.h"
 #include "quality/compare/dataset.h"
 #include "term/exit.h"
 #include "term/message.h"
@@ -25,12 +26,9 @@ static int results_failed(const struct results *r, const char *what)
 /* ---- whose they are ---- */
 
 /* What has to be the same in a run; the rest changes no number. "options" has nothing but what does. */
-static const struct {
-    const char *object, *member;
-} telling[] = {
-    {"numerics", NULL},  {"driver", NULL}, {"ref", "content"}, {"ref", "mode"}, {"ref", "recorded"},
-    {"test", "content"}, {"test", "mode"}, {"data", "hash"},   {"data", "raw"}, {"data", "chat_template"},
-};
+static const char *const telling[] = {
+    "numerics",     "driver",    "ref.content", "ref.mode", "ref.recorded",
+    "test.content", "test.mode", "data.hash",   "data.raw", "data.chat_template"};
 
 static const char *shown_json(const json_t *value, char out[80])
 {
@@ -41,65 +39,58 @@ static const char *shown_json(const json_t *value, char out[80])
     return out;
 }
 
-static int refuse_run(const struct results *r, const char *what, const char *member, const json_t *found,
-                      const json_t *wanted)
+static int match_member(const struct results *r, const char *name, const json_t *there, const json_t *here)
 {
+    const json_t *found = field_find(there, name), *wanted = field_find(here, name);
     char a[80], b[80];
 
-    return fail(FAILED,
-                "%s: holds results of another run: %s%s%s is %s there and %s here; --restart begins anew",
-                r->path, what, *member ? "." : "", member, shown_json(found, a), shown_json(wanted, b));
+    if (found && wanted ? json_equal(found, wanted) : !found && !wanted)
+        return DONE;
+    return fail(FAILED, "%s: holds results of another run: %s is %s there and %s here; --restart begins anew",
+                r->path, name, shown_json(found, a), shown_json(wanted, b));
 }
 
-static int match_value(const struct results *r, const char *what, const char *member, const json_t *found,
-                       const json_t *wanted)
-{
-    bool same = found && wanted ? json_equal(found, wanted) : !found && !wanted;
-
-    return same ? DONE : refuse_run(r, what, member, found, wanted);
-}
-
-static int match_options(const struct results *r, json_t *found, json_t *wanted)
+/* All options that one of both has. */
+static int match_options(const struct results *r, const json_t *of, const json_t *there, const json_t *here)
 {
     const char *key;
     json_t *value;
+    char name[128];
     int code = DONE;
 
-    json_object_foreach(wanted, key, value) code =
-        code == DONE ? match_value(r, "options", key, json_object_get(found, key), value) : code;
-    json_object_foreach(found, key, value) code =
-        code == DONE ? match_value(r, "options", key, value, json_object_get(wanted, key)) : code;
+    json_object_foreach((json_t *)field_find(of, "options"), key, value)
+    {
+        snprintf(name, sizeof name, "options.%s", key);
+        code = code == DONE ? match_member(r, name, there, here) : code;
+    }
     return code;
 }
 
-static int match_run(const struct results *r, const json_t *wanted)
+static int match_run(const struct results *r, const struct run *run)
 {
-    int code = match_options(r, json_object_get(r->run, "options"), json_object_get(wanted, "options"));
+    const json_t *there = field_find(r->first.value, "run");
+    json_t *here = fields_json(run_fields, run);
+    int code = match_options(r, here, there, here);
 
-    for (size_t i = 0; i < sizeof telling / sizeof *telling && code == DONE; i++) {
-        const char *member = telling[i].member;
-        const json_t *a = json_object_get(r->run, telling[i].object),
-                     *b = json_object_get(wanted, telling[i].object);
-        code = match_value(r, telling[i].object, member ? member : "",
-                           member ? json_object_get(a, member) : a, member ? json_object_get(b, member) : b);
-    }
+    if (code == DONE)
+        code = match_options(r, there, there, here);
+    for (size_t i = 0; i < sizeof telling / sizeof *telling && code == DONE; i++)
+        code = match_member(r, telling[i], there, here);
+    json_decref(here);
     return code;
 }
 
 /* ---- what is there ---- */
 
-/* The run that the first line of n bytes belongs to. */
-static int results_run(struct results *r, const char *line, size_t n)
+/* The first line, of n bytes, says which run the file is of. */
+static int results_first(struct results *r, const char *text, size_t n)
 {
-    json_t *first = json_loadb(line, n, JSON_ALLOW_NUL, NULL);
-    json_t *run = json_object_get(first, "run");
-    const bool older = json_object_get(first, "left_out") && !json_object_get(first, "outside");
+    struct result *first = &r->first;
 
-    r->run = json_is_object(run) ? json_incref(run) : NULL;
-    json_decref(first);
-    if (!r->run)
+    result_take(first, json_loadb(text, n, JSON_ALLOW_NUL, NULL));
+    if (!first->run.there)
         return fail(FAILED, "%s: is not a file of results; --restart begins anew in its place", r->path);
-    if (older)
+    if (first->column[OF_LEFT_OUT] && !first->column[OF_OUTSIDE])
         return fail(FAILED, "%s: leaves ids out, and does not say how likely they are; --restart begins anew",
                     r->path);
     return DONE;
@@ -123,7 +114,7 @@ static int results_find(struct results *r, off_t *whole)
         else if (line[n - 1] != '\n')
             break;
         else if (r->lines == 0)
-            code = results_run(r, line, (size_t)n);
+            code = results_first(r, line, (size_t)n);
         r->lines++;
         *whole += n;
     }
@@ -186,7 +177,7 @@ static int results_lock(struct results *r, const char *data)
     return DONE;
 }
 
-int results_open(struct results *r, const char *dir, const char *data, const json_t *run, bool restart)
+int results_open(struct results *r, const char *dir, const char *data, const struct run *run, bool restart)
 {
     static const char name[] = "/results.jsonl";
     off_t whole = 0;
@@ -202,7 +193,7 @@ int results_open(struct results *r, const char *dir, const char *data, const jso
         results_sweep(dir);
     if (code == DONE && !restart)
         code = results_find(r, &whole);
-    if (code == DONE && r->run)
+    if (code == DONE && r->first.run.there)
         code = match_run(r, run);
     if (code == DONE && (ftruncate(fileno(r->file), whole) != 0 || fseeko(r->file, whole, SEEK_SET) != 0))
         code = results_failed(r, "written");
@@ -224,6 +215,6 @@ void results_close(struct results *r)
     if (r->file)
         fclose(r->file);
     free(r->path);
-    json_decref(r->run);
+    result_free(&r->first);
     *r = (struct results){0};
 }

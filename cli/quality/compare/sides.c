@@ -13,7 +13,6 @@
 #include "quality/compare/compare_options.h"
 #include "term/exit.h"
 #include "term/message.h"
-#include "term/out_json.h"
 #include "term/size.h"
 
 /* ---- names ---- */
@@ -248,6 +247,8 @@ void sides_close(struct compare *c)
             carat_model_close(c->side[i].model);
     for (int i = 0; i < SIDES; i++)
         options_free(&c->side[i].o);
+    json_decref((json_t *)c->run.options.at);
+    free(c->command);
 }
 
 /* ---- what they are ---- */
@@ -266,20 +267,22 @@ static void write_types(const carat_model *model, char *out, size_t capacity)
     }
 }
 
-static json_t *side_json(const struct compare *c, int i)
+static struct run_side side_of(struct compare *c, int i)
 {
-    const struct side *s = &c->side[i];
-    char types[256];
+    struct side *s = &c->side[i];
 
     if (i == REF && c->recorded)
-        return json_pack("{s:o, s:b}", "name", json_text(model_name(s->path), strlen(model_name(s->path))),
-                         "recorded", 1);
-    write_types(s->model, types, sizeof types);
-    return json_pack("{s:o, s:s, s:s, s:s, s:I, s:I, s:s, s:s}", "name",
-                     json_text(model_name(s->path), strlen(model_name(s->path))), "architecture",
-                     s->info.architecture, "container", s->info.container, "types", types, "weight_bytes",
-                     (json_int_t)s->info.weight_bytes, "n_parameter", (json_int_t)s->info.n_parameter,
-                     "content", s->content, "mode", *s->mode ? s->mode : "default");
+        return (struct run_side){
+            .name = words_of(model_name(s->path)), .recorded = true, .weight_bytes = -1, .n_parameter = -1};
+    write_types(s->model, s->types, sizeof s->types);
+    return (struct run_side){.name = words_of(model_name(s->path)),
+                             .architecture = words_of(s->info.architecture),
+                             .container = words_of(s->info.container),
+                             .types = words_of(s->types),
+                             .weight_bytes = (int64_t)s->info.weight_bytes,
+                             .n_parameter = (int64_t)s->info.n_parameter,
+                             .content = words_of(s->content),
+                             .mode = words_of(*s->mode ? s->mode : "default")};
 }
 
 int next_length(const char **lengths)
@@ -302,17 +305,18 @@ static json_t *lengths_json(const char *lengths)
     return list;
 }
 
-json_t *sides_run(const struct compare *c, json_t *data)
+int sides_run(struct compare *c)
 {
-    const struct options *o = c->o;
-    char *command = compare_command(c);
-    json_t *run = json_pack(
-        "{s:s, s:i, s:s, s:{s:i, s:b, s:i, s:f, s:o}, s:o, s:o, s:o*, s:o}", "version", CARAT_VERSION,
-        "numerics", CARAT_NUMERICS_VERSION, "driver", carat_driver_name(c->options.driver), "options",
-        "max_tokens", c->options.max_tokens, "ignore_eos", o->compare->ignore_eos, "top", c->options.top,
-        "near_tie", c->options.near_tie, "at", lengths_json(o->compare->at), "ref", side_json(c, REF), "test",
-        side_json(c, TEST), "data", data, "command",
-        json_text(command ? command : "", command ? strlen(command) : 0));
-    free(command);
-    return run;
+    const struct compare_options *o = c->o->compare;
+
+    c->command = compare_command(c);
+    c->run = (struct run){.there = true,
+                          .version = words_of(CARAT_VERSION),
+                          .numerics = CARAT_NUMERICS_VERSION,
+                          .driver = words_of(carat_driver_name(c->options.driver)),
+                          .options = {c->options.max_tokens, o->ignore_eos, c->options.top,
+                                      c->options.near_tie, lengths_json(o->at)},
+                          .side = {side_of(c, REF), side_of(c, TEST)},
+                          .command = words_of(c->command)};
+    return c->command ? DONE : fail_memory();
 }

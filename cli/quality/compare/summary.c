@@ -15,7 +15,6 @@
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
-#include "term/out_json.h"
 
 /* ---- numbers of one metric, one after the other ---- */
 
@@ -78,209 +77,178 @@ static int spill_summarise(struct spill *s, const int64_t *counts, int n_prompts
 
 /* ---- what is gathered ---- */
 
-/* Metrics: those that the summary shows by name, then those behind single numbers of it. */
-enum {
-    MATCH_CLEAR = 7,
-    OUTSIDE = 12,
-    N_SHOWN,
-    DELTA_P_SQUARE = N_SHOWN,
-    LOGPROB_REF,
-    LOGPROB_TEST,
-    N_METRIC,
-};
-static const struct {
-    const char *name, *from; /* in the summary, and in a line */
-} metrics[N_METRIC] = {
-    {"kl", "kl"},
-    {"kl_reverse", "kl_reverse"},
-    {"correlation", "correlation"},
-    {"cosine", "cosine"},
-    {"entropy_ref", "entropy_ref"},
-    {"entropy_test", "entropy_test"},
-    {"match_rate", "match"},
-    {"match_rate_clear", "match"},
-    {"overlap", "overlap"},
-    {"largest", "largest"},
-    {"margin_ref", "margin_ref"},
-    {"margin_test", "margin_test"},
-    {"outside", "outside"},
-    {NULL, "delta_p"},
-    {NULL, "logprob_ref"},
-    {NULL, "logprob_test"},
-};
-enum { KL = 0, CORRELATION = 2, ENTROPY_REF = 4, ENTROPY_TEST = 5 };
-
-/* Sums of some positions, in their order. */
-struct part {
-    double kl, correlation, match;
-    int64_t n;
-    int64_t until;      /* positions below it take part */
-    int64_t divergence; /* the first at which the highest ids differ; -1: none */
-};
+/* Behind those that the summary shows, those behind single numbers of it. */
+enum { DELTA_P_SQUARE = N_SHOWN, LOGPROB_REF, LOGPROB_TEST, N_METRIC };
+#define COLUMN_OF(which, name, column) [which] = column,
+static const enum column metrics[N_METRIC] = {SUMMARY_METRICS(COLUMN_OF) OF_DELTA_P, OF_LOGPROB_REF,
+                                              OF_LOGPROB_TEST};
 
 enum { MOST_AT = 64, MOST_FAILURES = 16 };
 
 struct gathering {
+    struct summary *s;
     struct spill spill[N_METRIC];
     int64_t *counts; /* [capacity] positions of each prompt */
-    int n_prompts, capacity;
-    json_int_t failed, context, numeric, near_ties, left_out, answers, equal, diverged, loops_ref, loops_test,
-        loops_new, grams_ref, grams_test;
-    json_t *run, *divergence, *failures;
-    json_int_t divergence_at;
-    struct part after_stop, at[MOST_AT];
-    int n_at;
+    int capacity;
+    int64_t answers, equal, loops_new;
 };
 
-static double number_at(const json_t *list, size_t i)
+static void part_add(struct part *p, const struct result *line, size_t i)
 {
-    const json_t *value = json_array_get(list, i);
-
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-static void part_add(struct part *p, const json_t *line, size_t i)
-{
-    double kl = number_at(json_object_get(line, "kl"), i);
-    double match = number_at(json_object_get(line, "match"), i);
+    const double kl = result_number(line, OF_KL, i), match = result_number(line, OF_MATCH, i);
 
     if (isnan(kl))
         return;
+    p->there = true;
     p->kl += kl;
-    p->correlation += number_at(json_object_get(line, "correlation"), i);
+    p->correlation += result_number(line, OF_CORRELATION, i);
     p->match += match;
-    p->n++;
-    if (match == 0 && (p->divergence < 0 || (int64_t)i < p->divergence))
-        p->divergence = (int64_t)i;
+    p->positions++;
+    if (match == 0 && (p->first_divergence < 0 || (int64_t)i < p->first_divergence))
+        p->first_divergence = (int64_t)i;
+}
+
+/* From sums to means. */
+static void part_end(struct part *p)
+{
+    p->kl /= (double)p->positions;
+    p->correlation /= (double)p->positions;
+    p->match /= (double)p->positions;
 }
 
 /* Element i of a metric, as it is summarised. */
-static double metric_at(int m, const json_t *values, const json_t *line, size_t i)
+static double metric_at(int m, const struct result *line, size_t i)
 {
-    double value = number_at(values, i);
+    const double value = result_number(line, metrics[m], i);
 
-    if (m == MATCH_CLEAR && number_at(json_object_get(line, "near_tie"), i) != 0)
+    if (m == MATCH_CLEAR && result_number(line, OF_NEAR_TIE, i) != 0)
         return NAN;
-    if (m >= DELTA_P_SQUARE && !(number_at(json_object_get(line, "ids"), i) >= 0))
+    if (m >= DELTA_P_SQUARE && !(result_number(line, OF_IDS, i) >= 0))
         return NAN; /* nothing follows that could be likely */
     if (m == LOGPROB_TEST && isnan(value))
         return -INFINITY; /* the test leaves out what follows */
-    if (m == OUTSIDE && !values)
+    if (m == OUTSIDE && !line->column[OF_OUTSIDE])
         return 0; /* nothing is left out */
     return m == DELTA_P_SQUARE ? value * value : value;
 }
 
 /* The positions of a line, up to that which gave a stop id; those behind it apart. */
-static int gather_positions(struct gathering *g, const json_t *line)
+static int gather_positions(struct gathering *g, const struct result *line)
 {
-    const json_t *kl = json_object_get(line, "kl"), *stop = json_object_get(line, "stop");
-    size_t n = json_array_size(kl);
-    size_t end =
-        json_is_integer(stop) && json_integer_value(stop) >= 0 && (size_t)json_integer_value(stop) < n
-            ? (size_t)json_integer_value(stop) + 1
-            : n;
+    struct summary *s = g->s;
+    const size_t n = json_array_size(line->column[OF_KL]), end = result_end(line);
     int code = DONE;
 
-    for (int m = 0; m < N_METRIC; m++) {
-        const json_t *values = json_object_get(line, metrics[m].from);
+    for (int m = 0; m < N_METRIC; m++)
         for (size_t i = 0; i < end && code == DONE; i++)
-            code = spill_add(&g->spill[m], metric_at(m, values, line, i));
-    }
+            code = spill_add(&g->spill[m], metric_at(m, line, i));
     for (size_t i = 0; i < n; i++) {
         if (i >= end)
-            part_add(&g->after_stop, line, i);
-        for (int a = 0; a < g->n_at; a++) {
-            if ((int64_t)i < g->at[a].until)
-                part_add(&g->at[a], line, i);
-        }
+            part_add(&s->after_stop, line, i);
+        for (int a = 0; a < s->n_at; a++)
+            if ((int64_t)i < s->at[a].tokens)
+                part_add(&s->at[a], line, i);
     }
     for (size_t i = 0; i < end; i++) {
-        g->near_ties += number_at(json_object_get(line, "near_tie"), i) == 1;
-        g->left_out += json_integer_value(json_array_get(json_object_get(line, "left_out"), i));
+        const double left_out = result_number(line, OF_LEFT_OUT, i);
+        s->near_ties += result_number(line, OF_NEAR_TIE, i) == 1;
+        s->left_out += isnan(left_out) ? 0 : (int64_t)left_out;
     }
-    g->counts[g->n_prompts++] = (int64_t)end;
+    g->counts[s->prompts++] = (int64_t)end;
+    s->positions += (int64_t)end;
     return code;
 }
 
-static void gather_answers(struct gathering *g, const json_t *line)
+/* What texts of a line belong to; its lists are dropped. */
+static void keep_line(struct summary *s, const struct result *line)
 {
-    const json_t *ref = json_object_get(line, "loop_ref"), *test = json_object_get(line, "loop_test");
-    json_t *divergence = json_object_get(line, "first_divergence");
-    bool cycle_ref = json_integer_value(json_object_get(ref, "cycle")) > 0;
-    bool cycle_test = json_integer_value(json_object_get(test, "cycle")) > 0;
+    json_array_append(s->kept, line->value);
+}
+
+static void gather_answers(struct gathering *g, const struct result *line)
+{
+    struct summary *s = g->s;
+    const struct loop *loop = line->loop;
 
     g->answers++;
-    g->equal += json_is_true(json_object_get(line, "equal"));
-    g->loops_ref += cycle_ref;
-    g->loops_test += cycle_test;
-    g->loops_new += cycle_test && !cycle_ref;
-    g->grams_ref += json_integer_value(json_object_get(ref, "repeated_4grams"));
-    g->grams_test += json_integer_value(json_object_get(test, "repeated_4grams"));
-    if (!json_is_object(divergence))
+    g->equal += line->equal;
+    g->loops_new += loop[1].cycle > 0 && loop[0].cycle <= 0;
+    for (int i = 0; i < 2; i++) {
+        s->loops[i] += loop[i].cycle > 0;
+        s->repeated_4grams[i] += loop[i].repeated_4grams;
+    }
+    if (!line->first.there)
         return;
-    json_int_t index = json_integer_value(json_object_get(divergence, "index"));
-    g->diverged++;
-    if (!g->divergence || index < g->divergence_at) {
-        json_decref(g->divergence);
-        g->divergence = json_pack("{s:O}", "prompt", json_object_get(line, "id"));
-        json_object_update(g->divergence, divergence);
-        g->divergence_at = index;
+    s->diverged++;
+    if (!s->first.there || line->first.index < s->first.index) {
+        s->first = line->first;
+        s->first.prompt = line->id;
+        keep_line(s, line);
     }
 }
 
-static void gather_status(struct gathering *g, const json_t *line, const char *status)
+static void gather_status(struct summary *s, const struct result *line)
 {
-    g->failed++;
-    g->context += strcmp(status, "context") == 0;
-    g->numeric += strcmp(status, "numeric") == 0;
-    if (json_array_size(g->failures) < MOST_FAILURES)
-        json_array_append_new(g->failures,
-                              json_pack("{s:O, s:s, s:O?}", "id", json_object_get(line, "id"), "status",
-                                        status, "message", json_object_get(line, "message")));
+    s->failed++;
+    s->context += words_are(line->status, "context");
+    s->numeric += words_are(line->status, "numeric");
+    if (s->n_failures < MOST_FAILURES) {
+        s->failure[s->n_failures++] = (struct failure){line->id, line->status, line->message};
+        keep_line(s, line);
+    }
 }
 
-static void gather_run(struct gathering *g, json_t *run)
+static int gather_run(struct summary *s, const struct result *line)
 {
-    const json_t *at = json_object_get(json_object_get(run, "options"), "at");
+    const size_t n = json_array_size(line->run.options.at);
 
-    g->run = json_incref(run);
-    for (size_t i = 0; i < json_array_size(at) && g->n_at < MOST_AT; i++)
-        g->at[g->n_at++] =
-            (struct part){.until = json_integer_value(json_array_get(at, i)), .divergence = -1};
+    s->run = line->run;
+    json_array_append(s->kept, json_object_get(line->value, "run")); /* the lists are needed yet */
+    if (n == 0)
+        return DONE;
+    s->at = calloc(n < MOST_AT ? n : MOST_AT, sizeof *s->at);
+    if (!s->at)
+        return fail_memory();
+    for (; s->n_at < MOST_AT && (size_t)s->n_at < n; s->n_at++)
+        s->at[s->n_at] =
+            (struct part){.tokens = json_integer_value(json_array_get(s->run.options.at, (size_t)s->n_at)),
+                          .first_divergence = -1};
+    return DONE;
+}
+
+static int counts_grow(struct gathering *g)
+{
+    const int capacity = g->capacity ? g->capacity * 2 : 64;
+    int64_t *counts =
+        g->s->prompts < g->capacity ? g->counts : realloc(g->counts, (size_t)capacity * sizeof *counts);
+
+    if (!counts)
+        return fail_memory();
+    g->capacity = g->s->prompts < g->capacity ? g->capacity : capacity;
+    g->counts = counts;
+    return DONE;
 }
 
 /* One line of the file, which has that number. */
 static int gather_line(struct gathering *g, const char *text, size_t n, int64_t number)
 {
-    json_error_t error;
-    json_t *line = json_loadb(text, n, JSON_ALLOW_NUL, &error);
-    const char *status = json_string_value(json_object_get(line, "status"));
-    int code = DONE;
+    struct result line;
+    int code = result_read(&line, text, n, number);
 
-    if (!status || !json_object_get(line, "id")) {
-        code = fail_as(FAILED, CARAT_E_FORMAT, "line %lld of the results is not a line of results: %s",
-                       (long long)number, line ? "it has no \"id\" or no \"status\"" : error.text);
-        json_decref(line);
-        return code;
-    }
-    if (g->n_prompts == g->capacity) {
-        int capacity = g->capacity ? g->capacity * 2 : 64;
-        int64_t *counts = realloc(g->counts, (size_t)capacity * sizeof *counts);
-        if (!counts)
-            code = fail_memory();
-        else
-            g->counts = counts;
-        g->capacity = counts ? capacity : g->capacity;
-    }
-    if (number == 1 && json_object_get(line, "run"))
-        gather_run(g, json_object_get(line, "run"));
     if (code == DONE)
-        code = gather_positions(g, line);
-    if (strcmp(status, "ok") == 0)
-        gather_answers(g, line);
-    else
-        gather_status(g, line, status);
-    json_decref(line);
+        code = counts_grow(g);
+    if (code == DONE && number == 1 && line.run.there)
+        code = gather_run(g->s, &line);
+    if (code == DONE)
+        code = gather_positions(g, &line);
+    if (code == DONE) {
+        result_drop_lists(&line);
+        if (words_are(line.status, "ok"))
+            gather_answers(g, &line);
+        else
+            gather_status(g->s, &line);
+    }
+    result_free(&line);
     return code;
 }
 
@@ -303,18 +271,6 @@ static int gather(struct gathering *g, FILE *results)
     return code;
 }
 
-static void gathering_close(struct gathering *g)
-{
-    for (int m = 0; m < N_METRIC; m++) {
-        if (g->spill[m].file)
-            fclose(g->spill[m].file);
-    }
-    free(g->counts);
-    json_decref(g->run);
-    json_decref(g->divergence);
-    json_decref(g->failures);
-}
-
 /* ---- what it says ---- */
 
 /* e^x, the same on every machine, to two units of the last place: libraries differ. */
@@ -330,39 +286,6 @@ static double exponential(double x)
     return ldexp(sum, (int)n);
 }
 
-static json_t *summary_of(const carat_summary *s)
-{
-    json_t *interval = s->has_interval ? json_pack("[f, f]", s->low, s->high) : json_null();
-
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "mean", json_number(s->mean), "median",
-                     json_number(s->median), "p90", json_number(s->p90), "p99", json_number(s->p99), "max",
-                     json_number(s->max), "interval", interval);
-}
-
-static json_t *part_of(const struct part *p)
-{
-    double n = (double)p->n;
-
-    return json_pack("{s:I, s:o, s:o}", "positions", (json_int_t)p->n, "kl", json_number(p->kl / n),
-                     "correlation", json_number(p->correlation / n));
-}
-
-static json_t *at_of(const struct gathering *g)
-{
-    json_t *list = json_array();
-
-    for (int i = 0; i < g->n_at; i++) {
-        const struct part *p = &g->at[i];
-        json_t *one = json_pack("{s:I}", "tokens", (json_int_t)p->until);
-        json_object_update_new(one, part_of(p));
-        json_object_set_new(one, "match", json_number(p->match / (double)p->n));
-        json_object_set_new(one, "first_divergence",
-                            p->divergence < 0 ? json_null() : json_integer((json_int_t)p->divergence));
-        json_array_append_new(list, one);
-    }
-    return list;
-}
-
 /* Without one both are NaN. */
 static void take_interval(double interval[2], const carat_summary *s, double scale)
 {
@@ -370,100 +293,85 @@ static void take_interval(double interval[2], const carat_summary *s, double sca
     interval[1] = s->high * scale;
 }
 
-static int verdict_of(const struct gathering *g, const carat_summary *s, const carat_quality_limits *limits,
-                      json_t **verdict)
+static int summary_judge(const struct gathering *g)
 {
+    struct summary *s = g->s;
+    const carat_summary *of = s->metric;
     carat_quality q;
-    carat_judgement j;
     carat_error err;
 
     carat_quality_default(&q);
-    carat_judgement_default(&j);
-    q.kl = s[KL].mean;
-    q.correlation = s[CORRELATION].mean;
-    q.match = s[MATCH_CLEAR].n ? s[MATCH_CLEAR].mean * 100 : 100; /* near-ties alone say nothing */
-    q.entropy_ref = s[ENTROPY_REF].mean;
-    q.entropy_test = s[ENTROPY_TEST].mean;
+    carat_judgement_default(&s->verdict);
+    q.kl = of[KL].mean;
+    q.correlation = of[CORRELATION].mean;
+    q.match = of[MATCH_CLEAR].n ? of[MATCH_CLEAR].mean * 100 : 100; /* near-ties alone say nothing */
+    q.entropy_ref = of[ENTROPY_REF].mean;
+    q.entropy_test = of[ENTROPY_TEST].mean;
     q.loops = (int)g->loops_new;
-    q.broken = (int)g->numeric;
-    q.outside = s[OUTSIDE].n ? s[OUTSIDE].mean : 0;
-    take_interval(q.kl_interval, &s[KL], 1);
-    take_interval(q.correlation_interval, &s[CORRELATION], 1);
-    take_interval(q.match_interval, &s[MATCH_CLEAR], 100);
-    take_interval(q.entropy_interval, &s[ENTROPY_TEST], 1);
-    take_interval(q.outside_interval, &s[OUTSIDE], 1);
-    if (carat_judge(&q, limits, &j, &err) != CARAT_OK)
-        return fail_status(&err);
-    *verdict =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "whole", carat_health_name(j.whole), "reason",
-                  j.reason, "kl", carat_health_name(j.kl), "correlation", carat_health_name(j.correlation),
-                  "match", carat_health_name(j.match), "entropy", carat_health_name(j.entropy), "loop",
-                  carat_health_name(j.loop), "outside", carat_health_name(j.outside));
-    return DONE;
+    q.broken = (int)s->numeric;
+    q.outside = of[OUTSIDE].n ? of[OUTSIDE].mean : 0;
+    take_interval(q.kl_interval, &of[KL], 1);
+    take_interval(q.correlation_interval, &of[CORRELATION], 1);
+    take_interval(q.match_interval, &of[MATCH_CLEAR], 100);
+    take_interval(q.entropy_interval, &of[ENTROPY_TEST], 1);
+    take_interval(q.outside_interval, &of[OUTSIDE], 1);
+    return carat_judge(&q, &s->limits, &s->verdict, &err) == CARAT_OK ? DONE : fail_status(&err);
 }
 
-static json_t *limits_of(const carat_quality_limits *l)
+/* All that follows from what was gathered. */
+static int summarise(struct gathering *g)
 {
-    return json_pack("{s:[f,f], s:[f,f], s:[f,f], s:[f,f], s:[f,f]}", "kl", l->kl[0], l->kl[1], "correlation",
-                     l->correlation[0], l->correlation[1], "match", l->match[0], l->match[1], "entropy",
-                     l->entropy[0], l->entropy[1], "outside", l->outside[0], l->outside[1]);
-}
-
-static json_t *summary_json(const struct gathering *g, const carat_summary *s, json_t *verdict,
-                            const carat_quality_limits *limits)
-{
-    int64_t positions = 0;
-
-    for (int i = 0; i < g->n_prompts; i++)
-        positions += g->counts[i];
-    json_t *all =
-        json_pack("{s:o, s:o, s:i, s:I, s:I, s:I, s:O, s:I, s:I, s:I}", "verdict", verdict, "limits",
-                  limits_of(limits), "prompts", g->n_prompts, "failed", g->failed, "context", g->context,
-                  "numeric", g->numeric, "failures", g->failures, "positions", (json_int_t)positions,
-                  "near_ties", g->near_ties, "left_out", g->left_out);
-    for (int m = 0; m < N_SHOWN; m++)
-        json_object_set_new(all, metrics[m].name, summary_of(&s[m]));
-    json_object_set_new(all, "delta_p_rms", json_number(sqrt(s[DELTA_P_SQUARE].mean)));
-    json_object_set_new(all, "perplexity_ref", json_number(exponential(-s[LOGPROB_REF].mean)));
-    json_object_set_new(all, "perplexity_test", json_number(exponential(-s[LOGPROB_TEST].mean)));
-    json_object_set_new(all, "equal_answers", json_number((double)g->equal / (double)g->answers));
-    json_object_set(all, "first_divergence", g->divergence);
-    if (!g->divergence)
-        json_object_set_new(all, "first_divergence", json_null());
-    json_object_update_new(all, json_pack("{s:I, s:I, s:I, s:I, s:I}", "diverged", g->diverged, "loops_ref",
-                                          g->loops_ref, "loops_test", g->loops_test, "repeated_4grams_ref",
-                                          g->grams_ref, "repeated_4grams_test", g->grams_test));
-    json_t *after = json_null();
-    if (g->after_stop.n) {
-        after = part_of(&g->after_stop);
-        json_object_set_new(after, "match_rate", json_number(g->after_stop.match / (double)g->after_stop.n));
-    }
-    json_object_set_new(all, "after_stop", after);
-    if (g->n_at)
-        json_object_set_new(all, "at", at_of(g));
-    if (g->run)
-        json_object_set(all, "run", g->run);
-    return all;
-}
-
-int summary_make(FILE *results, const carat_quality_limits *limits, json_t **summary)
-{
-    struct gathering g = {.failures = json_array(), .after_stop.divergence = -1};
-    carat_summary s[N_METRIC];
-    json_t *verdict = NULL;
-    int code = gather(&g, results);
+    struct summary *s = g->s;
+    carat_summary all[N_METRIC];
+    int code = DONE;
 
     for (int m = 0; m < N_METRIC && code == DONE; m++)
-        code = interrupted() ? INTERRUPTED : spill_summarise(&g.spill[m], g.counts, g.n_prompts, &s[m]);
+        code =
+            interrupted() ? INTERRUPTED : spill_summarise(&g->spill[m], g->counts, (int)s->prompts, &all[m]);
+    if (code != DONE)
+        return code;
+    memcpy(s->metric, all, sizeof s->metric);
+    s->delta_p_rms = sqrt(all[DELTA_P_SQUARE].mean);
+    s->perplexity[0] = exponential(-all[LOGPROB_REF].mean);
+    s->perplexity[1] = exponential(-all[LOGPROB_TEST].mean);
+    s->equal_answers = (double)g->equal / (double)g->answers;
+    part_end(&s->after_stop);
+    for (int i = 0; i < s->n_at; i++)
+        part_end(&s->at[i]);
+    return summary_judge(g);
+}
+
+int summary_make(FILE *results, const carat_quality_limits *limits, struct summary *s)
+{
+    struct gathering g = {.s = s};
+
+    *s = (struct summary){.limits = *limits,
+                          .kept = json_array(),
+                          .failure = calloc(MOST_FAILURES, sizeof *s->failure),
+                          .after_stop.first_divergence = -1};
+    int code = s->kept && s->failure ? gather(&g, results) : fail_memory();
     if (code == DONE)
-        code = verdict_of(&g, s, limits, &verdict);
-    if (code == DONE)
-        *summary = summary_json(&g, s, verdict, limits);
-    gathering_close(&g);
+        code = summarise(&g);
+    for (int m = 0; m < N_METRIC; m++)
+        if (g.spill[m].file)
+            fclose(g.spill[m].file);
+    free(g.counts);
     return code;
 }
 
-char *summary_text(const json_t *summary)
+void summary_free(struct summary *s)
 {
-    return json_dumps(summary, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    json_decref(s->kept);
+    free(s->failure);
+    free(s->at);
+    *s = (struct summary){0};
+}
+
+char *summary_text(const struct summary *s)
+{
+    json_t *all = fields_json(summary_fields, s);
+    char *text = json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+
+    json_decref(all);
+    return text;
 }

@@ -207,7 +207,10 @@ int verb_sweep(const struct options *o)
     interrupt_install();
     const int code = run(&s);
     for (int i = 0; s.made && i < s.recipes.n; i++)
-        json_decref(s.made[i].summary);
+        if (s.made[i].summary) {
+            summary_free(s.made[i].summary);
+            free(s.made[i].summary);
+        }
     free(s.made);
     recipes_free(&s.recipes);
     carat_model_close(s.model);

@@ -11,6 +11,7 @@
 
 #include "carat.h"
 #include "options/options.h"
+#include "quality/compare/summary.h"
 
 /* ---- recipes.c: the file of recipes: a name and options of `carat convert` in each line ---- */
 
@@ -53,11 +54,9 @@ struct made {
     uint64_t bytes;                                  /* of all tensors */
     double bits;                                     /* of a weight */
     double prompt, prompt_noise, steps, steps_noise; /* tokens a second, deviation; NAN: not timed */
-    double others;   /* processors that other work kept busy while it was timed; NAN: not known */
-    double seconds;  /* that writing took */
-    json_t *summary; /* of the comparison; NULL: the model itself */
-    double kl, kl_low, kl_high, correlation, match;
-    const char *health;
+    double others;           /* processors that other work kept busy while it was timed; NAN: not known */
+    double seconds;          /* that writing took */
+    struct summary *summary; /* of the comparison; NULL: the model itself */
     enum advice advice;
     bool best; /* of its size: none that is as small, the model itself included, is as near */
 };
@@ -87,6 +86,8 @@ void sweep_judge(struct sweep *s);
 /* Why no recipe is recommended. */
 const char *sweep_why_none(const struct sweep *s);
 extern const char *const advice_words[N_ADVICE];
+/* The mean KL of what a recipe made; NAN: nothing was compared. */
+double kl_of(const struct made *m);
 
 /* ---- sweep_tell.c ---- */
 

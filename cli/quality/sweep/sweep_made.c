@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/members.h"
 #include "io/save.h"
 #include "model/conditions.h"
 #include "model/engine.h"
@@ -27,7 +28,6 @@
 #include "term/exit.h"
 #include "term/interrupt.h"
 #include "term/message.h"
-#include "term/out_json.h"
 
 enum { PLACE = 4096 };
 
@@ -52,24 +52,29 @@ static json_t *asked(const struct sweep *s, const struct made *m)
                      w->n_prompt, "n_gen", w->n_gen, "repetitions", w->repetitions);
 }
 
-static void put_speed(json_t *into, const char *name, double speed, double noise)
-{
-    json_object_set_new(
-        into, name,
-        json_pack("{s:o, s:o}", "tokens_per_second", json_number(speed), "deviation", json_number(noise)));
-}
+#define M(member) .at = offsetof(struct made, member)
+
+/* clang-format off */
+static const struct field made_fields[] = {
+    {"seconds", FIELD_REAL, M(seconds)},
+    {"others_busy", FIELD_REAL, M(others)},
+    {"prompt.tokens_per_second", FIELD_REAL, M(prompt)},
+    {"prompt.deviation", FIELD_REAL, M(prompt_noise)},
+    {"generation.tokens_per_second", FIELD_REAL, M(steps)},
+    {"generation.deviation", FIELD_REAL, M(steps_noise)},
+    {0},
+};
+/* clang-format on */
 
 static int keep_made(const struct sweep *s, const struct made *m)
 {
-    json_t *all = json_pack("{s:o, s:o, s:o}", "asked", asked(s, m), "seconds", json_number(m->seconds),
-                            "others_busy", json_number(m->others));
+    json_t *all = json_pack("{s:o}", "asked", asked(s, m));
     char path[PLACE];
     struct save file = {0};
     int code = all ? save_open(&file, place_of(path, s, m->name, "recipe.json")) : fail_memory();
 
     if (code == DONE) {
-        put_speed(all, "prompt", m->prompt, m->prompt_noise);
-        put_speed(all, "generation", m->steps, m->steps_noise);
+        fields_put(all, made_fields, m, NULL);
         code = json_dumpf(all, file.file, JSON_INDENT(1)) == 0 && fputc('\n', file.file) != EOF
                    ? save_close(&file)
                    : save_failed(&file);
@@ -79,13 +84,6 @@ static int keep_made(const struct sweep *s, const struct made *m)
     return code;
 }
 
-static double number_at(const json_t *all, const char *object, const char *member)
-{
-    const json_t *value = json_object_get(object ? json_object_get(all, object) : all, member);
-
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 /* False: DIR has it not, or an answer to another question. */
 static bool take_made(const struct sweep *s, struct made *m)
 {
@@ -93,16 +91,10 @@ static bool take_made(const struct sweep *s, struct made *m)
     json_t *all =
         s->o->compare->restart ? NULL : json_load_file(place_of(path, s, m->name, "recipe.json"), 0, NULL);
     json_t *question = asked(s, m);
-    const bool same = all && json_equal(json_object_get(all, "asked"), question);
+    const bool same = all && json_equal(field_find(all, "asked"), question);
 
-    if (same) {
-        m->seconds = number_at(all, NULL, "seconds");
-        m->others = number_at(all, NULL, "others_busy");
-        m->prompt = number_at(all, "prompt", "tokens_per_second");
-        m->prompt_noise = number_at(all, "prompt", "deviation");
-        m->steps = number_at(all, "generation", "tokens_per_second");
-        m->steps_noise = number_at(all, "generation", "deviation");
-    }
+    if (same)
+        fields_read(made_fields, m, all);
     json_decref(question);
     json_decref(all);
     return same;
@@ -246,19 +238,10 @@ static int read_summary(const struct sweep *s, struct made *m)
     lines = fopen(place_of(path, s, m->name, "results.jsonl"), "rb");
     if (!lines)
         return fail(FAILED, "%s: %s; --restart begins anew", path, strerror(errno));
-    int code = summary_make(lines, &limits, &m->summary);
+    m->summary = calloc(1, sizeof *m->summary);
+    int code = m->summary ? summary_make(lines, &limits, m->summary) : fail_memory();
     fclose(lines);
-    if (code != DONE)
-        return code;
-    const json_t *kl = json_object_get(m->summary, "kl"), *ends = json_object_get(kl, "interval");
-    m->kl = number_at(m->summary, "kl", "mean");
-    m->kl_low = json_is_array(ends) ? json_number_value(json_array_get(ends, 0)) : NAN;
-    m->kl_high = json_is_array(ends) ? json_number_value(json_array_get(ends, 1)) : NAN;
-    m->correlation = number_at(m->summary, "correlation", "mean");
-    m->match = number_at(m->summary, "match_rate", "mean");
-    m->health = json_string_value(json_object_get(json_object_get(m->summary, "verdict"), "whole"));
-    m->health = m->health ? m->health : "";
-    return DONE;
+    return code;
 }
 
 /* ---- a recipe ---- */

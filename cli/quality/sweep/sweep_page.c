@@ -50,9 +50,9 @@ static struct axes axes_of(const struct sweep *s)
         const struct made *m = &s->made[i];
         a.from = fmin(a.from, mb_of(m) * 0.9);
         a.most = fmax(a.most, mb_of(m) * 1.1);
-        if (m->kl > 0) {
-            a.least = (int)fmin(a.least, floor(log10(m->kl)));
-            top = (int)fmax(top, ceil(log10(m->kl)));
+        if (kl_of(m) > 0) {
+            a.least = (int)fmin(a.least, floor(log10(kl_of(m))));
+            top = (int)fmax(top, ceil(log10(kl_of(m))));
         }
     }
     a.least = a.least > top ? top - 1 : a.least < -18 ? -18 : a.least;
@@ -65,7 +65,7 @@ static int by_size(const void *a, const void *b)
     const struct made *p = *(const struct made *const *)a, *q = *(const struct made *const *)b;
 
     return p->bytes != q->bytes ? (p->bytes > q->bytes) - (p->bytes < q->bytes)
-                                : (p->kl > q->kl) - (p->kl < q->kl);
+                                : (kl_of(p) > kl_of(q)) - (kl_of(p) < kl_of(q));
 }
 
 /* The best of each size, from the smallest to the largest, as steps. */
@@ -77,7 +77,7 @@ static void put_best(FILE *f, const struct axes *a, const struct made *const *so
     for (int i = 0; i < n; i++)
         if (sorted[i]->best) {
             fprintf(f, begun ? "H%.1fV%.1f" : "M%.1f,%.1f", place_x(a, mb_of(sorted[i])),
-                    place_y(a, sorted[i]->kl));
+                    place_y(a, kl_of(sorted[i])));
             begun = true;
         }
     fputs("\"/></g>\n", f);
@@ -113,13 +113,14 @@ static void put_marks(FILE *f, const struct axes *a, const struct made *const *s
 
     for (int i = 0; i < n && taken; i++) {
         const struct made *m = sorted[i];
-        const double x = place_x(a, mb_of(m)), y = place_y(a, m->kl);
-        if (isnan(m->kl))
+        const double x = place_x(a, mb_of(m)), y = place_y(a, kl_of(m));
+        const carat_summary *kl = &m->summary->metric[KL];
+        if (isnan(kl->mean))
             continue;
         fprintf(f, "<g class=\"s%d\">", colors[m->advice]);
-        if (m->kl_low > 0 && m->kl_high > 0)
-            fprintf(f, "<path class=\"whisker\" d=\"M%.1f,%.1fV%.1f\"/>", x, place_y(a, m->kl_low),
-                    place_y(a, m->kl_high));
+        if (kl->low > 0 && kl->high > 0)
+            fprintf(f, "<path class=\"whisker\" d=\"M%.1f,%.1fV%.1f\"/>", x, place_y(a, kl->low),
+                    place_y(a, kl->high));
         svg_mark(f, colors[m->advice], x, y);
         fputs("</g>", f);
         put_name(f, m, x, y, taken, i);
@@ -201,22 +202,21 @@ static void put_speed(FILE *f, const char *label, double speed, double noise, bo
 
 static void put_compared(FILE *f, const struct made *m)
 {
-    const json_t *first = json_object_get(m->summary, "first_divergence");
-    const int64_t failed = report_count(m->summary, "failed");
+    const struct summary *of = m->summary;
+    const carat_summary *kl = &of->metric[KL];
     char text[NUMBER_TEXT], low[NUMBER_TEXT], high[NUMBER_TEXT];
 
-    fprintf(f, "<td data-l=\"KL\">%s", number_text(text, m->kl, 3));
-    if (!isnan(m->kl_low))
-        fprintf(f, "<small>%s to %s</small>", number_text(low, m->kl_low, 2),
-                number_text(high, m->kl_high, 2));
+    fprintf(f, "<td data-l=\"KL\">%s", number_text(text, kl->mean, 3));
+    if (kl->has_interval)
+        fprintf(f, "<small>%s to %s</small>", number_text(low, kl->low, 2), number_text(high, kl->high, 2));
     fputs("</td>", f);
-    put_fact(f, "correlation", near_one_text(text, m->correlation));
-    put_fact(f, "match", percent_text(text, m->match));
-    put_fact(f, "parts at", json_is_object(first) ? count_text(text, report_count(first, "index")) : "–");
+    put_fact(f, "correlation", near_one_text(text, of->metric[CORRELATION].mean));
+    put_fact(f, "match", percent_text(text, of->metric[MATCH].mean));
+    put_fact(f, "parts at", of->first.there ? count_text(text, of->first.index) : "–");
     fputs("<td data-l=\"verdict\">", f);
-    report_health(f, m->health);
-    if (failed)
-        fprintf(f, "<small>%s prompts failed</small>", count_text(text, failed));
+    report_health(f, of->verdict.whole);
+    if (of->failed)
+        fprintf(f, "<small>%s prompts failed</small>", count_text(text, of->failed));
     fputs("</td>", f);
     put_fact(f, "advice", advice_words[m->advice]);
 }
@@ -267,8 +267,7 @@ static void put_table(FILE *f, const struct sweep *s)
 
 static void put_head(FILE *f, const struct sweep *s)
 {
-    const json_t *summary = s->made[0].summary;
-    const json_t *data = json_object_get(json_object_get(summary, "run"), "data");
+    const struct summary *summary = s->made[0].summary;
     const struct made *best = NULL;
     char text[NUMBER_TEXT];
 
@@ -283,10 +282,9 @@ static void put_head(FILE *f, const struct sweep *s)
     if (s->chosen >= 0)
         fprintf(f, "<p class=\"reason\">The smallest with a KL of at most %s is %s.</p>\n",
                 number_text(text, s->o->sweep->max_kl, 2), s->made[s->chosen].name);
-    fprintf(f, "<p class=\"soft\">Measured over %s positions of ",
-            count_text(text, report_count(summary, "positions")));
-    fprintf(f, "%s prompts of ", count_text(text, report_count(summary, "prompts")));
-    report_value(f, json_object_get(data, "name"));
+    fprintf(f, "<p class=\"soft\">Measured over %s positions of ", count_text(text, summary->positions));
+    fprintf(f, "%s prompts of ", count_text(text, summary->prompts));
+    report_words(f, summary->run.data.name);
     fputs(".</p>\n</header>\n", f);
 }
 

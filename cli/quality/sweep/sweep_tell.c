@@ -5,56 +5,72 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/members.h"
 #include "quality/sweep/sweep.h"
 #include "quality/compare/compare_options.h"
 #include "term/columns.h"
-#include "term/out_json.h"
 #include "term/output.h"
 
 enum { NAME = 14, WIDE = 76 };
 
 /* ---- JSON ---- */
 
-static json_t *speed_json(double speed, double noise)
+static const char *advice_word(int advice)
 {
-    return json_pack("{s:o, s:o}", "tokens_per_second", json_number(speed), "deviation", json_number(noise));
+    return advice_words[advice];
 }
+
+#define M(member) .at = offsetof(struct made, member)
+
+/* clang-format off */
+static const struct field made_fields[] = {
+    {"name", FIELD_STRING, M(name)},
+    {"options", FIELD_STRING, M(text)},
+    {"bytes", FIELD_LONG, M(bytes)},
+    {"bits_per_weight", FIELD_REAL, M(bits)},
+    {"seconds", FIELD_REAL, M(seconds)},
+    {"prompt.tokens_per_second", FIELD_REAL, M(prompt)},
+    {"prompt.deviation", FIELD_REAL, M(prompt_noise)},
+    {"generation.tokens_per_second", FIELD_REAL, M(steps)},
+    {"generation.deviation", FIELD_REAL, M(steps_noise)},
+    {"others_busy", FIELD_REAL, M(others)},
+    {0},
+};
+static const struct field advice_fields[] = {
+    {"advice", FIELD_NAMED, M(advice), .named = advice_word},
+    {"best_of_size", FIELD_BOOL, M(best)},
+    {0},
+};
+/* clang-format on */
 
 static json_t *made_json(const struct made *m)
 {
-    json_t *all =
-        json_pack("{s:s, s:s?, s:I, s:o, s:o, s:o, s:o, s:o}", "name", m->name, "options", m->text, "bytes",
-                  (json_int_t)m->bytes, "bits_per_weight", json_number(m->bits), "seconds",
-                  json_number(m->seconds), "prompt", speed_json(m->prompt, m->prompt_noise), "generation",
-                  speed_json(m->steps, m->steps_noise), "others_busy", json_number(m->others));
-    static const char *const members[] = {"kl",       "correlation", "match_rate", "first_divergence",
-                                          "diverged", "verdict",     "prompts",    "positions",
-                                          "failed"};
+    static const char *const shown[] = {"kl",       "correlation", "match_rate", "first_divergence",
+                                        "diverged", "verdict",     "prompts",    "positions",
+                                        "failed",   NULL};
+    json_t *all = fields_json(made_fields, m);
 
-    for (size_t i = 0; all && m->summary && i < sizeof members / sizeof *members; i++) {
-        json_t *value = json_object_get(m->summary, members[i]);
-        json_object_set(all, members[i], value ? value : json_null());
-    }
-    if (all && m->summary) {
-        json_object_set_new(all, "advice", json_string(advice_words[m->advice]));
-        json_object_set_new(all, "best_of_size", json_boolean(m->best));
+    if (m->summary) {
+        fields_put(all, summary_fields, m->summary, shown);
+        fields_put(all, advice_fields, m, NULL);
     }
     return all;
 }
 
 json_t *sweep_json(const struct sweep *s)
 {
-    json_t *list = json_array();
+    static const char *const shown[] = {"data", NULL};
+    json_t *all = json_object(), *list = json_array();
 
     for (int i = 0; i < s->recipes.n; i++)
         json_array_append_new(list, made_json(&s->made[i]));
-    json_t *run = s->recipes.n ? json_object_get(s->made[0].summary, "run") : NULL;
-    json_t *all = json_pack("{s:o, s:o, s:o}", "source", made_json(&s->source), "data",
-                            json_incref(run ? json_object_get(run, "data") : json_null()), "recipes", list);
-    if (all && !isnan(s->o->sweep->max_kl))
-        json_object_set_new(all, "max_kl",
-                            json_pack("{s:f, s:s?}", "limit", s->o->sweep->max_kl, "smallest",
-                                      s->chosen < 0 ? NULL : s->made[s->chosen].name));
+    field_put(all, "source", made_json(&s->source));
+    fields_put(all, run_fields, &s->made[0].summary->run, shown);
+    field_put(all, "recipes", list);
+    if (!isnan(s->o->sweep->max_kl)) {
+        field_put(all, "max_kl.limit", json_real(s->o->sweep->max_kl));
+        field_put(all, "max_kl.smallest", s->chosen < 0 ? json_null() : json_string(s->made[s->chosen].name));
+    }
     return all;
 }
 
@@ -82,13 +98,18 @@ static const char *short_number(char out[16], double value)
     return out;
 }
 
+static double metric_of(const struct made *m, enum metric metric)
+{
+    return m->summary->metric[metric].mean;
+}
+
 static const char *first_of(char out[16], const struct made *m)
 {
-    const json_t *at = json_object_get(json_object_get(m->summary, "first_divergence"), "index");
+    const struct divergence *first = &m->summary->first;
 
-    if (!json_is_integer(at))
+    if (!first->there)
         return "-";
-    snprintf(out, 16, "%lld", (long long)json_integer_value(at));
+    snprintf(out, 16, "%lld", (long long)first->index);
     return out;
 }
 
@@ -101,8 +122,8 @@ static void print_row(const struct made *m)
               short_number(size, (double)m->bytes / 1e6), m->bits, short_number(prompt, m->prompt),
               short_number(steps, m->steps), was_loaded(m) ? '!' : ' ');
     if (m->summary)
-        out_print("%8s%7.4f%7.2f%6s", short_number(kl, m->kl), m->correlation, 100 * m->match,
-                  first_of(first, m));
+        out_print("%8s%7.4f%7.2f%6s", short_number(kl, kl_of(m)), metric_of(m, CORRELATION),
+                  100 * metric_of(m, MATCH), first_of(first, m));
     out_print("\n");
 }
 
@@ -133,8 +154,8 @@ static void print_narrow(const struct made *m)
     out_print("  %s and %s tok/s%s\n", short_number(prompt, m->prompt), short_number(steps, m->steps),
               was_loaded(m) ? ", loaded" : "");
     if (m->summary)
-        out_print("  KL %s, correlation %.4f\n  match %.2f %%, parts at %s\n", short_number(kl, m->kl),
-                  m->correlation, 100 * m->match, first_of(first, m));
+        out_print("  KL %s, correlation %.4f\n  match %.2f %%, parts at %s\n", short_number(kl, kl_of(m)),
+                  metric_of(m, CORRELATION), 100 * metric_of(m, MATCH), first_of(first, m));
 }
 
 void sweep_print(const struct sweep *s)

@@ -5,8 +5,8 @@
 #define REPORT_RESULTS_H
 
 #include "cli/quality/report_page.h"
+#include "quality/compare/summary.h"
 
-#include <jansson.h>
 #include <math.h>
 
 static void put_list(FILE *f, const char *name, int n, double (*value)(int i, unsigned seed), unsigned seed)
@@ -53,17 +53,6 @@ static double other_entropy(int i, unsigned seed)
     return some_entropy(i, seed) + 0.3 * draw(i, seed + 4);
 }
 
-static const char run[] =
-    "\"run\":{\"version\":\"0.9\",\"numerics\":1,\"driver\":\"ref\",\"options\":{\"max_tokens\":32,\"near_"
-    "tie\":0.05},"
-    "\"ref\":{\"name\":\"one.gguf\",\"path\":\"/m/"
-    "one.gguf\",\"architecture\":\"gemma3\",\"container\":\"GGUF\","
-    "\"types\":\"BF16 (9 tensors)\",\"weight_bytes\":1000000,\"n_parameter\":500000,\"content\":\"00aa11bb\","
-    "\"mode\":\"exact\"},\"test\":{\"name\":\"two.gguf\",\"types\":\"Q4_0 (9 "
-    "tensors)\",\"weight_bytes\":300000,"
-    "\"n_parameter\":500000,\"content\":\"22cc33dd\",\"mode\":\"fast\"},"
-    "\"data\":{\"name\":\"talk.jsonl\",\"prompts\":1,\"hash\":\"77\"},\"command\":\"carat compare one two\"}";
-
 /* A line with positions; members is the rest of it, with a comma before. */
 static void put_line(FILE *f, const char *id, int n, unsigned seed, double kl, const char *members)
 {
@@ -90,97 +79,69 @@ static void put_line(FILE *f, const char *id, int n, unsigned seed, double kl, c
     "\"\\u2581in\","                                                                                         \
     "\"piece_test\":\" on\",\"margin_ref\":0.01,\"margin_test\":0.25,\"near_tie\":true}"
 
-#define S(mean, interval)                                                                                    \
-    "{\"mean\":" mean ",\"median\":0.5,\"p90\":0.75,\"p99\":1.5,\"max\":2.5,\"interval\":" interval "}"
-
-/* more ends with a comma, and may be empty. */
-static json_t *make_summary(const char *whole, const char *interval, const char *more)
+static carat_summary spread(double mean)
 {
-    char *text = NULL;
-    json_error_t error;
+    return (carat_summary){
+        .mean = mean, .median = 0.5, .p90 = 0.75, .p99 = 1.5, .max = 2.5, .low = NAN, .high = NAN};
+}
 
-    assert_true(
-        asprintf(&text,
-                 "{%s\"verdict\":{\"whole\":\"%s\",\"reason\":\"the reason & more\",\"kl\":\"watch\","
-                 "\"correlation\":\"healthy\",\"match\":\"concerning\",\"entropy\":\"not judged\","
-                 "\"loop\":\"healthy\"},\"limits\":{\"kl\":[0.01,0.1],\"correlation\":[0.99,0.95],"
-                 "\"match\":[98,90],\"entropy\":[0.5,0.1]},\"prompts\":1,\"failed\":0,\"positions\":32,"
-                 "\"kl\":{\"mean\":0.0213,\"median\":1e-7,\"p90\":0.75,\"p99\":1.5,\"max\":2.5,\"interval\":%"
-                 "s},"
-                 "\"kl_reverse\":" S("0.02", "null") ",\"correlation\":" S(
-                     "0.99999997", "null") ","
-                                           "\"cosine\":" S("1", "null") ",\"entropy_ref\":" S("1.5", "null") ",\"entropy_test\":" S(
-                                               "1.6",
-                                               "null") ",\"match_rate\":" S("0.999996",
-                                                                            "null") ",\"match_rate_"
-                                                                                    "clear\":" S("1",
-                                                                                                 "null") ",\""
-                                                                                                         "per"
-                                                                                                         "ple"
-                                                                                                         "xit"
-                                                                                                         "y_"
-                                                                                                         "ref"
-                                                                                                         "\":"
-                                                                                                         "3."
-                                                                                                         "5,"
-                                                                                                         "\"p"
-                                                                                                         "erp"
-                                                                                                         "lex"
-                                                                                                         "ity"
-                                                                                                         "_te"
-                                                                                                         "st"
-                                                                                                         "\":"
-                                                                                                         "3."
-                                                                                                         "75,"
-                                                                                                         "\"d"
-                                                                                                         "elt"
-                                                                                                         "a_"
-                                                                                                         "p_"
-                                                                                                         "rms"
-                                                                                                         "\":"
-                                                                                                         "0."
-                                                                                                         "01,"
-                                                                                                         "\"e"
-                                                                                                         "qua"
-                                                                                                         "l_"
-                                                                                                         "ans"
-                                                                                                         "wer"
-                                                                                                         "s\""
-                                                                                                         ":0,"
-                                                                                                         "\"f"
-                                                                                                         "irs"
-                                                                                                         "t_"
-                                                                                                         "div"
-                                                                                                         "erg"
-                                                                                                         "enc"
-                                                                                                         "e\""
-                                                                                                         ":nu"
-                                                                                                         "ll,"
-                                                                                                         "\"d"
-                                                                                                         "ive"
-                                                                                                         "rge"
-                                                                                                         "d\""
-                                                                                                         ":1,"
-                                                                                                         "\"t"
-                                                                                                         "imi"
-                                                                                                         "ngs"
-                                                                                                         "\":"
-                                                                                                         "{\""
-                                                                                                         "sec"
-                                                                                                         "ond"
-                                                                                                         "s\""
-                                                                                                         ":98"
-                                                                                                         "765"
-                                                                                                         ".43"
-                                                                                                         "21}"
-                                                                                                         ",%"
-                                                                                                         "s}",
-                 more, whole, interval, run) > 0);
-    json_t *summary = json_loads(text, JSON_ALLOW_NUL, &error);
-    if (!summary)
-        fail_msg("%s: %s", error.text, text);
-    free(text);
-    return summary;
+/* Free it. NAN: it has no interval. */
+static struct summary *make_summary(carat_health whole, double low, double high)
+{
+    static const struct timings timings = {98765.4321, 1, -1, -1};
+    struct summary *s = calloc(1, sizeof *s);
+
+    assert_non_null(s);
+    *s = (struct summary){
+        .verdict = {.whole = whole,
+                    .reason = "the reason & more",
+                    .kl = CARAT_WATCH,
+                    .match = CARAT_CONCERNING,
+                    .entropy = CARAT_NOT_JUDGED},
+        .limits = {.kl = {0.01, 0.1}, .correlation = {0.99, 0.95}, .match = {98, 90}, .entropy = {0.5, 0.1}},
+        .prompts = 1,
+        .positions = 32,
+        .delta_p_rms = 0.01,
+        .perplexity = {3.5, 3.75},
+        .diverged = 1,
+        .run = {.there = true,
+                .version = words_of("0.9"),
+                .numerics = 1,
+                .driver = words_of("ref"),
+                .options = {32, false, 10, 0.05, NULL},
+                .side = {{words_of("one.gguf"), false, words_of("gemma3"), words_of("GGUF"),
+                          words_of("BF16 (9 tensors)"), 1000000, 500000, words_of("00aa11bb"),
+                          words_of("exact")},
+                         {.name = words_of("two.gguf"),
+                          .types = words_of("Q4_0 (9 tensors)"),
+                          .weight_bytes = 300000,
+                          .n_parameter = 500000,
+                          .content = words_of("22cc33dd"),
+                          .mode = words_of("fast")}},
+                .data = {true, words_of("talk.jsonl"), 1, words_of("77"), false, {NULL, 0}},
+                .command = words_of("carat compare one two")},
+        .timings = &timings};
+    carat_quality_limits usual;
+    carat_quality_limits_default(&usual);
+    memcpy(s->limits.outside, usual.outside, sizeof usual.outside);
+    for (int m = 0; m < N_SHOWN; m++)
+        s->metric[m] = spread(NAN);
+    s->metric[KL] = (carat_summary){.mean = 0.0213,
+                                    .median = 1e-7,
+                                    .p90 = 0.75,
+                                    .p99 = 1.5,
+                                    .max = 2.5,
+                                    .has_interval = !isnan(low),
+                                    .low = low,
+                                    .high = high};
+    s->metric[KL_REVERSE] = spread(0.02);
+    s->metric[CORRELATION] = spread(0.99999997);
+    s->metric[COSINE] = spread(1);
+    s->metric[ENTROPY_REF] = spread(1.5);
+    s->metric[ENTROPY_TEST] = spread(1.6);
+    s->metric[MATCH] = spread(0.999996);
+    s->metric[MATCH_CLEAR] = spread(1);
+    return s;
 }
 
 #endif

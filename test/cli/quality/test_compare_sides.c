@@ -14,6 +14,7 @@ static carat_status host_of_test(carat_host_info *info, carat_error *err);
 #undef carat_get_host
 #include "../../../cli/model/stored.c"
 #include "../../../cli/term/size.c"
+#include "../../../cli/io/members.c"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -148,9 +149,19 @@ void progress_begin(struct progress *p, const char *label, const char *unit)
     (void)unit;
 }
 
+int fail_memory(void)
+{
+    return NO_MEMORY;
+}
+
 json_t *json_text(const char *text, size_t n)
 {
     return json_stringn(text, n);
+}
+
+json_t *json_number(double value)
+{
+    return json_real(value);
 }
 
 /* ---- the test ---- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_compare_summary.c: the summary of lines that no model made, with all that can stand in one, against
  * what tools/check_metrics.py says of them; lines that are none; a directory for temporary files that takes
- * none. It is linked with cli/quality/compare/summary.c; what that asks of the rest of the command stands
- * here. */
+ * none. It is linked with cli/quality/compare/summary.c and its tables; what they ask of the rest of the
+ * command stands here. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>
@@ -59,6 +59,11 @@ bool interrupted(void)
     return stop;
 }
 
+json_t *json_text(const char *text, size_t n)
+{
+    return json_stringn(text, n);
+}
+
 json_t *json_number(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
@@ -99,7 +104,7 @@ static void same(const char *where, const json_t *found, const json_t *right)
     }
 }
 
-static int summary_of_file(const char *path, json_t **summary)
+static int summary_of_file(const char *path, struct summary *summary)
 {
     carat_quality_limits limits;
     FILE *file = fopen(path, "rb");
@@ -113,24 +118,25 @@ static int summary_of_file(const char *path, json_t **summary)
 
 static void a_summary_is_numpys(void **state)
 {
-    json_t *right = json_load_file(CT_TEST_DATA "/compare/summary.json", 0, NULL), *summary = NULL;
+    json_t *right = json_load_file(CT_TEST_DATA "/compare/summary.json", 0, NULL), *found;
+    struct summary summary;
     (void)state;
 
     assert_int_equal(summary_of_file(CT_TEST_DATA "/compare/results.jsonl", &summary), DONE);
     assert_true(json_object_size(right) > 25);
-    same("summary", summary, right);
+    found = fields_json(summary_fields, &summary);
+    same("summary", found, right);
     /* the prompt with a NaN is why it is concerning; failures have their names */
-    const json_t *verdict = json_object_get(summary, "verdict"),
-                 *failures = json_object_get(summary, "failures");
-    assert_string_equal(json_string_value(json_object_get(verdict, "whole")), "concerning");
-    assert_int_equal(json_array_size(failures), 3);
-    assert_string_equal(json_string_value(json_object_get(json_array_get(failures, 0), "status")), "context");
-    assert_int_equal(json_integer_value(json_object_get(json_array_get(failures, 1), "id")), 4);
+    assert_int_equal(summary.verdict.whole, CARAT_CONCERNING);
+    assert_int_equal(summary.n_failures, 3);
+    assert_true(words_are(summary.failure[0].status, "context"));
+    assert_int_equal(json_integer_value(summary.failure[1].id), 4);
     json_decref(right);
-    json_decref(summary);
+    json_decref(found);
+    summary_free(&summary);
 }
 
-static int summary_of_text(const char *text, json_t **summary)
+static int summary_of_text(const char *text, struct summary *summary)
 {
     carat_quality_limits limits;
     FILE *file = tmpfile();
@@ -146,7 +152,7 @@ static int summary_of_text(const char *text, json_t **summary)
 /* One prompt whose numbers are good, with members of its own behind them. */
 static void verdict_is(const char *members, const char *wanted)
 {
-    json_t *summary = NULL;
+    struct summary summary;
     char text[512];
 
     snprintf(text, sizeof text,
@@ -154,10 +160,10 @@ static void verdict_is(const char *members, const char *wanted)
              "\"entropy_ref\":[2,2],\"entropy_test\":[2,2],%s}\n",
              members);
     assert_int_equal(summary_of_text(text, &summary), DONE);
-    const char *found = json_string_value(json_object_get(json_object_get(summary, "verdict"), "whole"));
+    const char *found = carat_health_name(summary.verdict.whole);
     if (strcmp(found, wanted) != 0)
         wrong("%s: %s, expected %s\n", members, found, wanted);
-    json_decref(summary);
+    summary_free(&summary);
 }
 
 static void a_verdict_hears_of_loops_and_broken_prompts(void **state)
@@ -206,14 +212,13 @@ static void a_verdict_follows_intervals_and_no_near_ties(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        json_t *summary = NULL;
+        struct summary summary;
         assert_int_equal(summary_of_text(cases[i].text, &summary), DONE);
-        const json_t *verdict = json_object_get(summary, "verdict");
-        const char *reason = json_string_value(json_object_get(verdict, "reason"));
-        assert_string_equal(json_string_value(json_object_get(verdict, "whole")), cases[i].whole);
+        const char *reason = summary.verdict.reason;
+        assert_string_equal(carat_health_name(summary.verdict.whole), cases[i].whole);
         if (!strstr(reason, cases[i].reason))
             wrong("%s, expected %s\n", reason, cases[i].reason);
-        json_decref(summary);
+        summary_free(&summary);
     }
 }
 
@@ -226,14 +231,16 @@ static void what_is_left_out_has_no_perplexity(void **state)
     (void)state;
 
     for (int left_out = 0; left_out < 2; left_out++) {
-        json_t *summary = NULL;
+        struct summary summary;
         snprintf(text, sizeof text, line, left_out ? "null" : "-1");
         assert_int_equal(summary_of_text(text, &summary), DONE);
-        const json_t *ref = json_object_get(summary, "perplexity_ref"),
-                     *test = json_object_get(summary, "perplexity_test");
-        assert_true(fabs(json_number_value(ref) - exp(1)) < 1e-12);
-        assert_true(left_out ? json_is_null(test) : json_real_value(test) == json_real_value(ref));
-        json_decref(summary);
+        const double ref = summary.perplexity[0], test = summary.perplexity[1];
+        assert_true(fabs(ref - exp(1)) < 1e-12);
+        assert_true(left_out ? isinf(test) : test == ref);
+        json_t *all = fields_json(summary_fields, &summary);
+        assert_int_equal(json_is_null(json_object_get(all, "perplexity_test")), left_out);
+        json_decref(all);
+        summary_free(&summary);
     }
 }
 
@@ -243,16 +250,18 @@ static void what_is_no_line_is_refused(void **state)
     static const char *const bad[] = {"hello\n", "[]\n", "{\"id\":1}\n", "{\"status\":\"ok\"}\n",
                                       "{\"id\":1,\"stat"};
     char text[256];
-    json_t *summary = NULL;
+    struct summary summary;
     (void)state;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         snprintf(text, sizeof text, "%s%s", good, bad[i]);
         assert_int_equal(summary_of_text(text, &summary), FAILED);
+        summary_free(&summary);
         assert_non_null(strstr(message, "line 2 of the results"));
     }
     stop = true;
     assert_int_equal(summary_of_text(good, &summary), INTERRUPTED);
+    summary_free(&summary);
     stop = false;
     /* nothing of the kind that is asked for: nothing is known */
     assert_int_equal(
@@ -260,23 +269,23 @@ static void what_is_no_line_is_refused(void **state)
             "{\"id\":1,\"status\":\"ok\",\"kl\":\"x\",\"stop\":9,\"first_divergence\":7,\"run\":{}}\n",
             &summary),
         DONE);
-    assert_true(json_is_null(json_object_get(json_object_get(summary, "kl"), "mean")));
-    assert_non_null(strstr(json_string_value(json_object_get(json_object_get(summary, "verdict"), "reason")),
-                           "mean KL(ref||test) is nan"));
-    json_decref(summary);
+    assert_true(isnan(summary.metric[KL].mean));
+    assert_non_null(strstr(summary.verdict.reason, "mean KL(ref||test) is nan"));
+    summary_free(&summary);
 }
 
 static void no_room_for_numbers_is_told(void **state)
 {
-    json_t *summary = NULL;
+    struct summary summary;
     (void)state;
 
     setenv("TMPDIR", "/absent", 1);
     assert_int_equal(summary_of_text("", &summary), FAILED);
+    summary_free(&summary);
     assert_non_null(strstr(message, "/absent"));
     unsetenv("TMPDIR");
     assert_int_equal(summary_of_text("", &summary), DONE);
-    json_decref(summary);
+    summary_free(&summary);
 }
 
 int main(void)

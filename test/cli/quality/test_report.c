@@ -32,7 +32,7 @@ int terminal_columns(int fd)
 static char dir[] = "/tmp/carat-report-XXXXXX", page_path[256];
 
 /* The page of results, which are closed; judged, and kept under the name where that is wished. Free it. */
-static char *write_page(FILE *results, json_t *summary, const char *name, size_t *size)
+static char *write_page(FILE *results, struct summary *summary, const char *name, size_t *size)
 {
     const char *keep = getenv("CARAT_PAGES");
     size_t n;
@@ -40,7 +40,7 @@ static char *write_page(FILE *results, json_t *summary, const char *name, size_t
     snprintf(page_path, sizeof page_path, "%s/%s.html", keep ? keep : dir, name);
     assert_int_equal(report_write(page_path, results, summary), DONE);
     fclose(results);
-    json_decref(summary);
+    free(summary);
     char *page = page_read(page_path, &n);
     page_check(page, n);
     if (size)
@@ -74,7 +74,7 @@ static void one_prompt(void **state)
     (void)state;
     FILE *f = tmpfile();
     put_line(f, "7", 32, 1, -1, TALK);
-    char *page = write_page(f, make_summary("watch", "null", ""), "one", NULL);
+    char *page = write_page(f, make_summary(CARAT_WATCH, NAN, NAN), "one", NULL);
     const char *at = page;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         const char *next = strstr(page, order[i]);
@@ -113,10 +113,11 @@ static void is_a_function_of_both(void **state)
 
     for (int i = 0; i < 2; i++) {
         FILE *f = tmpfile();
-        json_t *summary = make_summary("healthy", "[0.02,0.03]", "");
+        struct summary *summary = make_summary(CARAT_HEALTHY, 0.02, 0.03);
+        const struct timings timings = {i, i, i, i};
         put_line(f, "1", 20, 1, -1, TALK);
         put_line(f, "2", 30, 2, -1, TALK);
-        json_object_set_new(summary, "timings", json_integer(i));
+        summary->timings = &timings;
         page[i] = write_page(f, summary, i ? "two" : "again", NULL);
     }
     HAS(page[0], "0.0200 to 0.0300");
@@ -134,7 +135,7 @@ static void strangers_text_stays_text(void **state)
         "src=http:x>\\u0000 \\u001b[31m \\u007f"
         " \\u0085 \\u202e back \\u2066 \\u200f \\ufeff \\ufffe \\uffff \\udb40\\udc41 \\ud83f\\udffe "
         "\\u0301\\u0301 \\r\\n\\ttab";
-    char *members = NULL, *more = NULL;
+    char *members = NULL;
     (void)state;
 
     assert_true(
@@ -142,35 +143,34 @@ static void strangers_text_stays_text(void **state)
                  ",\"prompt\":\"%s\",\"answer_ref\":\"%s a\",\"answer_test\":\"%s b\",\"first_divergence\":"
                  "{\"index\":2,\"piece_ref\":\"%s\",\"piece_test\":\"%s\",\"near_tie\":false}",
                  evil, evil, evil, evil, evil) > 0);
-    assert_true(
-        asprintf(
-            &more,
-            "\"failed\":2,\"first_divergence\":{\"prompt\":\"%s\",\"index\":1,\"piece_ref\":\"%s\","
-            "\"piece_test\":\"\"},\"bisect\":{\"tokens\":2,\"rows\":[0],\"flagged\":{\"layer\":3,"
-            "\"operation\":\"%s\",\"channel\":17,\"reason\":\"%s\"},\"table\":[{\"layer\":3,\"operation\":"
-            "\"%s\",\"tensor\":\"%s\",\"own\":0.1,\"carried\":0.2,\"channel\":17,\"channel_error\":2,"
-            "\"flagged\":true}]},",
-            evil, evil, evil, evil, evil, evil) > 0);
     FILE *f = tmpfile();
     put_line(f, "\"<i>\\u202e\"", 9, 1, -1, members);
     fprintf(f, "{\"id\":\"%s\",\"status\":\"numeric\",\"message\":\"%s\"}\n", evil, evil);
     fprintf(f, "{\"id\":3,\"status\":\"context\"}\n");
-    json_t *summary = make_summary("concerning", "null", more), *text = json_loads("[\"x\"]", 0, NULL);
-    json_t *whole = json_object_get(summary, "run");
-    json_decref(text);
     char *quoted = NULL;
     assert_true(asprintf(&quoted, "[\"%s\"]", evil) > 0);
-    text = json_loads(quoted, JSON_ALLOW_NUL, NULL);
-    assert_non_null(text);
-    json_t *bad = json_array_get(text, 0);
-    json_object_set(whole, "command", bad);
-    json_object_set(json_object_get(whole, "test"), "name", bad);
-    json_object_set(json_object_get(whole, "ref"), "types", bad);
-    json_object_set(json_object_get(whole, "data"), "name", bad);
-    json_object_set(json_object_get(whole, "options"), "<b> & ", bad);
-    json_object_set(json_object_get(summary, "verdict"), "reason", bad);
-    json_object_set(json_object_get(summary, "verdict"), "kl", bad);
-    json_decref(text);
+    json_t *text = json_loads(quoted, JSON_ALLOW_NUL, NULL), *id = json_array_get(text, 0);
+    assert_non_null(id);
+    const struct words bad = {json_string_value(id), json_string_length(id)};
+    struct summary *summary = make_summary(CARAT_CONCERNING, NAN, NAN);
+    carat_operation_error operation = {.layer = 3,
+                                       .operation = bad.s,
+                                       .own = 0.1,
+                                       .carried = 0.2,
+                                       .channel = 17,
+                                       .channel_error = 2,
+                                       .flagged = 1,
+                                       .reason = bad.s};
+    snprintf(operation.tensor, sizeof operation.tensor, "%.200s", bad.s);
+    snprintf(summary->verdict.reason, sizeof summary->verdict.reason, "%.200s", bad.s);
+    const struct bisection bisect = {
+        .tokens = 2, .n_rows = 1, .flagged = &operation, .table = &operation, .n = 1};
+    summary->failed = 2;
+    summary->first = (struct divergence){.there = true, .prompt = id, .index = 1, .piece_ref = bad};
+    summary->bisect = &bisect;
+    summary->run.command = summary->run.side[1].name = summary->run.side[0].types = summary->run.data.name =
+        bad;
+    summary->run.options.at = text;
     char *page = write_page(f, summary, "evil", NULL);
     HAS(page, "<i class=\"odd\">\\x00</i>");
     HAS(page, "<i class=\"odd\">\\x1b</i>[31m");
@@ -182,8 +182,8 @@ static void strangers_text_stays_text(void **state)
     HAS(page, "<h2>Not compared</h2>");
     HAS(page, "<bdi>context</bdi>");
     free(page);
+    json_decref(text);
     free(members);
-    free(more);
     free(quoted);
 }
 
@@ -211,7 +211,7 @@ static void long_texts_are_cut(void **state)
         for (int i = 0; i < 12; i++)
             put_line(f, id, 9, 1, -1, members);
         free(id);
-        char *page = write_page(f, make_summary("watch", "null", ""), kind ? "controls" : "long", &n);
+        char *page = write_page(f, make_summary(CARAT_WATCH, NAN, NAN), kind ? "controls" : "long", &n);
         assert_in_range(n, 1000, 512 << 10);
         HAS(page, "bytes are not shown");
         HAS(page, "88…</bdi>");
@@ -231,7 +231,7 @@ static void a_thousand_prompts(void **state)
         snprintf(id, sizeof id, "%d", i);
         put_line(f, id, 256, (unsigned)i, -1, TALK);
     }
-    char *page = write_page(f, make_summary("concerning", "[0.02,0.03]", ""), "thousand", &n);
+    char *page = write_page(f, make_summary(CARAT_CONCERNING, 0.02, 0.03), "thousand", &n);
     assert_in_range(n, 20000, 2 << 20);
     assert_int_equal(count(page, "<article"), 10);
     free(page);
@@ -241,7 +241,7 @@ static void a_thousand_prompts(void **state)
 static void the_worst_are_kept(void **state)
 {
     struct report_figures *g = calloc(1, sizeof *g);
-    json_t *summary = make_summary("watch", "null", "");
+    struct summary *summary = make_summary(CARAT_WATCH, NAN, NAN);
     FILE *f = tmpfile();
     char id[16];
     (void)state;
@@ -257,13 +257,13 @@ static void the_worst_are_kept(void **state)
     static const int expected[] = {7, 27, 9, 19, 18, 28, 6, 16, 15, 25};
     assert_int_equal(g->n_worst, 10);
     for (int i = 0; i < 10; i++)
-        assert_int_equal(report_count(g->worst[i].line, "id"), expected[i]);
+        assert_int_equal(json_integer_value(g->worst[i].line.id), expected[i]);
     assert_int_equal(g->n_failed, 10);
-    assert_int_equal(report_count(g->failed[9], "id"), 29);
+    assert_int_equal(json_integer_value(g->failed[9].id), 29);
     assert_int_equal(g->prompts, 20);
     report_forget(g);
     fclose(f);
-    json_decref(summary);
+    free(summary);
     free(g);
 }
 
@@ -271,7 +271,7 @@ static void the_worst_are_kept(void **state)
 static void curves_are_thinned(void **state)
 {
     struct report_figures *g = calloc(1, sizeof *g);
-    json_t *summary = make_summary("watch", "null", "");
+    struct summary *summary = make_summary(CARAT_WATCH, NAN, NAN);
     FILE *f = tmpfile();
     double sum = 0;
     int64_t n = 0, parted = 0, margins = 0, cells = 0;
@@ -313,38 +313,44 @@ static void curves_are_thinned(void **state)
     assert_true(g->margins[1][0] >= 2 && g->margins[1][MARGIN_BINS - 1] == 1);
     report_forget(g);
     fclose(f);
-    json_decref(summary);
+    free(summary);
     free(g);
 }
 
 static void a_bisection(void **state)
 {
-    char *more = malloc(1 << 16), *at = more;
+    static const char *const operations[] = {"q", "k", "down"};
+    const carat_operation_error first = {.layer = 3,
+                                         .operation = "down",
+                                         .tensor = "blk.3",
+                                         .channel = 17,
+                                         .own = 0.144,
+                                         .channel_error = 2,
+                                         .reason = "a channel is off"};
+    carat_operation_error table[1 + 18 * 3];
+    struct bisection bisect = {.tokens = 9, .row = {0, 4}, .n_rows = 2, .flagged = &first, .table = table};
     (void)state;
 
-    at += sprintf(
-        at, "\"bisect\":{\"tokens\":9,\"rows\":[0,4],\"flagged\":{\"layer\":3,\"operation\":\"down\","
-            "\"tensor\":\"blk.3\",\"channel\":17,\"own\":0.144,\"channel_error\":2,\"reason\":\"a channel is "
-            "off\"},\"table\":[");
     for (int layer = -1; layer < 18; layer++)
-        for (int i = 0; i < (layer < 0 ? 1 : 3); i++)
-            at += sprintf(at,
-                          "%s{\"layer\":%d,\"operation\":\"%s\",\"tensor\":\"t\",\"own\":%g,\"carried\":0.5,"
-                          "\"channel\":4,\"channel_error\":%g,\"flagged\":%s}",
-                          layer < 0 ? "" : ",", layer,
-                          layer < 0 ? "embed"
-                          : i == 0  ? "q"
-                          : i == 1  ? "k"
-                                    : "down",
-                          layer == 3 && i == 2 ? 0.144 : 1e-7, layer == 3 && i == 2 ? 2.0 : 1e-7,
-                          layer == 3 && i == 2 ? "true" : "false");
-    sprintf(at, "]},");
+        for (int i = 0; i < (layer < 0 ? 1 : 3); i++) {
+            const bool bad = layer == 3 && i == 2;
+            table[bisect.n++] = (carat_operation_error){.layer = layer,
+                                                        .operation = layer < 0 ? "embed" : operations[i],
+                                                        .tensor = "t",
+                                                        .own = bad ? 0.144 : 1e-7,
+                                                        .carried = 0.5,
+                                                        .channel = 4,
+                                                        .channel_error = bad ? 2.0 : 1e-7,
+                                                        .flagged = bad,
+                                                        .reason = ""};
+        }
     FILE *f = tmpfile();
     put_line(f, "1", 20, 1, -1, TALK);
-    json_t *summary = make_summary("concerning", "null", more);
-    json_object_set_new(
-        summary, "limits",
-        json_loads("{\"kl\":[0.02,0.2],\"correlation\":[0.99,0.95],\"match\":[97.5,90]}", 0, NULL));
+    struct summary *summary = make_summary(CARAT_CONCERNING, NAN, NAN);
+    summary->bisect = &bisect;
+    summary->limits.kl[0] = 0.02;
+    summary->limits.kl[1] = 0.2;
+    summary->limits.match[0] = 97.5;
     char *page = write_page(f, summary, "bisect", NULL);
     const char *part = strstr(page, "<h2>Where it begins</h2>");
     assert_non_null(part);
@@ -355,7 +361,6 @@ static void a_bisection(void **state)
     assert_int_equal(count(part, "down, layer 3: own error 0.144, channel 4 2.00</title>"), 2);
     assert_int_equal(count(part, "fill-opacity=\"1.00\" d=\"M"), 3); /* the cell, and both keys */
     free(page);
-    free(more);
 }
 
 static void nothing_to_compare(void **state)
@@ -363,15 +368,14 @@ static void nothing_to_compare(void **state)
     (void)state;
     FILE *f = tmpfile();
     fputs("{\"id\":1,\"status\":\"numeric\",\"message\":\"NaN\"}\n", f);
-    json_t *summary = make_summary("concerning", "null", "");
-    json_object_set_new(summary, "kl", json_loads("{\"mean\":null}", 0, NULL));
-    json_object_set_new(summary, "entropy_ref", json_null());
-    json_object_del(summary, "entropy_test");
+    struct summary *summary = make_summary(CARAT_CONCERNING, NAN, NAN);
+    summary->metric[KL] = summary->metric[ENTROPY_REF] = summary->metric[ENTROPY_TEST] =
+        (carat_summary){.mean = NAN, .median = NAN, .p90 = NAN, .p99 = NAN, .max = NAN};
     char *page = write_page(f, summary, "nothing", NULL);
     assert_int_equal(count(page, "<svg"), 0);
     HAS(page, "<h2>Not compared</h2>");
     free(page);
-    page = write_page(tmpfile(), json_object(), "empty", NULL); /* not even a summary */
+    page = write_page(tmpfile(), calloc(1, sizeof(struct summary)), "empty", NULL); /* not even a summary */
     free(page);
 }
 
@@ -401,7 +405,7 @@ static void curves_end_where_they_should(void **state)
             fprintf(f, "{\"id\":%d,\"status\":\"ok\",\"kl\":[1e-3,1e-3,1e-3,1e-3],\"match\":[1,1,", i);
             fputs(parts && i ? "0,0]}\n" : "1,1]}\n", f);
         }
-        char *page = write_page(f, make_summary("healthy", "[0,1]", ""), "curves", NULL);
+        char *page = write_page(f, make_summary(CARAT_HEALTHY, 0, 1), "curves", NULL);
         double top = 30, height = 212;
         assert_true(fabs(end_of_curve(page, whole) - (parts ? top + height / 2 : top)) < 0.06);
         assert_true(fabs(end_of_curve(page, positions) - (parts ? top + height / 4 : top)) < 0.06);
@@ -417,7 +421,7 @@ static void equal_models(void **state)
     FILE *f = tmpfile();
     put_line(f, "1", 1, 1, 0,
              ",\"prompt\":\"p\",\"answer_ref\":\"a\",\"answer_test\":\"a\",\"first_divergence\":null");
-    char *page = write_page(f, make_summary("healthy", "null", ""), "equal", NULL);
+    char *page = write_page(f, make_summary(CARAT_HEALTHY, NAN, NAN), "equal", NULL);
     HAS(page, "They never part");
     assert_int_equal(count(page, "<mark>"), 0);
     free(page);
@@ -428,7 +432,7 @@ static void what_cannot_be_written(void **state)
     char path[300];
     (void)state;
     FILE *f = tmpfile();
-    json_t *summary = make_summary("healthy", "null", "");
+    struct summary *summary = make_summary(CARAT_HEALTHY, NAN, NAN);
 
     put_line(f, "1", 5, 1, -1, TALK);
     snprintf(path, sizeof path, "%s/none/report.html", dir);
@@ -437,10 +441,10 @@ static void what_cannot_be_written(void **state)
         assert_int_equal(report_write("/dev/full", f, summary), FAILED);
     fputs("{\"id\":\"\xff\"}\n", f); /* no text of JSON is anything but UTF-8 */
     snprintf(path, sizeof path, "%s/torn.html", dir);
-    assert_int_equal(report_write(path, f, summary), USAGE);
+    assert_int_equal(report_write(path, f, summary), FAILED);
     assert_int_not_equal(access(path, F_OK), 0);
     fclose(f);
-    json_decref(summary);
+    free(summary);
 }
 
 /* Refused memory is code 5 and no page, or the same page. */
@@ -451,7 +455,7 @@ static void refused_memory(void **state)
     int refused = 0;
     (void)state;
     FILE *f = tmpfile();
-    json_t *summary = make_summary("healthy", "null", "");
+    struct summary *summary = make_summary(CARAT_HEALTHY, NAN, NAN);
 
     put_line(f, "1", 5, 1, -1, TALK);
     snprintf(path, sizeof path, "%s/memory.html", dir);
@@ -478,7 +482,7 @@ static void refused_memory(void **state)
     assert_int_equal(refused, 2);
     free(whole);
     fclose(f);
-    json_decref(summary);
+    free(summary);
 }
 
 static void numbers(void **state)
