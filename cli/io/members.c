@@ -37,7 +37,7 @@ static bool next_part(const char **name, char part[32])
     return true;
 }
 
-const json_t *field_find(const json_t *object, const char *name)
+json_t *field_find(const json_t *object, const char *name)
 {
     char part[32];
 
@@ -46,7 +46,8 @@ const json_t *field_find(const json_t *object, const char *name)
     return json_object_get(object, name);
 }
 
-bool field_put(json_t *object, const char *name, json_t *value)
+/* Takes the reference. */
+static void field_put(json_t *object, const char *name, json_t *value)
 {
     char part[32];
 
@@ -58,7 +59,7 @@ bool field_put(json_t *object, const char *name, json_t *value)
         }
         object = inner;
     }
-    return json_object_set_new(object, name, value) == 0;
+    json_object_set_new(object, name, value);
 }
 
 /* ---- writing ---- */
@@ -127,38 +128,60 @@ static json_t *field_value(const struct field *f, const char *from)
     }
 }
 
-static void put_value(json_t *object, const struct field *f, const void *from)
+static void put_fields(json_t *object, const struct field *table, const void *from)
 {
-    json_t *value = field_value(f, from);
-
-    if (value || !(f->kind & FIELD_OPTIONAL))
-        field_put(object, f->name, value ? value : json_null());
-}
-
-void fields_put(json_t *object, const struct field *table, const void *from, const char *const *names)
-{
-    for (const struct field *f = table; f->name && !names; f++)
-        put_value(object, f, from);
-    for (; names && *names; names++)
-        for (const struct field *f = table; f->name; f++)
-            if (strcmp(f->name, *names) == 0)
-                put_value(object, f, from);
+    for (const struct field *f = table; f->name; f++) {
+        const void *at = (const char *)from + f->at;
+        if (!*f->name && (f->kind & ~FIELD_OPTIONAL) == FIELD_AT)
+            memcpy(&at, at, sizeof at);
+        if (!*f->name && at)
+            put_fields(object, f->of, at);
+        if (!*f->name)
+            continue;
+        json_t *value = field_value(f, from);
+        if (value || !(f->kind & FIELD_OPTIONAL))
+            field_put(object, f->name, value ? value : json_null());
+    }
 }
 
 json_t *fields_json(const struct field *table, const void *from)
 {
     json_t *object = json_object();
 
-    fields_put(object, table, from, NULL);
+    put_fields(object, table, from);
     return object;
+}
+
+char *fields_text(const struct field *table, const void *from, size_t flags)
+{
+    json_t *object = fields_json(table, from);
+    char *text = json_dumps(object, flags);
+
+    json_decref(object);
+    return text;
+}
+
+bool fields_equal(const struct field *table, const void *a, const void *b)
+{
+    json_t *of_a = fields_json(table, a), *of_b = fields_json(table, b);
+    const bool equal = json_equal(of_a, of_b);
+
+    json_decref(of_a);
+    json_decref(of_b);
+    return equal;
 }
 
 /* ---- reading ---- */
 
+double field_number(const json_t *value)
+{
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
 void fields_read(const struct field *table, void *to, const json_t *object)
 {
     for (const struct field *f = table; f->name; f++) {
-        const json_t *value = field_find(object, f->name);
+        json_t *value = field_find(object, f->name);
         void *at = (char *)to + f->at;
         switch (f->kind & ~FIELD_OPTIONAL) {
         case FIELD_BOOL:
@@ -174,13 +197,13 @@ void fields_read(const struct field *table, void *to, const json_t *object)
             *(int64_t *)at = json_is_integer(value) ? json_integer_value(value) : -1;
             break;
         case FIELD_REAL:
-            *(double *)at = json_is_number(value) ? json_number_value(value) : NAN;
+            *(double *)at = field_number(value);
             break;
         case FIELD_WORDS:
             *(struct words *)at = (struct words){json_string_value(value), json_string_length(value)};
             break;
         case FIELD_JSON:
-            *(const json_t **)at = value;
+            *(json_t **)at = value;
             break;
         case FIELD_SOME:
         case FIELD_PART:

@@ -29,7 +29,7 @@ enum field_kind {
     FIELD_COUNT, /* int64_t; below 0 */
     FIELD_REAL,  /* double; what is not finite */
     FIELD_WORDS, /* struct words; of NULL */
-    FIELD_JSON,  /* const json_t *, of any type; NULL */
+    FIELD_JSON,  /* json_t *, of any type, borrowed; NULL */
     FIELD_PART,  /* a struct with a table of its own */
     FIELD_SOME,  /* the same, and its first member is a bool; false */
 
@@ -47,7 +47,7 @@ enum field_kind {
 };
 
 struct field {
-    const char *name; /* a dot leads into an object; NULL ends a table */
+    const char *name; /* a dot leads into an object; "": its fields stand beside others; NULL ends a table */
     int kind;
     size_t at;              /* in the struct */
     const struct field *of; /* the table of a struct within */
@@ -56,14 +56,15 @@ struct field {
     const char *(*named)(int value);
 };
 
-/* A new object. */
+/* A new object; the same as text, by jansson's flags: NULL when memory is out. */
 json_t *fields_json(const struct field *table, const void *from);
-/* Adds members behind those that an object has: all, or those of names in their order, which NULL ends. */
-void fields_put(json_t *object, const struct field *table, const void *from, const char *const *names);
+char *fields_text(const struct field *table, const void *from, size_t flags);
+bool fields_equal(const struct field *table, const void *a, const void *b);
 /* Sets all members that the table has; object may be NULL, or anything. */
 void fields_read(const struct field *table, void *to, const json_t *object);
-/* What stands under a name with dots; NULL: nothing. The other takes the reference. */
-const json_t *field_find(const json_t *object, const char *name);
-bool field_put(json_t *object, const char *name, json_t *value);
+/* NAN: it is no number. */
+double field_number(const json_t *value);
+/* What stands under a name with dots; NULL: nothing. */
+json_t *field_find(const json_t *object, const char *name);
 
 #endif

@@ -14,10 +14,10 @@ enum prompt_kind { PROMPT_IDS, PROMPT_MESSAGES, PROMPT_USER, PROMPT_RAW };
 
 struct dataset_line {
     json_t *root;
-    const json_t *id; /* NULL: the number of the line */
+    json_t *id; /* NULL: the number of the line */
     enum prompt_kind kind;
     const json_t *ids; /* a list of integers from 0 to INT32_MAX, not empty */
-    const json_t *messages, *tools;
+    json_t *messages, *tools;
     const char *text; /* of PROMPT_USER (no NUL in it) and PROMPT_RAW */
     size_t n_text;
     const json_t *answer_ids; /* as ids; or NULL */

@@ -9,6 +9,7 @@
 
 #include "io/input.h"
 #include "io/json_lines.h"
+#include "io/members.h"
 #include "model/engine.h"
 #include "model/model.h"
 #include "model/phases.h"
@@ -30,7 +31,7 @@ static int add_question(struct eval *e, struct json_lines *lines, json_t *value)
     }
     e->question = larger;
     struct question *q = &e->question[e->n++];
-    *q = (struct question){.value = value, .line = lines->number};
+    *q = (struct question){.value = value, .id = field_find(value, "id"), .line = lines->number};
     if (eval_item_read(&q->item, value, &fault))
         return DONE;
     return json_lines_fail(lines, json_lines_byte(lines, fault.member, fault.element), "%s", fault.text);

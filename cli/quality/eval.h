@@ -13,7 +13,7 @@
 enum eval_way { BY_LETTER, BY_LIKELIHOOD, BY_BYTE, N_WAYS };
 
 struct question {
-    json_t *value; /* of the line, which has the texts of */
+    json_t *value, *id; /* of the line, which has the texts of; its id, or NULL */
     struct eval_item item;
     long line;
 };

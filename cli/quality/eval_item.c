@@ -85,14 +85,16 @@ static bool item_answer(struct eval_item *item, const json_t *value, struct item
     return true;
 }
 
-bool eval_item_read(struct eval_item *item, const json_t *value, struct item_fault *fault)
+bool eval_item_read(struct eval_item *item, json_t *value, struct item_fault *fault)
 {
+    json_t *question = NULL, *context = NULL, *subject = NULL, *choices = NULL, *answer = NULL;
+
     *item = (struct eval_item){.question = "", .context = "", .subject = ""};
-    if (!json_is_object(value))
+    if (json_unpack(value, "{s?o, s?o, s?o, s?o, s?o}", "question", &question, "context", &context, "subject",
+                    &subject, "choices", &choices, "answer", &answer) != 0)
         return item_wrong(fault, "", -1, "this is not a JSON object");
-    return item_text(&item->question, json_object_get(value, "question"), "question", -1, true, fault) &&
-           item_text(&item->context, json_object_get(value, "context"), "context", -1, false, fault) &&
-           item_text(&item->subject, json_object_get(value, "subject"), "subject", -1, false, fault) &&
-           item_choices(item, json_object_get(value, "choices"), fault) &&
-           item_answer(item, json_object_get(value, "answer"), fault);
+    return item_text(&item->question, question, "question", -1, true, fault) &&
+           item_text(&item->context, context, "context", -1, false, fault) &&
+           item_text(&item->subject, subject, "subject", -1, false, fault) &&
+           item_choices(item, choices, fault) && item_answer(item, answer, fault);
 }

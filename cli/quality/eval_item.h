@@ -26,6 +26,6 @@ struct item_fault {
 };
 
 /* Reads an object with question, choices, answer, and perhaps context and subject. False: see fault. */
-bool eval_item_read(struct eval_item *item, const json_t *value, struct item_fault *fault);
+bool eval_item_read(struct eval_item *item, json_t *value, struct item_fault *fault);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* eval_print.c: counts what was right, with Wilson's interval, in all and by subject, and says so. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "io/members.h"
 #include "model/model.h"
 #include "quality/eval.h"
 #include "quality/score_options.h"
 #include "term/out_json.h"
 #include "term/output.h"
 
-static const char *const way_json[N_WAYS] = {"letter", "likelihood", "likelihood_per_byte"};
 static const char *const way_text[N_WAYS] = {"letter", "likelihood", "per byte"};
 
 /* ---- counting ---- */
@@ -55,108 +56,148 @@ static void wilson(int right, int n, double *low, double *high)
 
 /* ---- a line for an item ---- */
 
-static json_t *doubles_json(const double *value, int n)
+/* clang-format off */
+struct scored {
+    bool there;
+    int chosen, n;
+    double logprob[MOST_CHOICES]; /* [n] */
+};
+#define S(member) .at = offsetof(struct scored, member)
+static const struct field scored_fields[] = {
+    {"chosen", FIELD_INT, S(chosen)},
+    {"logprobs", FIELD_REALS, S(logprob), .n_at = offsetof(struct scored, n)},
+    {0},
+};
+
+struct item_line {
+    int64_t line, answer, tokens; /* answer or tokens; the other is -1 */
+    const char *status, *subject;
+    struct scored way[N_WAYS];
+    json_t *id;
+};
+#define I(member) .at = offsetof(struct item_line, member)
+static const struct field item_fields[] = {
+    {"line", FIELD_LONG, I(line)},
+    {"status", FIELD_STRING, I(status)},
+    {"answer", FIELD_COUNT | FIELD_OPTIONAL, I(answer)},
+    {"tokens", FIELD_COUNT | FIELD_OPTIONAL, I(tokens)},
+    {"letter", FIELD_SOME | FIELD_OPTIONAL, I(way[BY_LETTER]), .of = scored_fields},
+    {"likelihood", FIELD_SOME | FIELD_OPTIONAL, I(way[BY_LIKELIHOOD]), .of = scored_fields},
+    {"likelihood_per_byte", FIELD_SOME | FIELD_OPTIONAL, I(way[BY_BYTE]), .of = scored_fields},
+    {"subject", FIELD_STRING | FIELD_OPTIONAL, I(subject)},
+    {"id", FIELD_JSON | FIELD_OPTIONAL, I(id)},
+    {0},
+};
+/* clang-format on */
+
+static int print_item(const struct eval *e, const struct item_line *line)
 {
-    json_t *list = json_array();
-
-    for (int i = 0; i < n; i++)
-        json_array_append_new(list, json_number(value[i]));
-    return list;
-}
-
-static int print_item(json_t *line, const struct question *q)
-{
-    json_t *id = json_object_get(q->value, "id");
-
-    if (line && id)
-        json_object_set(line, "id", id);
-    int code = out_json(line);
-    return code == DONE && !out_flush() ? FAILED : code;
+    if (!e->o->lines)
+        return DONE;
+    TRY(out_json(fields_json(item_fields, line)));
+    return out_flush() ? DONE : FAILED;
 }
 
 int eval_count(struct eval *e, const struct question *q, struct score *s)
 {
     const struct eval_item *item = &q->item;
-    double per_byte[MOST_CHOICES];
+    struct item_line line = {q->line,    item->answer, -1, "ok", *item->subject ? item->subject : NULL,
+                             .id = q->id};
 
-    for (int i = 0; i < item->n; i++)
-        per_byte[i] = s->logprob[BY_LIKELIHOOD][i] / (double)strlen(item->choice[i]);
-    s->chosen[BY_LETTER] = choose_largest(s->logprob[BY_LETTER], item->n);
-    s->chosen[BY_LIKELIHOOD] = choose_largest(s->logprob[BY_LIKELIHOOD], item->n);
-    s->chosen[BY_BYTE] = choose_largest(per_byte, item->n);
+    for (int way = 0; way < N_WAYS; way++) {
+        struct scored *to = &line.way[way];
+        *to = (struct scored){.there = true, .n = item->n};
+        for (int i = 0; i < item->n; i++)
+            to->logprob[i] = way == BY_BYTE ? s->logprob[BY_LIKELIHOOD][i] / (double)strlen(item->choice[i])
+                                            : s->logprob[way][i];
+        to->chosen = s->chosen[way] = choose_largest(to->logprob, item->n);
+    }
     count_item(&e->all, s, item->answer);
     count_item(&subject_of(e, item->subject)->tally, s, item->answer);
-    if (!e->o->lines)
-        return DONE;
-    json_t *line =
-        json_pack("{s:I, s:s, s:i}", "line", (json_int_t)q->line, "status", "ok", "answer", item->answer);
-    for (int way = 0; way < N_WAYS && line; way++) {
-        const double *value = way == BY_BYTE ? per_byte : s->logprob[way];
-        json_object_set_new(
-            line, way_json[way],
-            json_pack("{s:i, s:o}", "chosen", s->chosen[way], "logprobs", doubles_json(value, item->n)));
-    }
-    if (line && *item->subject)
-        json_object_set_new(line, "subject", json_string(item->subject));
-    return print_item(line, q);
+    return print_item(e, &line);
 }
 
 int eval_print_too_long(const struct eval *e, const struct question *q, int tokens)
 {
-    if (!e->o->lines)
-        return DONE;
-    return print_item(
-        json_pack("{s:I, s:s, s:i}", "line", (json_int_t)q->line, "status", "context", "tokens", tokens), q);
+    const struct item_line line = {q->line, -1, tokens, "context", .id = q->id};
+
+    return print_item(e, &line);
 }
 
 /* ---- the result ---- */
 
-static json_t *tally_json(const struct tally *t)
+/* clang-format off */
+struct share {
+    bool there;
+    int right;
+    double accuracy, interval[2];
+};
+#define H(member) .at = offsetof(struct share, member)
+static const struct field share_fields[] = {
+    {"right", FIELD_INT, H(right)},
+    {"accuracy", FIELD_REAL, H(accuracy)},
+    {"interval", FIELD_PAIR, H(interval)},
+    {0},
+};
+
+/* Of all items, or of those of a subject. */
+struct figures {
+    int items;
+    struct share way[N_WAYS];
+    const char *subject;
+};
+#define F(member) .at = offsetof(struct figures, member)
+static const struct field figures_fields[] = {
+    {"items", FIELD_INT, F(items)},
+    {"letter", FIELD_SOME | FIELD_OPTIONAL, F(way[BY_LETTER]), .of = share_fields},
+    {"likelihood", FIELD_SOME | FIELD_OPTIONAL, F(way[BY_LIKELIHOOD]), .of = share_fields},
+    {"likelihood_per_byte", FIELD_SOME | FIELD_OPTIONAL, F(way[BY_BYTE]), .of = share_fields},
+    {"subject", FIELD_STRING | FIELD_OPTIONAL, F(subject)},
+    {0},
+};
+
+struct result {
+    struct figures all, *subjects; /* [n] */
+    int n, chat, too_long, context;
+    const char *model, *file;
+    double seconds;
+};
+#define R(member) .at = offsetof(struct result, member)
+static const struct field result_fields[] = {
+    {"", FIELD_PART, R(all), .of = figures_fields},
+    {"model", FIELD_STRING, R(model)},
+    {"file", FIELD_STRING, R(file)},
+    {"chat", FIELD_TRUTH, R(chat)},
+    {"too_long", FIELD_INT, R(too_long)},
+    {"context", FIELD_INT, R(context)},
+    {"subjects", FIELD_LIST, R(subjects), .of = figures_fields, .size = sizeof(struct figures), .n_at = offsetof(struct result, n)},
+    {"timings.seconds", FIELD_REAL, R(seconds)},
+    {0},
+};
+static const struct field last_line_fields[] = {{"result", FIELD_PART, .at = 0, .of = result_fields}, {0}};
+/* clang-format on */
+
+static struct figures figures_of(const struct tally *t, const char *subject)
 {
-    json_t *all = json_pack("{s:i}", "items", t->items);
-    double low, high;
+    struct figures f = {.items = t->items, .subject = subject};
 
     for (int way = 0; way < N_WAYS && t->items; way++) {
-        wilson(t->right[way], t->items, &low, &high);
-        json_object_set_new(all, way_json[way],
-                            json_pack("{s:i, s:f, s:[f, f]}", "right", t->right[way], "accuracy",
-                                      (double)t->right[way] / t->items, "interval", low, high));
+        struct share *share = &f.way[way];
+        *share = (struct share){.there = true, .right = t->right[way]};
+        share->accuracy = (double)t->right[way] / t->items;
+        wilson(t->right[way], t->items, &share->interval[0], &share->interval[1]);
     }
-    return all;
+    return f;
 }
 
-/* Whether there is anything to say by subject. */
-static bool has_subjects(const struct eval *e)
+static void print_figures(const char *name, const struct figures *f)
 {
-    return e->n_subjects > 1 || (e->n_subjects == 1 && *e->subject[0].name);
-}
-
-static json_t *result_json(const struct eval *e)
-{
-    json_t *result = tally_json(&e->all), *subjects = json_array();
-
-    for (int i = 0; i < e->n_subjects && has_subjects(e); i++) {
-        json_t *one = tally_json(&e->subject[i].tally);
-        json_object_set_new(one, "subject", json_string(e->subject[i].name));
-        json_array_append_new(subjects, one);
-    }
-    json_object_update_new(
-        result, json_pack("{s:s, s:s, s:b, s:i, s:i, s:o, s:{s:f}}", "model", model_name(e->o->model), "file",
-                          e->name, "chat", e->o->score->in_chat, "too_long", e->too_long, "context",
-                          e->context, "subjects", subjects, "timings", "seconds", e->seconds));
-    return result;
-}
-
-static void print_tally(const char *name, const struct tally *t)
-{
-    double low, high;
-
     out_name(name, 60);
-    out_print(": %d item%s\n", t->items, t->items == 1 ? "" : "s");
-    for (int way = 0; way < N_WAYS && t->items; way++) {
-        wilson(t->right[way], t->items, &low, &high);
-        out_print("  %-12s%6d right  %5.1f %%  (95 %%: %.1f to %.1f)\n", way_text[way], t->right[way],
-                  100.0 * t->right[way] / t->items, 100 * low, 100 * high);
+    out_print(": %d item%s\n", f->items, f->items == 1 ? "" : "s");
+    for (int way = 0; way < N_WAYS && f->items; way++) {
+        const struct share *s = &f->way[way];
+        out_print("  %-12s%6d right  %5.1f %%  (95 %%: %.1f to %.1f)\n", way_text[way], s->right,
+                  100.0 * s->right / f->items, 100 * s->interval[0], 100 * s->interval[1]);
     }
 }
 
@@ -176,17 +217,31 @@ static int judge(const struct eval *e)
 
 int eval_print_result(const struct eval *e)
 {
-    int code = DONE;
+    struct result r = {.all = figures_of(&e->all, NULL),
+                       .subjects = calloc((size_t)e->n_subjects + 1, sizeof *r.subjects),
+                       .chat = e->o->score->in_chat,
+                       .too_long = e->too_long,
+                       .context = e->context,
+                       .model = model_name(e->o->model),
+                       .file = e->name,
+                       .seconds = e->seconds};
+    int code = r.subjects ? DONE : fail_memory();
 
-    if (e->o->json) {
-        code = out_json(result_json(e));
-    } else if (e->o->lines) {
-        code = out_json(json_pack("{s:o}", "result", result_json(e)));
-    } else {
+    /* items of one subject that has no name say nothing by subject */
+    if (e->n_subjects > 1 || (e->n_subjects == 1 && *e->subject[0].name))
+        for (; code == DONE && r.n < e->n_subjects; r.n++)
+            r.subjects[r.n] = figures_of(&e->subject[r.n].tally, e->subject[r.n].name);
+    if (code == DONE && e->o->json) {
+        code = out_json(fields_json(result_fields, &r));
+    } else if (code == DONE && e->o->lines) {
+        code = out_json(fields_json(last_line_fields, &r));
+    } else if (code == DONE) {
         out_fold(4);
-        print_tally("all", &e->all);
-        for (int i = 0; i < e->n_subjects && has_subjects(e); i++)
-            print_tally(*e->subject[i].name ? e->subject[i].name : "without a subject", &e->subject[i].tally);
+        print_figures("all", &r.all);
+        for (int i = 0; i < r.n; i++)
+            print_figures(*r.subjects[i].subject ? r.subjects[i].subject : "without a subject",
+                          &r.subjects[i]);
     }
+    free(r.subjects);
     return code == DONE ? judge(e) : code;
 }

@@ -17,6 +17,15 @@ struct losses {
     double sum, squares;
 };
 
+/* A conversation. */
+struct talk_of {
+    int64_t line;
+    int turns, tokens; /* tokens: of its longest turn, with what stands before it */
+    const char *status;
+    json_t *id;   /* the line's own, or NULL */
+    size_t first; /* of its turns */
+};
+
 struct perplexity {
     const struct options *o;
     const char *path, *name; /* of the file, and as messages call it */
@@ -51,10 +60,9 @@ int perplexity_score(struct perplexity *p, const int32_t *ids, int from, int n, 
 /* perplexity_talk.c */
 int perplexity_of_talks(struct perplexity *p);
 /* perplexity_print.c: a line for a window, whose first id that counts is `first` of the text, and for a
- * conversation, which may not have fitted: then `tokens` is its length. Exit codes. */
+ * conversation; without losses it did not fit. Exit codes. */
 int perplexity_print_window(const struct perplexity *p, int number, int first, const struct losses *l);
-int perplexity_print_talk(const struct perplexity *p, long line, const json_t *id, int turns, int tokens,
-                          const struct losses *l);
+int perplexity_print_talk(const struct perplexity *p, struct talk_of *t, const struct losses *l);
 int perplexity_print_result(const struct perplexity *p);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "io/json_lines.h"
+#include "io/members.h"
 #include "model/engine.h"
 #include "prompt/prompt.h"
 #include "quality/perplexity.h"
@@ -16,13 +17,6 @@ struct turn {
     carat_tokens ids; /* from the beginning of the conversation to the end of the turn */
     int from;         /* first id of the turn */
     size_t talk;
-};
-
-struct talk_of {
-    json_t *id; /* the line's own, or NULL */
-    long line;
-    size_t first; /* of its turns */
-    int turns;
 };
 
 struct talks {
@@ -108,38 +102,61 @@ static int add_turn(struct talks *t, const json_t *messages, size_t i, const cha
     return code;
 }
 
-static bool is_models(const json_t *message)
-{
-    const char *role = json_string_value(json_object_get(message, "role"));
+/* What a line may have; without an object it is the messages themselves. */
+struct talk_line {
+    json_t *id, *messages, *tools;
+};
+static const struct field line_fields[] = {
+    {"id", FIELD_JSON, .at = offsetof(struct talk_line, id)},
+    {"messages", FIELD_JSON, .at = offsetof(struct talk_line, messages)},
+    {"tools", FIELD_JSON, .at = offsetof(struct talk_line, tools)},
+    {0},
+};
 
-    return role && (strcmp(role, "assistant") == 0 || strcmp(role, "model") == 0);
+static bool is_models(struct words role)
+{
+    return words_are(role, "assistant") || words_are(role, "model");
 }
 
-static int add_talk(struct talks *t, const json_t *line)
+/* Each turn of the model. */
+static int add_turns(struct talks *t, struct talk_of *talk, const struct talk_line *l, const char *tools)
 {
-    const json_t *messages = json_is_array(line) ? line : json_object_get(line, "messages");
-    const json_t *tools = json_is_object(line) ? json_object_get(line, "tools") : NULL;
-    char *declared = NULL;
+    static const struct field role[] = {{"role", FIELD_WORDS, .at = 0}, {0}};
     int code = DONE;
 
-    if (!json_is_array(messages))
-        return json_lines_fail(&t->lines, json_lines_byte(&t->lines, "messages", -1),
-                               "there is no list \"messages\"");
-    if (!grow((void **)&t->talk, t->n_talks, &t->talks_room, sizeof *t->talk) ||
-        (tools && !json_is_null(tools) && !(declared = json_dumps(tools, JSON_COMPACT | JSON_ENCODE_ANY))))
-        return fail_memory();
-    struct talk_of *talk = &t->talk[t->n_talks];
-    *talk = (struct talk_of){
-        .id = json_incref(json_object_get(line, "id")), .line = t->lines.number, .first = t->n_turns};
-    for (size_t i = 0; i < json_array_size(messages) && code == DONE; i++)
-        if (is_models(json_array_get(messages, i))) {
-            code = add_turn(t, messages, i, declared);
+    for (size_t i = 0; i < json_array_size(l->messages) && code == DONE; i++) {
+        struct words who;
+        fields_read(role, &who, json_array_get(l->messages, i));
+        if (is_models(who)) {
+            code = add_turn(t, l->messages, i, tools);
             talk->turns++;
         }
-    free(declared);
+    }
     if (code == DONE && talk->turns == 0)
         code = json_lines_fail(&t->lines, json_lines_byte(&t->lines, "messages", -1),
                                "no message is the model's, with the role \"assistant\"");
+    return code;
+}
+
+static int add_talk(struct talks *t, json_t *line)
+{
+    struct talk_line l;
+    char *declared = NULL;
+
+    fields_read(line_fields, &l, line);
+    if (json_is_array(line))
+        l.messages = line;
+    if (!json_is_array(l.messages))
+        return json_lines_fail(&t->lines, json_lines_byte(&t->lines, "messages", -1),
+                               "there is no list \"messages\"");
+    if (!grow((void **)&t->talk, t->n_talks, &t->talks_room, sizeof *t->talk) ||
+        (l.tools && !json_is_null(l.tools) &&
+         !(declared = json_dumps(l.tools, JSON_COMPACT | JSON_ENCODE_ANY))))
+        return fail_memory();
+    struct talk_of *talk = &t->talk[t->n_talks];
+    *talk = (struct talk_of){.id = json_incref(l.id), .line = t->lines.number, .first = t->n_turns};
+    int code = add_turns(t, talk, &l, declared);
+    free(declared);
     t->n_talks++;
     return code;
 }
@@ -161,27 +178,26 @@ static int read_talks(struct talks *t)
 
 /* ---- scoring ---- */
 
-static int score_talk(struct talks *t, const struct talk_of *talk)
+static int score_talk(struct talks *t, struct talk_of *talk)
 {
     const struct turn *turn = &t->turn[talk->first];
     struct perplexity *p = t->p;
     struct losses l = {0};
-    int longest = 0;
 
     for (int i = 0; i < talk->turns; i++)
-        longest = turn[i].ids.n > longest ? turn[i].ids.n : longest;
-    if (longest > p->context) {
+        talk->tokens = turn[i].ids.n > talk->tokens ? turn[i].ids.n : talk->tokens;
+    if (talk->tokens > p->context) {
         if (p->left++ == 0) {
-            p->long_line = talk->line;
-            p->long_ids = longest;
+            p->long_line = (long)talk->line;
+            p->long_ids = talk->tokens;
         }
-        return perplexity_print_talk(p, talk->line, talk->id, talk->turns, longest, NULL);
+        return perplexity_print_talk(p, talk, NULL);
     }
     for (int i = 0; i < talk->turns; i++)
-        TRY(perplexity_score(p, turn[i].ids.ids, turn[i].from, turn[i].ids.n, "line", talk->line, &l));
+        TRY(perplexity_score(p, turn[i].ids.ids, turn[i].from, turn[i].ids.n, "line", (long)talk->line, &l));
     p->windows++;
     losses_add(&p->all, &l);
-    return perplexity_print_talk(p, talk->line, talk->id, talk->turns, longest, &l);
+    return perplexity_print_talk(p, talk, &l);
 }
 
 static int score_talks(struct talks *t)

@@ -82,37 +82,13 @@ void compared_free(struct compared *p)
 
 /* ---- arrays ---- */
 
-enum value {
-    IS_INT,
-    IS_ID,
-    IS_REAL,
-    IS_OF_NEXT /* real, of the id that follows: where none does there is none */
-};
+enum value { IS_INT, IS_REAL, IS_OF_NEXT /* real, of the id that follows: where none does there is none */ };
+_Static_assert(sizeof(int) == sizeof(int32_t), "an id is read as an int");
 #define PLACE(which, name, member, is) [which] = {offsetof(carat_position, member), is},
 static const struct {
     size_t place;
     enum value is;
 } columns[N_COLUMNS] = {RESULT_COLUMNS(PLACE)};
-
-static json_t *value_of(const carat_position *p, int column)
-{
-    const char *at = (const char *)p + columns[column].place;
-    int32_t id;
-    int i;
-    double x;
-
-    switch (columns[column].is) {
-    case IS_ID:
-        memcpy(&id, at, sizeof id);
-        return json_integer(id);
-    case IS_INT:
-        memcpy(&i, at, sizeof i);
-        return json_integer(i);
-    default:
-        memcpy(&x, at, sizeof x);
-        return columns[column].is == IS_OF_NEXT && p->next < 0 ? json_null() : json_number(x);
-    }
-}
 
 static bool leaves_out(const struct compared *p)
 {
@@ -123,22 +99,20 @@ static bool leaves_out(const struct compared *p)
     return i < p->n;
 }
 
-/* A list of the line, which keeps it. */
-static const json_t *keep_list(struct result *line, json_t *list)
-{
-    json_array_append_new(line->value, list);
-    return list;
-}
-
 static void add_columns(struct result *line, const struct compared *p)
 {
     const int n = leaves_out(p) ? N_COLUMNS : OF_LEFT_OUT;
 
     for (int k = 0; k < n; k++) {
-        json_t *list = json_array();
-        for (size_t i = 0; i < p->n; i++)
-            json_array_append_new(list, value_of(&p->position[i], k));
-        line->column[k] = keep_list(line, list);
+        line->column[k] = json_array();
+        json_array_append_new(line->value, line->column[k]);
+        for (size_t i = 0; i < p->n; i++) {
+            const void *at = (const char *)&p->position[i] + columns[k].place;
+            const bool none = columns[k].is == IS_OF_NEXT && p->position[i].next < 0;
+            json_array_append_new(line->column[k], columns[k].is == IS_INT ? json_integer(*(const int *)at)
+                                                   : none                  ? json_null()
+                                                          : json_number(*(const double *)at));
+        }
     }
 }
 
@@ -258,16 +232,15 @@ char *compared_text(const struct compare *c, const struct compared *p, bool firs
     for (int i = 0; i < SIDES; i++) {
         n[i] = answer_length(c, p, ids[i], n_ids[i]);
         line.answer[i] = ids_text(c, ids[i], n[i], &texts[i], &unused);
-        line.answer_ids[i] = keep_list(&line, json_ids(ids[i], n[i]));
+        line.answer_ids[i] = json_ids(ids[i], n[i]);
+        json_array_append_new(line.value, line.answer_ids[i]);
         line.loop[i] = loop_of(ids[i], n[i]);
     }
     line.equal = n[REF] == n[TEST] &&
                  (n[REF] == 0 || memcmp(ids[REF], ids[TEST], (size_t)n[REF] * sizeof *ids[REF]) == 0);
     if (first)
         line.run = c->run;
-    json_t *all = fields_json(result_fields, &line);
-    text = json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    json_decref(all);
+    text = fields_text(result_fields, &line, JSON_COMPACT | JSON_REAL_PRECISION(17));
     result_free(&line);
     for (int i = 0; i <= SIDES; i++)
         carat_free(texts[i]);

@@ -200,15 +200,10 @@ static void print_amounts(const struct summary *s, int columns)
 }
 
 /* As JSON, in which a piece keeps to its line; for free. */
-static char *json_of(const json_t *value)
-{
-    return json_dumps(value, JSON_ENCODE_ANY);
-}
-
 static char *quoted(struct words w)
 {
     json_t *string = json_stringn(w.s, w.n);
-    char *text = json_of(string);
+    char *text = json_dumps(string, JSON_ENCODE_ANY);
 
     json_decref(string);
     return text;
@@ -218,7 +213,7 @@ static char *quoted(struct words w)
 static void print_failures(const struct summary *s, int columns)
 {
     for (int i = 0; i < s->n_failures; i++) {
-        char *id = json_of(s->failure[i].id);
+        char *id = json_dumps(s->failure[i].id, JSON_ENCODE_ANY);
         say_folded(columns, "      ", "prompt %.80s: %.400s", id ? id : "",
                    words_some(s->failure[i].message).s);
         free(id);
@@ -234,7 +229,8 @@ static void print_divergence(const struct summary *s, int columns)
         say_folded(columns, "parts ", "nowhere");
         return;
     }
-    char *id = json_of(d->prompt), *of_ref = quoted(d->piece_ref), *of_test = quoted(d->piece_test);
+    char *id = json_dumps(d->prompt, JSON_ENCODE_ANY), *of_ref = quoted(d->piece_ref),
+         *of_test = quoted(d->piece_test);
     say_folded(columns, "parts ",
                "%lld prompt%s, first at %lld of prompt %.80s: %.80s and %.80s, margins %s and %s%s",
                (long long)s->diverged, s->diverged == 1 ? "" : "s", (long long)d->index, id ? id : "",

@@ -189,7 +189,7 @@ static int take_conversation(const struct dataset *d, const struct dataset_line 
 {
     const char *member = l->messages ? "messages" : "prompt";
     json_t *messages = l->kind == PROMPT_MESSAGES
-                           ? json_incref((json_t *)l->messages)
+                           ? json_incref(l->messages)
                            : json_pack("[{s:s, s:s}]", "role", "user", "content", l->text);
     carat_error err;
     int code = DONE;
@@ -286,7 +286,7 @@ static int take_line(struct dataset *d, struct dataset_prompt *p)
 
     if (!dataset_line_read(&l, d->line, d->n, &fault))
         return fault.memory ? fail_memory() : refuse_line(d, fault.byte, fault.text);
-    p->c.id = l.id ? json_incref((json_t *)l.id) : json_integer((json_int_t)d->number);
+    p->c.id = l.id ? json_incref(l.id) : json_integer((json_int_t)d->number);
     code = take_prompt(d, &l, p);
     if (code == DONE && p->c.prompt.n == 0)
         code = refuse_line(d, 0, "its prompt has no ids");

@@ -307,7 +307,7 @@ static int write_report(const struct dataset_run *r, const struct summary *summa
 /* Reports the first prompt that failed; the run is complete all the same. */
 static int tell_failed(const struct dataset_run *r, const struct summary *summary)
 {
-    const struct failure *first = summary->failure;
+    const struct result *first = summary->failure;
 
     if (!summary->failed)
         return DONE;

@@ -2,8 +2,6 @@
 /* result.c: the one reader of lines of results, which may be a stranger's. */
 #include "quality/compare/summary.h"
 
-#include <math.h>
-
 #include "term/exit.h"
 #include "term/message.h"
 
@@ -32,12 +30,10 @@ void result_free(struct result *l)
 
 void result_drop_lists(struct result *l)
 {
-    for (const struct field *f = result_fields; f->name; f++) {
-        if ((f->kind & ~FIELD_OPTIONAL) != FIELD_JSON || f->at == offsetof(struct result, id))
-            continue;
-        json_object_del(l->value, f->name);
-        *(const json_t **)(void *)((char *)l + f->at) = NULL;
-    }
+    for (const struct field *f = result_fields; f->name; f++)
+        if ((f->kind & ~FIELD_OPTIONAL) == FIELD_JSON && f->at != offsetof(struct result, id))
+            json_object_del(l->value, f->name);
+    fields_read(result_fields, l, l->value);
 }
 
 size_t result_end(const struct result *l)
@@ -49,7 +45,5 @@ size_t result_end(const struct result *l)
 
 double result_number(const struct result *l, enum column column, size_t i)
 {
-    const json_t *value = json_array_get(l->column[column], i);
-
-    return json_is_number(value) ? json_number_value(value) : NAN;
+    return field_number(json_array_get(l->column[column], i));
 }

@@ -53,23 +53,20 @@ static int match_member(const struct results *r, const char *name, const json_t 
 /* All options that one of both has. */
 static int match_options(const struct results *r, const json_t *of, const json_t *there, const json_t *here)
 {
-    const char *key;
-    json_t *value;
     char name[128];
     int code = DONE;
 
-    json_object_foreach((json_t *)field_find(of, "options"), key, value)
-    {
-        snprintf(name, sizeof name, "options.%s", key);
-        code = code == DONE ? match_member(r, name, there, here) : code;
+    for (void *at = json_object_iter(field_find(of, "options")); at && code == DONE;
+         at = json_object_iter_next(field_find(of, "options"), at)) {
+        snprintf(name, sizeof name, "options.%s", json_object_iter_key(at));
+        code = match_member(r, name, there, here);
     }
     return code;
 }
 
 static int match_run(const struct results *r, const struct run *run)
 {
-    const json_t *there = field_find(r->first.value, "run");
-    json_t *here = fields_json(run_fields, run);
+    json_t *there = field_find(r->first.value, "run"), *here = fields_json(run_fields, run);
     int code = match_options(r, here, there, here);
 
     if (code == DONE)

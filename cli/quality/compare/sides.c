@@ -247,7 +247,7 @@ void sides_close(struct compare *c)
             carat_model_close(c->side[i].model);
     for (int i = 0; i < SIDES; i++)
         options_free(&c->side[i].o);
-    json_decref((json_t *)c->run.options.at);
+    json_decref(c->run.options.at);
     free(c->command);
 }
 
@@ -296,27 +296,21 @@ int next_length(const char **lengths)
     return (int)n;
 }
 
-static json_t *lengths_json(const char *lengths)
-{
-    json_t *list = json_array();
-
-    for (int n; (n = next_length(&lengths)) > 0;)
-        json_array_append_new(list, json_integer(n));
-    return list;
-}
-
 int sides_run(struct compare *c)
 {
     const struct compare_options *o = c->o->compare;
+    const char *lengths = o->at;
 
     c->command = compare_command(c);
-    c->run = (struct run){.there = true,
-                          .version = words_of(CARAT_VERSION),
-                          .numerics = CARAT_NUMERICS_VERSION,
-                          .driver = words_of(carat_driver_name(c->options.driver)),
-                          .options = {c->options.max_tokens, o->ignore_eos, c->options.top,
-                                      c->options.near_tie, lengths_json(o->at)},
-                          .side = {side_of(c, REF), side_of(c, TEST)},
-                          .command = words_of(c->command)};
+    c->run = (struct run){
+        .there = true,
+        .version = words_of(CARAT_VERSION),
+        .numerics = CARAT_NUMERICS_VERSION,
+        .driver = words_of(carat_driver_name(c->options.driver)),
+        .options = {c->options.max_tokens, o->ignore_eos, c->options.top, c->options.near_tie, json_array()},
+        .side = {side_of(c, REF), side_of(c, TEST)},
+        .command = words_of(c->command)};
+    for (int n; (n = next_length(&lengths)) > 0;)
+        json_array_append_new(c->run.options.at, json_integer(n));
     return c->command ? DONE : fail_memory();
 }

@@ -193,7 +193,7 @@ static void gather_status(struct summary *s, const struct result *line)
     s->context += words_are(line->status, "context");
     s->numeric += words_are(line->status, "numeric");
     if (s->n_failures < MOST_FAILURES) {
-        s->failure[s->n_failures++] = (struct failure){line->id, line->status, line->message};
+        s->failure[s->n_failures++] = *line;
         keep_line(s, line);
     }
 }
@@ -203,7 +203,7 @@ static int gather_run(struct summary *s, const struct result *line)
     const size_t n = json_array_size(line->run.options.at);
 
     s->run = line->run;
-    json_array_append(s->kept, json_object_get(line->value, "run")); /* the lists are needed yet */
+    json_array_append(s->kept, field_find(line->value, "run")); /* the lists are needed yet */
     if (n == 0)
         return DONE;
     s->at = calloc(n < MOST_AT ? n : MOST_AT, sizeof *s->at);
@@ -369,9 +369,5 @@ void summary_free(struct summary *s)
 
 char *summary_text(const struct summary *s)
 {
-    json_t *all = fields_json(summary_fields, s);
-    char *text = json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-
-    json_decref(all);
-    return text;
+    return fields_text(summary_fields, s, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
 }

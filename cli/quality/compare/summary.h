@@ -14,9 +14,9 @@
 /* Arrays of a line, with a value for each position: their names, and what of a carat_position they are. The
  * last two are of prompts in which ids are left out. */
 #define RESULT_COLUMNS(X)                                                                                    \
-    X(OF_IDS, "ids", next, IS_ID)                                                                            \
-    X(OF_TOP_REF, "top_ref", difference.top_ref, IS_ID)                                                      \
-    X(OF_TOP_TEST, "top_test", difference.top_test, IS_ID)                                                   \
+    X(OF_IDS, "ids", next, IS_INT)                                                                           \
+    X(OF_TOP_REF, "top_ref", difference.top_ref, IS_INT)                                                     \
+    X(OF_TOP_TEST, "top_test", difference.top_test, IS_INT)                                                  \
     X(OF_MATCH, "match", difference.match, IS_INT)                                                           \
     X(OF_NEAR_TIE, "near_tie", difference.near_tie, IS_INT)                                                  \
     X(OF_KL, "kl", difference.kl, IS_REAL)                                                                   \
@@ -41,7 +41,7 @@ enum column { RESULT_COLUMNS(FIRST) N_COLUMNS };
 /* Where two answers part. */
 struct divergence {
     bool there;
-    const json_t *prompt; /* its id, where it is not the line's own */
+    json_t *prompt; /* its id, where it is not the line's own */
     int64_t index;
     int id_ref, id_test;
     struct words piece_ref, piece_test;
@@ -74,7 +74,7 @@ struct run {
         bool ignore_eos;
         int top;
         double near_tie;
-        const json_t *at; /* a list of lengths */
+        json_t *at; /* a list of lengths */
     } options;
     struct run_side side[2]; /* the reference, the test */
     struct run_data {
@@ -90,21 +90,19 @@ struct run {
 
 struct result {
     json_t *value; /* what its texts and lists belong to */
-    const json_t *id;
+    json_t *id, *column[N_COLUMNS], *answer_ids[2];
     struct words status, driver, prompt, message;
     int n_prompt;
     bool prompt_cut, equal;
-    const json_t *column[N_COLUMNS];
     int64_t stop;           /* position that gave a stop id; -1: none */
     struct words answer[2]; /* of the reference, of the test */
-    const json_t *answer_ids[2];
     struct divergence first;
     struct loop loop[2];
     struct run run; /* of the first line */
 };
 
 /* summary_fields.c */
-extern const struct field result_fields[], run_fields[], divergence_fields[];
+extern const struct field result_fields[], run_fields[], data_fields[], divergence_fields[];
 
 /* Takes JSON that was read; false: it is no line of results. Free it in any case. */
 bool result_take(struct result *l, json_t *value);
@@ -138,12 +136,6 @@ size_t result_end(const struct result *l);
 
 enum metric { SUMMARY_METRICS(FIRST) N_SHOWN };
 
-/* A prompt that could not be compared. */
-struct failure {
-    const json_t *id;
-    struct words status, message;
-};
-
 /* Means over some positions. */
 struct part {
     bool there;
@@ -173,7 +165,7 @@ struct summary {
     carat_judgement verdict;
     carat_quality_limits limits;
     int64_t prompts, failed, context, numeric; /* context, numeric: why some failed */
-    struct failure *failure;                   /* [n_failures] the first ones */
+    struct result *failure;                    /* [n_failures] the first ones */
     int n_failures;
     int64_t positions, near_ties, left_out;
     carat_summary metric[N_SHOWN];
@@ -188,7 +180,7 @@ struct summary {
     const struct timings *timings;
     json_t *kept; /* what texts belong to */
 };
-extern const struct field summary_fields[], limits_fields[];
+extern const struct field summary_fields[], limits_fields[], spread_fields[], verdict_fields[];
 
 /* Reads the lines from the beginning; memory grows by some bytes a prompt, the rest lies in temporary files.
  * An exit code; free it in any case. */

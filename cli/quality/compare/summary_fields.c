@@ -44,7 +44,7 @@ static const struct field side_fields[] = {
 };
 
 #define T(member) .at = offsetof(struct run_data, member)
-static const struct field data_fields[] = {
+const struct field data_fields[] = {
     {"name", FIELD_WORDS, T(name)},
     {"prompts", FIELD_LONG, T(prompts)},
     {"hash", FIELD_WORDS, T(hash)},
@@ -130,7 +130,7 @@ static const char *health_name(int health)
 }
 
 #define J(name, member) {name, FIELD_NAMED, .at = offsetof(carat_judgement, member), .named = health_name}
-static const struct field verdict_fields[] = {
+const struct field verdict_fields[] = {
     J("whole", whole),
     {"reason", FIELD_CHARS, .at = offsetof(carat_judgement, reason)},
     J("kl", kl),
@@ -154,7 +154,7 @@ const struct field limits_fields[] = {
 
 #define M(member) .at = offsetof(carat_summary, member)
 _Static_assert(offsetof(carat_summary, high) == offsetof(carat_summary, low) + sizeof(double), "a pair");
-static const struct field spread_fields[] = {
+const struct field spread_fields[] = {
     {"mean", FIELD_REAL, M(mean)},
     {"median", FIELD_REAL, M(median)},
     {"p90", FIELD_REAL, M(p90)},
@@ -164,11 +164,10 @@ static const struct field spread_fields[] = {
     {0},
 };
 
-#define F(member) .at = offsetof(struct failure, member)
 static const struct field failure_fields[] = {
-    {"id", FIELD_JSON, F(id)},
-    {"status", FIELD_WORDS, F(status)},
-    {"message", FIELD_WORDS, F(message)},
+    {"id", FIELD_JSON, L(id)},
+    {"status", FIELD_WORDS, L(status)},
+    {"message", FIELD_WORDS, L(message)},
     {0},
 };
 
@@ -208,7 +207,7 @@ const struct field summary_fields[] = {
     {"failed", FIELD_LONG, Y(failed)},
     {"context", FIELD_LONG, Y(context)},
     {"numeric", FIELD_LONG, Y(numeric)},
-    {"failures", FIELD_LIST, Y(failure), .of = failure_fields, .size = sizeof(struct failure),
+    {"failures", FIELD_LIST, Y(failure), .of = failure_fields, .size = sizeof(struct result),
      .n_at = offsetof(struct summary, n_failures)},
     {"positions", FIELD_LONG, Y(positions)},
     {"near_ties", FIELD_LONG, Y(near_ties)},

@@ -152,30 +152,26 @@ static int plan_all(struct sweep *s)
 static int keep_all(const struct sweep *s)
 {
     const size_t n = strlen(s->dir) + sizeof "/report.html";
-    char *path = malloc(n);
-    json_t *all = sweep_json(s);
+    char *path = malloc(n), *text = fields_text(sweep_fields, s, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     struct save file = {0};
-    int code = path && all ? DONE : fail_memory();
+    int code = path && text ? DONE : fail_memory();
 
     if (code == DONE) {
         snprintf(path, n, "%s/sweep.json", s->dir);
         code = save_open(&file, path);
     }
     if (code == DONE)
-        code = json_dumpf(all, file.file, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) == 0 &&
-                       fputc('\n', file.file) != EOF
-                   ? save_close(&file)
-                   : save_failed(&file);
+        code = fprintf(file.file, "%s\n", text) < 0 ? save_failed(&file) : save_close(&file);
     save_abandon(&file);
     if (code == DONE) {
         snprintf(path, n, "%s/report.html", s->dir);
         code = sweep_page(s, path);
     }
     if (code == DONE && s->o->json)
-        code = out_json(json_incref(all));
+        code = out_json(fields_json(sweep_fields, s));
     else if (code == DONE)
         sweep_print(s);
-    json_decref(all);
+    free(text);
     free(path);
     return code;
 }

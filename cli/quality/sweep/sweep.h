@@ -7,8 +7,6 @@
 
 #include <stdio.h>
 
-#include <jansson.h>
-
 #include "carat.h"
 #include "options/options.h"
 #include "quality/compare/summary.h"
@@ -70,7 +68,13 @@ struct sweep {
     char data[17];             /* a hash of the data set's file */
     struct made source, *made; /* [recipes.n] */
     int chosen;                /* the smallest within --max-kl; -1: none */
-    int code;                  /* of prompts that failed */
+    struct {
+        bool there;
+        double limit;
+        const char *smallest;
+    } max_kl;                        /* the same for programs */
+    const struct run_data *compared; /* on what */
+    int code;                        /* of prompts that failed */
 };
 
 /* ---- sweep_made.c; exit codes ---- */
@@ -91,8 +95,7 @@ double kl_of(const struct made *m);
 
 /* ---- sweep_tell.c ---- */
 
-/* NULL: out of memory. */
-json_t *sweep_json(const struct sweep *s);
+extern const struct field sweep_fields[];
 void sweep_print(const struct sweep *s);
 /* Were its speeds measured beside other work? */
 bool was_loaded(const struct made *m);

@@ -47,6 +47,10 @@ void sweep_judge(struct sweep *s)
                        (m->bytes == s->made[s->chosen].bytes && kl_of(m) < kl_of(&s->made[s->chosen]))))
             s->chosen = i;
     }
+    s->compared = &s->made[0].summary->run.data;
+    s->max_kl.there = !isnan(s->o->sweep->max_kl);
+    s->max_kl.limit = s->o->sweep->max_kl;
+    s->max_kl.smallest = s->chosen < 0 ? NULL : s->made[s->chosen].name;
     for (int i = 0; i < s->recipes.n; i++) {
         struct made *m = &s->made[i];
         m->advice = m == smallest                         ? RECOMMENDED

@@ -41,46 +41,73 @@ static const char *place_of(char out[PLACE], const struct sweep *s, const char *
 /* ---- what is kept ---- */
 
 /* All that decides what is found. */
-static json_t *asked(const struct sweep *s, const struct made *m)
-{
-    const struct compare_options *c = s->o->compare;
-    const struct sweep_options *w = s->o->sweep;
-
-    return json_pack("{s:s, s:s, s:s?, s:s, s:s, s:i, s:i, s:i, s:i, s:i}", "model", s->content, "version",
-                     carat_version(), "recipe", m->text, "data", s->data, "driver", c->driver, "tokens",
-                     given(s->o, &c->predict) ? c->predict : 0, "threads", s->o->engine->threads, "n_prompt",
-                     w->n_prompt, "n_gen", w->n_gen, "repetitions", w->repetitions);
-}
-
-#define M(member) .at = offsetof(struct made, member)
+struct asked {
+    struct words model, version, recipe, data, driver;
+    int tokens, threads, n_prompt, n_gen, repetitions;
+};
 
 /* clang-format off */
-static const struct field made_fields[] = {
-    {"seconds", FIELD_REAL, M(seconds)},
-    {"others_busy", FIELD_REAL, M(others)},
-    {"prompt.tokens_per_second", FIELD_REAL, M(prompt)},
-    {"prompt.deviation", FIELD_REAL, M(prompt_noise)},
-    {"generation.tokens_per_second", FIELD_REAL, M(steps)},
-    {"generation.deviation", FIELD_REAL, M(steps_noise)},
+#define A(member) .at = offsetof(struct asked, member)
+static const struct field asked_fields[] = {
+    {"model", FIELD_WORDS, A(model)},
+    {"version", FIELD_WORDS, A(version)},
+    {"recipe", FIELD_WORDS, A(recipe)},
+    {"data", FIELD_WORDS, A(data)},
+    {"driver", FIELD_WORDS, A(driver)},
+    {"tokens", FIELD_INT, A(tokens)},
+    {"threads", FIELD_INT, A(threads)},
+    {"n_prompt", FIELD_INT, A(n_prompt)},
+    {"n_gen", FIELD_INT, A(n_gen)},
+    {"repetitions", FIELD_INT, A(repetitions)},
+    {0},
+};
+
+/* recipe.json: it, and what was measured. */
+struct kept {
+    struct asked asked;
+    struct made made;
+};
+#define K(member) .at = offsetof(struct kept, member)
+static const struct field kept_fields[] = {
+    {"asked", FIELD_PART, K(asked), .of = asked_fields},
+    {"seconds", FIELD_REAL, K(made.seconds)},
+    {"others_busy", FIELD_REAL, K(made.others)},
+    {"prompt.tokens_per_second", FIELD_REAL, K(made.prompt)},
+    {"prompt.deviation", FIELD_REAL, K(made.prompt_noise)},
+    {"generation.tokens_per_second", FIELD_REAL, K(made.steps)},
+    {"generation.deviation", FIELD_REAL, K(made.steps_noise)},
     {0},
 };
 /* clang-format on */
 
+static struct asked asked(const struct sweep *s, const struct made *m)
+{
+    const struct compare_options *c = s->o->compare;
+    const struct sweep_options *w = s->o->sweep;
+
+    return (struct asked){words_of(s->content),
+                          words_of(carat_version()),
+                          m->text ? words_of(m->text) : (struct words){0},
+                          words_of(s->data),
+                          words_of(c->driver),
+                          given(s->o, &c->predict) ? c->predict : 0,
+                          s->o->engine->threads,
+                          w->n_prompt,
+                          w->n_gen,
+                          w->repetitions};
+}
+
 static int keep_made(const struct sweep *s, const struct made *m)
 {
-    json_t *all = json_pack("{s:o}", "asked", asked(s, m));
-    char path[PLACE];
+    const struct kept kept = {asked(s, m), *m};
+    char path[PLACE], *text = fields_text(kept_fields, &kept, JSON_INDENT(1));
     struct save file = {0};
-    int code = all ? save_open(&file, place_of(path, s, m->name, "recipe.json")) : fail_memory();
+    int code = text ? save_open(&file, place_of(path, s, m->name, "recipe.json")) : fail_memory();
 
-    if (code == DONE) {
-        fields_put(all, made_fields, m, NULL);
-        code = json_dumpf(all, file.file, JSON_INDENT(1)) == 0 && fputc('\n', file.file) != EOF
-                   ? save_close(&file)
-                   : save_failed(&file);
-    }
+    if (code == DONE)
+        code = fprintf(file.file, "%s\n", text) < 0 ? save_failed(&file) : save_close(&file);
     save_abandon(&file);
-    json_decref(all);
+    free(text);
     return code;
 }
 
@@ -88,14 +115,15 @@ static int keep_made(const struct sweep *s, const struct made *m)
 static bool take_made(const struct sweep *s, struct made *m)
 {
     char path[PLACE];
+    struct kept kept = {asked(s, m), *m};
+    const struct asked wanted = kept.asked;
     json_t *all =
         s->o->compare->restart ? NULL : json_load_file(place_of(path, s, m->name, "recipe.json"), 0, NULL);
-    json_t *question = asked(s, m);
-    const bool same = all && json_equal(field_find(all, "asked"), question);
 
+    fields_read(kept_fields, &kept, all);
+    const bool same = all && fields_equal(asked_fields, &kept.asked, &wanted);
     if (same)
-        fields_read(made_fields, m, all);
-    json_decref(question);
+        *m = kept.made;
     json_decref(all);
     return same;
 }

@@ -20,10 +20,23 @@ static const char *advice_word(int advice)
     return advice_words[advice];
 }
 
-#define M(member) .at = offsetof(struct made, member)
-
 /* clang-format off */
-static const struct field made_fields[] = {
+#define Y(member) .at = offsetof(struct summary, member)
+static const struct field shown_fields[] = {
+    {"kl", FIELD_PART, Y(metric[KL]), .of = spread_fields},
+    {"correlation", FIELD_PART, Y(metric[CORRELATION]), .of = spread_fields},
+    {"match_rate", FIELD_PART, Y(metric[MATCH]), .of = spread_fields},
+    {"first_divergence", FIELD_SOME, Y(first), .of = divergence_fields},
+    {"diverged", FIELD_LONG, Y(diverged)},
+    {"verdict", FIELD_PART, Y(verdict), .of = verdict_fields},
+    {"prompts", FIELD_LONG, Y(prompts)},
+    {"positions", FIELD_LONG, Y(positions)},
+    {"failed", FIELD_LONG, Y(failed)},
+    {0},
+};
+
+#define M(member) .at = offsetof(struct made, member)
+static const struct field source_fields[] = {
     {"name", FIELD_STRING, M(name)},
     {"options", FIELD_STRING, M(text)},
     {"bytes", FIELD_LONG, M(bytes)},
@@ -36,43 +49,28 @@ static const struct field made_fields[] = {
     {"others_busy", FIELD_REAL, M(others)},
     {0},
 };
-static const struct field advice_fields[] = {
+static const struct field recipe_fields[] = {
+    {"", FIELD_PART, .at = 0, .of = source_fields},
+    {"", FIELD_AT, M(summary), .of = shown_fields},
     {"advice", FIELD_NAMED, M(advice), .named = advice_word},
     {"best_of_size", FIELD_BOOL, M(best)},
     {0},
 };
+
+#define S(member) .at = offsetof(struct sweep, member)
+static const struct field max_kl_fields[] = {
+    {"limit", FIELD_REAL, .at = offsetof(struct sweep, max_kl.limit) - offsetof(struct sweep, max_kl)},
+    {"smallest", FIELD_STRING, .at = offsetof(struct sweep, max_kl.smallest) - offsetof(struct sweep, max_kl)},
+    {0},
+};
+const struct field sweep_fields[] = {
+    {"source", FIELD_PART, S(source), .of = source_fields},
+    {"data", FIELD_AT, S(compared), .of = data_fields},
+    {"recipes", FIELD_LIST, S(made), .of = recipe_fields, .size = sizeof(struct made), .n_at = offsetof(struct sweep, recipes.n)},
+    {"max_kl", FIELD_SOME | FIELD_OPTIONAL, S(max_kl), .of = max_kl_fields},
+    {0},
+};
 /* clang-format on */
-
-static json_t *made_json(const struct made *m)
-{
-    static const char *const shown[] = {"kl",       "correlation", "match_rate", "first_divergence",
-                                        "diverged", "verdict",     "prompts",    "positions",
-                                        "failed",   NULL};
-    json_t *all = fields_json(made_fields, m);
-
-    if (m->summary) {
-        fields_put(all, summary_fields, m->summary, shown);
-        fields_put(all, advice_fields, m, NULL);
-    }
-    return all;
-}
-
-json_t *sweep_json(const struct sweep *s)
-{
-    static const char *const shown[] = {"data", NULL};
-    json_t *all = json_object(), *list = json_array();
-
-    for (int i = 0; i < s->recipes.n; i++)
-        json_array_append_new(list, made_json(&s->made[i]));
-    field_put(all, "source", made_json(&s->source));
-    fields_put(all, run_fields, &s->made[0].summary->run, shown);
-    field_put(all, "recipes", list);
-    if (!isnan(s->o->sweep->max_kl)) {
-        field_put(all, "max_kl.limit", json_real(s->o->sweep->max_kl));
-        field_put(all, "max_kl.smallest", s->chosen < 0 ? json_null() : json_string(s->made[s->chosen].name));
-    }
-    return all;
-}
 
 /* ---- words ---- */
 
