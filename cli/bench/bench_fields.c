@@ -9,6 +9,7 @@
 
 #include "bench/bench_options.h"
 #include "bench/fields.h"
+#include "io/members.h"
 #include "term/out_json.h"
 #include "term/output.h"
 
@@ -30,7 +31,7 @@ enum kind {
 
 enum origin { IN_BENCH, IN_SETTING, IN_TEST, FIXED };
 
-struct field {
+struct bench_field {
     const char *name; /* a dot leads into an object */
     enum kind kind;
     enum origin origin;
@@ -53,7 +54,7 @@ struct field {
     }
 
 /* clang-format off */
-static const struct field fields[] = {
+static const struct bench_field fields[] = {
     /* as llama-bench has them; what a CPU build of it would not use is empty, 0 or "none" */
     {"build_commit", CHARS, B(build)},
     {"build_number", WHOLE, ALWAYS("0")},
@@ -218,7 +219,7 @@ static json_t *string(const char *s)
 }
 
 /* A new reference; NULL when memory is out. */
-static json_t *field_value(const struct bench *b, const struct test *t, const struct field *f)
+static json_t *field_value(const struct bench *b, const struct test *t, const struct bench_field *f)
 {
     int fixed = f->fixed ? atoi(f->fixed) : 0;
     const void *at = f->origin == FIXED        ? (const void *)&fixed
@@ -289,19 +290,6 @@ static json_t *test_json(const struct bench *b, const struct test *t)
 
 /* ---- one field, here and in an older result ---- */
 
-static const json_t *find_path(const json_t *object, const char *name)
-{
-    char part[32];
-    size_t n;
-
-    for (; (n = strcspn(name, ".")) < strlen(name); name += n + 1) {
-        memcpy(part, name, n);
-        part[n] = 0;
-        object = json_object_get(object, part);
-    }
-    return json_object_get(object, name);
-}
-
 static json_t *value_named(const struct bench *b, const struct test *t, const char *name)
 {
     for (int i = 0; i < N_FIELD; i++)
@@ -312,7 +300,7 @@ static json_t *value_named(const struct bench *b, const struct test *t, const ch
 
 bool bench_field_equal(const struct bench *b, const struct test *t, const char *name, const json_t *older)
 {
-    const json_t *then = find_path(older, name);
+    const json_t *then = field_find(older, name);
     json_t *now = value_named(b, t, name);
     bool equal = !then || json_equal(then, now);
 
@@ -324,7 +312,7 @@ void bench_note_field(const struct bench *b, const struct test *t, const char *n
                       const char *file)
 {
     json_t *now = value_named(b, t, name);
-    char *then = json_dumps(find_path(older, name), JSON_ENCODE_ANY | JSON_COMPACT);
+    char *then = json_dumps(field_find(older, name), JSON_ENCODE_ANY | JSON_COMPACT);
     char *is = now ? json_dumps(now, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
 
     note("%s: %s was %.200s, is %.200s", file, name, then ? then : "?", is ? is : "?");
@@ -372,7 +360,7 @@ static bool write_object(json_t *object, int indent, bool deeper)
 }
 
 /* Samples and profiles have no place in a cell. */
-static bool in_table(const struct field *f)
+static bool in_table(const struct bench_field *f)
 {
     return f->kind < NUMBERS;
 }
