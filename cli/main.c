@@ -23,7 +23,7 @@ static const struct option_group *const groups[N_GROUPS] = {
 
 int main(int argc, char **argv)
 {
-    const struct verb_calls command = {calls, settle};
+    const struct verb_calls command = {calls, prompt_settle};
 
     output_start();
     table_assemble(groups);

@@ -193,7 +193,7 @@ static int archive_end(struct tap *tap)
     if (a->code != DONE)
         archive_drop(tap);
     if (a->code != DONE)
-        return refuse(a->code, "the archive of %s: %s", a->store.plan->repository, a->why);
+        return fetch_refuse(a->code, "the archive of %s: %s", a->store.plan->repository, a->why);
     snprintf(folder, sizeof folder, "%s", a->store.folder);
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 || syncfs(fd) != 0)
@@ -249,7 +249,7 @@ static int name_file(const struct archive *a, const struct wanted *w)
     a->store.layout->place(&at, &a->store, w);
     if (!a->store.layout->by_hash && !a->store.plan->force && access(at.whole, F_OK) == 0 &&
         !is_same(path, at.whole))
-        return refuse(LOCAL, "%s: is there, and is another file; --force replaces it", at.whole);
+        return fetch_refuse(LOCAL, "%s: is there, and is another file; --force replaces it", at.whole);
     TRY(make_folders(at.whole));
     return rename(path, at.whole) == 0 ? DONE : fail_at(at.whole, "made");
 }
@@ -290,11 +290,11 @@ static int find_size(struct http *h, struct archive *a)
 
     if (!source->address(url, sizeof url, &a->plan, &a->whole) ||
         !source->question(body, sizeof body, &a->plan, &a->whole))
-        return refuse(WRONG_PLAN, "%s: its address is too long", a->plan.repository);
+        return fetch_refuse(WRONG_PLAN, "%s: its address is too long", a->plan.repository);
     TRY(page_peek(h, &a->plan, url, body, "its archive", &reply));
     if (reply.size < 1)
-        return refuse(REMOTE, "%s: the server does not say how many bytes its archive has",
-                      a->plan.repository);
+        return fetch_refuse(REMOTE, "%s: the server does not say how many bytes its archive has",
+                            a->plan.repository);
     a->whole.bytes = reply.size;
     snprintf(a->whole.hash, sizeof a->whole.hash, "%s", reply.md5);
     return DONE;
@@ -309,7 +309,7 @@ static int look_at_files(const struct archive *a)
     for (int i = 0; i < a->n && !a->store.layout->by_hash && !a->store.plan->force; i++) {
         a->store.layout->place(&at, &a->store, a->file[i].w);
         if (stat(at.whole, &st) == 0 && st.st_size != a->file[i].w->bytes)
-            return refuse(LOCAL, "%s: is there, and is another file; --force replaces it", at.whole);
+            return fetch_refuse(LOCAL, "%s: is there, and is another file; --force replaces it", at.whole);
     }
     return DONE;
 }
@@ -363,11 +363,11 @@ static int list_files(struct archive *a, const struct plan *plan)
     a->n = plan->n;
     a->file = calloc((size_t)a->n, sizeof *a->file);
     if (!a->file)
-        return refuse(NO_MEMORY, "out of memory for %d files", a->n);
+        return fetch_refuse(NO_MEMORY, "out of memory for %d files", a->n);
     for (int i = 0; i < a->n; i++) {
         a->file[i].w = &plan->file[i];
         if (plan->file[i].bytes > INT64_MAX / 8 - a->bytes)
-            return refuse(WRONG_PLAN, "plan: its files have more bytes than can be counted");
+            return fetch_refuse(WRONG_PLAN, "plan: its files have more bytes than can be counted");
         a->bytes += plan->file[i].bytes;
     }
     qsort(a->file, (size_t)a->n, sizeof *a->file, by_name);

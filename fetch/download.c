@@ -177,7 +177,7 @@ static int running_hash(struct running *f)
 {
     if (!f->hasher && (*f->w->hash || f->tap) &&
         !(f->hasher = hasher_start(f->part.fd, f->w->bytes, f->w->hash, f->tap)))
-        return refuse(NO_MEMORY, "out of memory for %s", f->w->name);
+        return fetch_refuse(NO_MEMORY, "out of memory for %s", f->w->name);
     if (f->hasher)
         hasher_allow(f->hasher, f->part.have);
     return DONE;
@@ -305,7 +305,7 @@ static bool look_at_answer(struct worker *c, const struct http_reply *r, const v
     if (!c->direct && plan->source->look && !fail(c->d, plan->source->look(plan, f->w, r)))
         return false;
     if ((asked == 0 || r->status == 200) && *what_else(f->w, data, n))
-        return fail(c->d, refuse(REMOTE, "%s: %s", f->w->name, what_else(f->w, data, n)));
+        return fail(c->d, fetch_refuse(REMOTE, "%s: %s", f->w->name, what_else(f->w, data, n)));
     snprintf(range, sizeof range, "bytes %lld-%lld/%lld", (long long)asked, (long long)p->until - 1,
              (long long)f->w->bytes);
     if (r->status == 206 && strcmp(r->range, range) != 0)
@@ -313,8 +313,8 @@ static bool look_at_answer(struct worker *c, const struct http_reply *r, const v
     if (r->status == 200 && r->size >= 0 && r->size != f->w->bytes) {
         if (f->restarts < MOST_RESTARTS)
             return begin_again(f, false);
-        return fail(c->d, refuse(REMOTE, "%s: the server has %lld bytes of it, expected %lld", f->w->name,
-                                 (long long)r->size, (long long)f->w->bytes));
+        return fail(c->d, fetch_refuse(REMOTE, "%s: the server has %lld bytes of it, expected %lld",
+                                       f->w->name, (long long)r->size, (long long)f->w->bytes));
     }
     if (r->status == 200 && ranged) {
         if (asked > 0 || f->state != RUNNING_FRESH)
@@ -355,8 +355,8 @@ static bool take_bytes(void *user, const struct http_reply *reply, const void *d
     if (good && !c->begun)
         good = look_at_answer(c, reply, data, n);
     if (good && (int64_t)n > c->p->until - c->p->from - c->p->have)
-        good = fail(c->d, refuse(REMOTE, "%s: more bytes come than the %lld that it has", f->w->name,
-                                 (long long)f->w->bytes));
+        good = fail(c->d, fetch_refuse(REMOTE, "%s: more bytes come than the %lld that it has", f->w->name,
+                                       (long long)f->w->bytes));
     if (good)
         good = fail(c->d, running_put(f, c->p, &c->d->ahead, data, n));
     pthread_mutex_unlock(&c->d->mutex);
@@ -406,7 +406,7 @@ static bool goes_on(struct worker *c, struct trying *t, enum http_end end, const
     if (stops(c->d) || f->again || f->generation != c->generation || p->have == p->until - p->from)
         return false;
     if (end == HTTP_REFUSED)
-        return fail(c->d, refuse(REMOTE, "%s: %s", f->w->name, http_why(c->h)));
+        return fail(c->d, fetch_refuse(REMOTE, "%s: %s", f->w->name, http_why(c->h)));
     if (end == HTTP_ANSWERED && reply->status != 200 && reply->status != 206 && !take_status(c, t, reply))
         return false;
     if (gone && strcmp(f->where, url) == 0)
@@ -425,10 +425,10 @@ static bool goes_on(struct worker *c, struct trying *t, enum http_end end, const
     if (t->fruitless <= MOST_TRIES && t->slow <= MOST_TRIES)
         return true;
     return end == HTTP_ANSWERED
-               ? fail(c->d, refuse(REMOTE, "%s: the server answers with status %ld, %d times", f->w->name,
-                                   reply->status, t->fruitless))
-               : fail(c->d, refuse(UNREACHABLE, "%s: %s, %d times; what has come is kept", f->w->name,
-                                   http_why(c->h), CT_MAX(t->fruitless, t->slow)));
+               ? fail(c->d, fetch_refuse(REMOTE, "%s: the server answers with status %ld, %d times",
+                                         f->w->name, reply->status, t->fruitless))
+               : fail(c->d, fetch_refuse(UNREACHABLE, "%s: %s, %d times; what has come is kept", f->w->name,
+                                         http_why(c->h), CT_MAX(t->fruitless, t->slow)));
 }
 
 /* Until it is whole, or nothing more comes of it. Comes and goes with the lock. */
@@ -451,7 +451,7 @@ static void fetch_piece(struct worker *c)
         const bool asks = !c->direct && source->question;
         if ((!c->direct && !source->address(url, sizeof url, d->plan, f->w)) ||
             (asks && !source->question(body, sizeof body, d->plan, f->w))) {
-            fail(d, refuse(WRONG_PLAN, "%s: its address is too long", f->w->name));
+            fail(d, fetch_refuse(WRONG_PLAN, "%s: its address is too long", f->w->name));
             return;
         }
         const int64_t before = p->have;
@@ -481,10 +481,11 @@ static void restart(struct download *d, struct running *f)
     if (f->restarts++ < MOST_RESTARTS)
         fail(d, running_again(f, &d->ahead));
     else
-        fail(d, refuse(REMOTE,
-                       "%s: what the server sends is of another file, or other parts than were asked for, "
-                       "%d times",
-                       f->w->name, f->restarts));
+        fail(d,
+             fetch_refuse(REMOTE,
+                          "%s: what the server sends is of another file, or other parts than were asked for, "
+                          "%d times",
+                          f->w->name, f->restarts));
     pthread_cond_broadcast(&d->changed);
 }
 
@@ -518,8 +519,8 @@ static void finish(struct download *d, struct running *f)
         store_leave(&f->part, true);
         if (f->tap)
             f->tap->drop(f->tap);
-        fail(d, refuse(REMOTE, "%s: what came has the hash %s, expected %s: nothing of it is kept",
-                       f->w->name, hash, f->w->hash));
+        fail(d, fetch_refuse(REMOTE, "%s: what came has the hash %s, expected %s: nothing of it is kept",
+                             f->w->name, hash, f->w->hash));
         return;
     }
     pthread_mutex_unlock(&d->mutex);
@@ -551,7 +552,8 @@ static int check_old(struct download *d, struct running *f)
     TRY(running_hash(f));
     return check_hash(d, f, hash)
                ? DONE
-               : refuse(LOCAL, "%s: is there, and is another file; --force replaces it", f->part.at.whole);
+               : fetch_refuse(LOCAL, "%s: is there, and is another file; --force replaces it",
+                              f->part.at.whole);
 }
 
 /* The next one. Comes and goes with the lock. */
@@ -702,7 +704,7 @@ static int run(struct download *d, struct http *h)
         d->n_workers++;
     }
     if (n == 0)
-        fail(d, refuse(NO_MEMORY, "out of memory for a connection"));
+        fail(d, fetch_refuse(NO_MEMORY, "out of memory for a connection"));
     watch(d);
     pthread_mutex_unlock(&d->mutex);
     for (int i = 0; i < n; i++) {

@@ -31,19 +31,21 @@ static int hub_refuse(const struct plan *plan, const struct http_reply *reply, c
     };
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
         if (strcmp(reply->error_code, errors[i].code) == 0)
-            return refuse(REMOTE, "%s: %s: %s", plan->repository, what, errors[i].sentence);
+            return fetch_refuse(REMOTE, "%s: %s: %s", plan->repository, what, errors[i].sentence);
     for (int i = 0; i < plan->n; i++)
         if (plan->file[i].bytes > MOST_PLAIN && strcmp(plan->file[i].name, what) == 0)
-            return refuse(
+            return fetch_refuse(
                 REMOTE,
                 "%s: %s has %.1f GB, and the hub has no plain address for files above 50 GB (status "
                 "%ld); 'hf download %s %s' fetches it, and carat finds it then",
                 plan->repository, what, 1e-9 * (double)plan->file[i].bytes, reply->status, plan->repository,
                 what);
     if (reply->status == 401 || reply->status == 403)
-        return refuse(REMOTE, "%s: %s: it is missing or private (status %ld); a token opens private ones",
-                      plan->repository, what, reply->status);
-    return refuse(REMOTE, "%s: %s: the hub answers with status %ld", plan->repository, what, reply->status);
+        return fetch_refuse(REMOTE,
+                            "%s: %s: it is missing or private (status %ld); a token opens private ones",
+                            plan->repository, what, reply->status);
+    return fetch_refuse(REMOTE, "%s: %s: the hub answers with status %ld", plan->repository, what,
+                        reply->status);
 }
 
 /* ---- the commit ---- */
@@ -58,7 +60,7 @@ static int find_commit(struct http *h, const struct plan *plan, struct page *p, 
     if (!http_escape(revision, sizeof revision, plan->revision) ||
         snprintf(url, sizeof url, "%s/api/models/%s/revision/%s", plan->endpoint, plan->repository,
                  revision) >= (int)sizeof url)
-        return refuse(WRONG_PLAN, "%s: its address is too long", plan->repository);
+        return fetch_refuse(WRONG_PLAN, "%s: its address is too long", plan->repository);
     TRY(page_get(h, plan, url, plan->revision, p, &reply));
     ct_json_init(&j, "the hub's answer", (struct ct_bytes){p->text, p->n});
     bool good = ct_json_next(&j) == CT_JSON_OBJECT;
@@ -70,8 +72,8 @@ static int find_commit(struct http *h, const struct plan *plan, struct page *p, 
     }
     ct_json_free(&j);
     return found ? DONE
-                 : refuse(REMOTE, "%s: %s: the hub's answer has no commit in \"sha\"", plan->repository,
-                          plan->revision);
+                 : fetch_refuse(REMOTE, "%s: %s: the hub's answer has no commit in \"sha\"", plan->repository,
+                                plan->revision);
 }
 
 /* ---- its files ---- */
@@ -140,9 +142,10 @@ static int take_page(const struct plan *plan, const struct page *p, int *n)
     good = good && token == CT_JSON_ARRAY_END;
     ct_json_free(&j);
     return good ? DONE
-                : refuse(REMOTE,
-                         "%s: entry %d of the hub's list of files has a name, size or hash that cannot be",
-                         plan->repository, *n + 1);
+                : fetch_refuse(
+                      REMOTE,
+                      "%s: entry %d of the hub's list of files has a name, size or hash that cannot be",
+                      plan->repository, *n + 1);
 }
 
 static int list_files(struct http *h, const struct plan *plan, struct page *p, const char *commit)
@@ -153,14 +156,14 @@ static int list_files(struct http *h, const struct plan *plan, struct page *p, c
 
     if (snprintf(url, sizeof url, "%s/api/models/%s/tree/%s?recursive=true&expand=false", plan->endpoint,
                  plan->repository, commit) >= (int)sizeof url)
-        return refuse(WRONG_PLAN, "%s: its address is too long", plan->repository);
+        return fetch_refuse(WRONG_PLAN, "%s: its address is too long", plan->repository);
     for (; *url; pages++) {
         const int before = n;
         TRY(page_get(h, plan, url, "its files", p, &reply));
         TRY(take_page(plan, p, &n));
         if (*reply.next && (strcmp(reply.next, url) == 0 || n == before || pages == MOST_PAGES ||
                             !http_same_host(reply.next, plan->endpoint)))
-            return refuse(REMOTE, "%s: the hub's list of files does not end", plan->repository);
+            return fetch_refuse(REMOTE, "%s: the hub's list of files does not end", plan->repository);
         snprintf(url, sizeof url, "%s", reply.next);
     }
     return DONE;
@@ -196,9 +199,11 @@ static bool hub_address(char *url, size_t capacity, const struct plan *plan, con
 static int hub_look(const struct plan *plan, struct wanted *w, const struct http_reply *r)
 {
     if (*r->first_commit && strcmp(r->first_commit, plan->commit) != 0)
-        return refuse(REMOTE, "%s: is of commit %s, expected %s", w->name, r->first_commit, plan->commit);
+        return fetch_refuse(REMOTE, "%s: is of commit %s, expected %s", w->name, r->first_commit,
+                            plan->commit);
     if (*r->first_etag && strcmp(r->first_etag, w->hash) != 0)
-        return refuse(REMOTE, "%s: has the hash %s by now, expected %s", w->name, r->first_etag, w->hash);
+        return fetch_refuse(REMOTE, "%s: has the hash %s by now, expected %s", w->name, r->first_etag,
+                            w->hash);
     return DONE;
 }
 

@@ -25,18 +25,21 @@ enum {
 static int kaggle_refuse(const struct plan *plan, const struct http_reply *reply, const char *what)
 {
     if (plan->task == TASK_SEARCH)
-        return refuse(REMOTE, "Kaggle does not search for %s: status %ld%s", what, reply->status,
-                      reply->status == 401 || reply->status == 403 ? "; it may want KAGGLE_API_TOKEN" : "");
+        return fetch_refuse(REMOTE, "Kaggle does not search for %s: status %ld%s", what, reply->status,
+                            reply->status == 401 || reply->status == 403 ? "; it may want KAGGLE_API_TOKEN"
+                                                                         : "");
     if (reply->status == 401 || reply->status == 403)
-        return refuse(REMOTE,
-                      "kaggle://%s: %s: its licence has to be accepted on www.kaggle.com/models/%s, and "
-                      "credentials be given (KAGGLE_API_TOKEN, or ~/.kaggle/kaggle.json); status %ld",
-                      plan->repository, what, plan->repository, reply->status);
+        return fetch_refuse(
+            REMOTE,
+            "kaggle://%s: %s: its licence has to be accepted on www.kaggle.com/models/%s, and "
+            "credentials be given (KAGGLE_API_TOKEN, or ~/.kaggle/kaggle.json); status %ld",
+            plan->repository, what, plan->repository, reply->status);
     if (reply->status == 404)
-        return refuse(REMOTE, "kaggle://%s: %s: there is no such model, version or file, or it is private",
-                      plan->repository, what);
-    return refuse(REMOTE, "kaggle://%s: %s: Kaggle answers with status %ld", plan->repository, what,
-                  reply->status);
+        return fetch_refuse(REMOTE,
+                            "kaggle://%s: %s: there is no such model, version or file, or it is private",
+                            plan->repository, what);
+    return fetch_refuse(REMOTE, "kaggle://%s: %s: Kaggle answers with status %ld", plan->repository, what,
+                        reply->status);
 }
 
 /* ---- questions ---- */
@@ -105,11 +108,11 @@ static int ask(struct http *h, const struct plan *plan, const char *call, const 
     struct http_reply reply;
 
     if (!write_question(body, sizeof body, plan, more))
-        return refuse(WRONG_PLAN,
-                      "kaggle://%s: is not OWNER/MODEL/FRAMEWORK/VARIATION with a framework of Kaggle's",
-                      plan->repository);
+        return fetch_refuse(
+            WRONG_PLAN, "kaggle://%s: is not OWNER/MODEL/FRAMEWORK/VARIATION with a framework of Kaggle's",
+            plan->repository);
     if (!write_address(url, sizeof url, plan, call))
-        return refuse(WRONG_PLAN, "kaggle://%s: its address is too long", plan->repository);
+        return fetch_refuse(WRONG_PLAN, "kaggle://%s: its address is too long", plan->repository);
     return page_ask(h, plan, url, body, what, p, &reply);
 }
 
@@ -128,7 +131,7 @@ static int find_version(struct http *h, const struct plan *plan, struct page *p,
     ct_json_free(&j);
     return good && *version >= 1 && *version <= MOST_VERSION
                ? DONE
-               : refuse(REMOTE, "kaggle://%s: Kaggle's answer has no versionNumber", plan->repository);
+               : fetch_refuse(REMOTE, "kaggle://%s: Kaggle's answer has no versionNumber", plan->repository);
 }
 
 /* The plan's, or the newest one. */
@@ -139,7 +142,7 @@ static int take_version(struct http *h, const struct plan *plan, struct page *p,
     const struct ct_str s = ct_str_of(plan->revision);
     return ct_json_whole(s, version) && *version >= 1 && *version <= MOST_VERSION
                ? DONE
-               : refuse(WRONG_PLAN, "kaggle://%s: %s is no version", plan->repository, plan->revision);
+               : fetch_refuse(WRONG_PLAN, "kaggle://%s: %s is no version", plan->repository, plan->revision);
 }
 
 /* ---- its files ---- */
@@ -187,9 +190,10 @@ static int take_files(const struct plan *plan, const struct page *p, int *n, cha
     good = good && token == CT_JSON_OBJECT_END;
     ct_json_free(&j);
     return good ? DONE
-                : refuse(REMOTE,
-                         "kaggle://%s: entry %d of Kaggle's list of files has a name or size that cannot be",
-                         plan->repository, *n + 1);
+                : fetch_refuse(
+                      REMOTE,
+                      "kaggle://%s: entry %d of Kaggle's list of files has a name or size that cannot be",
+                      plan->repository, *n + 1);
 }
 
 static int list_version(struct http *h, const struct plan *plan, struct page *p, int64_t version)
@@ -207,11 +211,11 @@ static int list_version(struct http *h, const struct plan *plan, struct page *p,
         TRY(take_files(plan, p, &n, next));
         if (*next && (strcmp(next, last) == 0 || n == before || ++pages == MOST_PAGES ||
                       !page_quote(token, sizeof token, next)))
-            return refuse(REMOTE, "kaggle://%s: Kaggle's list of files does not end", plan->repository);
+            return fetch_refuse(REMOTE, "kaggle://%s: Kaggle's list of files does not end", plan->repository);
     } while (*next);
     return n > 0 ? DONE
-                 : refuse(REMOTE, "kaggle://%s: version %lld has no files", plan->repository,
-                          (long long)version);
+                 : fetch_refuse(REMOTE, "kaggle://%s: version %lld has no files", plan->repository,
+                                (long long)version);
 }
 
 static int kaggle_list(struct http *h, const struct plan *plan)
@@ -257,8 +261,8 @@ static int kaggle_look(const struct plan *plan, struct wanted *w, const struct h
     if (!*w->hash && *reply->md5)
         snprintf(w->hash, sizeof w->hash, "%s", reply->md5);
     else if (*reply->md5 && strcmp(w->hash, reply->md5) != 0)
-        return refuse(REMOTE, "kaggle://%s: %s has the MD5 %s by now, expected %s", plan->repository, w->name,
-                      reply->md5, w->hash);
+        return fetch_refuse(REMOTE, "kaggle://%s: %s has the MD5 %s by now, expected %s", plan->repository,
+                            w->name, reply->md5, w->hash);
     return DONE;
 }
 

@@ -15,7 +15,7 @@
 
 int fail_at(const char *path, const char *what)
 {
-    return refuse(LOCAL, "%s: cannot be %s: %s", path, what, strerror(errno));
+    return fetch_refuse(LOCAL, "%s: cannot be %s: %s", path, what, strerror(errno));
 }
 
 bool make_path(char folder[FOLDER_PATH], const char *path)

@@ -39,7 +39,7 @@ static int check_blobs(const struct store *s)
         const struct wanted *w = &s->plan->file[i];
         ollama_place(&at, s, w);
         if (stat(at.whole, &st) != 0 || st.st_size != w->bytes)
-            return refuse(LOCAL, "%s: another program has removed it; begin again", at.whole);
+            return fetch_refuse(LOCAL, "%s: another program has removed it; begin again", at.whole);
     }
     return DONE;
 }
@@ -61,7 +61,7 @@ static int ollama_end(const struct store *s, char *path, size_t capacity)
     char manifest[FOLDER_PATH], beside[FOLDER_PATH];
 
     if (!*plan->manifest)
-        return refuse(WRONG_PLAN, "plan: there is no manifest to write");
+        return fetch_refuse(WRONG_PLAN, "plan: there is no manifest to write");
     TRY(check_blobs(s));
     struct ct_store_names names = {
         .root = s->folder, .host = ct_str_of(HOST), .version = ct_str_of(plan->revision)};

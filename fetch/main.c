@@ -60,9 +60,9 @@ static struct http *connect_to(const struct plan *plan)
     if (plan->source->authorize ? !plan->source->authorize(line, sizeof line, plan)
                                 : *plan->token && snprintf(line, sizeof line, "Authorization: Bearer %s",
                                                            plan->token) >= (int)sizeof line)
-        refuse(WRONG_PLAN, "plan: the token is too long");
+        fetch_refuse(WRONG_PLAN, "plan: the token is too long");
     else if (!(h = http_open(plan, line)))
-        refuse(NO_MEMORY, "out of memory for a connection");
+        fetch_refuse(NO_MEMORY, "out of memory for a connection");
     explicit_bzero(line, sizeof line);
     return h;
 }

@@ -22,8 +22,8 @@ static int ollama_refuse(const struct plan *plan, const struct http_reply *reply
                       : reply->status == 412 ? "the registry says that it needs a newer program"
                                              : "the registry gives no answer";
 
-    return refuse(REMOTE, "%s:%s: %s: %s (status %ld)", plan->repository, plan->revision, what, why,
-                  reply->status);
+    return fetch_refuse(REMOTE, "%s:%s: %s: %s (status %ld)", plan->repository, plan->revision, what, why,
+                        reply->status);
 }
 
 /* "gemma3-4b.gguf", "params", "license-2": what the blob is, as people call it. */
@@ -48,8 +48,8 @@ static int tell_blobs(const struct plan *plan, const struct ct_ollama_manifest *
         char name[PLAN_NAME];
         if (m->all[i].size < 0 || m->all[i].size > MOST_BYTES || !is_hash(hash, strlen(hash)) ||
             !name_blob(name, plan, m, i))
-            return refuse(REMOTE, "%s:%s: blob %d of the manifest has a digest or size that cannot be",
-                          plan->repository, plan->revision, i + 1);
+            return fetch_refuse(REMOTE, "%s:%s: blob %d of the manifest has a digest or size that cannot be",
+                                plan->repository, plan->revision, i + 1);
         report_file(name, m->all[i].size, hash);
     }
     return DONE;
@@ -62,19 +62,19 @@ static int take_manifest(const struct plan *plan, struct page *p)
     carat_error err;
 
     if (p->n >= PLAN_MANIFEST)
-        return refuse(REMOTE, "%s:%s: the manifest has %zu bytes, expected at most %d", plan->repository,
-                      plan->revision, p->n, PLAN_MANIFEST - 1);
+        return fetch_refuse(REMOTE, "%s:%s: the manifest has %zu bytes, expected at most %d",
+                            plan->repository, plan->revision, p->n, PLAN_MANIFEST - 1);
     if (ct_ollama_read_manifest(&m, "the registry's manifest", (struct ct_bytes){p->text, p->n}, &err) !=
         CARAT_OK)
-        return refuse(REMOTE, "%s:%s: %s", plan->repository, plan->revision, err.message);
+        return fetch_refuse(REMOTE, "%s:%s: %s", plan->repository, plan->revision, err.message);
     if (*m.refused || *m.list.blob)
-        return refuse(UNSUPPORTED, "%s:%s: the model has %s", plan->repository, plan->revision,
-                      *m.refused ? m.refused : "a list of manifests, which 'ollama pull' fetches");
+        return fetch_refuse(UNSUPPORTED, "%s:%s: the model has %s", plan->repository, plan->revision,
+                            *m.refused ? m.refused : "a list of manifests, which 'ollama pull' fetches");
     TRY(tell_blobs(plan, &m));
     p->text[p->n] = 0;
     report_manifest((const char *)p->text);
     if (!hasher_text(p->text, p->n, hash))
-        return refuse(NO_MEMORY, "out of memory for a hash");
+        return fetch_refuse(NO_MEMORY, "out of memory for a hash");
     report_listed(hash);
     return DONE;
 }
@@ -88,7 +88,7 @@ static int ollama_list(struct http *h, const struct plan *plan)
 
     if (snprintf(url, sizeof url, "%s/v2/%s/manifests/%s", plan->endpoint, plan->repository,
                  plan->revision) >= (int)sizeof url)
-        return refuse(WRONG_PLAN, "%s: its address is too long", plan->repository);
+        return fetch_refuse(WRONG_PLAN, "%s: its address is too long", plan->repository);
     TRY(page_open(&p));
     int code = page_get(h, plan, url, "its manifest", &p, &reply);
     if (code == DONE)

@@ -27,7 +27,7 @@ static bool add_to_page(void *user, const struct http_reply *reply, const void *
 int page_open(struct page *p)
 {
     *p = (struct page){malloc(MOST_PAGE), 0};
-    return p->text ? DONE : refuse(NO_MEMORY, "out of memory for a list of files");
+    return p->text ? DONE : fetch_refuse(NO_MEMORY, "out of memory for a list of files");
 }
 
 void page_close(struct page *p)
@@ -65,14 +65,15 @@ static int take_end(const struct http *h, const struct plan *plan, enum http_end
     case HTTP_ANSWERED:
         return reply->status == 200 ? DONE : plan->source->refuse(plan, reply, what);
     case HTTP_UNREACHABLE:
-        return refuse(UNREACHABLE, "%s: %s: no connection: %s", plan->repository, what, http_why(h));
+        return fetch_refuse(UNREACHABLE, "%s: %s: no connection: %s", plan->repository, what, http_why(h));
     case HTTP_STOPPED:
-        return refuse(REMOTE, "%s: %s: the answer has more than %d bytes", plan->repository, what, MOST_PAGE);
+        return fetch_refuse(REMOTE, "%s: %s: the answer has more than %d bytes", plan->repository, what,
+                            MOST_PAGE);
     case HTTP_BROKEN:
     case HTTP_SLOW:
-        return refuse(UNREACHABLE, "%s: %s: %s", plan->repository, what, http_why(h));
+        return fetch_refuse(UNREACHABLE, "%s: %s: %s", plan->repository, what, http_why(h));
     default:
-        return refuse(REMOTE, "%s: %s: %s", plan->repository, what, http_why(h));
+        return fetch_refuse(REMOTE, "%s: %s: %s", plan->repository, what, http_why(h));
     }
 }
 

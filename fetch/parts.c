@@ -29,14 +29,14 @@ static int look_at_answer(struct part *p, const struct http_reply *r)
     if (p->plan->source->look)
         TRY(p->plan->source->look(p->plan, p->w, r));
     if (r->size >= 0 && r->size != p->w->bytes)
-        return refuse(REMOTE, "%s: has %lld bytes by now, expected %lld", p->w->name, (long long)r->size,
-                      (long long)p->w->bytes);
+        return fetch_refuse(REMOTE, "%s: has %lld bytes by now, expected %lld", p->w->name,
+                            (long long)r->size, (long long)p->w->bytes);
     p->skip = r->status == 200 ? p->at : 0;
     snprintf(range, sizeof range, "bytes %lld-", (long long)p->at);
     return r->status == 200 || strncmp(r->range, range, strlen(range)) == 0
                ? DONE
-               : refuse(REMOTE, "%s: the server sends another part than was asked for (%.100s)", p->w->name,
-                        *r->range ? r->range : "no Content-Range");
+               : fetch_refuse(REMOTE, "%s: the server sends another part than was asked for (%.100s)",
+                              p->w->name, *r->range ? r->range : "no Content-Range");
 }
 
 static bool take_bytes(void *user, const struct http_reply *reply, const void *data, size_t n)
@@ -65,16 +65,16 @@ static int goes_on(const struct part *p, enum http_end end, const struct http *h
     if (p->code != DONE)
         return p->code;
     if (end == HTTP_REFUSED)
-        return refuse(REMOTE, "%s: %s", p->w->name, http_why(h));
+        return fetch_refuse(REMOTE, "%s: %s", p->w->name, http_why(h));
     /* an address that had run out is given anew */
     if (answered && !is_passing(r->status) && (r->status != 403 || *r->error_code || fruitless > 1))
         return p->plan->source->refuse(p->plan, r, p->w->name);
     if (end != HTTP_UNREACHABLE && fruitless <= MOST_TRIES)
         return DONE;
-    return answered ? refuse(REMOTE, "%s: the server answers with status %ld, %d times", p->w->name,
-                             r->status, fruitless)
-                    : refuse(UNREACHABLE, "%s: no connection: %s", p->w->name,
-                             end == HTTP_ANSWERED ? "the answer ends too early" : http_why(h));
+    return answered ? fetch_refuse(REMOTE, "%s: the server answers with status %ld, %d times", p->w->name,
+                                   r->status, fruitless)
+                    : fetch_refuse(UNREACHABLE, "%s: no connection: %s", p->w->name,
+                                   end == HTTP_ANSWERED ? "the answer ends too early" : http_why(h));
 }
 
 static int tell_part(struct http *h, const struct plan *plan, struct wanted *w)
@@ -86,7 +86,7 @@ static int tell_part(struct http *h, const struct plan *plan, struct wanted *w)
 
     if (!source->address(url, sizeof url, plan, w) ||
         (source->question && !source->question(body, sizeof body, plan, w)))
-        return refuse(WRONG_PLAN, "%s: its address is too long", w->name);
+        return fetch_refuse(WRONG_PLAN, "%s: its address is too long", w->name);
     for (int fruitless = 0; p.at < w->until;) {
         const int64_t before = p.at;
         const bool whole = before == 0 && w->until == w->bytes;

@@ -14,7 +14,7 @@
 static int plain_refuse(const struct plan *plan, const struct http_reply *reply, const char *what)
 {
     (void)what;
-    return refuse(REMOTE, "%s: the server answers with status %ld", plan->endpoint, reply->status);
+    return fetch_refuse(REMOTE, "%s: the server answers with status %ld", plan->endpoint, reply->status);
 }
 
 /* The last part of the address, before ? and #. */
@@ -50,15 +50,15 @@ static int plain_list(struct http *h, const struct plan *plan)
     const enum http_end end = http_get(h, plan->endpoint, 0, 1, page_nothing, NULL, &r);
 
     if (end == HTTP_UNREACHABLE || end == HTTP_BROKEN || end == HTTP_SLOW)
-        return refuse(UNREACHABLE, "%s: no connection: %s", plan->endpoint, http_why(h));
+        return fetch_refuse(UNREACHABLE, "%s: no connection: %s", plan->endpoint, http_why(h));
     if (end == HTTP_REFUSED)
-        return refuse(REMOTE, "%s: %s", plan->endpoint, http_why(h));
+        return fetch_refuse(REMOTE, "%s: %s", plan->endpoint, http_why(h));
     if (r.status != 200 && r.status != 206)
         return plain_refuse(plan, &r, "");
     if (!name_of(name, sizeof name, plan->endpoint))
-        return refuse(REMOTE, "%s: does not end in a file's name", plan->endpoint);
+        return fetch_refuse(REMOTE, "%s: does not end in a file's name", plan->endpoint);
     if (r.size < 0)
-        return refuse(REMOTE, "%s: the server does not say how many bytes it has", plan->endpoint);
+        return fetch_refuse(REMOTE, "%s: the server does not say how many bytes it has", plan->endpoint);
     pin(commit, &r);
     report_file(name, r.size, "");
     report_listed(commit);
@@ -78,7 +78,7 @@ static int plain_look(const struct plan *plan, struct wanted *w, const struct ht
     pin(commit, r);
     return r->size < 0 || strcmp(commit, plan->commit) == 0
                ? DONE
-               : refuse(REMOTE, "%s: has changed on the server since it was asked for", w->name);
+               : fetch_refuse(REMOTE, "%s: has changed on the server since it was asked for", w->name);
 }
 
 const struct source plain_source = {.name = "plain",

@@ -73,8 +73,8 @@ static int take_numbers(struct plan *plan, const struct ct_json_value *root)
         const struct ct_json_value *v = ct_json_get(root, f->key);
         int64_t n = f->standard;
         if (v && (!ct_json_integer(v, &n) || n < f->low || n > f->high))
-            return refuse(WRONG_PLAN, "plan: %s is no number from %lld to %lld", f->key, (long long)f->low,
-                          (long long)f->high);
+            return fetch_refuse(WRONG_PLAN, "plan: %s is no number from %lld to %lld", f->key,
+                                (long long)f->low, (long long)f->high);
         memcpy((char *)plan + f->at, &n, sizeof n);
     }
     return DONE;
@@ -91,8 +91,9 @@ static int take_task(struct plan *plan, const struct ct_json_value *root)
             plan->task = (enum task)i;
     snprintf(name, sizeof name, "%.*s", (int)ct_json_str(named).n, ct_json_str(named).s);
     plan->source = source_named(named ? name : "hub");
-    return plan->task < N_TASKS && plan->source ? DONE
-                                                : refuse(WRONG_PLAN, "plan: its do or source is unknown");
+    return plan->task < N_TASKS && plan->source
+               ? DONE
+               : fetch_refuse(WRONG_PLAN, "plan: its do or source is unknown");
 }
 
 static int take_texts(struct plan *plan, const struct ct_json_value *root)
@@ -102,13 +103,13 @@ static int take_texts(struct plan *plan, const struct ct_json_value *root)
         const struct ct_str s = ct_json_str(ct_json_get(root, f->key));
         const bool needed = f->needed & 1u << plan->task;
         if (s.n >= f->capacity || (s.n == 0 && needed) || (s.n && memchr(s.s, 0, s.n)))
-            return refuse(WRONG_PLAN, "plan: %s has %zu bytes, expected %d to %zu", f->key, s.n, needed,
-                          f->capacity - 1);
+            return fetch_refuse(WRONG_PLAN, "plan: %s has %zu bytes, expected %d to %zu", f->key, s.n, needed,
+                                f->capacity - 1);
         memcpy((char *)plan + f->at, s.s, s.n);
     }
     return !(PLACED & 1u << plan->task) || *plan->root || *plan->out
                ? DONE
-               : refuse(WRONG_PLAN, "plan: neither root nor out says where files go");
+               : fetch_refuse(WRONG_PLAN, "plan: neither root nor out says where files go");
 }
 
 /* An end of a part, where the plan says it; false: it lies elsewhere. */
@@ -124,7 +125,7 @@ static int take_files(struct plan *plan, const struct ct_json_value *list)
 {
     plan->file = calloc(ct_json_count(list) + 1, sizeof *plan->file);
     if (!plan->file)
-        return refuse(NO_MEMORY, "out of memory for a plan of %zu files", ct_json_count(list));
+        return fetch_refuse(NO_MEMORY, "out of memory for a plan of %zu files", ct_json_count(list));
     CT_JSON_EACH(v, list)
     {
         struct wanted *w = &plan->file[plan->n++];
@@ -132,11 +133,11 @@ static int take_files(struct plan *plan, const struct ct_json_value *list)
                             hash = ct_json_str(ct_json_get(v, "hash"));
         if (!ct_path_stays_inside(name) || name.n >= sizeof w->name || !is_any_hash(hash.s, hash.n) ||
             !ct_json_integer(ct_json_get(v, "bytes"), &w->bytes) || w->bytes < 0)
-            return refuse(WRONG_PLAN, "plan: file %d has a name, size or hash that cannot be", plan->n);
+            return fetch_refuse(WRONG_PLAN, "plan: file %d has a name, size or hash that cannot be", plan->n);
         w->until = w->bytes;
         if (!take_end(v, "from", 0, w->bytes, &w->from) ||
             !take_end(v, "until", w->from, w->bytes, &w->until))
-            return refuse(WRONG_PLAN, "plan: file %d has a part that cannot be", plan->n);
+            return fetch_refuse(WRONG_PLAN, "plan: file %d has a part that cannot be", plan->n);
         memcpy(w->name, name.s, name.n);
         memcpy(w->hash, hash.s, hash.n);
     }
@@ -154,13 +155,13 @@ int plan_read(struct plan *plan, int fd)
 
     *plan = (struct plan){.task = N_TASKS};
     if (!text)
-        return refuse(NO_MEMORY, "out of memory for the plan");
+        return fetch_refuse(NO_MEMORY, "out of memory for the plan");
     while (n < MOST_PLAN && (got = read(fd, text + n, MOST_PLAN - n)) != 0 && (got > 0 || errno == EINTR))
         n += got > 0 ? (size_t)got : 0;
     if (got != 0)
-        code = refuse(WRONG_PLAN, "plan: cannot be read, or has more than %d bytes", MOST_PLAN);
+        code = fetch_refuse(WRONG_PLAN, "plan: cannot be read, or has more than %d bytes", MOST_PLAN);
     else if (ct_json_tree_read(&tree, CARAT_E_ARGUMENT, "plan", (struct ct_bytes){text, n}, &err) != CARAT_OK)
-        code = refuse(WRONG_PLAN, "%s", err.message);
+        code = fetch_refuse(WRONG_PLAN, "%s", err.message);
     if (code == DONE)
         code = take_task(plan, tree.value);
     if (code == DONE)

@@ -39,7 +39,7 @@ static void end(void)
     funlockfile(stdout);
 }
 
-int refuse(int code, const char *format, ...)
+int fetch_refuse(int code, const char *format, ...)
 {
     char message[2048];
     va_list arguments;

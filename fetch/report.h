@@ -27,7 +27,7 @@ enum {
     } while (0)
 
 /* {"event": "error", "code": code, "message": ...}; returns the code. */
-int refuse(int code, const char *format, ...)
+int fetch_refuse(int code, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 2, 3)))
 #endif

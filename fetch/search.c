@@ -67,7 +67,8 @@ static int take_answer(const struct page *p)
     }
     good = good && token == CT_JSON_ARRAY_END;
     ct_json_free(&j);
-    return good ? DONE : refuse(REMOTE, "entry %lld of what the hub found is not understood", (long long)n);
+    return good ? DONE
+                : fetch_refuse(REMOTE, "entry %lld of what the hub found is not understood", (long long)n);
 }
 
 int search_all(struct http *h, struct plan *plan)
@@ -79,7 +80,7 @@ int search_all(struct http *h, struct plan *plan)
     if (!http_escape(query, sizeof query, plan->query) ||
         snprintf(url, sizeof url, "%s/api/models?search=%s&limit=%lld&sort=downloads&direction=-1",
                  plan->endpoint, query, (long long)plan->limit) >= (int)sizeof url)
-        return refuse(WRONG_PLAN, "the words are too long");
+        return fetch_refuse(WRONG_PLAN, "the words are too long");
     TRY(page_open(&p));
     int code = page_get(h, plan, url, plan->query, &p, &reply);
     if (code == DONE)

@@ -135,7 +135,8 @@ static int take_answer(const struct page *p)
     }
     good = good && token == CT_JSON_OBJECT_END;
     ct_json_free(&j);
-    return good ? DONE : refuse(REMOTE, "entry %lld of what Kaggle found is not understood", (long long)n);
+    return good ? DONE
+                : fetch_refuse(REMOTE, "entry %lld of what Kaggle found is not understood", (long long)n);
 }
 
 /* Words as they stand in a text of JSON; false: that is too long. */
@@ -163,7 +164,7 @@ int search_kaggle(struct http *h, const struct plan *plan)
     if (!quote(query, sizeof query, plan->query) ||
         snprintf(url, sizeof url, "%s/v1/models.ModelApiService/ListModels", plan->endpoint) >=
             (int)sizeof url)
-        return refuse(WRONG_PLAN, "the words are too long");
+        return fetch_refuse(WRONG_PLAN, "the words are too long");
     snprintf(body, sizeof body, "{\"search\": \"%s\", \"pageSize\": %lld}", query, (long long)plan->limit);
     TRY(page_open(&p));
     int code = page_ask(h, plan, url, body, plan->query, &p, &reply);

@@ -47,8 +47,8 @@ static int check_room(const struct part *p, int64_t missing)
 
     if (free >= 1.05 * (double)missing)
         return DONE;
-    return refuse(LOCAL, "%s: needs %.2f MB, and the disk has %.2f MB free", p->at.whole,
-                  1.05e-6 * (double)missing, 1e-6 * free);
+    return fetch_refuse(LOCAL, "%s: needs %.2f MB, and the disk has %.2f MB free", p->at.whole,
+                        1.05e-6 * (double)missing, 1e-6 * free);
 }
 
 static int open_part(struct part *p, const struct wanted *w)
@@ -83,7 +83,7 @@ int store_begin(const struct store *s, struct part *p, const struct wanted *w, i
         return p->fd >= 0 ? DONE : fail_at(p->at.whole, "opened");
     }
     if (!s->layout->by_hash && !s->plan->force && access(p->at.whole, F_OK) == 0)
-        return refuse(LOCAL, "%s: is there, and is another file; --force replaces it", p->at.whole);
+        return fetch_refuse(LOCAL, "%s: is there, and is another file; --force replaces it", p->at.whole);
     TRY(open_part(p, w));
     TRY(check_room(p, missing - p->have));
     if (fallocate(p->fd, FALLOC_FL_KEEP_SIZE, 0, w->bytes) != 0 && errno == ENOSPC)
@@ -111,8 +111,8 @@ int store_put(struct part *p, const void *data, size_t n)
         if (put < 0 && errno == EINTR)
             continue;
         if (put <= 0)
-            return refuse(LOCAL, "%s: cannot be written: %s; what has come is kept", p->at.part,
-                          strerror(put ? errno : ENOSPC));
+            return fetch_refuse(LOCAL, "%s: cannot be written: %s; what has come is kept", p->at.part,
+                                strerror(put ? errno : ENOSPC));
         at += (size_t)put;
         p->have += put;
     }

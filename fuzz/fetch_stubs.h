@@ -29,7 +29,7 @@ static void must(bool condition)
         abort();
 }
 
-int refuse(int code, const char *format, ...)
+int fetch_refuse(int code, const char *format, ...)
 {
     char text[8192];
     va_list args;

@@ -65,11 +65,11 @@ static void end_failed(struct drawing *d, struct job *job, const carat_error *er
     struct refusal r = {0};
 
     if (err->code == CARAT_E_NUMERIC)
-        refuse(&r, 500, "model_output_invalid", NULL, "model_output_invalid: %s", refusal_says(err));
+        server_refuse(&r, 500, "model_output_invalid", NULL, "model_output_invalid: %s", refusal_says(err));
     else if (err->code == CARAT_E_ARGUMENT) /* a form that needs more ids, or a draw without one */
-        refuse(&r, 400, NULL, NULL, "%s", refusal_says(err));
+        server_refuse(&r, 400, NULL, NULL, "%s", refusal_says(err));
     else
-        refuse(&r, err->code == CARAT_E_MEMORY ? 503 : 500, NULL, NULL, "%s", refusal_says(err));
+        server_refuse(&r, err->code == CARAT_E_MEMORY ? 503 : 500, NULL, NULL, "%s", refusal_says(err));
     end_refused(d, job, &r);
 }
 

@@ -68,8 +68,8 @@ static struct ct_str without_latest(struct ct_str name)
 bool asked_model_served(struct document *d, const struct server *s, struct ct_str name)
 {
     return ct_str_same(without_latest(name), without_latest(ct_str_of(s->options->name))) ||
-           refuse(d->r, 404, "model_not_found", "model", "model '%.*s' not found: %s is served",
-                  CT_BRIEF(name), s->options->name);
+           server_refuse(d->r, 404, "model_not_found", "model", "model '%.*s' not found: %s is served",
+                         CT_BRIEF(name), s->options->name);
 }
 
 /* ---- seeds, biases, stop strings ---- */
@@ -105,7 +105,7 @@ static bool take_stop(struct document *d, const struct ct_json_value *v, struct 
     if (!ct_json_is(v, CT_JSON_STRING) || v->n < 1 || v->n > CARAT_MOST_STOP_BYTES)
         return field_refuse(d, "stop", v, "expected strings of 1 to %d bytes", CARAT_MOST_STOP_BYTES);
     if (!(ask->stops[ask->n_stops] = text_copy(ct_json_str(v))))
-        return refuse(d->r, 503, NULL, NULL, "there is no memory for the stop strings");
+        return server_refuse(d->r, 503, NULL, NULL, "there is no memory for the stop strings");
     ask->n_stops++;
     return true;
 }
@@ -117,8 +117,8 @@ static bool take_stops(struct document *d, const struct ct_json_value *v, struct
     if (!ct_json_is(v, CT_JSON_ARRAY))
         return take_stop(d, v, ask);
     if (ct_json_count(v) > MOST_STOPS)
-        return refuse(d->r, 400, NULL, "stop", "stop has %zu strings, expected at most %d", ct_json_count(v),
-                      MOST_STOPS);
+        return server_refuse(d->r, 400, NULL, "stop", "stop has %zu strings, expected at most %d",
+                             ct_json_count(v), MOST_STOPS);
     CT_JSON_EACH(one, v)
     if (!take_stop(d, one, ask))
         return false;
@@ -130,16 +130,18 @@ static bool take_stops(struct document *d, const struct ct_json_value *v, struct
 bool asked_drawing(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
 {
     if (s->info.kind == CARAT_EMBEDDER)
-        return refuse(d->r, 400, "model_not_supported", "model",
-                      "%s is an embedding model, which draws no text: it gives vectors", s->options->name);
+        return server_refuse(d->r, 400, "model_not_supported", "model",
+                             "%s is an embedding model, which draws no text: it gives vectors",
+                             s->options->name);
     if (a->n > s->options->most.n)
-        return refuse(d->r, 400, NULL, "n", "n is %d, expected at most %d", (int)a->n, s->options->most.n);
+        return server_refuse(d->r, 400, NULL, "n", "n is %d, expected at most %d", (int)a->n,
+                             s->options->most.n);
     if (a->n > s->options->parallel)
-        return refuse(d->r, 400, NULL, "n",
-                      "n is %d, expected at most %d, the answers at once of this server", (int)a->n,
-                      s->options->parallel);
+        return server_refuse(d->r, 400, NULL, "n",
+                             "n is %d, expected at most %d, the answers at once of this server", (int)a->n,
+                             s->options->parallel);
     if (a->top_logprobs >= 0 && !a->logprobs)
-        return refuse(d->r, 400, NULL, "top_logprobs", "top_logprobs needs logprobs to be true");
+        return server_refuse(d->r, 400, NULL, "top_logprobs", "top_logprobs needs logprobs to be true");
     ask->n = (int)a->n;
     ask->stream = a->stream;
     ask->wants_usage = a->include_usage;
@@ -160,16 +162,16 @@ bool asked_messages(struct document *d, const struct server *s, const char *name
     const size_t n = ct_json_count(list);
 
     return (n > 0 && n <= (size_t)s->options->most.messages) ||
-           refuse(d->r, 400, NULL, name, "%s has %zu elements, expected 1 to %d", name, n,
-                  s->options->most.messages);
+           server_refuse(d->r, 400, NULL, name, "%s has %zu elements, expected 1 to %d", name, n,
+                         s->options->most.messages);
 }
 
 static bool too_long(struct document *d, struct server *s, const char *param, int n)
 {
     d->r->n_prompt = n;
     d->r->n_context = s->context;
-    return refuse(d->r, 400, "context_length_exceeded", param,
-                  "the prompt has %d tokens, and the context %d positions", n, s->context);
+    return server_refuse(d->r, 400, "context_length_exceeded", param,
+                         "the prompt has %d tokens, and the context %d positions", n, s->context);
 }
 
 /* Whether a text has so many bytes that no spelling of it is short enough. */
@@ -183,7 +185,7 @@ static bool is_too_long(struct document *d, struct server *s, const char *param,
 static bool keep_text(struct document *d, struct ask *ask, struct ct_str text)
 {
     return !ask->keeps_text || ask->n_list > 1 || (ask->text = text_copy(text)) != NULL ||
-           refuse(d->r, 503, NULL, NULL, "there is no memory for the prompt");
+           server_refuse(d->r, 503, NULL, NULL, "there is no memory for the prompt");
 }
 
 bool asked_piece(struct document *d, struct server *s, const char *param, struct ct_str text, bool begins,
@@ -195,7 +197,7 @@ bool asked_piece(struct document *d, struct server *s, const char *param, struct
     if (is_too_long(d, s, param, text.n))
         return false;
     return carat_tokenize(s->options->model, text.s, text.n, flags, &ask->prompt, &err) == CARAT_OK ||
-           refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, param, "%s", refusal_says(&err));
+           server_refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, param, "%s", refusal_says(&err));
 }
 
 bool asked_text(struct document *d, struct server *s, const char *param, struct ct_str text, struct ask *ask)
@@ -228,7 +230,7 @@ static bool refuse_render(struct document *d, const struct asked *a, const carat
     int i = 0, end = 0;
 
     if (err->code == CARAT_E_MEMORY)
-        return refuse(d->r, 503, NULL, NULL, "%s", rest);
+        return server_refuse(d->r, 503, NULL, NULL, "%s", rest);
     if (sscanf(rest, "messages[%d]%n", &i, &end) == 1 && end > 0 && i >= 0 && i < n) {
         rest += end;
         put_place(place, a, sent[i]);
@@ -236,7 +238,7 @@ static bool refuse_render(struct document *d, const struct asked *a, const carat
     const char *colon = strstr(rest, ": ");
     snprintf(param, sizeof param, "%s%.*s", place, colon && colon - rest < 120 ? (int)(colon - rest) : 0,
              rest);
-    return refuse(d->r, 400, NULL, *param ? param : a->list, "%s%s", place, rest);
+    return server_refuse(d->r, 400, NULL, *param ? param : a->list, "%s%s", place, rest);
 }
 
 /* What rendering has given. */
@@ -310,14 +312,15 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
 
     const struct ct_json_value *messages = a->said ? ct_talk_list(a->said->talk) : a->messages;
     if (!messages)
-        return refuse(d->r, 400, "missing_required_parameter", "messages", "messages is missing");
+        return server_refuse(d->r, 400, "missing_required_parameter", "messages", "messages is missing");
     if (!asked_messages(d, s, a->list, messages))
         return false;
     if (!s->info.has_chat_template)
-        return refuse(d->r, 400, NULL, a->list,
-                      "%s: %s has no chat template: give carat serve one (--chat-template gemma3), or send a "
-                      "text to /v1/completions",
-                      a->list, s->options->name);
+        return server_refuse(
+            d->r, 400, NULL, a->list,
+            "%s: %s has no chat template: give carat serve one (--chat-template gemma3), or send a "
+            "text to /v1/completions",
+            a->list, s->options->name);
     carat_render_options_default(&options);
     options.chat_template = s->options->chat_template;
     options.tools = tools;

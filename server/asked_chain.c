@@ -123,9 +123,9 @@ static bool take_breakers(struct document *d, struct server *s, const struct ct_
     int n = 0;
 
     if (ct_json_count(list) > CARAT_MOST_BREAKERS)
-        return refuse(d->r, 400, NULL, "dry_sequence_breakers",
-                      "dry_sequence_breakers has %zu strings, expected at most %d", ct_json_count(list),
-                      CARAT_MOST_BREAKERS);
+        return server_refuse(d->r, 400, NULL, "dry_sequence_breakers",
+                             "dry_sequence_breakers has %zu strings, expected at most %d",
+                             ct_json_count(list), CARAT_MOST_BREAKERS);
     for (size_t i = 0; i < CT_COUNT(usual) && !list; i++) {
         const int32_t id = only_token(s, ct_str_of(usual[i]));
         if (id >= 0)
@@ -150,13 +150,13 @@ static bool add_bias(struct document *d, struct ask *ask, const char *param, int
     int i = 0;
 
     if (!ask->biases && !(ask->biases = calloc(CARAT_MOST_BIASES, sizeof *ask->biases)))
-        return refuse(d->r, 503, NULL, NULL, "there is no memory for the biases");
+        return server_refuse(d->r, 503, NULL, NULL, "there is no memory for the biases");
     ask->chain.biases = ask->biases;
     while (i < ask->chain.n_biases && ask->biases[i].id != id)
         i++;
     if (i == CARAT_MOST_BIASES)
-        return refuse(d->r, 400, NULL, param, "%s makes more than %d biases of ids", param,
-                      CARAT_MOST_BIASES);
+        return server_refuse(d->r, 400, NULL, param, "%s makes more than %d biases of ids", param,
+                             CARAT_MOST_BIASES);
     if (i == ask->chain.n_biases)
         ask->biases[ask->chain.n_biases++] = (carat_bias){id, 0};
     ask->biases[i].bias += bias;
@@ -172,9 +172,9 @@ static bool take_openai_bias(struct document *d, struct server *s, struct ask *a
     int64_t id;
 
     if (name.n == 0 || name.n > 9 || !ct_json_whole(name, &id) || id < 0 || id >= s->info.n_text_vocab)
-        return refuse(d->r, 400, NULL, "logit_bias",
-                      "logit_bias has the key \"%.*s\", expected ids from 0 to %d", CT_BRIEF(name),
-                      s->info.n_text_vocab - 1);
+        return server_refuse(d->r, 400, NULL, "logit_bias",
+                             "logit_bias has the key \"%.*s\", expected ids from 0 to %d", CT_BRIEF(name),
+                             s->info.n_text_vocab - 1);
     if (!ct_json_is(bias, CT_JSON_NUMBER) || !(value >= -100 && value <= 100))
         return field_refuse(d, "logit_bias", bias, "expected numbers from -100 to 100");
     return add_bias(d, ask, "logit_bias", (int32_t)id, (float)value);
@@ -199,7 +199,7 @@ static bool take_bias(struct document *d, struct server *s, struct ask *ask, con
     if ((!spelled && !ct_json_is(of, CT_JSON_STRING)) || text.n > MOST_BIASED)
         return field_refuse(d, "logit_bias", of, "expected an id, or a text of up to %d bytes", MOST_BIASED);
     bool good = carat_tokenize(s->options->model, text.s, text.n, 0, &ids, NULL) == CARAT_OK ||
-                refuse(d->r, 503, NULL, NULL, "there is no memory for the biases");
+                server_refuse(d->r, 503, NULL, NULL, "there is no memory for the biases");
     for (int i = 0; i < ids.n && good; i++)
         good = add_bias(d, ask, "logit_bias", ids.ids[i], (float)value);
     carat_tokens_free(&ids);
@@ -211,8 +211,8 @@ static bool take_biases(struct document *d, struct server *s, const struct asked
     const size_t n = ct_json_count(a->logit_bias);
 
     if (n > CARAT_MOST_BIASES)
-        return refuse(d->r, 400, NULL, "logit_bias", "logit_bias has %zu %s, expected at most %d", n,
-                      a->mixes ? "elements" : "ids", CARAT_MOST_BIASES);
+        return server_refuse(d->r, 400, NULL, "logit_bias", "logit_bias has %zu %s, expected at most %d", n,
+                             a->mixes ? "elements" : "ids", CARAT_MOST_BIASES);
     CT_JSON_EACH(one, a->logit_bias)
     {
         const bool is_key = ct_json_is(one, CT_JSON_KEY);
@@ -272,9 +272,9 @@ static bool take_stop_ids(struct document *d, struct server *s, const struct ask
         if (!field_whole(d, one, &id) || id < 0 || id >= s->info.n_vocab)
             return field_refuse(d, "stop_token_ids", one, "expected ids from 0 to %d", s->info.n_vocab - 1);
         if (*have == CARAT_MOST_STOP_IDS)
-            return refuse(d->r, 400, NULL, "stop_token_ids",
-                          "stop_token_ids has %zu ids, expected at most %d", ct_json_count(a->more.stop_ids),
-                          CARAT_MOST_STOP_IDS - n);
+            return server_refuse(d->r, 400, NULL, "stop_token_ids",
+                                 "stop_token_ids has %zu ids, expected at most %d",
+                                 ct_json_count(a->more.stop_ids), CARAT_MOST_STOP_IDS - n);
         ask->extra.stop_ids[(*have)++] = (int32_t)id;
     }
     return true;

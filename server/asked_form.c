@@ -16,8 +16,8 @@ static bool refuse_form(struct document *d, const char *param, const carat_error
     char place[sizeof err->message];
 
     snprintf(place, sizeof place, "%.*s", (int)strcspn(says, ": "), says);
-    return refuse(d->r, err->code == CARAT_E_MEMORY ? 503 : 400, NULL, told ? place : param, "%s%s%s",
-                  told ? "" : param, told ? "" : ": ", says);
+    return server_refuse(d->r, err->code == CARAT_E_MEMORY ? 503 : 400, NULL, told ? place : param, "%s%s%s",
+                         told ? "" : param, told ? "" : ": ", says);
 }
 
 bool asked_form(struct document *d, struct server *s, struct ask *ask, const char *param,
@@ -26,7 +26,7 @@ bool asked_form(struct document *d, struct server *s, struct ask *ask, const cha
     carat_error err;
 
     if (!receipt_keep_form(ask, form))
-        return refuse(d->r, 503, NULL, NULL, "there is no memory for the receipt");
+        return server_refuse(d->r, 503, NULL, NULL, "there is no memory for the receipt");
     if (forms_take(&s->forms, form, ask->own_form.cancelled, &ask->own_form.kept, &err) != CARAT_OK)
         return refuse_form(d, param, &err);
     ask->constraint = form_constraint(ask->own_form.kept);
@@ -146,7 +146,7 @@ static bool put_alternatives(struct document *d, const char *param, const struct
         }
         buffer_text(out, "\"");
     }
-    return !out->failed || refuse(d->r, 503, NULL, NULL, "there is no memory for the form");
+    return !out->failed || server_refuse(d->r, 503, NULL, NULL, "there is no memory for the form");
 }
 
 static bool make_form(struct document *d, struct server *s, struct ask *ask, const struct given_form *f,
@@ -197,10 +197,11 @@ static bool take_spelled_form(struct document *d, struct server *s, const struct
     if (n == 0)
         return true;
     if (n > 1)
-        return refuse(d->r, 400, NULL, list[0].param, "%s and %s are both there, expected one form",
-                      list[0].param, list[1].param);
+        return server_refuse(d->r, 400, NULL, list[0].param, "%s and %s are both there, expected one form",
+                             list[0].param, list[1].param);
     if (ask->own_form.is_of_text)
-        return refuse(d->r, 400, NULL, list[0].param, "%s: this answer has a form already", list[0].param);
+        return server_refuse(d->r, 400, NULL, list[0].param, "%s: this answer has a form already",
+                             list[0].param);
     return make_form(d, s, ask, &list[0], o.as_dumps);
 }
 
@@ -209,7 +210,8 @@ bool asked_spelled_form(struct document *d, struct server *s, const struct asked
     if (!take_spelled_form(d, s, a, ask))
         return false;
     return !ask->extra.min_tokens || !ask->constraint ||
-           refuse(d->r, 400, NULL, "min_tokens",
-                  "min_tokens is not supported beside a form, or calls that keep one: it says how long they "
-                  "are");
+           server_refuse(
+               d->r, 400, NULL, "min_tokens",
+               "min_tokens is not supported beside a form, or calls that keep one: it says how long they "
+               "are");
 }

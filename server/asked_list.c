@@ -15,7 +15,7 @@ enum { MOST_PROMPTS = 128, MOST_TOLD = 1 << 20 };
 
 static bool refuse_memory(struct document *d)
 {
-    return refuse(d->r, 503, NULL, NULL, "there is no memory for the prompt");
+    return server_refuse(d->r, 503, NULL, NULL, "there is no memory for the prompt");
 }
 
 static bool add_id(carat_tokens *ids, int32_t id)
@@ -40,7 +40,7 @@ static bool take_ids(struct document *d, struct server *s, bool mixes, const cha
     int i = 0;
 
     if (ct_json_count(v) == 0)
-        return refuse(d->r, 400, NULL, param, "%s has no ids", param);
+        return server_refuse(d->r, 400, NULL, param, "%s has no ids", param);
     if (ct_json_count(v) > (size_t)s->context) { /* asked_room says so */
         ids->n = (int)ct_json_count(v);
         return true;
@@ -151,10 +151,10 @@ bool asked_list(struct document *d, struct server *s, const struct asked *a, str
     int64_t told = 0;
 
     if (!v)
-        return refuse(d->r, 400, "missing_required_parameter", "prompt", "prompt is missing");
+        return server_refuse(d->r, 400, "missing_required_parameter", "prompt", "prompt is missing");
     if (n < 1 || n > MOST_PROMPTS)
-        return refuse(d->r, 400, NULL, "prompt", "prompt has %zu elements, expected 1 to %d", n,
-                      MOST_PROMPTS);
+        return server_refuse(d->r, 400, NULL, "prompt", "prompt has %zu elements, expected 1 to %d", n,
+                             MOST_PROMPTS);
     if (!(ask->list = calloc(n, sizeof *ask->list)))
         return refuse_memory(d);
     if (is_one)
@@ -170,10 +170,10 @@ bool asked_list(struct document *d, struct server *s, const struct asked *a, str
             return false;
         told += (int64_t)ask->list[i - 1].ids.n * (1 + ask->top_logprobs);
         if (ask->scores && told > MOST_TOLD)
-            return refuse(d->r, 400, NULL, "prompt",
-                          "prompt up to its element %d has %" PRId64
-                          " log-probabilities, expected at most %d",
-                          i - 1, told, MOST_TOLD);
+            return server_refuse(d->r, 400, NULL, "prompt",
+                                 "prompt up to its element %d has %" PRId64
+                                 " log-probabilities, expected at most %d",
+                                 i - 1, told, MOST_TOLD);
     }
     return true;
 }

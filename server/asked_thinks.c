@@ -23,8 +23,8 @@ struct reasoning {
 static bool say(struct wish *w, const char *by, bool thinks)
 {
     if (w->by && w->thinks != thinks)
-        return refuse(w->d->r, 400, NULL, by, "%s and %s say different things, expected one of them", w->by,
-                      by);
+        return server_refuse(w->d->r, 400, NULL, by, "%s and %s say different things, expected one of them",
+                             w->by, by);
     w->by = by;
     w->thinks = thinks;
     return true;

@@ -47,15 +47,16 @@ static bool check_name(struct document *d, const struct asked *a, const struct c
             good && c && ((low >= 'a' && low <= 'z') || (c >= '0' && c <= '9') || strchr(a->names.marks, c));
     }
     if (!good)
-        return refuse(d->r, 400, NULL, place, "%s is \"%.*s\", expected at most %d letters, digits and %s",
-                      place, CT_BRIEF(name), a->names.most, a->names.marks);
+        return server_refuse(d->r, 400, NULL, place,
+                             "%s is \"%.*s\", expected at most %d letters, digits and %s", place,
+                             CT_BRIEF(name), a->names.most, a->names.marks);
     CT_JSON_EACH(other, a->tools)
     {
         if (other == tool)
             break;
         if (name.n && ct_str_same(ct_json_str(ct_json_get(ct_json_get(other, "function"), "name")), name))
-            return refuse(d->r, 400, NULL, place, "%s is \"%.*s\", which is declared twice", place,
-                          CT_BRIEF(name));
+            return server_refuse(d->r, 400, NULL, place, "%s is \"%.*s\", which is declared twice", place,
+                                 CT_BRIEF(name));
     }
     return true;
 }
@@ -71,18 +72,18 @@ bool asked_tools(struct document *d, struct server *s, const struct asked *a, st
                ct_json_is_text(a->tool_choice, "none") ||
                field_refuse(d, "tool_choice", a->tool_choice, "but there are no tools");
     if (n > (size_t)s->options->most.tools)
-        return refuse(d->r, 400, NULL, "tools", "tools has %zu elements, expected at most %d", n,
-                      s->options->most.tools);
+        return server_refuse(d->r, 400, NULL, "tools", "tools has %zu elements, expected at most %d", n,
+                             s->options->most.tools);
     int i = 0;
     CT_JSON_EACH(tool, a->tools)
     if (a->names.marks && !check_name(d, a, tool, i++))
         return false;
     char *choice = a->tool_choice ? chosen_tool(d, a->tool_choice) : text_copy(ct_str_of("auto"));
     if (!choice)
-        return refuse(d->r, 503, NULL, NULL, "there is no memory for the tools");
+        return server_refuse(d->r, 503, NULL, NULL, "there is no memory for the tools");
     if (!(ask->tools = text_copy(value_text(d, a->tools)))) {
         free(choice);
-        return refuse(d->r, 503, NULL, NULL, "there is no memory for the tools");
+        return server_refuse(d->r, 503, NULL, NULL, "there is no memory for the tools");
     }
     carat_constraint_options_default(&form);
     form.form = CARAT_FORM_TOOLS;

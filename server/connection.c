@@ -83,7 +83,7 @@ static void refuse_bytes(struct connection *c)
 {
     struct refusal r = {0};
 
-    refuse(&r, c->reader->status, NULL, NULL, "%s", c->reader->message);
+    server_refuse(&r, c->reader->status, NULL, NULL, "%s", c->reader->message);
     c->keep_alive = false;
     reply_refuse(c, route_surface(c->reader->head.path), &r);
 }
@@ -107,7 +107,7 @@ static void take_body(struct connection *c)
         atomic_fetch_add(&c->hall->server->bodies, piece.n);
         return;
     }
-    refuse(&r, 503, NULL, NULL, "there is no memory for the body of this request");
+    server_refuse(&r, 503, NULL, NULL, "there is no memory for the body of this request");
     refuse_request(c, route_surface(c->reader->head.path), &r);
 }
 
@@ -125,8 +125,9 @@ static bool refuse_too_long(struct connection *c)
 
     if (head->length <= most && c->body.n <= most)
         return false;
-    refuse(&r, 503, NULL, NULL, "the body has more than %llu bytes, all together have room for no more",
-           (unsigned long long)most);
+    server_refuse(&r, 503, NULL, NULL,
+                  "the body has more than %llu bytes, all together have room for no more",
+                  (unsigned long long)most);
     refuse_request(c, route_surface(head->path), &r);
     return true;
 }
@@ -386,7 +387,7 @@ static void watch_held(struct connection *c, uint64_t now)
         return;
     }
     if (full) {
-        refuse(&r, 503, NULL, NULL, "there is no memory for the body of this request");
+        server_refuse(&r, 503, NULL, NULL, "there is no memory for the body of this request");
         refuse_request(c, route_surface(c->reader->head.path), &r);
     }
 }
@@ -410,7 +411,7 @@ static void watch_time(struct connection *c, uint64_t now)
     else if (c->leaving ? waited > LEAVE_MS : is_idle(c) && waited > IDLE_MS)
         connection_close(c);
     else if (c->reader && waited > (c->reader->behind ? BODY_MS + c->body.n / BODY_BYTES_MS : HEAD_MS)) {
-        refuse(&r, 408, NULL, NULL, "the request did not come to its end in time");
+        server_refuse(&r, 408, NULL, NULL, "the request did not come to its end in time");
         refuse_request(c, route_surface((struct text){0}), &r);
     } else if (c->half_closed &&
                (is_reset(c) || (!keeps && c->job && !replies_in_pieces(c) && waited > HALF_CLOSED_MS)))

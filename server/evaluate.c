@@ -38,14 +38,14 @@ static void end(struct job *job)
 
 static const struct writer writer = {begin, given, finish, end};
 
-bool evaluate(struct job *job, struct refusal *r)
+bool server_evaluate(struct job *job, struct refusal *r)
 {
     const struct kind *kind = kind_find(job, r);
 
     if (!kind)
         return false;
     if (!kind->draws)
-        return refuse(r, 400, NULL, NULL, "nothing is kept of texts whose vectors are asked for");
+        return server_refuse(r, 400, NULL, NULL, "nothing is kept of texts whose vectors are asked for");
     if (!kind->prepare(job, r))
         return false;
     job->surface = job->route->surface;

@@ -206,7 +206,7 @@ static void explain_vectors(struct job *job)
 
 /* ---- the whole ---- */
 
-bool explain(struct job *job, struct refusal *r)
+bool server_explain(struct job *job, struct refusal *r)
 {
     struct server *s = job->server;
     struct buffer *out = &job->out;
@@ -227,7 +227,8 @@ bool explain(struct job *job, struct refusal *r)
     put_length(out, s, ask);
     put_names(out, "without_effect", &ask->idle);
     put_names(out, "ignored", &ask->ignored);
-    return explained_begin(ask) || refuse(r, 503, NULL, NULL, "there is no memory for the explanation");
+    return explained_begin(ask) ||
+           server_refuse(r, 503, NULL, NULL, "there is no memory for the explanation");
 }
 
 void explain_end(struct job *job)

@@ -7,7 +7,7 @@
 
 /* A route's prepare. The body is one that a route takes which draws or gives vectors: that whose path stands
  * behind the one of this, or without any that whose fields it has (kinds.h). */
-bool explain(struct job *job, struct refusal *r);
+bool server_explain(struct job *job, struct refusal *r);
 /* On the engine's thread: looks up what is kept of the prompt, and gives the job to those who prepare. */
 void explain_look_up(struct job *job);
 /* What was to be told behind that; the reply is complete. */

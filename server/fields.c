@@ -24,11 +24,12 @@ bool document_read(struct document *d, struct ct_bytes text)
     if (token == CT_JSON_OBJECT && ct_json_tree_value(&d->tree, &reader, token, MOST_VALUES))
         good = ct_json_next(&reader) == CT_JSON_END;
     if (d->tree.failed)
-        refuse(d->r, 503, NULL, NULL, "there is no memory for a body of %zu bytes", text.size);
+        server_refuse(d->r, 503, NULL, NULL, "there is no memory for a body of %zu bytes", text.size);
     else if (!good && reader.error.code != CARAT_OK)
-        refuse(d->r, 400, NULL, NULL, "%s", reader.error.message);
+        server_refuse(d->r, 400, NULL, NULL, "%s", reader.error.message);
     else if (!good)
-        refuse(d->r, 400, NULL, NULL, "body: more than %d values, expected at most so many", MOST_VALUES);
+        server_refuse(d->r, 400, NULL, NULL, "body: more than %d values, expected at most so many",
+                      MOST_VALUES);
     ct_json_free(&reader);
     return good;
 }
@@ -49,7 +50,7 @@ bool field_refuse(struct document *d, const char *name, const struct ct_json_val
 
     CT_FORMAT(text, expected);
     ct_json_refuse(&err, CARAT_E_ARGUMENT, "body", d->text, v, name, "%s", text);
-    return refuse(d->r, 400, NULL, name, "%s", err.message);
+    return server_refuse(d->r, 400, NULL, name, "%s", err.message);
 }
 
 struct ct_str value_text(const struct document *d, const struct ct_json_value *v)
@@ -325,10 +326,10 @@ static bool take_unknown(struct document *d, const char *prefix, const struct ct
 
     snprintf(shown, sizeof shown, "%s%.*s", prefix, CT_BRIEF(name));
     if (meant)
-        return refuse(d->r, 400, "unknown_field", shown, "%s is no field; did you mean %s%s?", shown, prefix,
-                      meant);
+        return server_refuse(d->r, 400, "unknown_field", shown, "%s is no field; did you mean %s%s?", shown,
+                             prefix, meant);
     if (d->strict)
-        return refuse(d->r, 400, "unknown_field", shown, "%s is no field that is known here", shown);
+        return server_refuse(d->r, 400, "unknown_field", shown, "%s is no field that is known here", shown);
     add_name(&d->ignored, prefix, name);
     return true;
 }
@@ -400,14 +401,14 @@ bool fields_take(struct document *d, const struct ct_json_value *object, const c
             continue;
         }
         if (seen[at])
-            return refuse(d->r, 400, NULL, f->name, "%s%s is there twice", prefix, f->name);
+            return server_refuse(d->r, 400, NULL, f->name, "%s%s is there twice", prefix, f->name);
         seen[at] = v;
         if (ct_json_is(v, CT_JSON_NULL))
             continue;
         if (is_contradicted(d, fields, n, seen, at, &other))
-            return refuse(d->r, 400, NULL, f->name,
-                          "%s%s and %s%s say different things, expected one of them", prefix, other, prefix,
-                          f->name);
+            return server_refuse(d->r, 400, NULL, f->name,
+                                 "%s%s and %s%s say different things, expected one of them", prefix, other,
+                                 prefix, f->name);
         if (!take_field(d, prefix, f, v, values))
             return false;
     }
@@ -430,7 +431,8 @@ static bool name_members(struct document *d, const struct ct_json_value *object,
             continue;
         if (d->strict) {
             snprintf(prefix, sizeof prefix, "%s.%.*s", place, CT_BRIEF(name));
-            return refuse(d->r, 400, "unknown_field", prefix, "%s is no field that is known here", prefix);
+            return server_refuse(d->r, 400, "unknown_field", prefix, "%s is no field that is known here",
+                                 prefix);
         }
         add_name(&d->ignored, prefix, name);
     }

@@ -105,9 +105,14 @@ const struct kind *kind_find(const struct job *job, struct refusal *r)
 
     if (*job->rest) {
         if (!(kind = kind_of_path((struct text){job->rest, strlen(job->rest)})))
-            refuse(r, 404, NULL, NULL, "no answers are drawn at the path %s", job->rest);
+            server_refuse(r, 404, NULL, NULL, "no answers are drawn at the path %s", job->rest);
     } else if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
         kind = &kinds[kind_of_fields(job, &d.tree.value[0])];
     document_free(&d);
     return kind;
+}
+
+const struct kind *kind_chat(void)
+{
+    return &kinds[CHAT];
 }

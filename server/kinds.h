@@ -14,5 +14,7 @@ struct kind {
 /* That of the route whose path stands behind the one of the job's, or without any that whose fields the body
  * has. NULL: *r says why there is none. */
 const struct kind *kind_find(const struct job *job, struct refusal *r);
+/* That of chat completions. */
+const struct kind *kind_chat(void);
 
 #endif

@@ -9,7 +9,7 @@
 #include "asked.h"
 #include "base/utf8.h"
 #include "json_write.h"
-#include "openai/openai.h"
+#include "kinds.h"
 #include "state.h"
 
 /* Ids whose pieces are told one by one; more of them would be a reply out of proportion. */
@@ -124,8 +124,8 @@ static bool take_text(struct document *d, struct job *job, struct looked *o)
     int flags = (llama ? o->add_special : o->add_special_tokens) ? CARAT_BOS : 0;
 
     if ((o->content != NULL) + (o->a.prompt != NULL) + (o->a.messages != NULL) != 1)
-        return refuse(d->r, 400, v || o->a.messages ? NULL : "missing_required_parameter", "content",
-                      "expected one of content, prompt and messages");
+        return server_refuse(d->r, 400, v || o->a.messages ? NULL : "missing_required_parameter", "content",
+                             "expected one of content, prompt and messages");
     if (!llama || o->parse_special)
         flags |= CARAT_SPECIAL;
     ask->any_length = true;
@@ -134,11 +134,12 @@ static bool take_text(struct document *d, struct job *job, struct looked *o)
             return false;
     } else if (carat_tokenize(s->options->model, ct_json_str(v).s, v->n, flags, &ask->prompt, &err) !=
                CARAT_OK)
-        return refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, NULL, "%s", refusal_says(&err));
+        return server_refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, NULL, "%s",
+                             refusal_says(&err));
     if (spelled && ask->prompt.n > MOST_SPELLED)
-        return refuse(d->r, 400, NULL, llama ? "with_pieces" : "return_token_strs",
-                      "the text has %d tokens, expected at most %d whose pieces are told", ask->prompt.n,
-                      MOST_SPELLED);
+        return server_refuse(d->r, 400, NULL, llama ? "with_pieces" : "return_token_strs",
+                             "the text has %d tokens, expected at most %d whose pieces are told",
+                             ask->prompt.n, MOST_SPELLED);
     if (llama)
         put_llama(&job->out, s->options->model, &ask->prompt, spelled);
     else
@@ -163,9 +164,9 @@ static bool take_ids(struct document *d, struct job *job, struct looked *o)
     carat_error err;
 
     if (!o->tokens)
-        return refuse(d->r, 400, "missing_required_parameter", "tokens", "tokens is missing");
+        return server_refuse(d->r, 400, "missing_required_parameter", "tokens", "tokens is missing");
     if (!(ids->ids = malloc((n_ids + 1) * sizeof *ids->ids)))
-        return refuse(d->r, 503, NULL, NULL, "there is no memory for %zu ids", n_ids);
+        return server_refuse(d->r, 503, NULL, NULL, "there is no memory for %zu ids", n_ids);
     CT_JSON_EACH(v, o->tokens)
     {
         int64_t id;
@@ -174,7 +175,8 @@ static bool take_ids(struct document *d, struct job *job, struct looked *o)
         ids->ids[ids->n++] = (int32_t)id;
     }
     if (carat_detokenize(s->options->model, ids->ids, ids->n, CARAT_SPECIAL, &text, &n, &err) != CARAT_OK)
-        return refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, "tokens", "%s", refusal_says(&err));
+        return server_refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, "tokens", "%s",
+                             refusal_says(&err));
     /* the first name is llama.cpp's and the second vLLM's, whose clients send the same */
     json_put(&job->out, "{'content':%t,'prompt':%t}", text, n, text, n);
     carat_free(text);
@@ -191,7 +193,7 @@ bool look_detokenize(struct job *job, struct refusal *r)
 static bool chat(struct job *job, struct refusal *r)
 {
     job->ask->keeps_text = job->ask->any_length = true;
-    return openai_chat(job, r);
+    return kind_chat()->prepare(job, r);
 }
 
 bool look_template(struct job *job, struct refusal *r)
@@ -257,7 +259,7 @@ static bool put_tokenizer(struct job *job, struct refusal *r)
     carat_error err;
 
     if (carat_model_get_template(model, &template, &err) != CARAT_OK)
-        return refuse(r, err.code == CARAT_E_MEMORY ? 503 : 500, NULL, NULL, "%s", refusal_says(&err));
+        return server_refuse(r, err.code == CARAT_E_MEMORY ? 503 : 500, NULL, NULL, "%s", refusal_says(&err));
     for (size_t i = 0; i < CT_COUNT(names); i++) {
         snprintf(spelled, sizeof spelled, "<%s>", names[i]);
         json_put(&job->out, "'%r_token':", names[i]);

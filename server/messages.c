@@ -177,7 +177,7 @@ static const struct ct_json_value *add_turn(const struct ct_json_value *message,
 
 static bool refuse_memory(struct document *d)
 {
-    return refuse(d->r, 503, NULL, NULL, "there is no memory for the messages");
+    return server_refuse(d->r, 503, NULL, NULL, "there is no memory for the messages");
 }
 
 carat_talk *messages_talk(struct document *d, const struct ct_json_value *messages, enum messages_how how,

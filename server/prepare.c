@@ -32,14 +32,15 @@ static bool has_room(const struct server *s, const struct job *job, struct refus
     const int blocks = places_blocks(job->ask), seconds = atomic_load(&s->wait_ms) / 1000;
 
     if (blocks > s->blocks_in_all)
-        return refuse(r, 400, NULL, "max_tokens",
-                      "%d positions may be needed, and there is memory for %d in all (--kv-memory): give a "
-                      "smaller max_tokens, or fewer answers",
-                      blocks * PLACE_BLOCK, s->blocks_in_all * PLACE_BLOCK);
+        return server_refuse(
+            r, 400, NULL, "max_tokens",
+            "%d positions may be needed, and there is memory for %d in all (--kv-memory): give a "
+            "smaller max_tokens, or fewer answers",
+            blocks * PLACE_BLOCK, s->blocks_in_all * PLACE_BLOCK);
     return seconds < s->options->most.wait ||
-           refuse(r, job->surface->busy, "queue_full", NULL,
-                  "it would be about %d seconds until this request has a place, expected less than %d",
-                  seconds, s->options->most.wait);
+           server_refuse(r, job->surface->busy, "queue_full", NULL,
+                         "it would be about %d seconds until this request has a place, expected less than %d",
+                         seconds, s->options->most.wait);
 }
 
 static void end_prepared(struct server *s, struct job *job)
@@ -58,7 +59,7 @@ static void prepare_job(struct server *s, struct job *job)
         return;
     }
     if (!(job->ask = new_ask(s, job)))
-        refuse(&r, 503, NULL, NULL, "there is no memory for the request");
+        server_refuse(&r, 503, NULL, NULL, "there is no memory for the request");
     if (r.status || !job->route->prepare(job, &r) || !has_room(s, job, &r) || atomic_load(&job->cancelled)) {
         if (r.status)
             job_refuse(job, &r);

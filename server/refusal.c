@@ -50,7 +50,8 @@ static const char *openai_type(int status)
     return status < 500 ? "invalid_request_error" : "server_error";
 }
 
-bool refuse(struct refusal *r, int status, const char *code, const char *param, const char *format, ...)
+bool server_refuse(struct refusal *r, int status, const char *code, const char *param, const char *format,
+                   ...)
 {
     va_list values;
 

@@ -24,9 +24,10 @@ struct refusal {
 #else
 #define REFUSAL_FORMAT
 #endif
-/* Returns false, so that `return refuse(...)` reads in one line. The first one stays. param may be NULL. */
-bool refuse(struct refusal *r, int status, const char *code, const char *param, const char *format,
-            ...) REFUSAL_FORMAT;
+/* Returns false, so that `return server_refuse(...)` reads in one line. The first one stays. param may be
+ * NULL. */
+bool server_refuse(struct refusal *r, int status, const char *code, const char *param, const char *format,
+                   ...) REFUSAL_FORMAT;
 /* What the library says, without the folder of a file: an answer names no path of this machine. */
 const char *refusal_says(const carat_error *err);
 /* A name of the form that a request was translated into, and that which the client knows. */

@@ -216,9 +216,9 @@ static void reply_unrouted(struct connection *c, const struct http1_head *head, 
         job_begin(job, 204, NULL, false);
     else {
         if (allowed)
-            refuse(&r, 405, NULL, NULL, "this path does not take %s", http1_method_name(head->method));
+            server_refuse(&r, 405, NULL, NULL, "this path does not take %s", http1_method_name(head->method));
         else
-            refuse(&r, 404, NULL, NULL, "there is nothing at this path");
+            server_refuse(&r, 404, NULL, NULL, "there is nothing at this path");
         route_surface(head->path)->refuse(&job->out, &r);
         job_begin(job, r.status, "application/json", false);
     }
@@ -246,13 +246,13 @@ static bool refuse_head(const struct http1_head *head, struct refusal *r)
     struct text origin = head->field[HTTP1_ORIGIN];
 
     if (host.n && !is_own(host))
-        return !refuse(r, 403, NULL, NULL, "the host of this request is not served here");
+        return !server_refuse(r, 403, NULL, NULL, "the host of this request is not served here");
     if (origin.n > sizeof scheme - 1 && text_is((struct text){origin.s, sizeof scheme - 1}, scheme))
         origin = text_from(origin, sizeof scheme - 1);
     if (origin.s && !is_own(origin))
-        return !refuse(r, 403, NULL, NULL, "requests of pages from elsewhere are not answered");
+        return !server_refuse(r, 403, NULL, NULL, "requests of pages from elsewhere are not answered");
     if (coding.s && !text_is(coding, "identity"))
-        return !refuse(r, 415, NULL, NULL, "a body in another coding than identity is not read");
+        return !server_refuse(r, 415, NULL, NULL, "a body in another coding than identity is not read");
     return false;
 }
 
@@ -273,8 +273,8 @@ void reply_route(struct connection *c, const struct http1_head *head)
         return;
     }
     if (route->prepare && atomic_load(&s->waiting) >= s->options->most.waiting) {
-        refuse(&r, route->surface->busy, "queue_full", NULL, "%d requests wait already",
-               s->options->most.waiting);
+        server_refuse(&r, route->surface->busy, "queue_full", NULL, "%d requests wait already",
+                      s->options->most.waiting);
         reply_refuse(c, route->surface, &r);
         return;
     }

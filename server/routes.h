@@ -63,6 +63,6 @@ void look_slots(struct job *job, struct text path);
 /* Prompts that are evaluated now, so that an answer to them begins at once later. */
 
 /* A route's prepare. The body is one that a route takes which draws, as explain.h has it. */
-bool evaluate(struct job *job, struct refusal *r);
+bool server_evaluate(struct job *job, struct refusal *r);
 
 #endif

@@ -166,10 +166,10 @@ static bool settle_length(struct document *d, struct asked *a)
     if (n == NOT_GIVEN)
         return true;
     if (n == 0)
-        return refuse(d->r, 400, NULL, "n_predict", "n_predict is 0, expected 1 or more, or -1");
+        return server_refuse(d->r, 400, NULL, "n_predict", "n_predict is 0, expected 1 or more, or -1");
     if ((given && given != most) || (a->text_tokens >= 0 && a->text_tokens != most))
-        return refuse(d->r, 400, NULL, "n_predict",
-                      "n_predict and max_tokens say different things, expected one of them");
+        return server_refuse(d->r, 400, NULL, "n_predict",
+                             "n_predict and max_tokens say different things, expected one of them");
     a->max_tokens = a->text_tokens = most;
     return true;
 }
@@ -180,9 +180,9 @@ static bool settle_least(struct document *d, const struct asked *a)
     const int64_t given = a->max_completion_tokens ? a->max_completion_tokens : a->max_tokens;
     const int64_t most = given > 0 ? given : given == 0 && a->text_tokens > 0 ? a->text_tokens : INT64_MAX;
 
-    return a->more.min_tokens <= most ||
-           refuse(d->r, 400, NULL, "min_tokens", "min_tokens is %lld, and at most %lld tokens may come",
-                  (long long)a->more.min_tokens, (long long)most);
+    return a->more.min_tokens <= most || server_refuse(d->r, 400, NULL, "min_tokens",
+                                                       "min_tokens is %lld, and at most %lld tokens may come",
+                                                       (long long)a->more.min_tokens, (long long)most);
 }
 
 bool asked_settle(struct document *d, struct asked *a, unsigned can)

@@ -17,7 +17,7 @@ enum { MOST_CALL = 64, MOST_CALL_TOKENS = 1024 };
 
 static bool refuse_texts(struct document *d)
 {
-    return refuse(d->r, 503, NULL, NULL, "there is no memory for the texts");
+    return server_refuse(d->r, 503, NULL, NULL, "there is no memory for the texts");
 }
 
 bool vectors_begin(struct document *d, struct job *job, const struct vector_writer *writer, size_t n,
@@ -28,15 +28,16 @@ bool vectors_begin(struct document *d, struct job *job, const struct vector_writ
     struct vectors *v;
 
     if (s->info.kind != CARAT_EMBEDDER)
-        return refuse(d->r, 400, "model_not_supported", "model",
-                      "%s gives no vectors: `carat embed` and `carat serve` do, of an embedding model",
-                      s->options->name);
+        return server_refuse(d->r, 400, "model_not_supported", "model",
+                             "%s gives no vectors: `carat embed` and `carat serve` do, of an embedding model",
+                             s->options->name);
     if (n > MOST_TEXTS)
-        return refuse(d->r, 400, NULL, "input", "input has %zu elements, expected at most %d", n, MOST_TEXTS);
+        return server_refuse(d->r, 400, NULL, "input", "input has %zu elements, expected at most %d", n,
+                             MOST_TEXTS);
     if (dimensions > width)
-        return refuse(d->r, 400, NULL, "dimensions",
-                      "dimensions is %d, expected 1 to %d, the values of a vector of this model",
-                      (int)CT_MIN(dimensions, INT32_MAX), width);
+        return server_refuse(d->r, 400, NULL, "dimensions",
+                             "dimensions is %d, expected 1 to %d, the values of a vector of this model",
+                             (int)CT_MIN(dimensions, INT32_MAX), width);
     if (!(v = job->ask->vectors = calloc(1, sizeof *v)))
         return refuse_texts(d);
     v->writer = writer;
@@ -59,12 +60,12 @@ static bool end_text(struct document *d, struct job *job, const char *param, int
     } else if (input.n > most) {
         d->r->n_prompt = input.n;
         d->r->n_context = most;
-        return refuse(d->r, 400, "context_length_exceeded", param, "%s has %d tokens, expected at most %d",
-                      param, input.n, most);
+        return server_refuse(d->r, 400, "context_length_exceeded", param,
+                             "%s has %d tokens, expected at most %d", param, input.n, most);
     }
     if (v->ids.n > MOST_TEXT_TOKENS)
-        return refuse(d->r, 400, NULL, param, "the texts up to %s have %d tokens, expected at most %d", param,
-                      v->ids.n, MOST_TEXT_TOKENS);
+        return server_refuse(d->r, 400, NULL, param, "the texts up to %s have %d tokens, expected at most %d",
+                             param, v->ids.n, MOST_TEXT_TOKENS);
     buffer_put(&v->inputs, &input, sizeof input);
     v->n++;
     return !v->inputs.failed || refuse_texts(d);
@@ -79,11 +80,11 @@ bool vectors_add_text(struct document *d, struct job *job, const char *param, st
     carat_error err;
 
     if (!truncate && text.n > (size_t)s->context * s->longest_text) /* no spelling of it is short enough */
-        return refuse(d->r, 400, "context_length_exceeded", param,
-                      "%s has %zu bytes, which are more than %d tokens", param, text.n, s->context);
+        return server_refuse(d->r, 400, "context_length_exceeded", param,
+                             "%s has %zu bytes, which are more than %d tokens", param, text.n, s->context);
     if (carat_embed_tokenize(s->options->model, task, title, text.s, text.n, &v->ids, &err) != CARAT_OK)
-        return refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, param, "%s: %s", param,
-                      refusal_says(&err));
+        return server_refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, param, "%s: %s", param,
+                             refusal_says(&err));
     return end_text(d, job, param, at, truncate);
 }
 
@@ -93,7 +94,7 @@ bool vectors_add_ids(struct document *d, struct job *job, const char *param, con
     const int at = v->ids.n, n = (int)ct_json_count(ids);
 
     if (n == 0)
-        return refuse(d->r, 400, NULL, param, "%s has no ids", param);
+        return server_refuse(d->r, 400, NULL, param, "%s has no ids", param);
     if (v->ids.n + n > v->ids.capacity) {
         const int capacity = 2 * (v->ids.n + n);
         int32_t *more = realloc(v->ids.ids, (size_t)capacity * sizeof *more);
@@ -194,10 +195,10 @@ static void end_embedded(struct server *s, struct job *job, const carat_error *e
 
     v->end_ms = now_ms();
     if (err->code == CARAT_E_NUMERIC)
-        refuse(&r, 500, "model_output_invalid", NULL, "%s", refusal_says(err));
+        server_refuse(&r, 500, "model_output_invalid", NULL, "%s", refusal_says(err));
     else if (err->code != CARAT_OK || v->told.failed)
-        refuse(&r, err->code == CARAT_E_MEMORY || v->told.failed ? 503 : 500, NULL, NULL, "%s",
-               err->code ? refusal_says(err) : "there is no memory for the vectors");
+        server_refuse(&r, err->code == CARAT_E_MEMORY || v->told.failed ? 503 : 500, NULL, NULL, "%s",
+                      err->code ? refusal_says(err) : "there is no memory for the vectors");
     if (r.status)
         job_refuse(job, &r);
     else {

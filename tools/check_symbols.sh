@@ -65,6 +65,16 @@ while read -r user owner symbol; do
     bad=1
 done <<<"$symbols"
 
+# Names that tools of maintainers meet (nm, perf, a debugger): of programs one word is too little.
+short=$(find "$objects" -name '*.c.o' -print0 | xargs -0r nm -A | awk -v prefix="${#objects}" '
+    $(NF - 1) ~ /^[TDBRC]$/ && $NF !~ /_/ && $NF != "main" {
+        file = substr($0, prefix + 2, match($0, /:[0-9a-f ]+ [A-Za-z] [^ ]+$/) - prefix - 2)
+        sub(/^[^\/]*\.dir\//, "", file)
+        if (file ~ /^(cli|server|fetch)\//)
+            print file ": external name of one word: " $NF ", expected with its room before it"
+    }' | sort -u)
+[ -z "$short" ] || { echo "$short"; bad=1; }
+
 # The shortest way from each file back to itself, over files that are in no circle told before.
 circles=$(awk '
     {

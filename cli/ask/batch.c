@@ -100,7 +100,7 @@ static int take_prompt(struct batch *b, const struct dataset_line *d, struct lin
         code = encode_prompt(b->with.model, &talk, d->kind == PROMPT_USER && becomes_turn(o, &b->with.info),
                              d->text, d->n_text, &line->prompt);
     free(tools);
-    return code == DONE && line->prompt.n == 0 ? fail(USAGE, "the prompt is empty") : code;
+    return code == DONE && line->prompt.n == 0 ? term_fail(USAGE, "the prompt is empty") : code;
 }
 
 static int take_seed(struct batch *b, const json_t *root, struct line *line)
@@ -152,9 +152,9 @@ static int read_batch(struct batch *b)
 {
     int code = DONE;
 
-    while (code == DONE && !interrupted() && json_lines_next(&b->file))
+    while (code == DONE && !term_interrupted() && json_lines_next(&b->file))
         code = read_prompt_line(b);
-    return code == DONE && interrupted() ? INTERRUPTED : code;
+    return code == DONE && term_interrupted() ? INTERRUPTED : code;
 }
 
 /* Room for its prompt, before another is answered. */
@@ -216,7 +216,7 @@ static int end_answer(struct batch *b, struct slot *slot)
     at_line(b, slot->line);
     if (c->generation.reason != CARAT_REASON_NONE)
         c->stop = converse_reason(c, c->generation.reason, c->generation.closed);
-    if (interrupted())
+    if (term_interrupted())
         c->stop = carat_reason_name(CARAT_REASON_CANCELLED);
     if (slot->g)
         code = converse_end(c, slot->g);
@@ -279,7 +279,7 @@ static int step(struct batch *b, int n)
             return slot->with.emit_code;
         if (carat_generation_get_info(slot->g, &slot->with.generation, &err) != CARAT_OK)
             return fail_status(&err);
-        if (slot->with.generation.reason != CARAT_REASON_NONE || interrupted())
+        if (slot->with.generation.reason != CARAT_REASON_NONE || term_interrupted())
             TRY(end_answer(b, slot));
     }
     return DONE;
@@ -292,16 +292,16 @@ static int answer_all(struct batch *b)
     do {
         n = 0;
         for (int i = 0; i < b->n_slots; i++) {
-            while (!b->slots[i].g && b->next < b->n && !interrupted())
+            while (!b->slots[i].g && b->next < b->n && !term_interrupted())
                 TRY(begin_line(b, &b->slots[i]));
             if (b->slots[i].g)
                 b->active[n++] = b->slots[i].g;
         }
         if (n)
             TRY(step(b, n));
-        TRY(print_answers(b, interrupted()));
-    } while (n && !interrupted());
-    return interrupted() ? INTERRUPTED : DONE;
+        TRY(print_answers(b, term_interrupted()));
+    } while (n && !term_interrupted());
+    return term_interrupted() ? INTERRUPTED : DONE;
 }
 
 /* ---- the whole ---- */
@@ -321,9 +321,9 @@ static int check_batch(const struct options *o)
                                                    : NULL;
 
     if (other)
-        return fail(USAGE, "run: %s and --jsonl contradict each other", other);
+        return term_fail(USAGE, "run: %s and --jsonl contradict each other", other);
     if (o->receipt->file && strcmp(o->receipt->file, "-") == 0)
-        return fail(USAGE, "run: --receipt - and --jsonl cannot both go to standard output");
+        return term_fail(USAGE, "run: --receipt - and --jsonl cannot both go to standard output");
     return DONE;
 }
 
@@ -344,17 +344,17 @@ static int open_slots(struct batch *b)
 
 static void remark_batch(const struct batch *b)
 {
-    const double s = seconds() - b->start;
+    const double s = term_seconds() - b->start;
     struct remarks said;
 
     if (!b->with.o->verbose && !(out_is_terminal() && isatty(STDERR_FILENO)))
         return;
     remarks_begin(&said);
-    remark(&said, "%d answer%s, up to %d together", b->printed, b->printed == 1 ? "" : "s", b->n_slots);
+    model_remark(&said, "%d answer%s, up to %d together", b->printed, b->printed == 1 ? "" : "s", b->n_slots);
     remark_speed(&said, "generation with prompts", (int)b->tokens, (int)b->tokens,
                  speed_of((int)b->tokens, s));
     if (converse_draws(&b->with.sampling) && b->with.seed_is_random)
-        remark(&said, "seed %llu", (unsigned long long)b->with.sampling.seed);
+        model_remark(&said, "seed %llu", (unsigned long long)b->with.sampling.seed);
     remarks_flush(&said);
 }
 
@@ -369,7 +369,7 @@ static int answer(struct batch *b)
     TRY(check_lengths(b));
     TRY(receipts_create(&c->receipts, o));
     TRY(open_slots(b));
-    b->start = seconds();
+    b->start = term_seconds();
     const int code = answer_all(b);
     if (code != DONE && code != INTERRUPTED)
         return code;

@@ -61,7 +61,8 @@ static int read_stop_ids(struct converse *c)
 {
     TRY(read_ids(c->o->told->stop_ids, "--stop-ids", &c->stop_ids));
     if (c->stop_ids.n > CARAT_MOST_STOP_IDS)
-        return fail(USAGE, "--stop-ids has %d ids, at most %d are taken", c->stop_ids.n, CARAT_MOST_STOP_IDS);
+        return term_fail(USAGE, "--stop-ids has %d ids, at most %d are taken", c->stop_ids.n,
+                         CARAT_MOST_STOP_IDS);
     return DONE;
 }
 
@@ -71,7 +72,7 @@ static int check_kept(const struct options *o)
     const char *kept = o->receipt->file ? "--receipt" : o->answer->prompt_cache ? "--prompt-cache" : NULL;
 
     if (kept && strcmp(o->engine->arith, "tensor") == 0)
-        return fail(
+        return term_fail(
             USAGE,
             "options %s and --arith tensor: what is kept has bits that every device gives, and those of "
             "tensor are not",
@@ -82,7 +83,7 @@ static int check_kept(const struct options *o)
 int converse_open(struct converse *c, const struct options *o)
 {
     carat_error err;
-    double start = seconds();
+    double start = term_seconds();
 
     c->o = o;
     c->info.size = sizeof c->info;
@@ -96,7 +97,7 @@ int converse_open(struct converse *c, const struct options *o)
     TRY(receipts_check(o, o->answer->context_shift));
     TRY(check_kept(o));
     TRY(open_packed(&c->model, o));
-    c->load_s = seconds() - start;
+    c->load_s = term_seconds() - start;
     if (carat_model_get_info(c->model, &c->info, &err) != CARAT_OK)
         return fail_status(&err);
     TRY(told_open(&c->told, o, c->model, c->info.n_vocab));
@@ -149,12 +150,12 @@ static int check_keep(const struct converse *c, const carat_engine_options *engi
     if (!c->o->answer->keep)
         return DONE;
     if (!c->o->answer->context_shift)
-        note("--keep changes nothing without --context-shift");
+        term_note("--keep changes nothing without --context-shift");
     else if (carat_plan_engine(c->model, engine, &plan, &err) != CARAT_OK)
         return fail_status(&err);
     else if (c->o->answer->keep >= plan.context)
-        return fail(USAGE, "option --keep: %d tokens are not less than the %d positions of the context",
-                    c->o->answer->keep, plan.context);
+        return term_fail(USAGE, "option --keep: %d tokens are not less than the %d positions of the context",
+                         c->o->answer->keep, plan.context);
     return DONE;
 }
 
@@ -173,7 +174,7 @@ int converse_engine(struct converse *c, const char *tools)
 
     TRY(converse_sampling(c));
     if (c->o->reasoning->budget >= 0 && !c->info.can_think && !c->o->prompt->chat_template)
-        note("--reasoning-budget changes nothing: the model's template has no thoughts");
+        term_note("--reasoning-budget changes nothing: the model's template has no thoughts");
     TRY(form_open(&c->form, c->o, c->model, tools));
     if (c->info.has_tokenizer && c->holds_calls)
         calls_start(&c->calls, c->model, tools);
@@ -250,7 +251,7 @@ static void take_kept(const struct converse *c)
     carat_status status = path ? carat_load(c->session, path, NULL, NULL, &err) : CARAT_OK;
 
     if (status != CARAT_OK && status != CARAT_E_NOT_FOUND)
-        note("%s; the prompt is evaluated", err.message);
+        term_note("%s; the prompt is evaluated", err.message);
 }
 
 int converse_keep(struct converse *c)
@@ -276,7 +277,7 @@ static carat_status sync_prompt(struct converse *c, const carat_tokens *prompt, 
 int converse_prompt(struct converse *c, const carat_tokens *prompt)
 {
     int context = carat_engine_context(c->engine);
-    double start = seconds();
+    double start = term_seconds();
     carat_error err;
 
     c->stop = NULL;
@@ -286,7 +287,7 @@ int converse_prompt(struct converse *c, const carat_tokens *prompt)
     if (carat_tokens_held(c->session, NULL) == 0)
         take_kept(c);
     carat_status status = sync_prompt(c, prompt, &err);
-    c->prompt_s = seconds() - start;
+    c->prompt_s = term_seconds() - start;
     log_prompt(c, prompt->n);
     if (status == CARAT_E_CANCELLED) {
         c->stop = carat_reason_name(CARAT_REASON_CANCELLED);
@@ -401,7 +402,7 @@ static int take_given(void *user, const carat_given *given)
     struct converse *c = user;
 
     c->emit_code = emit_given(c, given);
-    return c->emit_code != DONE || interrupted();
+    return c->emit_code != DONE || term_interrupted();
 }
 
 /* The end of an answer that may still have become calls as JSON: it is text. */
@@ -436,7 +437,7 @@ static int emit_rest(struct converse *c, carat_generation *g)
 
     thoughts_end(&c->thoughts);
     if (c->calls.held.n > 0 && c->generation.reason == CARAT_REASON_STOP_STRING) {
-        note("a stop string ended the answer within the call of a function, which is left out");
+        term_note("a stop string ended the answer within the call of a function, which is left out");
         c->calls.held.n = 0;
     }
     code = code == DONE && c->calls.held.n > 0 ? emit_calls(c) : code;
@@ -484,7 +485,7 @@ static int generate(struct converse *c, carat_generation *g)
     carat_error err;
     carat_status status = CARAT_E_CANCELLED;
 
-    while (status == CARAT_E_CANCELLED && !interrupted()) /* only Ctrl-C ends it */
+    while (status == CARAT_E_CANCELLED && !term_interrupted()) /* only Ctrl-C ends it */
         status = carat_generate(g, &err);
     if (status == CARAT_OK || status == CARAT_E_CANCELLED)
         status = carat_generation_get_info(g, &info, &err);
@@ -496,7 +497,7 @@ static int generate(struct converse *c, carat_generation *g)
             converse_end_text(c);
         return fail_status(&err);
     }
-    c->stop = converse_reason(c, interrupted() ? CARAT_REASON_CANCELLED : info.reason, info.closed);
+    c->stop = converse_reason(c, term_interrupted() ? CARAT_REASON_CANCELLED : info.reason, info.closed);
     if (c->shifts)
         add_info(&c->generation, &info);
     else
@@ -523,7 +524,7 @@ static int generate_on(struct converse *c, carat_generation_options *options, ca
         code = emit_held(c, *g);
     if (code == DONE)
         code = form_goes_on(&c->form, *g, &c->sampling.matcher);
-    if (code != DONE || interrupted())
+    if (code != DONE || term_interrupted())
         return code;
     carat_generation_close(*g);
     *g = NULL;
@@ -537,7 +538,7 @@ static int generate_on(struct converse *c, carat_generation_options *options, ca
 static bool wants_room(const struct converse *c)
 {
     return c->o->answer->context_shift && carat_engine_context(c->engine) > 1 && c->generation.context_full &&
-           c->generation.reason == CARAT_REASON_LENGTH && !interrupted();
+           c->generation.reason == CARAT_REASON_LENGTH && !term_interrupted();
 }
 
 /* All that decides the answer; it has no token yet. */
@@ -555,7 +556,7 @@ static int begin_answer(struct converse *c, carat_generation_options *options)
     c->generation = (carat_generation_info){.size = sizeof c->generation};
     c->stop = carat_reason_name(CARAT_REASON_LENGTH);
     c->generation_s = 0;
-    c->answer_start = seconds();
+    c->answer_start = term_seconds();
     int code = told_begin(&c->told);
     if (code != DONE || o->answer->predict == 0)
         return code;
@@ -592,7 +593,7 @@ int converse_end(struct converse *c, carat_generation *g)
     if (code == DONE)
         code = receipts_end(&c->receipts, c->o);
     carat_generation_close(g);
-    c->generation_s = seconds() - c->answer_start;
+    c->generation_s = term_seconds() - c->answer_start;
     if (code == DONE)
         log_generation(c);
     return code;
@@ -614,7 +615,7 @@ int converse_answer(struct converse *c)
     if (code == DONE)
         return converse_end(c, g);
     carat_generation_close(g);
-    c->generation_s = seconds() - c->answer_start;
+    c->generation_s = term_seconds() - c->answer_start;
     return code;
 }
 
@@ -623,27 +624,29 @@ int note_unfinished_form(const struct converse *c)
     if (!c->form.first)
         return DONE;
     if (c->generation.reason == CARAT_REASON_CONSTRAINT)
-        return fail(
+        return term_fail(
             FAILED,
             "each token that the form of the answer allows is banned by --logit-bias or another option");
     if (!c->generation.complete)
-        note("the answer ended before its form was complete");
+        term_note("the answer ended before its form was complete");
     return DONE;
 }
 
 void note_unfinished_thought(const struct converse *c)
 {
     if (c->generation.in_thought && c->generation.reason == CARAT_REASON_LENGTH)
-        note("the answer ended inside its thought, after %d token%s: --reasoning-budget N ends a thought "
-             "sooner",
-             c->ids.n, c->ids.n == 1 ? "" : "s");
+        term_note(
+            "the answer ended inside its thought, after %d token%s: --reasoning-budget N ends a thought "
+            "sooner",
+            c->ids.n, c->ids.n == 1 ? "" : "s");
 }
 
 void remark_thoughts(struct remarks *r, const struct converse *c)
 {
     if (c->generation.thought_ids)
-        remark(r, "thought %d token%s%s", c->generation.thought_ids,
-               c->generation.thought_ids == 1 ? "" : "s", c->thoughts.forced ? ", up to the budget" : "");
+        model_remark(r, "thought %d token%s%s", c->generation.thought_ids,
+                     c->generation.thought_ids == 1 ? "" : "s",
+                     c->thoughts.forced ? ", up to the budget" : "");
 }
 
 int converse_audits(const struct converse *c)

@@ -44,7 +44,7 @@ static void append_line(struct converse *c, const char *event, json_t *members)
         line[n] = '\n'; /* in place of its end: the length is known */
     bool good = fd >= 0 && line && write(fd, line, n + 1) == (ssize_t)(n + 1);
     if (!good) {
-        note("--log-jsonl: %s: cannot be written: %s; nothing more is logged", path, strerror(errno));
+        term_note("--log-jsonl: %s: cannot be written: %s; nothing more is logged", path, strerror(errno));
         c->log_failed = true;
     }
     if (fd >= 0)

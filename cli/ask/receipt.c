@@ -44,11 +44,11 @@ int receipts_check(const struct options *o, bool shifts)
     const char *file = o->receipt->file;
 
     if (o->receipt->is_private && !file)
-        return fail(USAGE, "option --receipt-private needs --receipt");
+        return term_fail(USAGE, "option --receipt-private needs --receipt");
     if (file && shifts)
-        return fail(USAGE,
-                    "options --receipt and --context-shift: a receipt is of one text, and what is behind "
-                    "a shift continues another one");
+        return term_fail(
+            USAGE, "options --receipt and --context-shift: a receipt is of one text, and what is behind "
+                   "a shift continues another one");
     return file && strcmp(file, "-") != 0 ? check_writable("option --receipt", file) : DONE;
 }
 
@@ -59,7 +59,7 @@ static int read_salt(uint8_t salt[SALT])
 
     if (fd >= 0)
         close(fd);
-    return good ? DONE : fail(FAILED, "/dev/urandom: cannot be read: %s", strerror(errno));
+    return good ? DONE : term_fail(FAILED, "/dev/urandom: cannot be read: %s", strerror(errno));
 }
 
 int receipts_create(struct receipts *r, const struct options *o)
@@ -68,7 +68,7 @@ int receipts_create(struct receipts *r, const struct options *o)
 
     if (path)
         r->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
-    return r->file || !path ? DONE : fail(FAILED, "cannot create %s: %s", path, strerror(errno));
+    return r->file || !path ? DONE : term_fail(FAILED, "cannot create %s: %s", path, strerror(errno));
 }
 
 int receipts_begin(struct receipts *r, const struct options *o, carat_generation *g,
@@ -97,7 +97,7 @@ int receipts_write(struct receipts *r, const struct options *o, const char *text
 {
     return fputs(text, r->file) >= 0 && fputc('\n', r->file) != EOF && fflush(r->file) == 0
                ? DONE
-               : fail(FAILED, "cannot write %s: %s", o->receipt->file, strerror(errno));
+               : term_fail(FAILED, "cannot write %s: %s", o->receipt->file, strerror(errno));
 }
 
 /* The line of a receipt that is finished. */
@@ -133,7 +133,7 @@ int receipts_end(struct receipts *r, const struct options *o)
     if (!r->under_way)
         return DONE;
     if (carat_receipt_finish(r->under_way, &err) != CARAT_OK)
-        note("no receipt: %s", err.message); /* nothing was drawn */
+        term_note("no receipt: %s", err.message); /* nothing was drawn */
     else
         code = give_line(r, o);
     carat_receipt_close(r->under_way);
@@ -154,5 +154,5 @@ int receipts_close(struct receipts *r, const struct options *o)
     r->kept = NULL;
     const bool closed = !r->file || r->file == stdout || fclose(r->file) == 0;
     r->file = NULL;
-    return closed ? DONE : fail(FAILED, "cannot write %s: %s", o->receipt->file, strerror(errno));
+    return closed ? DONE : term_fail(FAILED, "cannot write %s: %s", o->receipt->file, strerror(errno));
 }

@@ -17,7 +17,7 @@ int verb_render(const struct options *o)
     int code;
 
     if (!o->prompt->messages)
-        return fail(USAGE, "render needs --messages FILE");
+        return term_fail(USAGE, "render needs --messages FILE");
     code = conversation_read(&talk, o);
     if (code == DONE)
         code = open_model(&model, o, true);

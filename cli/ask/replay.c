@@ -58,7 +58,7 @@ static int replay_trace_open(struct replay_trace *t, const struct options *o, co
     t->runs = how->trace || how->against;
     t->differs = -1;
     if (how->trace && strcmp(how->trace, "-") == 0)
-        return fail(USAGE, "replay: --trace - and the result cannot both go to standard output");
+        return term_fail(USAGE, "replay: --trace - and the result cannot both go to standard output");
     TRY(receipt_info(receipt, &info));
     if (how->against)
         TRY(traced_read(&t->theirs, how->against, &info));
@@ -502,8 +502,8 @@ static int read_all(struct replays *r)
     if (!r->o->receipt->trace && !r->o->receipt->against)
         return DONE;
     if (r->n > 1)
-        return fail(USAGE, "replay: %s goes with one receipt, and there are %d",
-                    r->o->receipt->trace ? "--trace" : "--against", r->n);
+        return term_fail(USAGE, "replay: %s goes with one receipt, and there are %d",
+                         r->o->receipt->trace ? "--trace" : "--against", r->n);
     return replay_trace_open(&r->trace, r->o, r->all[0].receipt);
 }
 
@@ -514,7 +514,7 @@ static int replay_all(struct replays *r)
 
     for (int i = 0; i < r->n; i++) {
         const int code = replay_in_engine(r, r->all[i].name, r->all[i].receipt);
-        if (interrupted())
+        if (term_interrupted())
             return INTERRUPTED;
         if (code != DONE && code != BAD_MODEL)
             return code;

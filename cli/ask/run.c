@@ -37,19 +37,19 @@ static void print_timings(const struct run *r)
                      speed_of(from_passes(&c->generation), c->generation_s));
     }
     if (converse_draws(s) && (c->seed_is_random || c->o->verbose))
-        remark(&said, "seed %llu", (unsigned long long)s->seed);
+        model_remark(&said, "seed %llu", (unsigned long long)s->seed);
     if (c->o->verbose) {
         remarks_flush(&said);
-        remark(&said, "loaded in %.2f s", c->load_s);
-        remark(&said, "prompt in %.2f s", c->prompt_s);
-        remark(&said, "generation in %.2f s", c->generation_s);
+        model_remark(&said, "loaded in %.2f s", c->load_s);
+        model_remark(&said, "prompt in %.2f s", c->prompt_s);
+        model_remark(&said, "generation in %.2f s", c->generation_s);
         remark_thoughts(&said, c);
-        remark(&said, "stopped: %s", c->stop);
-        remark(&said, "temperature %g", (double)s->temperature);
-        remark(&said, "top-k %d", s->top_k);
-        remark(&said, "top-p %g", (double)s->top_p);
-        remark(&said, "min-p %g", (double)s->min_p);
-        remark(&said, "samplers %s", sampling_names(names, s));
+        model_remark(&said, "stopped: %s", c->stop);
+        model_remark(&said, "temperature %g", (double)s->temperature);
+        model_remark(&said, "top-k %d", s->top_k);
+        model_remark(&said, "top-p %g", (double)s->top_p);
+        model_remark(&said, "min-p %g", (double)s->min_p);
+        model_remark(&said, "samplers %s", sampling_names(names, s));
         remark_drafts(&said, &c->generation);
     }
     remarks_flush(&said);
@@ -136,7 +136,7 @@ static int go_on_after_calls(struct run *r)
             code = converse_answer(c);
     }
     if (code == DONE && strcmp(c->stop, "tool_calls") == 0)
-        note("the last calls have no results: --tool-rounds %d is reached", o->prompt->tool_rounds);
+        term_note("the last calls have no results: --tool-rounds %d is reached", o->prompt->tool_rounds);
     talk_close(&talk);
     return code;
 }
@@ -170,11 +170,11 @@ static int answer(struct run *r)
     out_flush();
     told_end(&c->told, &c->generation, &c->ids, !o->json);
     if (c->shifts)
-        note("the context of %d positions was full %d time%s, and %d token%s evaluated anew to go on",
-             carat_engine_context(c->engine), c->shifts, c->shifts == 1 ? "" : "s", c->shifted,
-             c->shifted == 1 ? " was" : "s were");
+        term_note("the context of %d positions was full %d time%s, and %d token%s evaluated anew to go on",
+                  carat_engine_context(c->engine), c->shifts, c->shifts == 1 ? "" : "s", c->shifted,
+                  c->shifted == 1 ? " was" : "s were");
     else if (c->generation.context_full)
-        note("the context of %d positions is full", carat_engine_context(c->engine));
+        term_note("the context of %d positions is full", carat_engine_context(c->engine));
     note_unfinished_thought(c);
     const int unfinished = note_unfinished_form(c);
     if (o->verbose || (!o->json && out_is_terminal() && isatty(STDERR_FILENO)))

@@ -76,7 +76,7 @@ const struct option_group serve_group = OPTION_GROUP(rows, struct serve_options,
 int verb_serve(const struct options *o)
 {
     (void)o;
-    return fail(FAILED, "this command was built without libuv, and cannot serve (Debian: libuv1-dev)");
+    return term_fail(FAILED, "this command was built without libuv, and cannot serve (Debian: libuv1-dev)");
 }
 
 #else
@@ -127,8 +127,9 @@ static void tell_descriptors(void *user, int connections, long descriptors)
 {
     const struct serving *s = user;
 
-    note("serve: this process may have %ld descriptors: at most %d connections, not %d (ulimit -n raises it)",
-         descriptors, connections, s->o->serve->most.connections);
+    term_note(
+        "serve: this process may have %ld descriptors: at most %d connections, not %d (ulimit -n raises it)",
+        descriptors, connections, s->o->serve->most.connections);
 }
 
 /* Places to go on from, for several conversations at once: as many as fit, and no fewer than one conversation
@@ -233,10 +234,10 @@ static int serve_model(struct serving *s)
     case SERVER_CUT:
         return 128 + signal;
     case SERVER_NO_BIND:
-        return fail(NO_CONNECTION, "%s%s", message,
-                    options.ollama ? "" : "; --port takes another, or with 0 any that is free");
+        return term_fail(NO_CONNECTION, "%s%s", message,
+                         options.ollama ? "" : "; --port takes another, or with 0 any that is free");
     default:
-        return fail(FAILED, "%s", message);
+        return term_fail(FAILED, "%s", message);
     }
 }
 
@@ -259,11 +260,11 @@ int verb_serve(const struct options *o)
 
     keep_no_memory();
     if (!server_takes_host(o->serve->host))
-        return fail(USAGE,
-                    "serve: --host is '%.80s', expected 127.0.0.1, localhost or ::1: there are no keys",
-                    o->serve->host);
+        return term_fail(USAGE,
+                         "serve: --host is '%.80s', expected 127.0.0.1, localhost or ::1: there are no keys",
+                         o->serve->host);
     if (o->serve->alias && !*o->serve->alias)
-        return fail(USAGE, "serve: --alias is empty, expected a name for the model");
+        return term_fail(USAGE, "serve: --alias is empty, expected a name for the model");
     const int code = serve_model(&s);
     carat_engine_close(s.engine);
     carat_model_close(s.model);

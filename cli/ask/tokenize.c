@@ -191,8 +191,8 @@ static int read_line(FILE *file, struct line *l, const char *where, bool *more)
     errno = 0;
     while ((byte = getc_unlocked(file)) != EOF && byte != '\n') {
         if (l->n == INPUT_LIMIT)
-            return fail(USAGE, "%s: the line is longer than the %d MiB that are read as one", where,
-                        INPUT_LIMIT >> 20);
+            return term_fail(USAGE, "%s: the line is longer than the %d MiB that are read as one", where,
+                             INPUT_LIMIT >> 20);
         if (l->n == l->capacity) {
             size_t capacity = l->capacity ? 2 * l->capacity : 4096;
             char *text = realloc(l->text, capacity);
@@ -204,7 +204,8 @@ static int read_line(FILE *file, struct line *l, const char *where, bool *more)
         l->text[l->n++] = (char)byte;
     }
     if (byte == EOF && ferror(file))
-        return interrupted() ? INTERRUPTED : fail(FAILED, "%s: cannot be read: %s", where, strerror(errno));
+        return term_interrupted() ? INTERRUPTED
+                                  : term_fail(FAILED, "%s: cannot be read: %s", where, strerror(errno));
     *more = byte != EOF || l->n > 0;
     return DONE;
 }
@@ -219,7 +220,7 @@ static int convert_lines(struct converter *c, object_converter convert)
     int code = DONE;
 
     if (!file)
-        return fail(FAILED, "%s: cannot be opened: %s", name, strerror(errno));
+        return term_fail(FAILED, "%s: cannot be opened: %s", name, strerror(errno));
     for (long number = 1; code == DONE && more; number++) {
         snprintf(where, sizeof where, "%.200s:%ld", name, number);
         code = read_line(file, &l, where, &more);
@@ -261,11 +262,12 @@ static int read_text(const struct options *o, const char *argument, const char *
 static int check_texts(const struct options *o)
 {
     if (o->convert->jsonl && o->text)
-        return fail(USAGE, "%s: both an argument and --jsonl are given", o->verb->name);
+        return term_fail(USAGE, "%s: both an argument and --jsonl are given", o->verb->name);
     if ((o->text != NULL) + (o->prompt->prompt != NULL) + (o->prompt->file != NULL) +
             (o->convert->jsonl != NULL) >
         1)
-        return fail(USAGE, "%s: more than one text; give one of TEXT, -p, -f and --jsonl", o->verb->name);
+        return term_fail(USAGE, "%s: more than one text; give one of TEXT, -p, -f and --jsonl",
+                         o->verb->name);
     return DONE;
 }
 

@@ -97,7 +97,7 @@ static int parse_list(const char *option, const char *text, struct list *list)
         for (; *at >= '0' && *at <= '9' && digits < 8; at++, digits++)
             value = 10 * value + (*at - '0');
         if (digits == 0 || value > 1 << 20 || list->n == MOST_NUMBERS || (*at && *at != ','))
-            return fail(
+            return term_fail(
                 USAGE,
                 "bench: option %s: '%s' is not a list of at most %d numbers from 0 to %d, as in 128,512",
                 option, text, MOST_NUMBERS, 1 << 20);
@@ -113,7 +113,8 @@ static int parse_pairs(const char *text, struct list *list)
 
     for (int i = 0; i < list->n && code == DONE; i++)
         if (list->value[i] == 0 || list->n % 2)
-            return fail(USAGE, "bench: option -pg: '%s' is not pairs of numbers above 0, as in 512,64", text);
+            return term_fail(USAGE, "bench: option -pg: '%s' is not pairs of numbers above 0, as in 512,64",
+                             text);
     return code;
 }
 
@@ -125,7 +126,7 @@ static int add_test(struct bench *b, const struct setting *with, int n_prompt, i
     if (n_prompt + n_gen == 0)
         return DONE;
     if (b->n == MOST_TESTS)
-        return fail(USAGE, "bench: more than %d tests", MOST_TESTS);
+        return term_fail(USAGE, "bench: more than %d tests", MOST_TESTS);
     b->test[b->n++] = (struct test){.with = with,
                                     .n_prompt = n_prompt,
                                     .n_gen = n_gen,
@@ -153,8 +154,8 @@ static int plan_tests(struct bench *b, const struct setting *with)
         return code;
     for (int i = 0; i < parallel.n; i++)
         if (parallel.value[i] < 1 || parallel.value[i] > PACE_PARALLEL)
-            return fail(USAGE, "bench: option -npl: %d is not a number of sequences from 1 to %d",
-                        parallel.value[i], PACE_PARALLEL);
+            return term_fail(USAGE, "bench: option -npl: %d is not a number of sequences from 1 to %d",
+                             parallel.value[i], PACE_PARALLEL);
     for (int d = 0; d < depth.n; d++) {
         for (int i = 0; i < prompt.n && code == DONE; i++)
             code = add_test(b, with, prompt.value[i], 0, depth.value[d], 1);
@@ -165,7 +166,7 @@ static int plan_tests(struct bench *b, const struct setting *with)
             code = add_test(b, with, pair.value[i], pair.value[i + 1], depth.value[d], 1);
     }
     if (code == DONE && b->n == 0)
-        return fail(USAGE, "bench: with -p 0 and -n 0 there is nothing to measure");
+        return term_fail(USAGE, "bench: with -p 0 and -n 0 there is nothing to measure");
     return code;
 }
 
@@ -177,9 +178,9 @@ static int parse_flash(const char *text, struct list *list)
         char word[8];
         snprintf(word, sizeof word, "%.*s", (int)n, text);
         if (list->n == MOST_NUMBERS || n >= sizeof word || !is_choice("0|1|on|off|auto", word))
-            return fail(USAGE,
-                        "bench: option -fa: '%.80s' must be one of 0, 1, on, off and auto, or a list of them",
-                        text);
+            return term_fail(
+                USAGE, "bench: option -fa: '%.80s' must be one of 0, 1, on, off and auto, or a list of them",
+                text);
         list->value[list->n++] = !is_choice("0|off", word);
         if (!*(text += n))
             return DONE;
@@ -198,7 +199,7 @@ static int plan_settings(struct bench *b)
         (o->bench->flash && (code = parse_flash(o->bench->flash, &flash)) != DONE))
         return code;
     if (threads.n * chunk.n * flash.n > MOST_SETTINGS)
-        return fail(USAGE, "bench: more than %d settings", MOST_SETTINGS);
+        return term_fail(USAGE, "bench: more than %d settings", MOST_SETTINGS);
     b->several_threads = threads.n > 1;
     b->several_chunks = chunk.n > 1;
     b->several_flash = flash.n > 1;
@@ -223,25 +224,27 @@ static int prepare(struct bench *b, struct save *plot)
     const struct bench_options *of = o->bench;
     int code = plan_settings(b);
 
+    if (code == DONE && (options_given(o, &of->predict) || options_given(o, &of->iterations) ||
+                         options_given(o, &of->warmup) || of->bench_json))
+        return term_fail(USAGE, "bench: option %s goes with --prompt TEXT, whose generations it is about",
+                         of->bench_json                      ? "--bench-json"
+                         : options_given(o, &of->predict)    ? "--max-tokens"
+                         : options_given(o, &of->iterations) ? "--bench-iters"
+                                                             : "--bench-warmup");
     if (code == DONE &&
-        (given(o, &of->predict) || given(o, &of->iterations) || given(o, &of->warmup) || of->bench_json))
-        return fail(USAGE, "bench: option %s goes with --prompt TEXT, whose generations it is about",
-                    of->bench_json              ? "--bench-json"
-                    : given(o, &of->predict)    ? "--max-tokens"
-                    : given(o, &of->iterations) ? "--bench-iters"
-                                                : "--bench-warmup");
-    if (code == DONE && (o->prompt->ids || given(o, &of->steps) || of->prefill_logits || of->spectrum))
-        return fail(USAGE, "bench: option %s goes with lm-head, as in carat bench lm-head MODEL",
-                    o->prompt->ids         ? "--ids"
-                    : given(o, &of->steps) ? "--steps"
-                    : of->prefill_logits   ? "--prefill-logits"
-                                           : "--spectrum");
+        (o->prompt->ids || options_given(o, &of->steps) || of->prefill_logits || of->spectrum))
+        return term_fail(USAGE, "bench: option %s goes with lm-head, as in carat bench lm-head MODEL",
+                         o->prompt->ids                 ? "--ids"
+                         : options_given(o, &of->steps) ? "--steps"
+                         : of->prefill_logits           ? "--prefill-logits"
+                                                        : "--spectrum");
     if (code == DONE && o->bench->plot && b->n_setting > 1)
-        return fail(USAGE, "bench: --plot draws one setting: give -t, -ub and -fa one value each");
-    if (code == DONE && o->json && given(o, &o->bench->output) && strcmp(o->bench->output, "json") != 0)
-        return fail(USAGE, "bench: --json and -o %s contradict each other", o->bench->output);
+        return term_fail(USAGE, "bench: --plot draws one setting: give -t, -ub and -fa one value each");
+    if (code == DONE && o->json && options_given(o, &o->bench->output) &&
+        strcmp(o->bench->output, "json") != 0)
+        return term_fail(USAGE, "bench: --json and -o %s contradict each other", o->bench->output);
     if (code == DONE && o->bench->plot && strcmp(o->bench->plot, "-") == 0)
-        return fail(USAGE, "bench: --plot - and the result cannot both go to standard output");
+        return term_fail(USAGE, "bench: --plot - and the result cannot both go to standard output");
     if (code == DONE && o->bench->compare)
         code = bench_compare_open(b);
     if (code == DONE && o->bench->plot)
@@ -347,7 +350,7 @@ static int bench_tests(const struct options *o)
     b->widest = 1;
     code = prepare(b, &plot);
     if (code == DONE && o->bench->flash)
-        note("-fa changes nothing: attention is the same kernel with 0 and 1");
+        term_note("-fa changes nothing: attention is the same kernel with 0 and 1");
     if (code == DONE) {
         interrupt_install();
         code = bench_open(b);
@@ -369,12 +372,12 @@ static int bench_self_check(const struct options *o)
                                         {"lm-head", o->word != NULL},
                                         {"--draft-right", b->draft_right >= 0},
                                         {"--model-draft", o->open->drafter != NULL},
-                                        {"-p", given(o, &b->n_prompt)},
-                                        {"-n", given(o, &b->n_gen)},
-                                        {"-d", given(o, &b->n_depth)},
-                                        {"-npl", given(o, &b->n_parallel)},
-                                        {"-t", given(o, &b->thread_list)},
-                                        {"-ub", given(o, &b->chunk_list)},
+                                        {"-p", options_given(o, &b->n_prompt)},
+                                        {"-n", options_given(o, &b->n_gen)},
+                                        {"-d", options_given(o, &b->n_depth)},
+                                        {"-npl", options_given(o, &b->n_parallel)},
+                                        {"-t", options_given(o, &b->thread_list)},
+                                        {"-ub", options_given(o, &b->chunk_list)},
                                         {NULL, false}};
 
     TRY(bench_check_alone(o, own, "bench", "--self-check computes one answer by one thread, without",

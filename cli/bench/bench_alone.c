@@ -23,15 +23,15 @@ int bench_check_alone(const struct options *o, const struct bench_refusal *own, 
     const struct bench_refusal all[] = {{"-pg", b->n_pair != NULL},
                                         {"-fa", b->flash != NULL},
                                         {"--prompt", b->prompt != NULL},
-                                        {"--max-tokens", given(o, &b->predict)},
-                                        {"--bench-iters", given(o, &b->iterations)},
-                                        {"--bench-warmup", given(o, &b->warmup)},
+                                        {"--max-tokens", options_given(o, &b->predict)},
+                                        {"--bench-iters", options_given(o, &b->iterations)},
+                                        {"--bench-warmup", options_given(o, &b->warmup)},
                                         {"--bench-json", b->bench_json != NULL},
                                         {"--plot", b->plot != NULL},
                                         {"--compare", gives && b->compare},
                                         {"--profile", b->profile},
                                         {"--ids", gives && o->prompt->ids},
-                                        {"--steps", gives && given(o, &b->steps)},
+                                        {"--steps", gives && options_given(o, &b->steps)},
                                         {"--prefill-logits", gives && b->prefill_logits},
                                         {"--spectrum", gives && b->spectrum},
                                         {"list for -t", strchr(b->thread_list, ',') != NULL},
@@ -42,10 +42,10 @@ int bench_check_alone(const struct options *o, const struct bench_refusal *own, 
     if (!found)
         found = first_given(all);
     if (found)
-        return fail(USAGE, "%s: %s %s", who, takes, found->name);
+        return term_fail(USAGE, "%s: %s %s", who, takes, found->name);
     if (gives && !is_choice("md|json", b->output))
-        return fail(USAGE, "%s: %s one object, so -o must be md or json", who, gives);
-    if (o->json && given(o, &o->bench->output) && strcmp(o->bench->output, "json") != 0)
-        return fail(USAGE, "%s: --json and -o %s contradict each other", who, o->bench->output);
+        return term_fail(USAGE, "%s: %s one object, so -o must be md or json", who, gives);
+    if (o->json && options_given(o, &o->bench->output) && strcmp(o->bench->output, "json") != 0)
+        return term_fail(USAGE, "%s: --json and -o %s contradict each other", who, o->bench->output);
     return DONE;
 }

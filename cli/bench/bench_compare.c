@@ -77,9 +77,9 @@ int bench_compare_open(struct bench *b)
     for (int k = 0; k < b->n; k++)
         found += b->test[k].old.element != NULL;
     if (code == DONE && found == 0)
-        return fail(USAGE,
-                    "bench: %s has no test of this run; -p, -n, -pg, -d and -npl choose those that are in it",
-                    name_of(b));
+        return term_fail(
+            USAGE, "bench: %s has no test of this run; -p, -n, -pg, -d and -npl choose those that are in it",
+            name_of(b));
     return code;
 }
 
@@ -178,8 +178,8 @@ static void note_machine(const struct bench *b)
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (fabs(parts[i].lost) > much)
-            note("%s: %s was up to %.0f %% %s than now", name_of(b), parts[i].what,
-                 100 * fabs(1 / (1 - parts[i].lost) - 1), parts[i].lost > 0 ? "more" : "less");
+            term_note("%s: %s was up to %.0f %% %s than now", name_of(b), parts[i].what,
+                      100 * fabs(1 / (1 - parts[i].lost) - 1), parts[i].lost > 0 ? "more" : "less");
 }
 
 /* The loss that a limit which fell explains: all of it, as long as the test uses the same share of the limit
@@ -255,6 +255,7 @@ int bench_compare_result(const struct bench *b)
                                      test_name(name, sizeof name, t));
         slower++;
     }
-    return slower ? fail(CHECK_FAILED, "bench: slower than in %s, beyond the noise: %s", name_of(b), names)
-                  : DONE;
+    return slower
+               ? term_fail(CHECK_FAILED, "bench: slower than in %s, beyond the noise: %s", name_of(b), names)
+               : DONE;
 }

@@ -66,7 +66,7 @@ static bool is_scripted(const struct options *o)
 static int check_drafting(const struct options *o)
 {
     const struct bench_refusal own[] = {
-        {"-d", given(o, &o->bench->n_depth)},
+        {"-d", options_given(o, &o->bench->n_depth)},
         {"--lookup off", !o->open->drafter && strcmp(o->lookup->lookup, "off") == 0},
         {"--spec-type none", o->lookup->spec_type && strcmp(o->lookup->spec_type, "none") == 0},
         {"--draft-max 0", o->lookup->draft_max == 0},
@@ -85,13 +85,13 @@ static int check_drafting(const struct options *o)
 static int one_number(const struct options *o, const char *option, const char *const *list, int least,
                       int most, const char *or_else, int *value)
 {
-    const char *text = given(o, list) ? *list : or_else;
+    const char *text = options_given(o, list) ? *list : or_else;
     size_t digits = strspn(text, "0123456789");
     long n = strtol(text, NULL, 10);
 
     if (!digits || digits > 7 || text[digits] || n < least || n > most)
-        return fail(USAGE, "bench: --draft-right takes one number for %s, from %d to %d, not '%.80s'", option,
-                    least, most, text);
+        return term_fail(USAGE, "bench: --draft-right takes one number for %s, from %d to %d, not '%.80s'",
+                         option, least, most, text);
     *value = (int)n;
     return DONE;
 }
@@ -191,7 +191,7 @@ static int run_loop(struct drafting *d)
             carat_step(d->engine, rows, sizeof(carat_row), d->parallel, &err) != CARAT_OK)
             return fail_status(&err);
     }
-    return interrupted() ? INTERRUPTED : DONE;
+    return term_interrupted() ? INTERRUPTED : DONE;
 }
 
 static int take_id(void *user, const carat_given *given)
@@ -200,7 +200,7 @@ static int take_id(void *user, const carat_given *given)
 
     s->differs |= given->id != s->ids[given->position];
     s->given++;
-    return interrupted();
+    return term_interrupted();
 }
 
 /* The ids that will come, until luck ends. */
@@ -263,7 +263,7 @@ static int step_all(struct drafting *d)
         given = 0;
         for (int i = 0; i < d->parallel; i++)
             given += d->stream[i].given;
-        if (interrupted())
+        if (term_interrupted())
             return INTERRUPTED;
     }
     return DONE;
@@ -293,17 +293,17 @@ static int run_generations(struct drafting *d, bool drafts, bool counts, double 
 
     for (int i = 0; i < d->parallel && code == DONE; i++)
         code = open_generation(d, &d->stream[i], drafts);
-    double start = seconds();
+    double start = term_seconds();
     if (code == DONE)
         code = step_all(d);
-    *spent = seconds() - start;
+    *spent = term_seconds() - start;
     if (code == DONE && drafts && counts)
         code = note_drafts(d);
     close_generations(d);
     for (int i = 0; i < d->parallel && code == DONE; i++)
         if (d->stream[i].differs)
-            return fail(FAILED, "bench: a generation %s drafts gave other ids than steps and draws do",
-                        drafts ? "with" : "without");
+            return term_fail(FAILED, "bench: a generation %s drafts gave other ids than steps and draws do",
+                             drafts ? "with" : "without");
     return code;
 }
 
@@ -317,10 +317,10 @@ static int run_ways(struct drafting *d, int i)
         int way = i < 0 ? k : (i + k) % N_WAY;
         if ((code = begin_run(d)) != DONE)
             return code;
-        double start = seconds();
+        double start = term_seconds();
         if (way == LOOP) {
             code = run_loop(d);
-            spent[way] = seconds() - start;
+            spent[way] = term_seconds() - start;
         } else {
             code = run_generations(d, way == DRAFTED, i >= 0, &spent[way]);
         }

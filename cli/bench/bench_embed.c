@@ -44,10 +44,10 @@ enum { TESTS = sizeof((struct embedding *)0)->test / sizeof(struct timed) };
 static int check_embedding(const struct options *o)
 {
     const struct bench_options *b = o->bench;
-    const struct bench_refusal own[] = {{"-p", given(o, &b->n_prompt)},
-                                        {"-n", given(o, &b->n_gen)},
-                                        {"-d", given(o, &b->n_depth)},
-                                        {"-npl", given(o, &b->n_parallel)},
+    const struct bench_refusal own[] = {{"-p", options_given(o, &b->n_prompt)},
+                                        {"-n", options_given(o, &b->n_gen)},
+                                        {"-d", options_given(o, &b->n_depth)},
+                                        {"-npl", options_given(o, &b->n_parallel)},
                                         {NULL, false}};
 
     return bench_check_alone(o, own, "bench", "an embedding model is timed by its vectors, without",
@@ -84,9 +84,9 @@ static int time_texts(struct embedding *e, struct timed *t, double *spent)
     carat_embed_options_default(&options);
     options.raw = e->about.n_dense == 0;
     options.watch = stop_when_interrupted;
-    const double start = seconds();
+    const double start = term_seconds();
     const carat_status status = carat_embed(e->engine, input, sizeof *input, t->n, &options, &err);
-    *spent = fmax(seconds() - start, 1e-9);
+    *spent = fmax(term_seconds() - start, 1e-9);
     return status == CARAT_OK ? DONE : fail_status(&err);
 }
 

@@ -315,7 +315,7 @@ void bench_note_field(const struct bench *b, const struct test *t, const char *n
     char *then = json_dumps(field_find(older, name), JSON_ENCODE_ANY | JSON_COMPACT);
     char *is = now ? json_dumps(now, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
 
-    note("%s: %s was %.200s, is %.200s", file, name, then ? then : "?", is ? is : "?");
+    term_note("%s: %s was %.200s, is %.200s", file, name, then ? then : "?", is ? is : "?");
     free(then);
     free(is);
     json_decref(now);

@@ -134,7 +134,7 @@ static bool is_said(const struct options *o, const void *field)
     for (size_t i = 0; i < sizeof always / sizeof *always; i++)
         if (field == always[i])
             return true;
-    return given(o, field);
+    return options_given(o, field);
 }
 
 /* Every option of the table that decides what is measured, with the values that the library chose. */

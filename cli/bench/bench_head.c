@@ -23,12 +23,12 @@ enum { DEFAULT_IDS = 32 };
 
 static int check_heads(const struct options *o)
 {
-    const struct bench_refusal own[] = {{"-p", given(o, &o->bench->n_prompt)},
-                                        {"-n", given(o, &o->bench->n_gen)},
-                                        {"-d", given(o, &o->bench->n_depth)},
-                                        {"-npl", given(o, &o->bench->n_parallel)},
+    const struct bench_refusal own[] = {{"-p", options_given(o, &o->bench->n_prompt)},
+                                        {"-n", options_given(o, &o->bench->n_gen)},
+                                        {"-d", options_given(o, &o->bench->n_depth)},
+                                        {"-npl", options_given(o, &o->bench->n_parallel)},
                                         {"--audit", o->head->audit > 0},
-                                        {"--min-recall", given(o, &o->head->min_recall)},
+                                        {"--min-recall", options_given(o, &o->head->min_recall)},
                                         {"--draft-right", o->bench->draft_right >= 0},
                                         {NULL, false}};
 
@@ -48,8 +48,8 @@ static int read_heads_ids(struct heads *h)
                        h->n_ids, h->n_steps, max);
     for (int i = 0; i < given.n && code == DONE; i++)
         if (given.ids[i] < 0 || given.ids[i] >= h->info.n_vocab)
-            code = fail(USAGE, "--ids: %d is not an id of the model, expected 0 to %d", (int)given.ids[i],
-                        h->info.n_vocab - 1);
+            code = term_fail(USAGE, "--ids: %d is not an id of the model, expected 0 to %d",
+                             (int)given.ids[i], h->info.n_vocab - 1);
     h->truth.ids = calloc((size_t)h->n_ids + (size_t)h->n_steps, sizeof *h->truth.ids);
     if (code == DONE && !h->truth.ids)
         code = fail_memory();
@@ -89,7 +89,7 @@ static bool is_asked_for(const struct heads *h, carat_head strategy)
 {
     const char *const *asked = &h->o->head->lm_head;
 
-    return !given(h->o, asked) || strcmp(*asked, carat_head_name(strategy)) == 0;
+    return !options_given(h->o, asked) || strcmp(*asked, carat_head_name(strategy)) == 0;
 }
 
 static void add_tiles_row(struct heads *h, carat_head strategy, carat_head_quant quant, int capacity,
@@ -121,7 +121,7 @@ static void add_lists(struct heads *h, carat_head strategy, carat_head_quant qua
     static const int lists[] = {0, 8, 16, 24, 32};
     const int asked = h->o->head->lm_shortlist, most = capacity && capacity < tiles ? capacity : tiles - 1;
 
-    if (given(h->o, &h->o->head->lm_shortlist)) {
+    if (options_given(h->o, &h->o->head->lm_shortlist)) {
         add_tiles_row(h, strategy, quant, capacity, asked);
         return;
     }
@@ -147,7 +147,7 @@ static void add_capacities(struct heads *h, carat_head_quant quant, int tiles)
 static void add_tiles(struct heads *h, int tiles)
 {
     for (int quant = CARAT_QUANT_NATIVE; quant <= CARAT_QUANT_TENSOR; quant++) {
-        if (given(h->o, &h->o->head->lm_quant) &&
+        if (options_given(h->o, &h->o->head->lm_quant) &&
             quant_of_name(h->o->head->lm_quant) != (carat_head_quant)quant)
             continue;
         if (is_asked_for(h, CARAT_HEAD_PRELOAD))
@@ -184,7 +184,7 @@ static void plan_heads(struct heads *h)
     if (is_asked_for(h, CARAT_HEAD_AUTO))
         add_row(h, CARAT_HEAD_AUTO, h->k, 2);
     add_tiles(h, (h->info.n_vocab + tile - 1) / tile);
-    if (is_asked_for(h, CARAT_HEAD_SHORTLIST) && given(h->o, &h->o->head->lm_head))
+    if (is_asked_for(h, CARAT_HEAD_SHORTLIST) && options_given(h->o, &h->o->head->lm_head))
         add_tiles_row(h, CARAT_HEAD_SHORTLIST, quant_of_name(h->o->head->lm_quant),
                       (int)h->o->head->lm_capacity.n, h->o->head->lm_shortlist);
 }
@@ -214,7 +214,7 @@ static int match_older(struct heads *h)
                 found++;
             }
     }
-    return found ? DONE : fail(USAGE, "bench lm-head: %s has no row of this run", name);
+    return found ? DONE : term_fail(USAGE, "bench lm-head: %s has no row of this run", name);
 }
 
 static int judge_rows(struct heads *h)
@@ -236,8 +236,8 @@ static int judge_rows(struct heads *h)
                                      h->row[i].name);
         slower++;
     }
-    return slower ? fail(CHECK_FAILED, "bench lm-head: slower than in %s, beyond the noise: %s",
-                         input_name(h->o->bench->compare), names)
+    return slower ? term_fail(CHECK_FAILED, "bench lm-head: slower than in %s, beyond the noise: %s",
+                              input_name(h->o->bench->compare), names)
                   : DONE;
 }
 
@@ -275,7 +275,7 @@ static int run_heads(struct heads *h)
         heads_tell_begin(h);
     for (int i = 0; i < h->n && code == DONE; i++) {
         code = heads_run(h, &h->row[i]);
-        if (code == DONE && interrupted())
+        if (code == DONE && term_interrupted())
             code = INTERRUPTED;
         if (code == DONE)
             code = heads_tell_row(h, i);
@@ -288,8 +288,8 @@ static int run_heads(struct heads *h)
     }
     for (int i = 0; i < h->n && code == DONE; i++)
         if (h->row[i].differs)
-            code = fail(CHECK_FAILED, "bench lm-head: %s is exact, and gave another result than dense",
-                        h->row[i].name);
+            code = term_fail(CHECK_FAILED, "bench lm-head: %s is exact, and gave another result than dense",
+                             h->row[i].name);
     return code;
 }
 

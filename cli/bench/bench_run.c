@@ -75,7 +75,7 @@ static bool read_all(int fd, void *to, size_t n)
 {
     for (size_t done = 0; done < n;) {
         ssize_t got = read(fd, (char *)to + done, n - done);
-        if (got == 0 || (got < 0 && (errno != EINTR || interrupted())))
+        if (got == 0 || (got < 0 && (errno != EINTR || term_interrupted())))
             return false;
         done += got > 0 ? (size_t)got : 0;
     }
@@ -102,7 +102,7 @@ static int measure_apart(struct bench *b, const struct setting *s)
     close(ends[1]);
     good = child > 0 && read_all(ends[0], &found, sizeof found);
     close(ends[0]);
-    if (child > 0 && interrupted())
+    if (child > 0 && term_interrupted())
         kill(child, SIGKILL); /* the signal may have been for this process alone */
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
@@ -149,11 +149,11 @@ static int set_options(struct bench *b, const struct setting *s, carat_engine_op
 int bench_open(struct bench *b)
 {
     carat_engine_options options;
-    double start = seconds();
+    double start = term_seconds();
     carat_error err;
 
     TRY(open_either(&b->model, b->o));
-    b->open_seconds = seconds() - start;
+    b->open_seconds = term_seconds() - start;
     if (carat_get_host(&b->host, &err) != CARAT_OK ||
         carat_model_get_info(b->model, &b->info, &err) != CARAT_OK ||
         carat_model_get_load_times(b->model, &b->setup, &err) != CARAT_OK)
@@ -180,9 +180,9 @@ int bench_begin(struct bench *b, struct setting *s)
 
     TRY(s->limits.read > 0 ? DONE : measure_apart(b, s));
     TRY(set_options(b, s, &options));
-    begun = seconds();
+    begun = term_seconds();
     TRY(create_engine(&b->pace.engine, b->model, &options));
-    s->engine_seconds = seconds() - begun;
+    s->engine_seconds = term_seconds() - begun;
     if (s == b->setting)
         b->start_seconds = b->open_seconds + s->engine_seconds;
     return DONE;
@@ -217,7 +217,7 @@ static int run_once(struct bench *b, struct test *t, int i, carat_profile *profi
         t->speed[i] = tokens_of(t) / *spent;
         t->first[i] = paced.first;
     }
-    return interrupted() ? INTERRUPTED : DONE;
+    return term_interrupted() ? INTERRUPTED : DONE;
 }
 
 static int run_all(struct bench *b, struct test *t)

@@ -61,10 +61,10 @@ struct chat {
 
 static int check_timeline(const struct options *o)
 {
-    const struct bench_refusal own[] = {{"-p", given(o, &o->bench->n_prompt)},
-                                        {"-n", given(o, &o->bench->n_gen)},
-                                        {"-npl", given(o, &o->bench->n_parallel)},
-                                        {"--memory", given(o, &o->engine->memory)},
+    const struct bench_refusal own[] = {{"-p", options_given(o, &o->bench->n_prompt)},
+                                        {"-n", options_given(o, &o->bench->n_gen)},
+                                        {"-npl", options_given(o, &o->bench->n_parallel)},
+                                        {"--memory", options_given(o, &o->engine->memory)},
                                         {"list for -d", strchr(o->bench->n_depth, ',') != NULL},
                                         {NULL, false}};
 
@@ -79,8 +79,8 @@ static int depth_of(const char *text, int *depth)
     long n = strtol(text, &end, 10);
 
     if (strspn(text, "0123456789") != strlen(text) || *end || n < TURN || n > 1 << 20)
-        return fail(USAGE, "bench timeline: option -d: '%.80s' is not a number of tokens from %d to %d", text,
-                    TURN, 1 << 20);
+        return term_fail(USAGE, "bench timeline: option -d: '%.80s' is not a number of tokens from %d to %d",
+                         text, TURN, 1 << 20);
     *depth = (int)n;
     return DONE;
 }
@@ -136,7 +136,7 @@ static int open_file(struct chat *c)
 
     if (fd < 0) {
         c->path[0] = 0;
-        return fail(FAILED, "bench timeline: no file can be made in %.200s", folder ? folder : "/tmp");
+        return term_fail(FAILED, "bench timeline: no file can be made in %.200s", folder ? folder : "/tmp");
     }
     close(fd);
     return DONE;
@@ -149,7 +149,7 @@ static int open_file(struct chat *c)
 static int go_to(struct chat *c, carat_session *s, int n, bool drawn, double *spent, int *evaluated)
 {
     carat_session_stats stats;
-    double start = seconds();
+    double start = term_seconds();
     carat_error err;
     int32_t id;
 
@@ -157,7 +157,7 @@ static int go_to(struct chat *c, carat_session *s, int n, bool drawn, double *sp
     if (carat_sync(s, c->ids, n, NULL, &err) != CARAT_OK ||
         (drawn && carat_sample(s, NULL, &id, &err) != CARAT_OK))
         return fail_status(&err);
-    *spent = seconds() - start;
+    *spent = term_seconds() - start;
     if (carat_session_get_stats(s, &stats, &err) != CARAT_OK)
         return fail_status(&err);
     *evaluated = n - stats.kept + stats.reevaluated;
@@ -168,40 +168,40 @@ static int go_to(struct chat *c, carat_session *s, int n, bool drawn, double *sp
 static int go_on(struct chat *c, int n, double *spent)
 {
     int held = carat_tokens_held(c->session, NULL);
-    double start = seconds();
+    double start = term_seconds();
     carat_error err;
 
     if (carat_append(c->session, c->ids + held, n - held, &err) != CARAT_OK)
         return fail_status(&err);
-    *spent = seconds() - start;
+    *spent = term_seconds() - start;
     return DONE;
 }
 
 /* A call that began then has ended so. */
 static int ended(double *sample, double begun, carat_status status, const carat_error *err)
 {
-    *sample = seconds() - begun;
+    *sample = term_seconds() - begun;
     return status == CARAT_OK ? DONE : fail_status(err);
 }
 
 static int time_rewind(struct chat *c, double *sample)
 {
     carat_error err;
-    double begun = seconds();
+    double begun = term_seconds();
     return ended(sample, begun, carat_rewind(c->session, c->depth, &err), &err);
 }
 
 static int time_snapshot(struct chat *c, double *sample)
 {
     carat_error err;
-    double begun = seconds();
+    double begun = term_seconds();
     return ended(sample, begun, carat_mark(c->session, &err), &err);
 }
 
 static int time_save(struct chat *c, double *sample)
 {
     carat_error err;
-    double begun = seconds();
+    double begun = term_seconds();
     return ended(sample, begun, carat_save(c->session, c->path, NULL, 0, &err), &err);
 }
 
@@ -213,7 +213,7 @@ static int time_load(struct chat *c, double *sample)
     int code = create_session(&s, c->engine, progress_update, &c->bar);
 
     if (code == DONE) {
-        double begun = seconds();
+        double begun = term_seconds();
         code = ended(sample, begun, carat_load(s, c->path, NULL, NULL, &err), &err);
     }
     carat_session_close(s);
@@ -282,7 +282,7 @@ static int measure_chat(struct chat *c)
             code = time_chat(c, i);
         if (code == DONE)
             code = go_to(c, c->session, c->depth, false, &spent, &evaluated);
-        if (interrupted())
+        if (term_interrupted())
             code = INTERRUPTED;
     }
     for (int i = 0; i < N_FIGURE && code == DONE; i++)
@@ -373,7 +373,7 @@ int bench_timeline(const struct options *o)
     for (int i = 0; i < N_FIGURE; i++)
         c.evaluated[i] = -1;
     if (code == DONE)
-        code = depth_of(given(o, &o->bench->n_depth) ? o->bench->n_depth : TIMELINE_DEPTH, &c.depth);
+        code = depth_of(options_given(o, &o->bench->n_depth) ? o->bench->n_depth : TIMELINE_DEPTH, &c.depth);
     if (code == DONE) {
         interrupt_install();
         code = open_chat(&c);

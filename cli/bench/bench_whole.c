@@ -41,12 +41,12 @@ static int check(const struct options *o)
     const struct {
         const char *name;
         bool given;
-    } tests[] = {{"-p", given(o, &b->n_prompt)},
-                 {"-n", given(o, &b->n_gen)},
-                 {"-d", given(o, &b->n_depth)},
+    } tests[] = {{"-p", options_given(o, &b->n_prompt)},
+                 {"-n", options_given(o, &b->n_gen)},
+                 {"-d", options_given(o, &b->n_depth)},
                  {"-pg", b->n_pair != NULL},
-                 {"-npl", given(o, &b->n_parallel)},
-                 {"-r", given(o, &b->repetitions)},
+                 {"-npl", options_given(o, &b->n_parallel)},
+                 {"-r", options_given(o, &b->repetitions)},
                  {"--plot", b->plot != NULL},
                  {"--compare", b->compare != NULL},
                  {"--profile", b->profile},
@@ -56,11 +56,11 @@ static int check(const struct options *o)
 
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
         if (tests[i].given)
-            return fail(USAGE, "bench: --prompt times whole generations and takes no %s", tests[i].name);
+            return term_fail(USAGE, "bench: --prompt times whole generations and takes no %s", tests[i].name);
     if (!is_choice("md|json", b->output))
-        return fail(USAGE, "bench: --prompt gives one object, so -o must be md or json");
-    if (o->json && given(o, &o->bench->output) && strcmp(o->bench->output, "json") != 0)
-        return fail(USAGE, "bench: --json and -o %s contradict each other", o->bench->output);
+        return term_fail(USAGE, "bench: --prompt gives one object, so -o must be md or json");
+    if (o->json && options_given(o, &o->bench->output) && strcmp(o->bench->output, "json") != 0)
+        return term_fail(USAGE, "bench: --json and -o %s contradict each other", o->bench->output);
     return DONE;
 }
 
@@ -108,7 +108,7 @@ static int generate(struct whole *w, carat_session *session)
     if (carat_sync(session, w->prompt.ids, w->prompt.n, NULL, &err) != CARAT_OK)
         return fail_status(&err);
     progress_end(&w->bar);
-    while (w->ids.n < w->most && !interrupted()) {
+    while (w->ids.n < w->most && !term_interrupted()) {
         if (w->ids.n > 0 && carat_append(session, &w->ids.ids[w->ids.n - 1], 1, &err) != CARAT_OK)
             return fail_status(&err);
         if (carat_sample(session, &sampling, &id, &err) != CARAT_OK)
@@ -118,7 +118,7 @@ static int generate(struct whole *w, carat_session *session)
         if (!push_id(&w->ids, id))
             return fail_memory();
     }
-    return interrupted() ? INTERRUPTED : DONE;
+    return term_interrupted() ? INTERRUPTED : DONE;
 }
 
 /* The tokens of the text that was generated, encoded again, as other runners count them; 1 when there are
@@ -144,13 +144,13 @@ static int count_tokens(const struct whole *w, int *n)
 static int run_once(struct whole *w, int i)
 {
     carat_session *session = NULL;
-    double start = seconds(), spent;
+    double start = term_seconds(), spent;
     int n;
 
     TRY(create_session(&session, w->engine, progress_update, &w->bar));
     int code = generate(w, session);
     progress_end(&w->bar);
-    spent = fmax(seconds() - start, 1e-9);
+    spent = fmax(term_seconds() - start, 1e-9);
     carat_session_close(session);
     if (code != DONE || i < 0)
         return code;

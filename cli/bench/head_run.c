@@ -42,7 +42,7 @@ static int stop_quietly(void *user, size_t done, size_t total)
     (void)user;
     (void)done;
     (void)total;
-    return interrupted();
+    return term_interrupted();
 }
 
 /* What a row cannot have is said in its place. */
@@ -79,14 +79,14 @@ static int set_up(struct heads *h, struct head_row *row, bool cached, bool fills
     head_seat_close(&h->seat);
     open.no_cache = !cached || open.no_cache;
     o.open = &open;
-    start = seconds();
+    start = term_seconds();
     if (h->memory)
         code = head_spectrum_open(&h->seat.model, h->memory, h->n_memory);
     else
         code = fills ? open_packed(&h->seat.model, &o) : open_model(&h->seat.model, &o, false);
     if (code == DONE)
         code = create_head(h, &h->seat, row);
-    *spent = seconds() - start;
+    *spent = term_seconds() - start;
     return code;
 }
 
@@ -170,7 +170,7 @@ static int keep_step(struct heads *h, int i)
     carat_error err;
 
     if (!logits || carat_top(h->dense.session, h->k, &h->truth.best[(size_t)i * k], &err) != CARAT_OK)
-        return fail(FAILED, "bench lm-head: no logits");
+        return term_fail(FAILED, "bench lm-head: no logits");
     memcpy(&h->truth.logits[(size_t)i * n], logits, n * sizeof *logits);
     return DONE;
 }
@@ -189,7 +189,7 @@ int heads_find_truth(struct heads *h)
     if (!h->truth.logits || !h->truth.best || !h->seconds || !h->beside)
         return fail_memory();
     if ((code = create_head(h, &h->dense, dense)) == DONE && *dense->refused)
-        return fail(FAILED, "%s", dense->refused);
+        return term_fail(FAILED, "%s", dense->refused);
     if (code == DONE)
         code = begin_run(h, &h->dense, &sampling);
     for (int i = 0; i < h->n_steps && code == DONE; i++) {
@@ -251,9 +251,9 @@ static int time_steps(const struct heads *h, const struct head_seat *seat, const
     int32_t id;
 
     for (int i = 0; i < h->n_steps && code == DONE; i++) {
-        double start = seconds();
+        double start = term_seconds();
         code = take_step(h, seat, i, sampling, &id);
-        spent[i] = seconds() - start;
+        spent[i] = term_seconds() - start;
     }
     return code;
 }
@@ -290,10 +290,10 @@ static int time_prompt(struct heads *h, struct head_row *row, const carat_sampli
 
     if (code == DONE && carat_engine_get_head(h->seat.engine, &before, &err) != CARAT_OK)
         code = fail_status(&err);
-    double start = seconds();
+    double start = term_seconds();
     if (code == DONE)
         code = evaluate_ids(h->seat.engine, h->seat.session, h->truth.ids, h->n_ids, row->prompt_logits);
-    h->seconds[r] = seconds() - start;
+    h->seconds[r] = term_seconds() - start;
     row->speed[r] = h->n_ids / fmax(h->seconds[r], 1e-9);
     return code == DONE ? count_since(h, row, &before) : code;
 }

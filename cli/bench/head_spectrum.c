@@ -305,7 +305,7 @@ static bool each_tensor(struct spectrum *s, bool fills)
                 s->n_tensor++;
             }
             at += (row_bytes(type, cols) * (size_t)rows + ALIGNED - 1) / ALIGNED * ALIGNED;
-            good = good && !(fills && interrupted());
+            good = good && !(fills && term_interrupted());
         }
     if (!fills) {
         s->size = (s->size + ALIGNED - 1) / ALIGNED * ALIGNED;
@@ -381,21 +381,21 @@ int head_spectrum(carat_model **model, uint8_t **memory, size_t *n, const char *
     if (carat_model_get_info(*model, &info, &err) != CARAT_OK)
         return fail_status(&err);
     if (strcmp(info.architecture, "gemma3") != 0 || !info.tied)
-        return fail(USAGE,
-                    "--spectrum makes a model of the third generation with a tied head, and this one is %s%s",
-                    info.architecture, info.tied ? "" : " without");
+        return term_fail(
+            USAGE, "--spectrum makes a model of the third generation with a tied head, and this one is %s%s",
+            info.architecture, info.tied ? "" : " without");
     struct spectrum s = {.info = &info, .falling = strcmp(spectrum, "falling") == 0, .state = 7};
     const char *head = type_of_head(*model), *layers = stored_type(*model, &only);
     if (!stored_as(head, &s.head) || !stored_as(layers, &s.layers))
-        return fail(USAGE, "--spectrum stores F32, BF16, Q8_0 and Q4_0, and this model has %s and %s", head,
-                    layers);
+        return term_fail(USAGE, "--spectrum stores F32, BF16, Q8_0 and Q4_0, and this model has %s and %s",
+                         head, layers);
     put_header(&s, 0);
     s.bytes = *memory = calloc(s.size, 1);
     if (!s.bytes)
         return fail_memory();
     put_header(&s, s.n_tensor);
     if (!each_tensor(&s, true))
-        return interrupted() ? INTERRUPTED : fail_memory();
+        return term_interrupted() ? INTERRUPTED : fail_memory();
     carat_model_close(*model);
     *model = NULL;
     *n = s.size;

@@ -18,13 +18,14 @@ int verb_convert(const struct options *o)
     const char *out = o->text ? o->text : w->output;
 
     if (!out)
-        return fail(USAGE, "convert needs a model and OUT: carat convert MODEL OUT");
+        return term_fail(USAGE, "convert needs a model and OUT: carat convert MODEL OUT");
     if (o->text && w->output)
-        return fail(USAGE, "convert: OUT is '%.80s' and, by --output, '%.80s'", o->text, w->output);
+        return term_fail(USAGE, "convert: OUT is '%.80s' and, by --output, '%.80s'", o->text, w->output);
     if (w->spare || w->spare_check)
-        note("one file serves every context, batch and prefix, so that --context, --batch, --chunk, --prefix "
-             "and "
-             "--skip-check change nothing; --lm-tile 16384 of carat run computes the head in parts");
+        term_note(
+            "one file serves every context, batch and prefix, so that --context, --batch, --chunk, --prefix "
+            "and "
+            "--skip-check change nothing; --lm-tile 16384 of carat run computes the head in parts");
     interrupt_install();
     int code = convert_options(&how, &recipe, o); /* mistakes before a long load */
     if (code == DONE)

@@ -122,8 +122,8 @@ static int measure_parts(struct measuring *m)
         carat_importance_write(m->importance, out, name ? name + 1 : m->path, context, &err) != CARAT_OK)
         code = fail_status(&err);
     if (code == DONE && stat(out, &status) == 0)
-        note("%s: F32, %s, how much columns matter over %zu tokens", out,
-             size_text(size, (double)status.st_size), w->total);
+        term_note("%s: F32, %s, how much columns matter over %zu tokens", out,
+                  size_text(size, (double)status.st_size), w->total);
     return code;
 }
 
@@ -132,9 +132,9 @@ static int check(struct measuring *m)
     const struct options *o = m->o;
 
     if ((o->prompt->file != NULL) + (o->prompt->messages != NULL) + (o->prompt->ids != NULL) != 1)
-        return fail(USAGE, "imatrix needs one text: -f FILE, --messages FILE.jsonl, or --ids");
+        return term_fail(USAGE, "imatrix needs one text: -f FILE, --messages FILE.jsonl, or --ids");
     if (!o->writing->out)
-        return fail(USAGE, "imatrix: -o FILE.gguf says where the importance goes");
+        return term_fail(USAGE, "imatrix: -o FILE.gguf says where the importance goes");
     m->path = "ids";
     if (o->prompt->ids)
         return read_ids(o->prompt->ids, "--ids", &m->ids);

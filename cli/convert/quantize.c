@@ -55,11 +55,11 @@ static int add_found(struct recipe *r, const struct written *w, const char *opti
     regex_t found;
 
     if (!equals || equals == option || !equals[1] || (size_t)(equals - option) >= sizeof pattern)
-        return fail(USAGE, "--tensor-type is NAME=TYPE, not '%.80s'", option);
+        return term_fail(USAGE, "--tensor-type is NAME=TYPE, not '%.80s'", option);
     memcpy(pattern, option, (size_t)(equals - option));
     pattern[equals - option] = 0;
     if (regcomp(&found, pattern, REG_EXTENDED | REG_NOSUB) != 0)
-        return fail(USAGE, "--tensor-type: '%s' is no regular expression", pattern);
+        return term_fail(USAGE, "--tensor-type: '%s' is no regular expression", pattern);
     for (int i = 0; i < w->n; i++)
         if (w->tensor[i].matrix && regexec(&found, w->tensor[i].name, 0, NULL, 0) == 0)
             add(r, w->tensor[i].name, equals + 1);
@@ -118,7 +118,7 @@ static int take_override(char *to, const char *text)
     const char *equals = strchr(text, '='), *colon = equals ? strchr(equals, ':') : NULL;
 
     if (!colon || equals == text)
-        return fail(USAGE, "--override-kv is KEY=TYPE:VALUE, not '%.80s'", text);
+        return term_fail(USAGE, "--override-kv is KEY=TYPE:VALUE, not '%.80s'", text);
     strcpy(to, text);
     to[equals - text] = ':';
     to[colon - text] = '=';
@@ -147,9 +147,9 @@ int verb_quantize(const struct options *o)
     how.type = o->more.text[0];
     if (!o->writing->qat)
         how.qat = CARAT_QAT_OFF;
-    how.threads = given(o, &o->engine->threads) ? o->engine->threads : atoi(threads);
+    how.threads = options_given(o, &o->engine->threads) ? o->engine->threads : atoi(threads);
     if (!*threads || strspn(threads, "0123456789") != strlen(threads) || strlen(threads) > 4)
-        return fail(USAGE, "quantize: '%.80s' is no number of threads", threads);
+        return term_fail(USAGE, "quantize: '%.80s' is no number of threads", threads);
     interrupt_install();
     int code = take_overrides(set, &o->writing->overrides);
     how.set = (const char *const *)set;

@@ -152,7 +152,7 @@ static int read_lines(struct source *s)
     struct json_lines lines;
     int code = json_lines_open(&lines, s->o->embed->jsonl);
 
-    while (code == DONE && !interrupted() && json_lines_next(&lines)) {
+    while (code == DONE && !term_interrupted() && json_lines_next(&lines)) {
         int wrong;
         json_t *line = json_lines_value(&lines, &wrong);
         s->line = lines.number;
@@ -167,7 +167,7 @@ static int read_lines(struct source *s)
         json_decref(line);
     }
     json_lines_close(&lines);
-    return code == DONE && interrupted() ? INTERRUPTED : code;
+    return code == DONE && term_interrupted() ? INTERRUPTED : code;
 }
 
 /* Without its end. False: it is blank. */
@@ -203,7 +203,7 @@ static int read_text_lines(struct source *s)
 
     TRY(read_input(s->o->embed->file, &all, &n));
     int code = DONE;
-    for (const char *at = all; code == DONE && at < all + n && !interrupted();) {
+    for (const char *at = all; code == DONE && at < all + n && !term_interrupted();) {
         const size_t left = n - (size_t)(at - all);
         const char *end = memchr(at, '\n', left);
         size_t length = end ? (size_t)(end - at) : left;
@@ -213,7 +213,7 @@ static int read_text_lines(struct source *s)
         at = end ? end + 1 : all + n;
     }
     free(all);
-    return code == DONE && interrupted() ? INTERRUPTED : code;
+    return code == DONE && term_interrupted() ? INTERRUPTED : code;
 }
 
 static int read_arguments(struct source *s)
@@ -256,13 +256,14 @@ int embed_inputs_check(const struct options *o)
     const struct embed_options *e = o->embed;
 
     if ((o->text != NULL) + (e->ids != NULL) + (e->jsonl != NULL) + (e->file != NULL) > 1)
-        return fail(USAGE, "embed: more than one source of texts; give one of TEXT, --ids, -f and --jsonl");
+        return term_fail(USAGE,
+                         "embed: more than one source of texts; give one of TEXT, --ids, -f and --jsonl");
     if (e->no_prompt && (e->task || e->title))
-        return fail(USAGE, "embed: --no-prompt leaves out what --task and --title say");
+        return term_fail(USAGE, "embed: --no-prompt leaves out what --task and --title say");
     if (e->title && e->task && strcmp(e->task, "document") != 0)
-        return fail(USAGE, "embed: --title goes with --task document, not with %s", e->task);
+        return term_fail(USAGE, "embed: --title goes with --task document, not with %s", e->task);
     if (e->jsonl && e->title)
-        return fail(USAGE, "embed: with --jsonl each line has its own \"title\"");
+        return term_fail(USAGE, "embed: with --jsonl each line has its own \"title\"");
     return DONE;
 }
 

@@ -157,8 +157,8 @@ int embed_print_end(struct embed_printer *p, size_t tokens, double seconds)
     const struct embed_options *e = p->o->embed;
 
     if (e->stats && !p->o->json)
-        note("%d texts, %zu tokens in %.4f s: %.1f tok/s", p->in->n - p->in->failed, tokens, seconds,
-             (double)tokens / seconds);
+        term_note("%d texts, %zu tokens in %.4f s: %.1f tok/s", p->in->n - p->in->failed, tokens, seconds,
+                  (double)tokens / seconds);
     if (e->out)
         TRY(save_close(&p->npy));
     return p->o->json ? print_all_json(p, tokens, seconds) : e->similarity ? print_similarities(p) : DONE;

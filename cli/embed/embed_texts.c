@@ -91,15 +91,15 @@ static int choose_dim(struct job *j)
     char cuts[64] = "";
 
     if (dim > width)
-        return fail(USAGE, "embed: --dim is %d, expected 1 to %d, the values of a vector of this model", dim,
-                    width);
+        return term_fail(USAGE, "embed: --dim is %d, expected 1 to %d, the values of a vector of this model",
+                         dim, width);
     for (int i = 0; i < a->n_cut; i++) {
         known |= dim == a->cut[i];
         snprintf(cuts + strlen(cuts), sizeof cuts - strlen(cuts), "%s%d", i + 1 == a->n_cut ? " and " : ", ",
                  a->cut[i]);
     }
     if (!known)
-        note("the model was trained for vectors of %d%s values, not of %d", width, cuts, dim);
+        term_note("the model was trained for vectors of %d%s values, not of %d", width, cuts, dim);
     j->dim = dim ? dim : width;
     return DONE;
 }
@@ -154,7 +154,7 @@ static void print_up_to(struct job *j, int text)
  * those that it refused do not count. */
 static void print_done(struct job *j, int end, size_t done)
 {
-    const double start = seconds();
+    const double start = term_seconds();
 
     for (; j->code == DONE && j->printed < end; j->printed++) {
         const carat_embed_input *in = &j->input[j->printed];
@@ -168,7 +168,7 @@ static void print_done(struct job *j, int end, size_t done)
     }
     if (j->code == DONE && !out_flush())
         j->code = FAILED;
-    j->printing += seconds() - start;
+    j->printing += term_seconds() - start;
 }
 
 static int watch_pass(void *user, size_t done, size_t total)
@@ -258,11 +258,11 @@ static int embed_rounds(struct job *j, double *fastest)
     options.user = j;
     *fastest = INFINITY;
     for (int i = 0; i < rounds; i++) {
-        const double start = seconds();
+        const double start = term_seconds();
         j->prints = i + 1 == rounds;
         for (int k = 0; k < j->n_input; k += CALL)
             TRY(embed_some(j, k, j->n_input - k < CALL ? j->n_input - k : CALL, &options));
-        *fastest = fmin(*fastest, seconds() - start - j->printing);
+        *fastest = fmin(*fastest, term_seconds() - start - j->printing);
     }
     print_up_to(j, j->in.n);
     return j->code;
@@ -308,8 +308,8 @@ int verb_embed(const struct options *o)
 
     TRY(embed_inputs_check(o));
     if (o->embed->out && strcmp(o->embed->out, "-") == 0 && (o->json || o->embed->similarity))
-        return fail(USAGE, "embed: --out - and %s cannot both go to standard output",
-                    o->json ? "--json" : "--similarity");
+        return term_fail(USAGE, "embed: --out - and %s cannot both go to standard output",
+                         o->json ? "--json" : "--similarity");
     interrupt_install();
     const int code = embed_texts(&j);
     embed_print_free(&j.printer);

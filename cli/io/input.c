@@ -22,7 +22,8 @@ const char *input_name(const char *path)
 
 static int too_large(const char *name)
 {
-    return fail(FAILED, "%s: is larger than %d MiB, the most that is read at once", name, INPUT_LIMIT >> 20);
+    return term_fail(FAILED, "%s: is larger than %d MiB, the most that is read at once", name,
+                     INPUT_LIMIT >> 20);
 }
 
 /* Reads to the end of the file. An exit code. */
@@ -41,10 +42,11 @@ static int slurp(int fd, const char *name, char **data, size_t *n)
         }
         if (got < 0) {
             int code = errno;
-            if (code == EINTR && !interrupted())
+            if (code == EINTR && !term_interrupted())
                 continue;
             free(buffer);
-            return code == EINTR ? INTERRUPTED : fail(FAILED, "%s: cannot be read: %s", name, strerror(code));
+            return code == EINTR ? INTERRUPTED
+                                 : term_fail(FAILED, "%s: cannot be read: %s", name, strerror(code));
         }
         used += (size_t)got;
         if (used > INPUT_LIMIT) {
@@ -66,9 +68,9 @@ int check_readable(const char *what, const char *path, bool may_be_directory)
     struct stat s;
 
     if (stat(path, &s) != 0 || access(path, R_OK) != 0)
-        return fail(FAILED, "%s: %s: cannot be opened: %s", what, path, strerror(errno));
+        return term_fail(FAILED, "%s: %s: cannot be opened: %s", what, path, strerror(errno));
     if (S_ISDIR(s.st_mode) && !may_be_directory)
-        return fail(FAILED, "%s: %s: cannot be read: %s", what, path, strerror(EISDIR));
+        return term_fail(FAILED, "%s: %s: cannot be read: %s", what, path, strerror(EISDIR));
     return DONE;
 }
 
@@ -80,7 +82,7 @@ int read_input(const char *path, char **data, size_t *n)
     struct stat s;
 
     if (fd < 0)
-        return fail(FAILED, "%s: cannot be opened: %s", path, strerror(errno));
+        return term_fail(FAILED, "%s: cannot be opened: %s", path, strerror(errno));
     if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_size > INPUT_LIMIT)
         code = too_large(name);
     else
@@ -179,8 +181,8 @@ int parse_ids(const char *text, size_t n, const char *what, carat_tokens *out)
         }
         if (!good || value > INT32_MAX) {
             int shown = (int)(end - i < 40 ? end - i : 40);
-            return fail(USAGE, "%s: '%.*s' is not a token id (a number from 0 to %d)", what, shown, text + i,
-                        INT32_MAX);
+            return term_fail(USAGE, "%s: '%.*s' is not a token id (a number from 0 to %d)", what, shown,
+                             text + i, INT32_MAX);
         }
         if (!push_id(out, (int32_t)value))
             return fail_memory();
@@ -212,8 +214,8 @@ int check_utf8(const char *what, const char *text, size_t n, bool lossy)
 
     if (valid == n || lossy)
         return DONE;
-    return fail(USAGE, "%s is not UTF-8 at byte %zu (found 0x%02x); --lossy replaces such bytes", what, valid,
-                (unsigned char)text[valid]);
+    return term_fail(USAGE, "%s is not UTF-8 at byte %zu (found 0x%02x); --lossy replaces such bytes", what,
+                     valid, (unsigned char)text[valid]);
 }
 
 int settle_utf8(const char *what, char **text, size_t *n, bool lossy)

@@ -17,7 +17,7 @@ int json_lines_open(struct json_lines *l, const char *path)
 
     TRY(read_input(path, &l->text, &l->n));
     if (l->n == 0)
-        return fail(USAGE, "%s is empty, expected a JSON value in every line", l->name);
+        return term_fail(USAGE, "%s is empty, expected a JSON value in every line", l->name);
     return DONE;
 }
 
@@ -41,7 +41,7 @@ int json_lines_fail(const struct json_lines *l, size_t byte, const char *format,
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return fail(USAGE, "%s: line %ld, byte %zu: %s", l->name, l->number, byte, message);
+    return term_fail(USAGE, "%s: line %ld, byte %zu: %s", l->name, l->number, byte, message);
 }
 
 size_t json_lines_byte(const struct json_lines *l, const char *member, int i)

@@ -60,15 +60,15 @@ static int map_file(struct npy_rows *n, const char *path)
     struct stat s;
 
     if (fd < 0 || fstat(fd, &s) != 0) {
-        code = fail(FAILED, "%s: cannot be opened: %s", path, strerror(errno));
+        code = term_fail(FAILED, "%s: cannot be opened: %s", path, strerror(errno));
     } else if (!S_ISREG(s.st_mode)) {
-        code = fail(FAILED, "%s: is not a regular file, which recorded logits must be", path);
+        code = term_fail(FAILED, "%s: is not a regular file, which recorded logits must be", path);
     } else if (s.st_size > 0) {
         n->length = (size_t)s.st_size;
         n->base = mmap(NULL, n->length, PROT_READ, MAP_PRIVATE, fd, 0);
         if (n->base == MAP_FAILED) {
             n->base = NULL;
-            code = fail(FAILED, "%s: cannot be mapped: %s", path, strerror(errno));
+            code = term_fail(FAILED, "%s: cannot be mapped: %s", path, strerror(errno));
         }
     }
     if (fd >= 0)

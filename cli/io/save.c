@@ -23,10 +23,10 @@ int check_writable(const char *what, const char *path)
     bool there = stat(path, &status) == 0;
 
     if (there && S_ISDIR(status.st_mode))
-        return fail(FAILED, "%s: %s: cannot be written: %s", what, path, strerror(EISDIR));
+        return term_fail(FAILED, "%s: %s: cannot be written: %s", what, path, strerror(EISDIR));
     snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
     if (access(there && !S_ISREG(status.st_mode) ? path : directory, W_OK) != 0)
-        return fail(FAILED, "%s: %s: cannot be written: %s", what, path, strerror(errno));
+        return term_fail(FAILED, "%s: %s: cannot be written: %s", what, path, strerror(errno));
     return DONE;
 }
 
@@ -36,10 +36,10 @@ int save_over(const char *path, bool force)
 
     if (force || stat(path, &status) != 0 || !S_ISREG(status.st_mode))
         return DONE;
-    if (somebody_is_there() && agrees("%s is there already: replace it?", path))
+    if (somebody_is_there() && term_agrees("%s is there already: replace it?", path))
         return DONE;
-    return fail(FAILED, "%s is there already and stays as it is: name another file, or --force replaces it",
-                path);
+    return term_fail(
+        FAILED, "%s is there already and stays as it is: name another file, or --force replaces it", path);
 }
 
 static int open_file(struct save *s)
@@ -60,7 +60,7 @@ static int open_file(struct save *s)
         s->file = fopen(s->partial, "wb");
     }
     if (!s->file)
-        return fail(FAILED, "cannot create %s: %s", s->path, strerror(errno));
+        return term_fail(FAILED, "cannot create %s: %s", s->path, strerror(errno));
     return DONE;
 }
 
@@ -68,7 +68,7 @@ int save_failed(const struct save *s)
 {
     if (errno == EPIPE && strcmp(s->path, "-") == 0)
         return PIPE_CLOSED;
-    return fail(FAILED, "cannot write %s: %s", s->path, strerror(errno));
+    return term_fail(FAILED, "cannot write %s: %s", s->path, strerror(errno));
 }
 
 int save_open(struct save *s, const char *path)

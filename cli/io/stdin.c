@@ -39,7 +39,7 @@ static carat_status read_pipe(unsigned char *data, size_t capacity, size_t *n, c
                                       capacity - *n < 1 << 24 ? capacity - *n : 1 << 24);
         if (got == 0)
             return CARAT_OK;
-        if (got < 0 && errno == EINTR && !interrupted())
+        if (got < 0 && errno == EINTR && !term_interrupted())
             got = 0;
         else if (got < 0)
             return refuse(err, errno == EINTR ? CARAT_E_CANCELLED : CARAT_E_IO, strerror(errno));

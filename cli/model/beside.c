@@ -64,10 +64,11 @@ int beside_system(char **system, const struct options *o)
 void beside_note(const carat_location *at)
 {
     if (at->template_odd)
-        note("the template in the store of %s has text of its own, which is not used: prompts are rendered "
-             "as the "
-             "family's publisher does",
-             at->store);
+        term_note(
+            "the template in the store of %s has text of its own, which is not used: prompts are rendered "
+            "as the "
+            "family's publisher does",
+            at->store);
 }
 
 /* A text in one line. */

@@ -113,7 +113,7 @@ void conditions_read(struct conditions *c, int processor)
 /* "cpu user nice system idle iowait irq softirq steal ..." in ticks of all processors. */
 struct cpu_time cpu_time_now(void)
 {
-    struct cpu_time t = {.at = seconds()};
+    struct cpu_time t = {.at = term_seconds()};
     struct timespec own;
     char text[512];
     double n[8], tick = (double)sysconf(_SC_CLK_TCK);

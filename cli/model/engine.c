@@ -206,11 +206,11 @@ static int place_layers(carat_engine_options *e, int n_layer, const struct optio
     snprintf(word, sizeof word, " %.12s ", asked);
     const long n = strstr(words, word) ? n_layer : strtol(asked, &end, 10);
     if (!strstr(words, word) && (end == asked || *end || n < 0))
-        return fail(USAGE, "-ngl is \"%s\", expected a number of layers, or all", asked);
+        return term_fail(USAGE, "-ngl is \"%s\", expected a number of layers, or all", asked);
     if (!e->device) {
-        note("ignored: -ngl, since --device is cpu");
+        term_note("ignored: -ngl, since --device is cpu");
     } else if (n > n_layer) {
-        note("-ngl is %ld: all %d layers of the model are on the GPU", n, n_layer);
+        term_note("-ngl is %ld: all %d layers of the model are on the GPU", n, n_layer);
     } else if (n == 0) {
         e->device = NULL;
     } else if (n < n_layer) {
@@ -228,21 +228,23 @@ int fit_engine(carat_engine_options *e, const carat_model *model, const struct o
     if (carat_model_get_info(model, &info, &err) != CARAT_OK)
         return fail_status(&err);
     if (o->engine->max_layers > info.n_layer)
-        return fail(USAGE, "--max-layers is %d, expected 1 to %d, the layers of the model",
-                    o->engine->max_layers, info.n_layer);
+        return term_fail(USAGE, "--max-layers is %d, expected 1 to %d, the layers of the model",
+                         o->engine->max_layers, info.n_layer);
     TRY(place_layers(e, e->layers ? e->layers : info.n_layer, o));
     if (e->fast8)
-        note("--arith fast8: weights of BF16, F16 and F32 become Q8_0, so this is another model than the "
-             "file's");
+        term_note(
+            "--arith fast8: weights of BF16, F16 and F32 become Q8_0, so this is another model than the "
+            "file's");
     if (o->engine->memory == NO_SIZE || o->engine->memory == 0)
         return DONE;
     if (carat_fit_engine(model, e, (size_t)o->engine->memory, &err) != CARAT_OK)
         return fail_status(&err);
     fit_table(e, model, o);
     if (e->kv == CARAT_KV_Q8 && (o->verbose || asked == CARAT_KV_DEFAULT))
-        note("--memory leaves room for a context of %d with a %s cache", e->context, carat_kv_name(e->kv));
+        term_note("--memory leaves room for a context of %d with a %s cache", e->context,
+                  carat_kv_name(e->kv));
     else if (o->verbose)
-        note("--memory leaves room for a context of %d", e->context);
+        term_note("--memory leaves room for a context of %d", e->context);
     return DONE;
 }
 

@@ -74,18 +74,18 @@ int form_check(const struct options *o, bool tools, bool ignores_ends)
 
     list_sources(o, all);
     first = given_source(all);
-    if (!first && given(o, &o->form->json_ws))
-        return fail(USAGE, "option --json-ws needs --json-schema");
+    if (!first && options_given(o, &o->form->json_ws))
+        return term_fail(USAGE, "option --json-ws needs --json-schema");
     if (!first)
         return DONE;
     for (const struct source *s = first + 1; s < all + SOURCES; s++)
         if (s->text)
-            return fail(USAGE, "options %s and %s: an answer has one form", first->option, s->option);
+            return term_fail(USAGE, "options %s and %s: an answer has one form", first->option, s->option);
     if (first->form == CARAT_FORM_TOOLS && !tools)
-        return fail(USAGE, "option --tool-choice needs --tools");
+        return term_fail(USAGE, "option --tool-choice needs --tools");
     if (ignores_ends)
-        return fail(USAGE, "options --ignore-eos and %s: an answer that has a form ends where that ends",
-                    first->option);
+        return term_fail(USAGE, "options --ignore-eos and %s: an answer that has a form ends where that ends",
+                         first->option);
     return DONE;
 }
 
@@ -97,8 +97,8 @@ static int compile(carat_constraint **to, const carat_model *model, const carat_
     if (carat_constraint_create(to, model, c, &err) == CARAT_OK)
         return DONE;
     if (err.code == CARAT_E_ARGUMENT || err.code == CARAT_E_UNSUPPORTED)
-        return fail(USAGE, "%s %s: %s", s->is_file ? "file" : "option", s->is_file ? s->text : s->option,
-                    err.message);
+        return term_fail(USAGE, "%s %s: %s", s->is_file ? "file" : "option", s->is_file ? s->text : s->option,
+                         err.message);
     return fail_status(&err);
 }
 

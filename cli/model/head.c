@@ -79,7 +79,8 @@ static void settle_strategy(struct head_options *h)
         if (strcmp(h->lm_head, foreign[i].word) != 0)
             continue;
         if (strcmp(foreign[i].own, "dense") != 0)
-            note("--lm-head %s: no accelerator is used; it is %s on the CPU", h->lm_head, foreign[i].own);
+            term_note("--lm-head %s: no accelerator is used; it is %s on the CPU", h->lm_head,
+                      foreign[i].own);
         h->lm_head = foreign[i].own;
         return;
     }
@@ -89,12 +90,13 @@ static int settle_quant(const struct options *o, struct head_options *h)
 {
     const char *quant = h->weight_quant + strlen("per-");
 
-    if (given(o, &h->lm_quant) && strcmp(h->lm_quant, quant) != 0)
-        return fail(USAGE, "%s: --lm-quant %s and --weight-quant %s contradict each other", o->verb->name,
-                    h->lm_quant, h->weight_quant);
-    note("--weight-quant %s is --lm-quant %s: it is about the head; layers are quantised beforehand, in the "
-         "model's file",
-         h->weight_quant, quant);
+    if (options_given(o, &h->lm_quant) && strcmp(h->lm_quant, quant) != 0)
+        return term_fail(USAGE, "%s: --lm-quant %s and --weight-quant %s contradict each other",
+                         o->verb->name, h->lm_quant, h->weight_quant);
+    term_note(
+        "--weight-quant %s is --lm-quant %s: it is about the head; layers are quantised beforehand, in the "
+        "model's file",
+        h->weight_quant, quant);
     h->lm_quant = quant;
     return DONE;
 }
@@ -109,25 +111,25 @@ int settle_head(struct options *o)
     if (h->weight_quant && settle_quant(o, h) != DONE)
         return USAGE;
     if (h->lm_tile % 64 != 0)
-        return fail(USAGE, "%s: --lm-tile is %d, expected a multiple of 64", verb, h->lm_tile);
+        return term_fail(USAGE, "%s: --lm-tile is %d, expected a multiple of 64", verb, h->lm_tile);
     if (o->word) /* bench takes one strategy after another, or none */
         return DONE;
     tiles = is_choice("preload|lazy|shortlist", h->lm_head);
     if (!tiles && (h->lm_tile || h->lm_capacity.n || h->lm_shortlist > 0))
-        return fail(USAGE,
-                    "%s: %s is about tiles, which --lm-head %s has not; preload, lazy and shortlist have",
-                    verb,
-                    h->lm_tile         ? "--lm-tile"
-                    : h->lm_capacity.n ? "--lm-cache-capacity"
-                                       : "--lm-shortlist-tiles",
-                    h->lm_head);
+        return term_fail(
+            USAGE, "%s: %s is about tiles, which --lm-head %s has not; preload, lazy and shortlist have",
+            verb,
+            h->lm_tile         ? "--lm-tile"
+            : h->lm_capacity.n ? "--lm-cache-capacity"
+                               : "--lm-shortlist-tiles",
+            h->lm_head);
     if (quant_of_name(h->lm_quant) != CARAT_QUANT_NATIVE && !tiles && strcmp(h->lm_head, "auto") != 0)
-        return fail(USAGE,
-                    "%s: --lm-quant %s makes int8 tiles, which --lm-head %s has not; preload, lazy, "
-                    "shortlist and auto may have them",
-                    verb, h->lm_quant, h->lm_head);
-    if (given(o, &h->min_recall) && !h->audit)
-        note("--min-recall changes nothing without --audit M");
+        return term_fail(USAGE,
+                         "%s: --lm-quant %s makes int8 tiles, which --lm-head %s has not; preload, lazy, "
+                         "shortlist and auto may have them",
+                         verb, h->lm_quant, h->lm_head);
+    if (options_given(o, &h->min_recall) && !h->audit)
+        term_note("--min-recall changes nothing without --audit M");
     return DONE;
 }
 
@@ -136,7 +138,7 @@ const carat_head_options *head_asked(const struct options *o)
     static carat_head_options head; /* until an engine or a plan has read it */
     const struct head_options *h = o->head;
 
-    if (!given(o, &h->lm_head) && !h->audit)
+    if (!options_given(o, &h->lm_head) && !h->audit)
         return NULL;
     carat_head_options_default(&head);
     head.strategy = head_of_name(h->lm_head);

@@ -7,7 +7,7 @@ int check_audits(const carat_head_stats *head)
 {
     if (!head->exact || !head->differences)
         return DONE;
-    return fail(CHECK_FAILED, "--audit: %llu of %llu results of %s differ from dense",
-                (unsigned long long)head->differences, (unsigned long long)head->audits,
-                carat_head_name(head->strategy));
+    return term_fail(CHECK_FAILED, "--audit: %llu of %llu results of %s differ from dense",
+                     (unsigned long long)head->differences, (unsigned long long)head->audits,
+                     carat_head_name(head->strategy));
 }

@@ -76,7 +76,7 @@ static const char *lookup_text(const struct options *o)
     if (g.drafter != CARAT_LOOKUP_OFF)
         return g.lookup == CARAT_LOOKUP_OFF ? "off; the drafter of --model-draft guesses"
                                             : "as the drafter of --model-draft: whichever pays more";
-    bool asked = given(o, &o->lookup->lookup) || o->lookup->spec_type || o->lookup->draft_max == 0;
+    bool asked = options_given(o, &o->lookup->lookup) || o->lookup->spec_type || o->lookup->draft_max == 0;
     return g.lookup == CARAT_LOOKUP_OFF && !asked ? "off: it was not asked for" : texts[g.lookup];
 }
 

@@ -55,9 +55,9 @@ static carat_lookup drafter_of(const struct options *o)
 static carat_lookup lookup_of(const struct options *o)
 {
     if (o->lookup->draft_max == 0 || says(o->lookup->spec_type, "none") ||
-        (asks_for_model(o) && !given(o, &o->lookup->lookup)))
+        (asks_for_model(o) && !options_given(o, &o->lookup->lookup)))
         return CARAT_LOOKUP_OFF;
-    if (says(o->lookup->lookup, "on") || (o->lookup->spec_type && !given(o, &o->lookup->lookup)))
+    if (says(o->lookup->lookup, "on") || (o->lookup->spec_type && !options_given(o, &o->lookup->lookup)))
         return CARAT_LOOKUP_ON;
     return says(o->lookup->lookup, "off") ? CARAT_LOOKUP_OFF : CARAT_LOOKUP_AUTO;
 }
@@ -84,25 +84,25 @@ int check_lookup(const struct options *o)
 
     if (o->engine->naive &&
         (says(o->lookup->lookup, "on") || (o->lookup->spec_type && !says(o->lookup->spec_type, "none"))))
-        return fail(USAGE, "%s: --naive evaluates every token anew, and has no use for %s", verb, on);
+        return term_fail(USAGE, "%s: --naive evaluates every token anew, and has no use for %s", verb, on);
     if (o->open->drafter && o->engine->max_layers > 0)
-        return fail(USAGE, "%s: --model-draft needs all layers, and contradicts --max-layers", verb);
+        return term_fail(USAGE, "%s: --model-draft needs all layers, and contradicts --max-layers", verb);
     if (asks_for_model(o) && !o->open->drafter)
-        return fail(USAGE, "%s: --spec-type %s needs a drafter: --model-draft MODEL", verb,
-                    o->lookup->spec_type);
-    if (given(o, &o->lookup->lookup) && o->lookup->spec_type && !asks_for_model(o) &&
+        return term_fail(USAGE, "%s: --spec-type %s needs a drafter: --model-draft MODEL", verb,
+                         o->lookup->spec_type);
+    if (options_given(o, &o->lookup->lookup) && o->lookup->spec_type && !asks_for_model(o) &&
         says(o->lookup->lookup, "off") != says(o->lookup->spec_type, "none"))
-        return fail(USAGE, "%s: --lookup %s and --spec-type %s contradict each other", verb,
-                    o->lookup->lookup, o->lookup->spec_type);
+        return term_fail(USAGE, "%s: --lookup %s and --spec-type %s contradict each other", verb,
+                         o->lookup->lookup, o->lookup->spec_type);
     if (says(o->lookup->lookup, "on") && o->lookup->draft_max == 0)
-        return fail(USAGE, "%s: --lookup on and --draft-max 0 contradict each other", verb);
+        return term_fail(USAGE, "%s: --lookup on and --draft-max 0 contradict each other", verb);
     if (!off && o->lookup->draft_min > most_of(o))
-        return fail(USAGE,
-                    "%s: --draft-min is %d, expected at most --draft-max, or the %d ids that a pass verifies",
-                    verb, o->lookup->draft_min, most_of(o));
-    if (!off && given(o, &o->lookup->draft_max) && o->lookup->draft_max > most_verified(o))
-        note("--draft-max %d: a pass verifies %d ids of a draft, so that is the most", o->lookup->draft_max,
-             most_verified(o));
+        return term_fail(
+            USAGE, "%s: --draft-min is %d, expected at most --draft-max, or the %d ids that a pass verifies",
+            verb, o->lookup->draft_min, most_of(o));
+    if (!off && options_given(o, &o->lookup->draft_max) && o->lookup->draft_max > most_verified(o))
+        term_note("--draft-max %d: a pass verifies %d ids of a draft, so that is the most",
+                  o->lookup->draft_max, most_verified(o));
     return DONE;
 }
 
@@ -156,15 +156,15 @@ static void remark_source(struct remarks *r, const carat_generation_info *info, 
     const carat_draft_use *use = drafts_of(info, source);
 
     if (use->drafted)
-        remark(r, "drafts of the %s %d of %d right, %.1f ms gained", draft_source_name(source), use->accepted,
-               use->drafted, use->gained_ms);
+        model_remark(r, "drafts of the %s %d of %d right, %.1f ms gained", draft_source_name(source),
+                     use->accepted, use->drafted, use->gained_ms);
 }
 
 void remark_drafts(struct remarks *r, const carat_generation_info *info)
 {
     if (info->drafted) {
-        remark(r, "drafts %d of %d right", info->accepted, info->drafted);
-        remark(r, "%.1f ms gained", info->gained_ms);
+        model_remark(r, "drafts %d of %d right", info->accepted, info->drafted);
+        model_remark(r, "%.1f ms gained", info->gained_ms);
     }
     if (info->use[CARAT_FROM_DRAFTER].drafted || info->use_of_form.drafted)
         for (int i = 0; i <= CARAT_FROM_FORM; i++)
@@ -173,9 +173,9 @@ void remark_drafts(struct remarks *r, const carat_generation_info *info)
         const carat_draft_switch *s = &info->switches[i];
         const carat_draft_source of = info->switched_source[i];
         const bool named = of != CARAT_FROM_TEXT;
-        remark(r, "drafting %s%s%s%s after %d: %s", named ? "by the " : "",
-               named ? draft_source_name(of) : "", named ? " " : "", s->on ? "on" : "off", s->given,
-               s->reason);
+        model_remark(r, "drafting %s%s%s%s after %d: %s", named ? "by the " : "",
+                     named ? draft_source_name(of) : "", named ? " " : "", s->on ? "on" : "off", s->given,
+                     s->reason);
     }
 }
 

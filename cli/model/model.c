@@ -78,8 +78,8 @@ static void note_cache_size(const carat_model *model)
     carat_load_times setup = {.size = sizeof setup};
 
     if (carat_model_get_load_times(model, &setup, NULL) == CARAT_OK && setup.cache_needs)
-        note("--cache-size %lluM keeps it, and the next start is faster",
-             (unsigned long long)((setup.cache_needs + ((1 << 20) - 1)) >> 20));
+        term_note("--cache-size %lluM keeps it, and the next start is faster",
+                  (unsigned long long)((setup.cache_needs + ((1 << 20) - 1)) >> 20));
 }
 
 /* Are ids given instead of a text? */

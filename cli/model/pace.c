@@ -60,14 +60,14 @@ static int run_prompt(struct pace *p, const struct stretch *s, struct paced *pac
     if (s->n_prompt == 0)
         return DONE;
     progress_begin(&p->evaluating, "pp", "tok");
-    start = seconds();
+    start = term_seconds();
     /* behind the depth that is held; one session: several generate only */
     if (carat_sync(p->session[0], p->ids, s->depth + s->n_prompt, NULL, &err) != CARAT_OK)
         return fail_status(&err);
-    paced->prompt = seconds() - start;
+    paced->prompt = term_seconds() - start;
     if (carat_sample(p->session[0], NULL, &id, &err) != CARAT_OK)
         return fail_status(&err);
-    paced->first = seconds() - start;
+    paced->first = term_seconds() - start;
     return DONE;
 }
 
@@ -80,10 +80,10 @@ int pace_run(struct pace *p, const struct stretch *s, double *step, struct paced
     progress_end(&p->evaluating);
     progress_begin(&p->bar, "tg", "tok");
     p->bar.scale = s->parallel;
-    start = before = seconds();
+    start = before = term_seconds();
     for (int k = 0; k < s->n_gen; k++, before = now) {
         TRY(step_all(p, s, s->depth + s->n_prompt + k));
-        now = seconds();
+        now = term_seconds();
         if (step)
             step[k] = now - before;
         if (progress_update(&p->bar, (size_t)k + 1, (size_t)s->n_gen))

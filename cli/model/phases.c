@@ -33,7 +33,7 @@ static int take_number(const struct phases *p, const char *place, const json_t *
     json_int_t n = json_integer_value(value);
 
     if (!json_is_integer(value) || n < 0 || n > most)
-        return fail(USAGE, "%s: %s: expected a number from 0 to %d", p->path, place, most);
+        return term_fail(USAGE, "%s: %s: expected a number from 0 to %d", p->path, place, most);
     *to = (int)n;
     return DONE;
 }
@@ -48,7 +48,7 @@ static int take_level(const struct phases *p, const char *place, const json_t *v
             snprintf(s->isa, sizeof s->isa, "%s", name);
             return DONE;
         }
-    return fail(USAGE, "%s: %s: expected a level of kernels, as --isa takes them", p->path, place);
+    return term_fail(USAGE, "%s: %s: expected a level of kernels, as --isa takes them", p->path, place);
 }
 
 static int take_phase(const struct phases *p, const char *phase, const json_t *object,
@@ -59,7 +59,7 @@ static int take_phase(const struct phases *p, const char *phase, const json_t *o
     int code = DONE;
 
     if (!json_is_object(object))
-        return fail(USAGE, "%s: %s: expected an object", p->path, phase);
+        return term_fail(USAGE, "%s: %s: expected an object", p->path, phase);
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
         char place[64];
@@ -71,7 +71,8 @@ static int take_phase(const struct phases *p, const char *phase, const json_t *o
         else if (strcmp(key, "isa") == 0)
             code = take_level(p, place, value, s);
         else
-            code = fail(USAGE, "%s: %s: no such setting, expected chunk, threads or isa", p->path, place);
+            code =
+                term_fail(USAGE, "%s: %s: no such setting, expected chunk, threads or isa", p->path, place);
         if (code != DONE)
             return code;
     }
@@ -86,16 +87,16 @@ static int take_text(struct phases *p, const char *text, size_t n)
     int code = DONE;
 
     if (!all)
-        return fail(USAGE, "%s:%d:%d: %s", p->path, e.line, e.column, e.text);
+        return term_fail(USAGE, "%s:%d:%d: %s", p->path, e.line, e.column, e.text);
     if (!json_is_object(all))
-        code = fail(USAGE, "%s: expected an object with prefill and decode", p->path);
+        code = term_fail(USAGE, "%s: expected an object with prefill and decode", p->path);
     json_object_foreach(all, key, value)
     {
         int phase = 0;
         while (phase < N_PHASE && strcmp(key, phase_names[phase]) != 0)
             phase++;
         if (phase == N_PHASE)
-            code = fail(USAGE, "%s: %.40s: no such part, expected prefill or decode", p->path, key);
+            code = term_fail(USAGE, "%s: %.40s: no such part, expected prefill or decode", p->path, key);
         else
             code = take_phase(p, key, value, &p->file[phase]);
         if (code != DONE)
@@ -131,14 +132,14 @@ static int read_file(struct phases *p, int fd)
     struct stat st;
 
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        return fail(USAGE, "%s: it is not a regular file", p->path);
+        return term_fail(USAGE, "%s: it is not a regular file", p->path);
     while (n < sizeof text && (got = read(fd, text + n, sizeof text - n)) != 0) {
         if (got < 0)
-            return fail(FAILED, "%s: %s", p->path, strerror(errno));
+            return term_fail(FAILED, "%s: %s", p->path, strerror(errno));
         n += (size_t)got;
     }
     if (n > MOST_FILE)
-        return fail(USAGE, "%s: it has more than %d bytes", p->path, MOST_FILE);
+        return term_fail(USAGE, "%s: it has more than %d bytes", p->path, MOST_FILE);
     return take_text(p, text, n);
 }
 
@@ -157,7 +158,7 @@ int phases_read(struct phases *p, const struct options *o)
     int fd = looks ? open(p->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
 
     if (looks && fd < 0 && errno != ENOENT && errno != ENOTDIR)
-        return fail(FAILED, "%s: %s", p->path, strerror(errno));
+        return term_fail(FAILED, "%s: %s", p->path, strerror(errno));
     if (fd < 0) {
         p->path[0] = 0;
         return DONE;

@@ -30,7 +30,7 @@ void remarks_flush(struct remarks *r)
     *r->line = 0;
 }
 
-void remark(struct remarks *r, const char *format, ...)
+void model_remark(struct remarks *r, const char *format, ...)
 {
     char piece[sizeof r->line];
     size_t n = strlen(r->line);
@@ -54,5 +54,5 @@ void remark_speed(struct remarks *r, const char *what, int n, int of, double spe
         snprintf(part, sizeof part, "%d of ", n);
     if (isfinite(speed))
         snprintf(pace, sizeof pace, " (%.*f tok/s)", speed < 100, speed);
-    remark(r, "%s %s%d token%s%s", what, part, of, of == 1 ? "" : "s", pace);
+    model_remark(r, "%s %s%d token%s%s", what, part, of, of == 1 ? "" : "s", pace);
 }

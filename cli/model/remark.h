@@ -12,7 +12,7 @@ struct remarks {
 };
 
 void remarks_begin(struct remarks *r);
-void remark(struct remarks *r, const char *format, ...) PRINTF(2, 3);
+void model_remark(struct remarks *r, const char *format, ...) PRINTF(2, 3);
 /* "prompt 14 tokens (350 tok/s)", where there was a pass; of is the whole of which n are a part. */
 void remark_speed(struct remarks *r, const char *what, int n, int of, double speed);
 void remarks_flush(struct remarks *r);

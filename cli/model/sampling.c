@@ -93,15 +93,15 @@ static const struct {
 static int add_link(carat_link *links, int *n, int link, const char *option, const char *word, int length)
 {
     if (link == CARAT_LINKS)
-        return fail(
+        return term_fail(
             USAGE,
             "option %s: '%.*s' is not a sampler, expected penalties, dry, top_k, typ_p, top_p, min_p, xtc or "
             "temperature",
             option, length > 40 ? 40 : length, word);
     for (int i = 0; i < *n; i++)
         if (links[i] == (carat_link)link)
-            return fail(USAGE, "option %s: '%.*s' is there twice, expected each sampler once", option, length,
-                        word);
+            return term_fail(USAGE, "option %s: '%.*s' is there twice, expected each sampler once", option,
+                             length, word);
     links[(*n)++] = (carat_link)link;
     return DONE;
 }
@@ -145,15 +145,15 @@ static int read_biases(const struct options *o, carat_bias biases[CARAT_MOST_BIA
                          (*sign == '+' || *sign == '-') && end > sign + 1 &&
                          strspn(sign + 1, "0123456789.i") > 0 && (*end == 0 || *end == ',');
             if (!sound || (!(size <= 1e38f) && !(isinf(size) && *sign == '-')))
-                return fail(USAGE,
-                            "option --logit-bias: '%.40s' is not ID+X, ID-X or ID-inf with X from 0 to 1e38",
-                            at);
+                return term_fail(
+                    USAGE, "option --logit-bias: '%.40s' is not ID+X, ID-X or ID-inf with X from 0 to 1e38",
+                    at);
             for (int j = 0; j < *n; j++)
                 if (biases[j].id == (int32_t)id)
-                    return fail(USAGE, "option --logit-bias: id %ld is there twice, expected each id once",
-                                id);
+                    return term_fail(USAGE,
+                                     "option --logit-bias: id %ld is there twice, expected each id once", id);
             if (*n == CARAT_MOST_BIASES)
-                return fail(USAGE, "option --logit-bias: more than %d ids", CARAT_MOST_BIASES);
+                return term_fail(USAGE, "option --logit-bias: more than %d ids", CARAT_MOST_BIASES);
             biases[(*n)++] = (carat_bias){(int32_t)id, *sign == '-' ? -size : size};
             at = end;
             if (!*at)
@@ -176,8 +176,9 @@ static int add_breaker(struct sampling *to, const carat_model *model, const char
     else if (ids.n == 1 && n < CARAT_MOST_BREAKERS)
         to->breakers[to->chain.n_dry_breakers++] = ids.ids[0];
     else if (!usual)
-        code = fail(USAGE, "option --dry-sequence-breaker: '%.40s' is %d tokens of the model, expected 1",
-                    text, ids.n);
+        code =
+            term_fail(USAGE, "option --dry-sequence-breaker: '%.40s' is %d tokens of the model, expected 1",
+                      text, ids.n);
     carat_free(ids.ids);
     return code;
 }
@@ -223,7 +224,7 @@ static bool take_chain(carat_chain *c, const struct options *o)
     c->xtc_probability = (float)d->xtc_probability;
     c->xtc_threshold = (float)d->xtc_threshold;
     for (size_t i = 0; i < sizeof of_chain / sizeof *of_chain; i++)
-        if (given(o, of_chain[i]))
+        if (options_given(o, of_chain[i]))
             return true;
     return false;
 }
@@ -235,7 +236,7 @@ int sampling_check(const struct options *o)
     int n;
 
     if (o->draw->samplers && o->draw->sampling_seq)
-        return fail(USAGE, "--samplers and --sampling-seq say the same: give one of them");
+        return term_fail(USAGE, "--samplers and --sampling-seq say the same: give one of them");
     TRY(read_links(o, links, &n));
     return read_biases(o, biases, &n);
 }
@@ -267,8 +268,8 @@ static int fill_sampling(struct sampling *to, const carat_model *model, const st
         return fail_status(&err);
     for (int i = 0; i < c->n_biases; i++)
         if (c->biases[i].id >= info.n_vocab)
-            return fail(USAGE, "option --logit-bias: id %d, expected 0 to %d", (int)c->biases[i].id,
-                        info.n_vocab - 1);
+            return term_fail(USAGE, "option --logit-bias: id %d, expected 0 to %d", (int)c->biases[i].id,
+                             info.n_vocab - 1);
     return c->dry_multiplier > 0 ? read_breakers(to, model, o) : DONE;
 }
 
@@ -293,9 +294,9 @@ bool sampling_is_asked(const struct options *o)
 {
     const struct draw_options *d = o->draw;
 
-    return given(o, &d->temp) || given(o, &d->top_k) || given(o, &d->top_p) || given(o, &d->min_p) ||
-           (given(o, &d->seed) && d->seed >= 0) || d->samplers || d->sampling_seq || given(o, &d->typical) ||
-           given(o, &d->xtc_probability);
+    return options_given(o, &d->temp) || options_given(o, &d->top_k) || options_given(o, &d->top_p) ||
+           options_given(o, &d->min_p) || (options_given(o, &d->seed) && d->seed >= 0) || d->samplers ||
+           d->sampling_seq || options_given(o, &d->typical) || options_given(o, &d->xtc_probability);
 }
 
 /* ---- what it says ---- */

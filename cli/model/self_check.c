@@ -136,7 +136,7 @@ static double share_done(const struct self_check *c)
 {
     const double all = c->rounds > 0 ? (double)c->rounds * c->n_processors : c->limit;
 
-    return c->rounds > 0 ? (double)c->runs / all : (seconds() - c->start) / all;
+    return c->rounds > 0 ? (double)c->runs / all : (term_seconds() - c->start) / all;
 }
 
 static int watch_run(void *user, size_t done, size_t total)
@@ -172,7 +172,7 @@ static int compute_once(struct self_check *c)
     if (status != CARAT_OK)
         return c->no_memory ? fail_memory() : fail_status(&err);
     c->now.confirmed = result.confirmed;
-    c->now.of_run = (struct self_check_fault){processor, ++c->runs, seconds() - c->start, -1, NULL};
+    c->now.of_run = (struct self_check_fault){processor, ++c->runs, term_seconds() - c->start, -1, NULL};
     return DONE;
 }
 
@@ -280,7 +280,7 @@ int self_check_run(struct self_check *c)
 {
     static const carat_operation_hash generating = {.layer = -1, .operation = "generating"};
 
-    c->start = seconds();
+    c->start = term_seconds();
     TRY(agree(c));
     if (!c->right.confirmed) /* the first processor, one token after another */
         tell_fault(c, (struct self_check_fault){c->processor[0], 0, 0, -1, NULL}, &generating);
@@ -289,7 +289,7 @@ int self_check_run(struct self_check *c)
         weigh_run(c, &c->now);
     }
     c->undecided = c->other.of && !c->elsewhere && !c->varies && c->n_processors > 1;
-    c->seconds = seconds() - c->start;
+    c->seconds = term_seconds() - c->start;
     return DONE;
 }
 

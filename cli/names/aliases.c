@@ -35,7 +35,7 @@ static json_t *read_file(const char *path)
     json_t *all = object_read(path, why);
 
     if (!all)
-        note("%s: %s", path, why);
+        term_note("%s: %s", path, why);
     return all ? all : json_object();
 }
 
@@ -65,7 +65,7 @@ static int make_folders(char *path)
         *slash = 0;
         const int made = mkdir(path, 0777), why = errno;
         if (made != 0 && why != EEXIST)
-            return fail(FAILED, "%s: cannot be made: %s", path, strerror(why));
+            return term_fail(FAILED, "%s: cannot be made: %s", path, strerror(why));
         *slash = '/';
     }
     return DONE;
@@ -77,7 +77,7 @@ int aliases_write(const json_t *aliases)
     struct save s;
 
     if (!aliases_path(path, sizeof path))
-        return fail(FAILED, "there is no place for names: HOME is not set, nor XDG_CONFIG_HOME");
+        return term_fail(FAILED, "there is no place for names: HOME is not set, nor XDG_CONFIG_HOME");
     TRY(make_folders(path));
     TRY(save_open(&s, path));
     if (json_dumpf(aliases, s.file, JSON_INDENT(2) | JSON_SORT_KEYS) != 0 || fputc('\n', s.file) == EOF) {

@@ -91,8 +91,9 @@ static int start_program(struct program *p)
     char **open;
 
     if (!find_program(path, sizeof path))
-        return fail(FAILED, "carat-fetch is not beside this command: it was built without libcurl (Debian: "
-                            "libcurl4-openssl-dev, libssl-dev and zlib1g-dev)");
+        return term_fail(FAILED,
+                         "carat-fetch is not beside this command: it was built without libcurl (Debian: "
+                         "libcurl4-openssl-dev, libssl-dev and zlib1g-dev)");
     open = open_environment();
     if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0)
         error = errno;
@@ -115,7 +116,7 @@ static int start_program(struct program *p)
         close(out[0]);
     if (in[1] >= 0)
         close(in[1]);
-    return fail(FAILED, "%s: cannot be started: %s", path, strerror(error ? error : ENOMEM));
+    return term_fail(FAILED, "%s: cannot be started: %s", path, strerror(error ? error : ENOMEM));
 }
 
 /* ends: it has said why it ends, and does what is left to do. */
@@ -129,7 +130,7 @@ static int end_program(struct program *p, int code, bool ends)
     while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (code == DONE && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
-        return fail(FAILED, "carat-fetch ended without a word");
+        return term_fail(FAILED, "carat-fetch ended without a word");
     return code;
 }
 
@@ -144,7 +145,7 @@ static int take_raw(json_t *event, FILE *from)
         return DONE;
     char *bytes = n > 0 && n <= MOST_RAW ? malloc((size_t)n) : NULL;
     if (!bytes || fread(bytes, 1, (size_t)n, from) != (size_t)n)
-        code = interrupted() ? INTERRUPTED : fail(FAILED, "carat-fetch says less than it promised");
+        code = term_interrupted() ? INTERRUPTED : term_fail(FAILED, "carat-fetch says less than it promised");
     else if (json_object_set_new(event, "bytes", json_stringn_nocheck(bytes, (size_t)n)) != 0)
         code = fail_memory();
     free(bytes);
@@ -174,24 +175,24 @@ int fetch_program(json_t *plan, fetch_hear hear, void *user)
     explicit_bzero(text, strlen(text)); /* it has the token */
     free(text);
     close(p.to);
-    while (code == DONE && !interrupted() && getline(&line, &capacity, p.from) > 0) {
+    while (code == DONE && !term_interrupted() && getline(&line, &capacity, p.from) > 0) {
         json_t *event = json_loads(line, 0, NULL);
         const char *name = json_string_value(json_object_get(event, "event"));
         if (!name)
-            code = fail(FAILED, "carat-fetch says what is not understood");
+            code = term_fail(FAILED, "carat-fetch says what is not understood");
         else if (strcmp(name, "error") == 0) {
             progress_hide();
             ends = true;
             code = (int)json_integer_value(json_object_get(event, "code"));
-            code = fail(code, "%s%s", json_string_value(json_object_get(event, "message")),
-                        code == NO_CONNECTION ? "; models on this machine need none" : "");
+            code = term_fail(code, "%s%s", json_string_value(json_object_get(event, "message")),
+                             code == NO_CONNECTION ? "; models on this machine need none" : "");
         } else if ((code = take_raw(event, p.from)) == DONE) {
             code = hear(user, name, event);
         }
         json_decref(event);
     }
     free(line);
-    if (code == DONE && interrupted())
+    if (code == DONE && term_interrupted())
         code = INTERRUPTED;
     return end_program(&p, code, ends);
 }

@@ -28,6 +28,6 @@ struct rehashed {
 };
 
 /* path: where a model was found. An exit code: 0 also where files are wrong. */
-int rehash(struct rehashed *r, const char *path);
+int names_rehash(struct rehashed *r, const char *path);
 
 #endif

@@ -217,7 +217,8 @@ static int choose_files(struct listing *l, const carat_location *at, const struc
     }
     free(wanted);
     if (code == DONE && json_array_size(l->files) == 0)
-        code = fail(NOT_FOUND, "%s: of its %zu files none is wanted (pickles never are)", at->repository, n);
+        code = term_fail(NOT_FOUND, "%s: of its %zu files none is wanted (pickles never are)", at->repository,
+                         n);
     return code;
 }
 
@@ -249,22 +250,22 @@ static int announce(const struct listing *l, const char *called, const char *pla
         return DONE;
     json_array_foreach(l->files, i, file) bytes += (double)json_integer_value(json_object_get(file, "bytes"));
     size_text(size, bytes);
-    note("%s: %zu file%s, %s, into %s", called, json_array_size(l->files),
-         json_array_size(l->files) == 1 ? "" : "s", size, place);
+    term_note("%s: %zu file%s, %s, into %s", called, json_array_size(l->files),
+              json_array_size(l->files) == 1 ? "" : "s", size, place);
     if (bytes <= ASKS_ABOVE || !wish->asks)
         return DONE;
     if (!somebody_is_there())
-        return fail(USAGE, "these are %s, and nobody is there to be asked: --yes fetches them", size);
-    if (agrees("Fetch %s?", size))
+        return term_fail(USAGE, "these are %s, and nobody is there to be asked: --yes fetches them", size);
+    if (term_agrees("Fetch %s?", size))
         return DONE;
-    return interrupted() ? INTERRUPTED : fail(FAILED, "nothing was fetched");
+    return term_interrupted() ? INTERRUPTED : term_fail(FAILED, "nothing was fetched");
 }
 
 static int refuse_fetching(const char *called, const struct fetch_wish *wish)
 {
     const char *what = forbids_fetching(wish->offline);
 
-    return what ? fail(NOT_FOUND, "%.200s is not fetched: %s forbids it", called, what) : DONE;
+    return what ? term_fail(NOT_FOUND, "%.200s is not fetched: %s forbids it", called, what) : DONE;
 }
 
 struct hearing {
@@ -404,13 +405,13 @@ int fetch_files(const carat_location *at, const struct fetch_wish *wish, char pa
     *path = 0;
     TRY(refuse_fetching(at->repository, wish));
     if (!find_hub(hub, sizeof hub) && !wish->out && !wish->look)
-        return fail(FAILED, "there is no place for models: HOME is not set, nor HF_HUB_CACHE");
+        return term_fail(FAILED, "there is no place for models: HOME is not set, nor HF_HUB_CACHE");
     if (wish->token)
         snprintf(token, sizeof token, "%s", wish->token);
     else if (!wish->token_file)
         find_token(token);
     else if (!read_word(token, sizeof token, wish->token_file))
-        return fail(FAILED, "%s: cannot be read, or has no token", wish->token_file);
+        return term_fail(FAILED, "%s: cannot be read, or has no token", wish->token_file);
     const int code = fetch_from(&(struct origin){.plan = plan_hub,
                                                  .name = at->repository,
                                                  .revision = at->revision,
@@ -462,7 +463,7 @@ int fetch_to_place(const carat_location *at, const struct fetch_wish *wish, char
     char folder[FETCHED_PATH];
 
     if (!at->place || snprintf(folder, sizeof folder, "%s", at->place) >= (int)sizeof folder)
-        return fail(NOT_FOUND, "%.200s is not the address of a file", at->handle);
+        return term_fail(NOT_FOUND, "%.200s is not the address of a file", at->handle);
     *strrchr(folder, '/') = 0;
     placed.out = folder;
     return fetch_address(at->handle, &placed, path);
@@ -477,7 +478,7 @@ int fetch_search(const char *words, bool kaggle, int limit, const struct fetch_o
         .name = kaggle ? "Kaggle" : "the hub", .revision = "", .user = c.user, .token = token};
 
     if (forbids_fetching(how->offline))
-        return fail(NOT_FOUND, "nothing is searched: %s forbids it", forbids_fetching(how->offline));
+        return term_fail(NOT_FOUND, "nothing is searched: %s forbids it", forbids_fetching(how->offline));
     if (kaggle) {
         TRY(kaggle_find_credentials(&c));
         from.token = c.key;
@@ -501,7 +502,7 @@ int fetch_kaggle(const carat_location *at, const struct fetch_wish *wish, char p
     TRY(refuse_fetching(at->handle, wish));
     find_places_of_models(&known);
     if (!known.places.kaggle && !wish->out && !wish->look)
-        return fail(FAILED, "there is no place for models: HOME is not set, nor KAGGLEHUB_CACHE");
+        return term_fail(FAILED, "there is no place for models: HOME is not set, nor KAGGLEHUB_CACHE");
     TRY(kaggle_find_credentials(&c));
     const int code = fetch_from(&(struct origin){.plan = plan_kaggle,
                                                  .name = at->handle,
@@ -523,7 +524,7 @@ int fetch_ollama(const carat_location *at, const struct fetch_wish *wish, char p
     *path = 0;
     TRY(refuse_fetching(at->handle, wish));
     if (!find_ollama_store(store, sizeof store) && !wish->out)
-        return fail(FAILED, "there is no place for models: HOME is not set, nor OLLAMA_MODELS");
+        return term_fail(FAILED, "there is no place for models: HOME is not set, nor OLLAMA_MODELS");
     return fetch_from(&(struct origin){.plan = plan_ollama,
                                        .name = at->handle,
                                        .revision = "",

@@ -28,17 +28,18 @@ int settle_fetching(struct options *o)
     const char *slash = o->model ? strchr(o->model, '/') : NULL, *part = slash ? strchr(slash, ':') : NULL;
 
     if (f->token)
-        note("other users of this machine can see a token among a command's words; HF_TOKEN keeps it from "
-             "them");
+        term_note(
+            "other users of this machine can see a token among a command's words; HF_TOKEN keeps it from "
+            "them");
     if (!f->file)
         return DONE;
     if (!slash || strstr(o->model, "://"))
-        return fail(USAGE, "%s: --hf-file names a file of OWNER/NAME, and MODEL is %.200s", o->verb->name,
-                    o->model);
+        return term_fail(USAGE, "%s: --hf-file names a file of OWNER/NAME, and MODEL is %.200s",
+                         o->verb->name, o->model);
     if (snprintf(f->with_file, sizeof f->with_file, "%.*s:%s",
                  (int)(part ? part - o->model : (int)strlen(o->model)), o->model,
                  f->file) >= (int)sizeof f->with_file)
-        return fail(USAGE, "%s: --hf-file is too long", o->verb->name);
+        return term_fail(USAGE, "%s: --hf-file is too long", o->verb->name);
     o->model = f->with_file;
     return DONE;
 }
@@ -65,7 +66,7 @@ int find_model(carat_location *at, const char *typed, const struct options *o)
     code = fetch_model(at, o->fetch);
     carat_location_free(at);
     if (code == INTERRUPTED)
-        note("what has come is kept: the same command goes on with it");
+        term_note("what has come is kept: the same command goes on with it");
     TRY(code);
     return locate_model(at, typed);
 }

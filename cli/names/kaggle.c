@@ -54,9 +54,9 @@ static int read_json(struct kaggle_credentials *c, const char *path)
     if (stat(path, &st) != 0)
         return DONE;
     if (!kaggle_copy(c->user, sizeof c->user, user) || !kaggle_copy(c->key, sizeof c->key, key))
-        code = fail(FAILED, "%s: expected an object of JSON with the texts username and key", path);
+        code = term_fail(FAILED, "%s: expected an object of JSON with the texts username and key", path);
     else if (st.st_mode & 077)
-        note("%s can be read by others: 'chmod 600 %s' keeps your key to yourself", path, path);
+        term_note("%s can be read by others: 'chmod 600 %s' keeps your key to yourself", path, path);
     json_decref(root);
     return code;
 }
@@ -72,7 +72,7 @@ int kaggle_find_credentials(struct kaggle_credentials *c)
         if (access(token, F_OK) != 0)
             snprintf(c->key, sizeof c->key, "%s", token);
         else if (!read_word(c->key, sizeof c->key, token))
-            return fail(FAILED, "KAGGLE_API_TOKEN: %s has no token", token);
+            return term_fail(FAILED, "KAGGLE_API_TOKEN: %s has no token", token);
         return DONE;
     }
     snprintf(path, sizeof path, "%.4000s/.kaggle/access_token", home ? home : "");
@@ -81,8 +81,8 @@ int kaggle_find_credentials(struct kaggle_credentials *c)
     if (find_setting(user, "KAGGLE_USERNAME") && find_setting(key, "KAGGLE_KEY"))
         return kaggle_copy(c->user, sizeof c->user, user) && kaggle_copy(c->key, sizeof c->key, key)
                    ? DONE
-                   : fail(FAILED, "KAGGLE_USERNAME has %zu bytes, expected at most %d", strlen(user),
-                          KAGGLE_USER - 1);
+                   : term_fail(FAILED, "KAGGLE_USERNAME has %zu bytes, expected at most %d", strlen(user),
+                               KAGGLE_USER - 1);
     if (find_setting(folder, "KAGGLE_CONFIG_DIR"))
         snprintf(path, sizeof path, "%s/kaggle.json", folder);
     else

@@ -72,15 +72,16 @@ static int explain_word(const char *typed)
     int code = DONE;
 
     find_local(&local);
-    const char *near = nearest(typed, known_name, &local);
+    const char *near = term_nearest(typed, known_name, &local);
     if (near)
-        code = fail(NOT_FOUND, "%.200s: there is no such file; did you mean %s%s?", typed, near,
-                    strcmp(near, "tiny") == 0 ? ", the model inside this command" : "");
+        code = term_fail(NOT_FOUND, "%.200s: there is no such file; did you mean %s%s?", typed, near,
+                         strcmp(near, "tiny") == 0 ? ", the model inside this command" : "");
     else if (strchr(typed, ':'))
-        code = fail(NOT_FOUND,
-                    "%.200s is no path and no name that carat knows; names are OWNER/NAME of a repository of "
-                    "the hub, and gemma3:4b and the like; 'carat ls' lists what is here",
-                    typed);
+        code = term_fail(
+            NOT_FOUND,
+            "%.200s is no path and no name that carat knows; names are OWNER/NAME of a repository of "
+            "the hub, and gemma3:4b and the like; 'carat ls' lists what is here",
+            typed);
     while (local.n > 0)
         free(local.name[--local.n]);
     return code;
@@ -100,11 +101,11 @@ static int explain_handle(const carat_location *at, const char *typed, const cha
 {
     const bool ollama = at->named == CARAT_NAMED_OLLAMA && !at->handle; /* the registry need not have it */
 
-    return fail(NOT_FOUND, "%.200s%s%.200s is not on this machine%s; '%s pull %.200s' fetches it%s%s%s",
-                typed, at->missing ? ", of which " : "", at->missing ? at->missing : "",
-                at->named == CARAT_NAMED_OLLAMA && at->store ? ", though ollama knows it" : "",
-                ollama ? "ollama" : "carat", typed, forbids ? ", but " : "", forbids ? forbids : "",
-                forbids ? " forbids that" : "");
+    return term_fail(NOT_FOUND, "%.200s%s%.200s is not on this machine%s; '%s pull %.200s' fetches it%s%s%s",
+                     typed, at->missing ? ", of which " : "", at->missing ? at->missing : "",
+                     at->named == CARAT_NAMED_OLLAMA && at->store ? ", though ollama knows it" : "",
+                     ollama ? "ollama" : "carat", typed, forbids ? ", but " : "", forbids ? forbids : "",
+                     forbids ? " forbids that" : "");
 }
 
 int explain_missing(const carat_location *at, const char *typed, const char *forbids)
@@ -116,12 +117,12 @@ int explain_missing(const carat_location *at, const char *typed, const char *for
     write_names(names, sizeof names, at, typed);
     if (at->missing)
         snprintf(lacks, sizeof lacks, ", of which %.200s", at->missing);
-    return fail(NOT_FOUND, "%s%s is not on this machine; 'carat pull %.200s' fetches it%s%s%s", names,
-                *lacks                          ? lacks
-                : strcmp(typed, at->repository) ? ", which"
-                                                : "",
-                typed, forbids ? ", but " : "", forbids ? forbids : "",
-                forbids ? " forbids that; 'carat ls' lists what is here" : "");
+    return term_fail(NOT_FOUND, "%s%s is not on this machine; 'carat pull %.200s' fetches it%s%s%s", names,
+                     *lacks                          ? lacks
+                     : strcmp(typed, at->repository) ? ", which"
+                                                     : "",
+                     typed, forbids ? ", but " : "", forbids ? forbids : "",
+                     forbids ? " forbids that; 'carat ls' lists what is here" : "");
 }
 
 bool is_located(const char *typed)
@@ -178,7 +179,7 @@ int locate_model(carat_location *at, const char *typed)
     else if (at->path)
         code = DONE;
     else if (at->named == CARAT_NAMED_ADDRESS && !at->place)
-        code = fail(NOT_FOUND, "%.200s is not the address of a file", typed);
+        code = term_fail(NOT_FOUND, "%.200s is not the address of a file", typed);
     else
         code = explain_missing(at, typed, NULL);
     if (code != DONE)

@@ -19,7 +19,7 @@ static int read_lock(json_t **all)
     char why[OBJECT_WHY];
 
     *all = object_read(path, why);
-    return *all ? DONE : fail(FAILED, "%s: %s", path, why);
+    return *all ? DONE : term_fail(FAILED, "%s: %s", path, why);
 }
 
 static const char *text_of(const json_t *entry, const char *key)
@@ -41,14 +41,14 @@ int lock_find(json_t **entry, char name[LOCKED_NAME], const carat_location *at, 
     const char *repository = text_of(*entry, "repository"), *commit = text_of(*entry, "commit");
     int code = DONE;
     if (strcmp(repository, at->repository) != 0)
-        code = fail(FAILED, "%s: %.200s is '%.200s' there, and %.200s here", path, typed, repository,
-                    at->repository);
+        code = term_fail(FAILED, "%s: %.200s is '%.200s' there, and %.200s here", path, typed, repository,
+                         at->repository);
     else if (!is_hub_hash(commit, 40))
-        code = fail(FAILED, "%s: the commit of %.200s is '%.80s', expected 40 digits of a hash", path, typed,
-                    commit);
+        code = term_fail(FAILED, "%s: the commit of %.200s is '%.80s', expected 40 digits of a hash", path,
+                         typed, commit);
     else if (snprintf(name, LOCKED_NAME, "%s@%s%s%s", at->repository, commit, *at->part ? ":" : "",
                       at->part) >= LOCKED_NAME)
-        code = fail(FAILED, "%s: the name of %.200s is too long", path, typed);
+        code = term_fail(FAILED, "%s: the name of %.200s is too long", path, typed);
     if (code != DONE) {
         json_decref(*entry);
         *entry = NULL;
@@ -75,8 +75,8 @@ int lock_check(const json_t *entry, const carat_location *at, const char *typed)
     for (size_t i = 0, n = hub_links_read(&l, at->path) ? l.n : 0; i < n && code == DONE; i++) {
         const char *wanted = l.link[i].wanted ? text_of(files, locked_file(&l, i)) : "";
         if (*wanted && strcmp(wanted, hash_of(&l.link[i])) != 0)
-            code = fail(NOT_FOUND, "%.200s: %.200s has hash %.64s, and %s has %.64s", typed,
-                        locked_file(&l, i), hash_of(&l.link[i]), path, wanted);
+            code = term_fail(NOT_FOUND, "%.200s: %.200s has hash %.64s, and %s has %.64s", typed,
+                             locked_file(&l, i), hash_of(&l.link[i]), path, wanted);
     }
     hub_links_free(&l);
     return code;

@@ -127,7 +127,7 @@ static int hash_blobs(struct rehashing *r, const char *root, json_t *files)
     return code;
 }
 
-int rehash(struct rehashed *found, const char *path)
+int names_rehash(struct rehashed *found, const char *path)
 {
     struct hub_links l;
     struct rehashing r = {.found = found, .links = &l};

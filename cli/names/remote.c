@@ -54,8 +54,8 @@ static int reserve(struct head *f)
     char size[SIZE_TEXT];
 
     if (f->kind == WHOLE && f->bytes > MOST_WHOLE)
-        return fail(BAD_MODEL, "%.200s has %s, more than a file beside weights may have", f->name,
-                    size_text(size, (double)f->bytes));
+        return term_fail(BAD_MODEL, "%.200s has %s, more than a file beside weights may have", f->name,
+                         size_text(size, (double)f->bytes));
     f->mapped = (size_t)(f->bytes / page + 1) * page;
     f->data = f->bytes > (uint64_t)INT64_MAX / 2
                   ? MAP_FAILED
@@ -63,8 +63,8 @@ static int reserve(struct head *f)
     if (f->data != MAP_FAILED)
         return DONE;
     f->data = NULL;
-    return fail(NO_MEMORY, "%.200s has %s, for which there are no addresses", f->name,
-                size_text(size, (double)f->bytes));
+    return term_fail(NO_MEMORY, "%.200s has %s, for which there are no addresses", f->name,
+                     size_text(size, (double)f->bytes));
 }
 
 static int compare_heads(const void *a, const void *b)
@@ -128,7 +128,7 @@ static int hear_part(void *user, const char *event, json_t *line)
     while (name && f < h->head + h->n && strcmp(f->name, name) != 0)
         f++;
     if (!name || f == h->head + h->n || at != f->have || n > f->want - f->have)
-        return fail(FAILED, "carat-fetch sends what was not asked for");
+        return term_fail(FAILED, "carat-fetch sends what was not asked for");
     memcpy(f->data + at, json_string_value(bytes), (size_t)n);
     f->have += n;
     h->fetched += n;
@@ -161,7 +161,7 @@ static int fetch_wanted(struct heads *h, const struct origin *from)
     json_decref(list);
     for (int i = 0; i < h->n && code == DONE; i++)
         if (h->head[i].have < h->head[i].want)
-            code = fail(FAILED, "carat-fetch sends less of %.200s than was asked for", h->head[i].name);
+            code = term_fail(FAILED, "carat-fetch sends less of %.200s than was asked for", h->head[i].name);
     return code;
 }
 

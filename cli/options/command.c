@@ -16,9 +16,9 @@ static int call(const struct verb_calls *c, const struct options *o, const char 
     while (strcmp(v->name, o->verb->name) != 0)
         v++;
     if (*o->ignored)
-        note("ignored, because they change nothing here: %s", o->ignored);
+        term_note("ignored, because they change nothing here: %s", o->ignored);
     if (remark)
-        note("%s", remark);
+        term_note("%s", remark);
     return v->call(o);
 }
 
@@ -65,7 +65,7 @@ int command_run(const struct verb_calls *c, int argc, char **argv)
     const char *word = argc > 0 ? argv[0] : NULL;
 
     if (!word)
-        return fail(USAGE, "no verb; 'carat help' lists them");
+        return term_fail(USAGE, "no verb; 'carat help' lists them");
     if (strcmp(word, "--help-all") == 0) /* an option of help, too */
         return parse_and_call(c, find_verb("help"), argc, argv, NULL);
     if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)

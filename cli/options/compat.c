@@ -149,17 +149,17 @@ int foreign_take(const struct foreign *f, const char *verb, const char *name, co
     const char *value = attached;
 
     if (f->takes == NOTHING && attached)
-        return fail(USAGE, "option %s takes no value", name);
+        return term_fail(USAGE, "option %s takes no value", name);
     if (!value &&
         (f->takes == A_VALUE || (f->takes == ON_OFF && next && is_choice("on|off|auto|1|0", next)))) {
         if (!is_value(next))
-            return fail(USAGE, "option %s needs a value", name);
+            return term_fail(USAGE, "option %s needs a value", name);
         value = next;
         *took_next = true;
     }
     bool neutral = f->neutral && value && (is_choice(f->neutral, value) || same_number(value, f->neutral));
     if (f->refusal && !neutral)
-        return fail(USAGE, "%s: %s%s%.40s is not supported: %s", verb, name, f->neutral ? " " : "",
-                    f->neutral ? value : "", f->refusal);
+        return term_fail(USAGE, "%s: %s%s%.40s is not supported: %s", verb, name, f->neutral ? " " : "",
+                         f->neutral ? value : "", f->refusal);
     return DONE;
 }

@@ -39,8 +39,8 @@ static bool takes_next(const struct option *option)
 
 static void print_verbs(void)
 {
-    for (const struct verb *v = verbs; v->name; v++)
-        out_print("%s%s", v == verbs ? "" : " ", v->name);
+    for (const struct verb *v = verb_table; v->name; v++)
+        out_print("%s%s", v == verb_table ? "" : " ", v->name);
 }
 
 /* verb:0:(a|b) for every verb that has words before its first argument, as a pattern. */
@@ -48,7 +48,7 @@ static void print_worded(const char *format)
 {
     const char *between = "";
 
-    for (const struct verb *v = verbs; v->name; v++) {
+    for (const struct verb *v = verb_table; v->name; v++) {
         if (!v->words)
             continue;
         out_print(format, between, v->name, v->words);
@@ -77,7 +77,7 @@ static void print_first_words(const struct verb *verb)
 /* verb:option for every verb and spelling, which is how the scripts tell options apart. */
 static void print_spellings(const struct option *option, const char *before, const char *between)
 {
-    for (const struct verb *verb = verbs; verb->name; verb++) {
+    for (const struct verb *verb = verb_table; verb->name; verb++) {
         for (int k = 0; verb_belongs(option->verbs, verb) && k < MOST_NAMES && option->names[k]; k++) {
             out_print("%s%s:%s", before, verb->name, option->names[k]);
             before = between;
@@ -194,7 +194,7 @@ static void print_bash(void)
               "        esac\n"
               "    done\n"
               "    case $verb:$n:$word in\n");
-    for (const struct verb *verb = verbs; verb->name; verb++) {
+    for (const struct verb *verb = verb_table; verb->name; verb++) {
         bash_options(verb);
         bash_arguments(verb);
     }
@@ -265,7 +265,7 @@ static void print_zsh(void)
     print_verbs();
     out_print(")\n    if (( CURRENT == 2 )); then\n        compadd -- $verbs\n        return\n    fi\n"
               "    local verb=$words[2]\n    shift words\n    (( CURRENT-- ))\n    case $verb in\n");
-    for (const struct verb *verb = verbs; verb->name; verb++) {
+    for (const struct verb *verb = verb_table; verb->name; verb++) {
         out_print("    %s)\n        _arguments \\\n", verb->name);
         for (const struct option_row *r = table_rows(); r->option; r++)
             if (verb_belongs(r->option->verbs, verb))
@@ -329,7 +329,7 @@ static void print_fish(void)
               "    end\n"
               "end\n"
               "complete -c carat -f\n");
-    for (const struct verb *verb = verbs; verb->name; verb++) {
+    for (const struct verb *verb = verb_table; verb->name; verb++) {
         enum first first = first_argument(verb);
         out_print("complete -c carat -n __fish_use_subcommand -a %s -d '", verb->name);
         quoted(verb->summary, "\\'", "\\");
@@ -364,6 +364,6 @@ int verb_completion(const struct options *o)
             return DONE;
         }
     }
-    return fail(USAGE, "completion: '%.80s' must be one of %s", o->model,
-                choices_text(choices, o->verb->args));
+    return term_fail(USAGE, "completion: '%.80s' must be one of %s", o->model,
+                     choices_text(choices, o->verb->args));
 }

@@ -36,7 +36,7 @@ static int take(struct options *o, const struct option_row *row, const char *nam
     if (row->option->kind != FLAG)
         return option_store(o, row, name, value);
     if (!is_choice("1|true|on|0|false|off", value))
-        return fail(USAGE, "%s: '%.80s' must be 1 or 0", name, value);
+        return term_fail(USAGE, "%s: '%.80s' must be 1 or 0", name, value);
     *(bool *)option_field(o, row) = is_choice("1|true|on", value);
     return DONE;
 }
@@ -96,12 +96,12 @@ static void note_unknown(void)
             found = strcmp(spelling, known) == 0;
         if (found)
             continue;
-        meant = nearest(spelling, next_spelling, NULL);
+        meant = term_nearest(spelling, next_spelling, NULL);
         if (meant && variable_name(name, sizeof name, own, meant))
-            note("%.*s is not a variable of carat; did you mean %s?", (int)n, *entry, name);
+            term_note("%.*s is not a variable of carat; did you mean %s?", (int)n, *entry, name);
         else
-            note("%.*s is not a variable of carat; 'carat help --help-all' says which there are", (int)n,
-                 *entry);
+            term_note("%.*s is not a variable of carat; 'carat help --help-all' says which there are", (int)n,
+                      *entry);
     }
 }
 

@@ -113,11 +113,11 @@ static void print_verbs(void)
                            : "more: 'carat help VERB' tells of a verb, 'carat help --help-all' of MODEL";
     int n = 0;
 
-    while (verbs[n].name)
+    while (verb_table[n].name)
         n++;
     for (int group = 0; group < N_VERB_GROUPS; group++) {
         bool titled = false;
-        for (const struct verb *v = verbs; v->name; v++) {
+        for (const struct verb *v = verb_table; v->name; v++) {
             if ((int)v->group != group)
                 continue;
             if (!titled)

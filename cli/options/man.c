@@ -71,7 +71,7 @@ static void see_also(const struct verb *except)
     out_print(".SH SEE ALSO\n");
     if (except)
         out_print(".BR carat (1)");
-    for (const struct verb *v = verbs; v->name; v++) {
+    for (const struct verb *v = verb_table; v->name; v++) {
         if (v == except)
             continue;
         out_print("%s.BR carat\\-%s (1)", first && !except ? "" : ",\n", v->name);
@@ -139,7 +139,7 @@ static void print_command(void)
     out_print(".PP\n");
     paragraphs(llama_text);
     out_print(".SH VERBS\n");
-    for (const struct verb *v = verbs; v->name; v++) {
+    for (const struct verb *v = verb_table; v->name; v++) {
         out_print(".TP\n.BR carat\\-%s (1)\n", v->name);
         put_text(v->summary);
         out_print("\n");

@@ -44,7 +44,7 @@ void options_free(struct options *o);
 /* The values of a group, to be changed. */
 void *options_group(struct options *o, enum option_group_number group);
 /* Was the option given that is kept in this field, on the command line or by a variable? */
-bool given(const struct options *o, const void *field);
+bool options_given(const struct options *o, const void *field);
 /* Obeys --color wherever it stands, so that it counts for what is said about the other words too. */
 void options_color(int argc, char **argv);
 

@@ -27,13 +27,13 @@ static int unknown(const struct verb *verb, const char *word, size_t n)
     if (n < sizeof name) {
         memcpy(name, word, n);
         name[n] = 0;
-        meant = nearest(name, spelling, (void *)verb);
+        meant = term_nearest(name, spelling, (void *)verb);
     }
     if (meant)
-        return fail(USAGE, "%s: unknown option '%.*s'; did you mean %s?", verb->name, (int)(n < 80 ? n : 80),
-                    word, meant);
-    return fail(USAGE, "%s: unknown option '%.*s'; 'carat help %s' lists them", verb->name,
-                (int)(n < 80 ? n : 80), word, verb->name);
+        return term_fail(USAGE, "%s: unknown option '%.*s'; did you mean %s?", verb->name,
+                         (int)(n < 80 ? n : 80), word, meant);
+    return term_fail(USAGE, "%s: unknown option '%.*s'; 'carat help %s' lists them", verb->name,
+                     (int)(n < 80 ? n : 80), word, verb->name);
 }
 
 /* Where the parser stands. */
@@ -86,7 +86,7 @@ static int take_option(struct parse *p)
     const struct option *option = row->option;
     if (option->kind == FLAG) {
         if (value)
-            return fail(USAGE, "option %.*s takes no value", (int)n, word);
+            return term_fail(USAGE, "option %.*s takes no value", (int)n, word);
     } else if (may_stand_alone(option) && !value) {
         bool given = next && is_value(option, next);
         value = given ? next : option->kind == SWITCH ? "on" : "0";
@@ -95,7 +95,7 @@ static int take_option(struct parse *p)
             return DONE; /* the size that a variable gave stays */
     } else if (!value) {
         if (!next)
-            return fail(USAGE, "option %.*s needs a value: %s", (int)n, word, option->value);
+            return term_fail(USAGE, "option %.*s needs a value: %s", (int)n, word, option->value);
         value = next;
         p->at++;
     }
@@ -118,7 +118,7 @@ static int check_named(const struct verb *v, const char *const *args, int first)
         const bool names = !memchr(word, '|', (size_t)n) && strncmp(word, "PROMPT", 6) != 0 &&
                            strncmp(word, "TEXT", 4) != 0 && strncmp(word, "IDS", 3) != 0;
         if (i >= 0 && !*args[i] && names)
-            return fail(USAGE, "%s: %.*s is empty: carat %s %s", v->name, n, word, v->name, v->args);
+            return term_fail(USAGE, "%s: %.*s is empty: carat %s %s", v->name, n, word, v->name, v->args);
         if (strncmp(word + n, " ...", 4) != 0 && strncmp(word + n, "...", 3) != 0) /* else one of many */
             word += strcspn(word, " ") + (word[strcspn(word, " ")] == ' ');
     }
@@ -129,9 +129,10 @@ static int check_named(const struct verb *v, const char *const *args, int first)
 static int fail_too_many(const struct verb *v, const char *word, const char *beside)
 {
     if (v->opens && v->max_args == 1)
-        return fail(USAGE, "%s: '%.80s' is one argument too many%s: it takes one model each%s", v->name, word,
-                    beside, strcmp(v->name, "serve") == 0 ? ", and --port puts another beside it" : "");
-    return fail(USAGE, "%s: '%.80s' is one argument too many%s", v->name, word, beside);
+        return term_fail(USAGE, "%s: '%.80s' is one argument too many%s: it takes one model each%s", v->name,
+                         word, beside,
+                         strcmp(v->name, "serve") == 0 ? ", and --port puts another beside it" : "");
+    return term_fail(USAGE, "%s: '%.80s' is one argument too many%s", v->name, word, beside);
 }
 
 /* Arguments go where they belong. */
@@ -145,8 +146,8 @@ static int take_arguments(struct parse *p, const char **args, int n_args)
     if (o->model && n_args > v->max_args - 1)
         return fail_too_many(v, args[n_args - 1], " beside -m");
     if (n_args + (o->model != NULL) < v->min_args)
-        return fail(USAGE, "%s needs %s: carat %s %s", v->name, v->needs ? v->needs : "a model", v->name,
-                    v->args);
+        return term_fail(USAGE, "%s needs %s: carat %s %s", v->name, v->needs ? v->needs : "a model", v->name,
+                         v->args);
     TRY(check_named(v, args, o->model != NULL));
     o->appends_stdin = o->model == NULL;
     if (!o->model && v->model_last) {

@@ -61,7 +61,7 @@ void *option_field(const struct options *o, const struct option_row *row)
     return (void *)(base + row->option->field);
 }
 
-bool given(const struct options *o, const void *field)
+bool options_given(const struct options *o, const void *field)
 {
     for (const struct option_row *r = table_rows(); r->option; r++)
         if (option_field(o, r) == field && *is_given_at(o, r))
@@ -134,8 +134,9 @@ static int store_amount(struct amount *field, const struct option *option, const
     double real;
 
     if (!parse_size(text, &real) || real < option->low || real > (bytes ? 0x1p60 : option->high))
-        return fail(USAGE, "%s: '%.80s' is not a whole number from %.0f to %.0f, nor bytes as in 800M or 2G",
-                    what, text, option->low, option->high);
+        return term_fail(USAGE,
+                         "%s: '%.80s' is not a whole number from %.0f to %.0f, nor bytes as in 800M or 2G",
+                         what, text, option->low, option->high);
     *field = (struct amount){(uint64_t)real, bytes};
     return DONE;
 }
@@ -143,8 +144,8 @@ static int store_amount(struct amount *field, const struct option *option, const
 static int store_text(struct texts *field, const struct option *option, const char *what, const char *text)
 {
     if (field->n == (int)option->high)
-        return fail(USAGE, "%s: '%.80s' is one too many, at most %d are taken", what, text,
-                    (int)option->high);
+        return term_fail(USAGE, "%s: '%.80s' is one too many, at most %d are taken", what, text,
+                         (int)option->high);
     field->text[field->n++] = text;
     return DONE;
 }
@@ -164,7 +165,7 @@ static int store(void *field, const struct option *option, const char *what, con
     case READS:
     case WRITES:
         if (!*text)
-            return fail(USAGE, "%s is empty, expected %s", what, option->value);
+            return term_fail(USAGE, "%s is empty, expected %s", what, option->value);
         *(const char **)field = text;
         return DONE;
     case TEXT:
@@ -176,14 +177,14 @@ static int store(void *field, const struct option *option, const char *what, con
     case CHOICE:
     case SWITCH:
         if (!is_choice(option->value, text))
-            return fail(USAGE, "%s: '%.80s' must be one of %s", what, text,
-                        choices_text(choices, option->value));
+            return term_fail(USAGE, "%s: '%.80s' must be one of %s", what, text,
+                             choices_text(choices, option->value));
         *(const char **)field = text;
         return DONE;
     case INT:
         if (!parse_int64(text, &integer) || integer < (int64_t)option->low || integer > (int64_t)option->high)
-            return fail(USAGE, "%s: '%.80s' is not a whole number from %.0f to %.0f", what, text, option->low,
-                        option->high);
+            return term_fail(USAGE, "%s: '%.80s' is not a whole number from %.0f to %.0f", what, text,
+                             option->low, option->high);
         *(int *)field = (int)integer;
         return DONE;
     case INTS:
@@ -193,8 +194,9 @@ static int store(void *field, const struct option *option, const char *what, con
             snprintf(number, sizeof number, "%.*s", (int)n, at);
             if (n >= sizeof number || !parse_int64(number, &integer) || integer < (int64_t)option->low ||
                 integer > (int64_t)option->high)
-                return fail(USAGE, "%s: '%.80s' is not a list of whole numbers from %.0f to %.0f, as in 1,2",
-                            what, text, option->low, option->high);
+                return term_fail(USAGE,
+                                 "%s: '%.80s' is not a list of whole numbers from %.0f to %.0f, as in 1,2",
+                                 what, text, option->low, option->high);
             if (!*(at += n))
                 break;
         }
@@ -204,29 +206,29 @@ static int store(void *field, const struct option *option, const char *what, con
         integer = 0;
         if (strcmp(text, "off") != 0 && (!parse_int64(text, &integer) || integer < (int64_t)option->low ||
                                          integer > (int64_t)option->high))
-            return fail(USAGE, "%s: '%.80s' is neither off nor a whole number from %.0f to %.0f", what, text,
-                        option->low, option->high);
+            return term_fail(USAGE, "%s: '%.80s' is neither off nor a whole number from %.0f to %.0f", what,
+                             text, option->low, option->high);
         *(int *)field = (int)integer;
         return DONE;
     case INT64:
         if (!parse_int64(text, &integer) || integer < (int64_t)option->low)
-            return fail(USAGE, "%s: '%.80s' is not a whole number from %.0f to %lld", what, text, option->low,
-                        (long long)INT64_MAX);
+            return term_fail(USAGE, "%s: '%.80s' is not a whole number from %.0f to %lld", what, text,
+                             option->low, (long long)INT64_MAX);
         *(int64_t *)field = integer;
         return DONE;
     case REAL:
     case REAL_OR_0:
         if (!parse_real(text, &real) ||
             ((real < option->low || real > option->high) && !(option->kind == REAL_OR_0 && real == 0)))
-            return fail(USAGE, "%s: '%.80s' is not %sa number from %g to %g", what, text,
-                        option->kind == REAL ? "" : "0 or ", option->low, option->high);
+            return term_fail(USAGE, "%s: '%.80s' is not %sa number from %g to %g", what, text,
+                             option->kind == REAL ? "" : "0 or ", option->low, option->high);
         *(double *)field = real;
         return DONE;
     case SIZE:
     case MAYBE_SIZE:
         if (!parse_size(text, &real) || real < option->low || real > option->high)
-            return fail(USAGE, "%s: '%.80s' is not a size from %.0f to %.0f bytes, as in 800M or 2G", what,
-                        text, option->low, option->high);
+            return term_fail(USAGE, "%s: '%.80s' is not a size from %.0f to %.0f bytes, as in 800M or 2G",
+                             what, text, option->low, option->high);
         *(uint64_t *)field = (uint64_t)real;
         return DONE;
     case AMOUNT:

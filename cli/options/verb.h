@@ -42,7 +42,7 @@ struct verb {
      * and answer.gbnf are files as their names say, and what one command writes the next one may read. */
     const char *examples;
 };
-extern const struct verb verbs[]; /* ended by one without a name */
+extern const struct verb verb_table[]; /* ended by one without a name */
 
 /* What a verb does, in its own file; an exit code. main.c alone calls it. */
 struct options;

@@ -4,7 +4,7 @@
 
 /* A row reads as a paragraph, one with a line for each of its small members cannot. */
 /* clang-format off */
-const struct verb verbs[] = {
+const struct verb verb_table[] = {
     {.name = "run", .group = TO_BEGIN, .brief = "generate text",
      .args = "MODEL [PROMPT]", .summary = "generate text from a prompt",
      .min_args = 1, .max_args = 2, .opens = true, .tokenizer = TOKENIZER_UNLESS_IDS, .reads = "the prompt",

@@ -11,12 +11,12 @@
 static const char *verb_name(void *user, int i)
 {
     (void)user;
-    return verbs[i].name;
+    return verb_table[i].name;
 }
 
 const struct verb *find_verb(const char *name)
 {
-    const struct verb *verb = verbs;
+    const struct verb *verb = verb_table;
 
     while (verb->name && strcmp(name, verb->name) != 0 && !(verb->other && strcmp(name, verb->other) == 0))
         verb++;
@@ -46,20 +46,21 @@ static const struct {
 
 int unknown_verb(const char *name)
 {
-    const char *meant = nearest(name, verb_name, NULL);
+    const char *meant = term_nearest(name, verb_name, NULL);
     size_t n = strlen(name);
 
     for (size_t i = 0; i < sizeof foreign_verbs / sizeof foreign_verbs[0] && !strchr(name, ' '); i++) {
         const char *at = strstr(foreign_verbs[i].names, name);
         if (n && at && at[-1] == ' ' && at[n] == ' ')
-            return fail(USAGE, "there is no verb '%s': %s", name, foreign_verbs[i].instead);
+            return term_fail(USAGE, "there is no verb '%s': %s", name, foreign_verbs[i].instead);
     }
     if (strcmp(name, "tiny") == 0 || (n && access(name, F_OK) == 0))
-        return fail(USAGE, "'%.200s' is a model or a file, not a verb; carat run %.200s PROMPT runs a model",
-                    name, name);
+        return term_fail(USAGE,
+                         "'%.200s' is a model or a file, not a verb; carat run %.200s PROMPT runs a model",
+                         name, name);
     if (meant)
-        return fail(USAGE, "unknown verb '%.80s'; did you mean %s?", name, meant);
-    return fail(USAGE, "unknown verb '%.80s'; 'carat help' lists them", name);
+        return term_fail(USAGE, "unknown verb '%.80s'; did you mean %s?", name, meant);
+    return term_fail(USAGE, "unknown verb '%.80s'; 'carat help' lists them", name);
 }
 
 /* ---- a command line without a verb ---- */
@@ -148,7 +149,7 @@ int find_verb_by_options(struct command_line *c, int argc, char **argv)
     }
     if (flags[chosen].is_argument) {
         if (!argument)
-            return fail(USAGE, "option %s needs a value", flags[chosen].name);
+            return term_fail(USAGE, "option %s needs a value", flags[chosen].name);
         c->argv[c->argc++] = dashes;
         c->argv[c->argc++] = argument;
     }

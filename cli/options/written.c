@@ -75,8 +75,8 @@ static int check_one(const struct options *o, const struct option_row *writes)
         if ((too && strcmp(value, path) == 0) ||
             (there && identify(value, too ? STDOUT_FILENO : STDIN_FILENO, &other) &&
              same_file(&written, &other)))
-            return fail(USAGE, "%s: option %s: %s is what %s: name another file", o->verb->name,
-                        writes->option->names[0], path, use(r->option));
+            return term_fail(USAGE, "%s: option %s: %s is what %s: name another file", o->verb->name,
+                             writes->option->names[0], path, use(r->option));
     }
     return DONE;
 }
@@ -96,8 +96,8 @@ int check_spares_model(const struct options *o, const carat_model *model)
     for (const struct option_row *r = table_rows(); r->option; r++) {
         const char *path = r->option->kind == WRITES ? value_of(o, r) : NULL;
         if (path && carat_model_reads(model, path))
-            return fail(USAGE, "option %s: %s is what the model is read from: name another file",
-                        r->option->names[0], path);
+            return term_fail(USAGE, "option %s: %s is what the model is read from: name another file",
+                             r->option->names[0], path);
     }
     return DONE;
 }

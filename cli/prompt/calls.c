@@ -156,8 +156,8 @@ static int finish_part(struct calls *c, const carat_part *p, bool lines,
         code = emit(user, "\n", 1);
     free(line);
     if (p->error)
-        note("a call%s%.80s is not as it should be, %s", p->name ? " of " : "", p->name ? p->name : "",
-             p->error);
+        term_note("a call%s%.80s is not as it should be, %s", p->name ? " of " : "", p->name ? p->name : "",
+                  p->error);
     return code;
 }
 

@@ -59,7 +59,7 @@ static void note_tools(void *user, const char *line)
 {
     const struct options *o = user;
 
-    note("%s: %s", input_name(o->prompt->tools), line);
+    term_note("%s: %s", input_name(o->prompt->tools), line);
 }
 
 int conversation_render(const struct conversation *c, const carat_model *model, const char *user,
@@ -115,8 +115,8 @@ int conversation_talk(const struct conversation *c, struct talk *t)
     int code = talk_open(t);
 
     if (code == DONE && c->messages && !talk_read(t, c->messages, strlen(c->messages)))
-        return fail(USAGE, "%s: expected messages of the roles system, user, assistant and tool",
-                    input_name(c->o->prompt->messages));
+        return term_fail(USAGE, "%s: expected messages of the roles system, user, assistant and tool",
+                         input_name(c->o->prompt->messages));
     if (code == DONE && c->system)
         code = talk_set_system(t, c->system);
     return code == DONE && c->user ? talk_add_user(t, c->user) : code;

@@ -27,8 +27,9 @@ static int add_palette(char *words, size_t size, const char *option, const char 
         return DONE;
     if (!bits || !strchr("23468", bits) || text[says ? 2 + of_rows : 1] ||
         (says && (of_rows < 1 || of_rows > 6)))
-        return fail(USAGE, "%s: '%s' is not BITS,ROWS: 2, 3, 4, 6 or 8 bits, and rows from 0 on; or none",
-                    option, text);
+        return term_fail(USAGE,
+                         "%s: '%s' is not BITS,ROWS: 2, 3, 4, 6 or 8 bits, and rows from 0 on; or none",
+                         option, text);
     if (rows > 0)
         snprintf(words + n, size - n, "%s%s=lut%cg%d", n ? "," : "", who, bits, rows);
     else
@@ -67,12 +68,12 @@ static int measure_scale(float *scale, const carat_model *model, carat_convert_o
     if (code == DONE) {
         *scale = carat_ranges_scale(r.ranges);
         ranges_peak(&peak, &r, true);
-        note("residual scale %g: over %d ids the residual stream is at most %g, by %s at id %d",
-             (double)*scale, r.n, (double)peak.peak, peak_text(text, &peak), peak.position);
+        term_note("residual scale %g: over %d ids the residual stream is at most %g, by %s at id %d",
+                  (double)*scale, r.n, (double)peak.peak, peak_text(text, &peak), peak.position);
         ranges_peak(&peak, &r, false);
         if (peak.peak > MOST_F16)
-            note("no residual scale changes %s: %g, more than f16 holds", peak_text(text, &peak),
-                 (double)peak.peak);
+            term_note("no residual scale changes %s: %g, more than f16 holds", peak_text(text, &peak),
+                      (double)peak.peak);
     }
     ranges_end(&r);
     return code;
@@ -89,8 +90,8 @@ int convert_scale(float *scale, const carat_model *model, const carat_convert_op
     if (strcmp(text, "auto") == 0)
         return model ? measure_scale(scale, model, *how, o) : DONE;
     if (end == text || *end || !(x >= 0x1p-20 && x <= 0x1p20))
-        return fail(USAGE, "option --residual-scale: '%.40s' is not a number from %g to %g, or auto", text,
-                    0x1p-20, 0x1p20);
+        return term_fail(USAGE, "option --residual-scale: '%.40s' is not a number from %g to %g, or auto",
+                         text, 0x1p-20, 0x1p20);
     *scale = (float)x;
     return DONE;
 }
@@ -113,7 +114,7 @@ int convert_options(carat_convert_options *how, char **recipe, const struct opti
     how->clip_percentile = w->clip;
     how->threads = o->engine->threads;
     TRY(convert_scale(&how->residual_scale, NULL, how, o));
-    return w->tied && !given(o, &w->residual)
-               ? fail(USAGE, "--tied belongs to --residual-scale, which is not given")
+    return w->tied && !options_given(o, &w->residual)
+               ? term_fail(USAGE, "--tied belongs to --residual-scale, which is not given")
                : DONE;
 }

@@ -80,31 +80,32 @@ static int check_options(const struct options *o)
 
     if (o->prompt->talks &&
         (o->text || o->prompt->file || o->prompt->messages || o->prompt->ids || o->prompt->raw || o->json))
-        return fail(USAGE, "%s: -cnv is a conversation, whose messages come from standard input, one a line",
-                    name);
+        return term_fail(
+            USAGE, "%s: -cnv is a conversation, whose messages come from standard input, one a line", name);
     if (sources > 1)
-        return fail(USAGE, "%s: more than one prompt; give one of %s-p, -f, --messages and --ids", name,
-                    o->verb->reads ? "PROMPT, " : "");
+        return term_fail(USAGE, "%s: more than one prompt; give one of %s-p, -f, --messages and --ids", name,
+                         o->verb->reads ? "PROMPT, " : "");
     if (sources == 0 && !o->verb->reads)
-        return fail(USAGE, "%s needs a prompt: one of -p, -f, --messages and --ids", name);
+        return term_fail(USAGE, "%s needs a prompt: one of -p, -f, --messages and --ids", name);
     if (o->prompt->system && o->prompt->system_file)
-        return fail(USAGE, "%s: both -sys and -sysf are given", name);
+        return term_fail(USAGE, "%s: both -sys and -sysf are given", name);
     if (o->prompt->messages && system)
-        return fail(USAGE, "%s: a system message is the first of --messages, which takes no --system-prompt",
-                    name);
+        return term_fail(
+            USAGE, "%s: a system message is the first of --messages, which takes no --system-prompt", name);
     if ((o->prompt->raw || o->prompt->ids) &&
         (system || o->prompt->tools || o->prompt->chat_template || o->prompt->messages))
-        return fail(USAGE, "%s: %s uses no chat template, so it takes no %s", name,
-                    o->prompt->raw ? "--raw" : "--ids",
-                    system                ? "--system-prompt"
-                    : o->prompt->tools    ? "--tools"
-                    : o->prompt->messages ? "--messages"
-                                          : "--chat-template");
+        return term_fail(USAGE, "%s: %s uses no chat template, so it takes no %s", name,
+                         o->prompt->raw ? "--raw" : "--ids",
+                         system                ? "--system-prompt"
+                         : o->prompt->tools    ? "--tools"
+                         : o->prompt->messages ? "--messages"
+                                               : "--chat-template");
     if ((o->prompt->raw || o->prompt->ids) && reasoning_on(o))
-        return fail(USAGE, "%s: %s uses no chat template, so it takes no --reasoning on", name,
-                    o->prompt->raw ? "--raw" : "--ids");
+        return term_fail(USAGE, "%s: %s uses no chat template, so it takes no --reasoning on", name,
+                         o->prompt->raw ? "--raw" : "--ids");
     if (o->prompt->tool_command && !o->prompt->tools)
-        return fail(USAGE, "%s: --tool-command answers calls of functions, which --tools declares", name);
+        return term_fail(USAGE, "%s: --tool-command answers calls of functions, which --tools declares",
+                         name);
     return DONE;
 }
 
@@ -134,8 +135,8 @@ static bool stdin_is_given(void)
         return false;
     if (poll(&in, 1, AT_ONCE) > 0)
         return true;
-    if (!interrupted())
-        note(
+    if (!term_interrupted())
+        term_note(
             "standard input is a pipe that brings nothing: it is not read; 'carat run MODEL -' waits for it");
     return false;
 }
@@ -153,10 +154,11 @@ static int append_stdin(const char *given, char **text, size_t *n)
         memcpy(*text + *n, more, n_more + 1);
         *n += n_more;
         if (n_more)
-            note("%zu byte%s of standard input appended to the prompt; with -p PROMPT, or </dev/null, it is "
-                 "not "
-                 "read",
-                 n_more, n_more == 1 ? "" : "s");
+            term_note(
+                "%zu byte%s of standard input appended to the prompt; with -p PROMPT, or </dev/null, it is "
+                "not "
+                "read",
+                n_more, n_more == 1 ? "" : "s");
     }
     free(more);
     return *text ? DONE : fail_memory();
@@ -170,7 +172,7 @@ static int read_prompt(const struct options *o, char **text, size_t *n)
 
     if (o->appends_stdin && stdin_is_given())
         return append_stdin(given, text, n);
-    if (interrupted())
+    if (term_interrupted())
         return INTERRUPTED;
     if (given) {
         *n = strlen(given);
@@ -178,7 +180,7 @@ static int read_prompt(const struct options *o, char **text, size_t *n)
         return *text ? DONE : fail_memory();
     }
     if (!o->prompt->file && isatty(STDIN_FILENO))
-        note("reading the prompt from the terminal; Ctrl-D ends it");
+        term_note("reading the prompt from the terminal; Ctrl-D ends it");
     return read_input(o->prompt->file ? o->prompt->file : "-", text, n);
 }
 
@@ -197,12 +199,12 @@ int check_template(const struct options *o, const carat_model_info *info)
     if (becomes_turn(o, info))
         return DONE;
     if (o->prompt->system || o->prompt->system_file)
-        return fail(USAGE, "%s has no chat template, so it takes no --system-prompt", o->model);
+        return term_fail(USAGE, "%s has no chat template, so it takes no --system-prompt", o->model);
     if (!o->prompt->raw && reasoning_on(o))
-        return fail(USAGE, "%s has no chat template, so it takes no --reasoning on", o->model);
+        return term_fail(USAGE, "%s has no chat template, so it takes no --reasoning on", o->model);
     if (!o->prompt->raw)
-        note("%s has no chat template: the prompt is run raw, and the model continues it",
-             model_name(o->model));
+        term_note("%s has no chat template: the prompt is run raw, and the model continues it",
+                  model_name(o->model));
     return DONE;
 }
 
@@ -216,8 +218,8 @@ int encode_prompt(const carat_model *model, const struct conversation *talk, boo
 
     if (turn) {
         if (strlen(text) != n)
-            return fail(USAGE, "%s has a NUL byte at offset %zu; only --raw takes that", prompt_name(o),
-                        strlen(text));
+            return term_fail(USAGE, "%s has a NUL byte at offset %zu; only --raw takes that", prompt_name(o),
+                             strlen(text));
         return conversation_render(talk, model, text, ids, NULL);
     }
     options.flags = CARAT_BOS | CARAT_SPECIAL;
@@ -248,7 +250,7 @@ int make_prompt(const carat_model *model, const carat_model_info *info, struct c
             code = encode_prompt(model, talk, becomes_turn(o, info), talk->user, n, ids);
     }
     if (code == DONE && ids->n == 0)
-        code = fail(USAGE, "the prompt is empty");
+        code = term_fail(USAGE, "the prompt is empty");
     return code;
 }
 
@@ -256,7 +258,7 @@ int check_prompt_ids(const carat_tokens *ids, const carat_model_info *info)
 {
     for (int i = 0; i < ids->n; i++)
         if (ids->ids[i] >= info->n_vocab)
-            return fail(USAGE, "id %d of the prompt is outside the vocabulary of %d", (int)ids->ids[i],
-                        info->n_vocab);
+            return term_fail(USAGE, "id %d of the prompt is outside the vocabulary of %d", (int)ids->ids[i],
+                             info->n_vocab);
     return DONE;
 }

@@ -23,14 +23,15 @@ static int settle_cache_types(struct options *o)
     if (!k && !v)
         return DONE;
     if (!k || !v || strcmp(k, v) != 0)
-        return fail(USAGE,
-                    "%s: -ctk and -ctv have to be given together and equal: carat keeps keys and values in "
-                    "one type",
-                    o->verb->name);
+        return term_fail(
+            USAGE,
+            "%s: -ctk and -ctv have to be given together and equal: carat keeps keys and values in "
+            "one type",
+            o->verb->name);
     if (strcmp(k, "q8_0") == 0) /* the same idea: int8, and one f16 for 32 */
         k = carat_kv_name(CARAT_KV_Q8);
     if (e->kv && strcmp(e->kv, k) != 0)
-        return fail(USAGE, "%s: --kv %s and -ctk %s contradict each other", o->verb->name, e->kv, k);
+        return term_fail(USAGE, "%s: --kv %s and -ctk %s contradict each other", o->verb->name, e->kv, k);
     e->kv = k;
     return DONE;
 }
@@ -73,12 +74,12 @@ static int check_stdin(struct options *o)
     if (n == 1 && unasked)
         reader[n++] = unasked;
     if (n == 2)
-        return fail(USAGE, "%s: %s and %s cannot both be standard input", o->verb->name, reader[0],
-                    reader[1]);
+        return term_fail(USAGE, "%s: %s and %s cannot both be standard input", o->verb->name, reader[0],
+                         reader[1]);
     return DONE;
 }
 
-int settle(struct options *o)
+int prompt_settle(struct options *o)
 {
     TRY(settle_fetching(o));
     TRY(settle_cache_types(o));

@@ -7,6 +7,6 @@
 
 /* Makes one spelling of several, and refuses options that contradict each other, before a verb sees them and
  * before a model is opened. An exit code. */
-int settle(struct options *o);
+int prompt_settle(struct options *o);
 
 #endif

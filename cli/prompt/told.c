@@ -44,10 +44,11 @@ int told_check(const struct options *o)
         const char *text = o->told->stop.text[i];
         size_t n = strlen(text);
         if (n < 1 || n > CARAT_MOST_STOP_BYTES)
-            return fail(USAGE, "option --stop: a text of %zu bytes, expected 1 to %d", n,
-                        CARAT_MOST_STOP_BYTES);
+            return term_fail(USAGE, "option --stop: a text of %zu bytes, expected 1 to %d", n,
+                             CARAT_MOST_STOP_BYTES);
         if (utf8_valid(text, n) != n)
-            return fail(USAGE, "option --stop: byte %zu of '%.80s' is not UTF-8", utf8_valid(text, n), text);
+            return term_fail(USAGE, "option --stop: byte %zu of '%.80s' is not UTF-8", utf8_valid(text, n),
+                             text);
     }
     return DONE;
 }
@@ -71,7 +72,8 @@ int told_open(struct told *t, const struct options *o, const carat_model *model,
         code = read_ids(o->told->ban, "--ban", &t->banned);
     for (int i = 0; i < t->banned.n && code == DONE; i++)
         if (t->banned.ids[i] < 0 || t->banned.ids[i] >= n_vocab)
-            code = fail(USAGE, "option --ban: id %d, expected 0 to %d", (int)t->banned.ids[i], n_vocab - 1);
+            code =
+                term_fail(USAGE, "option --ban: id %d, expected 0 to %d", (int)t->banned.ids[i], n_vocab - 1);
     if (code == DONE && o->told->ignore_eos) {
         n = carat_stop_ids(model, &stop);
         code = ban(t, stop, n);
@@ -169,10 +171,11 @@ static void note_loop(const struct told *t, const carat_generation_info *info, c
     if (n >= sizeof list - 16)
         snprintf(list + n, sizeof list - n, ",...");
     carat_detokenize(t->model, last, info->cycle, CARAT_SPECIAL, &text, &n_text, NULL);
-    note("%d token%s went round and round, which ended the answer: %s%.60s%s (%s); --loop-guard off lets it "
-         "go "
-         "on",
-         info->cycle, info->cycle == 1 ? "" : "s", text ? "'" : "", text ? text : "", text ? "'" : "", list);
+    term_note(
+        "%d token%s went round and round, which ended the answer: %s%.60s%s (%s); --loop-guard off lets it "
+        "go "
+        "on",
+        info->cycle, info->cycle == 1 ? "" : "s", text ? "'" : "", text ? text : "", text ? "'" : "", list);
     carat_free(text);
 }
 

@@ -105,7 +105,7 @@ static int start_tool(struct tool *t, char **words)
         return DONE;
     close_end(&t->to);
     close_end(&t->from);
-    return fail(FAILED, "--tool-command: cannot start %s: %s", t->name, strerror(error));
+    return term_fail(FAILED, "--tool-command: cannot start %s: %s", t->name, strerror(error));
 }
 
 /* ---- talking ---- */
@@ -127,9 +127,9 @@ static int read_result(struct tool *t)
     if (n > 0)
         t->n += (size_t)n;
     if (t->n > TOOL_BYTES)
-        return fail(FAILED,
-                    "--tool-command: %s wrote more than %d bytes, which is more than a result may have",
-                    t->name, TOOL_BYTES);
+        return term_fail(FAILED,
+                         "--tool-command: %s wrote more than %d bytes, which is more than a result may have",
+                         t->name, TOOL_BYTES);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
         close_end(&t->from);
     return DONE;
@@ -143,12 +143,12 @@ static int talk_to(struct tool *t)
     fcntl(t->to, F_SETFL, O_NONBLOCK);
     while (code == DONE && t->from >= 0) {
         struct pollfd ends[2] = {{.fd = t->from, .events = POLLIN}, {.fd = t->to, .events = POLLOUT}};
-        if (interrupted())
+        if (term_interrupted())
             return INTERRUPTED;
-        if (seconds() > t->end)
-            return fail(FAILED, "--tool-command: %s gave no result in %d s", t->name, TOOL_SECONDS);
+        if (term_seconds() > t->end)
+            return term_fail(FAILED, "--tool-command: %s gave no result in %d s", t->name, TOOL_SECONDS);
         if (poll(ends, 2, 100) < 0 && errno != EINTR)
-            return fail(FAILED, "--tool-command: %s: %s", t->name, strerror(errno));
+            return term_fail(FAILED, "--tool-command: %s: %s", t->name, strerror(errno));
         if (t->to >= 0 && ends[1].revents)
             write_call(t);
         if (ends[0].revents)
@@ -164,20 +164,20 @@ static int wait_for(struct tool *t)
     pid_t ended;
 
     while ((ended = waitpid(t->pid, &status, WNOHANG)) == 0) {
-        if (interrupted())
+        if (term_interrupted())
             return INTERRUPTED;
-        if (seconds() > t->end)
-            return fail(FAILED, "--tool-command: %s closed its output and did not end in %d s", t->name,
-                        TOOL_SECONDS);
+        if (term_seconds() > t->end)
+            return term_fail(FAILED, "--tool-command: %s closed its output and did not end in %d s", t->name,
+                             TOOL_SECONDS);
         poll(NULL, 0, 5);
     }
     t->pid = 0;
     if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return DONE;
     if (ended > 0 && WIFSIGNALED(status))
-        return fail(FAILED, "--tool-command: %s was ended by signal %d", t->name, WTERMSIG(status));
-    return fail(FAILED, "--tool-command: %s ended with code %d, expected 0", t->name,
-                ended > 0 ? WEXITSTATUS(status) : -1);
+        return term_fail(FAILED, "--tool-command: %s was ended by signal %d", t->name, WTERMSIG(status));
+    return term_fail(FAILED, "--tool-command: %s ended with code %d, expected 0", t->name,
+                     ended > 0 ? WEXITSTATUS(status) : -1);
 }
 
 static void end_tool(struct tool *t, pid_t group)
@@ -210,13 +210,14 @@ static int check_result(struct tool *t)
         t->n--;
     t->result[t->n] = 0;
     if (strlen(t->result) != t->n)
-        return fail(FAILED, "--tool-command: %s wrote a NUL byte at offset %zu of its result, expected text",
-                    t->name, strlen(t->result));
+        return term_fail(FAILED,
+                         "--tool-command: %s wrote a NUL byte at offset %zu of its result, expected text",
+                         t->name, strlen(t->result));
     size_t good = utf8_valid(t->result, t->n);
     if (good != t->n)
-        return fail(FAILED,
-                    "--tool-command: %s wrote byte 0x%02x at offset %zu of its result, which is not UTF-8",
-                    t->name, (unsigned char)t->result[good], good);
+        return term_fail(
+            FAILED, "--tool-command: %s wrote byte 0x%02x at offset %zu of its result, which is not UTF-8",
+            t->name, (unsigned char)t->result[good], good);
     return DONE;
 }
 
@@ -225,13 +226,14 @@ int tool_command(const char *command, const char *call, char **result)
     char **words = split_words(command);
     size_t n = strlen(call);
     char *line = malloc(n + 2);
-    struct tool t = {.to = -1, .from = -1, .result = malloc(TOOL_BYTES + 1), .end = seconds() + TOOL_SECONDS};
+    struct tool t = {
+        .to = -1, .from = -1, .result = malloc(TOOL_BYTES + 1), .end = term_seconds() + TOOL_SECONDS};
     int code = DONE;
 
     if (!words || !line || !t.result) {
         code = fail_memory();
     } else if (!words[1]) {
-        code = fail(USAGE, "--tool-command is empty, expected a program and its arguments");
+        code = term_fail(USAGE, "--tool-command is empty, expected a program and its arguments");
     } else {
         memcpy(line, call, n);
         memcpy(line + n, "\n", 2);

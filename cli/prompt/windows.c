@@ -18,7 +18,7 @@ int windows_tokenize(const carat_model *model, const char *text, size_t n, const
     carat_error err;
 
     if (n == 0)
-        return fail(USAGE, "%s is empty, expected a text", what);
+        return term_fail(USAGE, "%s is empty, expected a text", what);
     carat_tokenize_options_default(&options);
     options.flags = CARAT_BOS;
     options.progress = stop_when_interrupted;

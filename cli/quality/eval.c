@@ -161,7 +161,7 @@ static int choose_context(struct eval *e)
             e->longest = most;
             e->longest_line = e->question[i].line;
         }
-        if (code == DONE && interrupted())
+        if (code == DONE && term_interrupted())
             code = INTERRUPTED;
     }
     e->context = e->longest < limit ? e->longest : limit;
@@ -192,16 +192,17 @@ static int check_arguments(struct eval *e)
     const struct options *o = e->o;
 
     if (!o->text)
-        return fail(USAGE, "eval needs items: carat eval MODEL FILE.jsonl");
+        return term_fail(USAGE, "eval needs items: carat eval MODEL FILE.jsonl");
     if (o->json && o->lines)
-        return fail(USAGE, "eval: --json and --jsonl contradict each other");
+        return term_fail(USAGE, "eval: --json and --jsonl contradict each other");
     if (o->prompt->chat_template && !o->score->in_chat)
-        return fail(USAGE, "eval: --chat-template goes with --chat");
+        return term_fail(USAGE, "eval: --chat-template goes with --chat");
     e->path = o->text;
     e->name = input_name(e->path);
     if (strcmp(e->path, "-") == 0)
-        return strcmp(o->model, "-") == 0 ? fail(USAGE, "eval: MODEL and FILE cannot both be standard input")
-                                          : DONE;
+        return strcmp(o->model, "-") == 0
+                   ? term_fail(USAGE, "eval: MODEL and FILE cannot both be standard input")
+                   : DONE;
     return check_readable("eval", e->path, false);
 }
 
@@ -220,10 +221,10 @@ int verb_eval(const struct options *o)
         code = fail_status(&err);
     if (code == DONE)
         code = begin_eval(&e);
-    double start = seconds();
+    double start = term_seconds();
     for (e.at = 0; e.at < e.n && code == DONE; e.at++)
         code = score_item(&e, &e.question[e.at]);
-    e.seconds = seconds() - start;
+    e.seconds = term_seconds() - start;
     progress_end(&e.bar);
     if (code == DONE)
         code = eval_print_result(&e);

@@ -210,8 +210,8 @@ static int judge(const struct eval *e)
                        "%s: %d of %d items are longer than the context of %d; line %ld has %d tokens",
                        e->name, e->too_long, e->n, e->context, e->longest_line, e->longest);
     if (e->o->score->least >= 0 && accuracy < e->o->score->least)
-        return fail(CHECK_FAILED, "eval: the accuracy by letter is %.4f, below --min %g", accuracy,
-                    e->o->score->least);
+        return term_fail(CHECK_FAILED, "eval: the accuracy by letter is %.4f, below --min %g", accuracy,
+                         e->o->score->least);
     return DONE;
 }
 

@@ -81,17 +81,17 @@ static int cut_windows(struct perplexity *p, int *windows)
 
     if (stride) {
         if (stride >= p->context)
-            return fail(
+            return term_fail(
                 USAGE, "perplexity: --stride is %d, expected less than the %d ids of a window, which -c sets",
                 stride, p->context);
         if (n < 2)
-            return fail(USAGE, "%s: there is no id to score behind the first", p->name);
+            return term_fail(USAGE, "%s: there is no id to score behind the first", p->name);
         *windows = (n - 1 + stride - 1) / stride;
         p->total = (size_t)*windows * (size_t)p->context;
         return DONE;
     }
     if (n / 2 < p->context)
-        return fail(
+        return term_fail(
             USAGE,
             "%s has %d ids, but perplexity needs two windows of %d at least; -c makes them smaller, and "
             "--stride scores every id",
@@ -113,7 +113,7 @@ static int read_text_ids(struct perplexity *p)
     int code = read_input(p->path, &text, &n);
 
     if (code == DONE && n == 0)
-        code = fail(USAGE, "%s is empty, expected a text", p->name);
+        code = term_fail(USAGE, "%s is empty, expected a text", p->name);
     if (code == DONE)
         code = settle_utf8(p->name, &text, &n, p->o->prompt->lossy);
     options.flags = CARAT_BOS;
@@ -153,20 +153,22 @@ static int check_arguments(struct perplexity *p)
     const char *text = o->text ? o->text : o->prompt->file;
 
     if (!text && !o->prompt->messages)
-        return fail(USAGE, "perplexity needs a text: carat perplexity MODEL FILE, or --messages FILE.jsonl");
+        return term_fail(USAGE,
+                         "perplexity needs a text: carat perplexity MODEL FILE, or --messages FILE.jsonl");
     if ((o->text != NULL) + (o->prompt->file != NULL) + (o->prompt->messages != NULL) > 1)
-        return fail(USAGE, "perplexity: more than one text; give one of FILE, -f and --messages");
+        return term_fail(USAGE, "perplexity: more than one text; give one of FILE, -f and --messages");
     if (o->prompt->messages && o->score->stride)
-        return fail(USAGE, "perplexity: --stride cuts a text into windows, and --messages has none");
+        return term_fail(USAGE, "perplexity: --stride cuts a text into windows, and --messages has none");
     if (!o->prompt->messages && o->prompt->chat_template)
-        return fail(USAGE, "perplexity: --chat-template goes with --messages; a text is scored as it is");
+        return term_fail(USAGE,
+                         "perplexity: --chat-template goes with --messages; a text is scored as it is");
     if (o->json && o->lines)
-        return fail(USAGE, "perplexity: --json and --jsonl contradict each other");
+        return term_fail(USAGE, "perplexity: --json and --jsonl contradict each other");
     p->path = text ? text : o->prompt->messages;
     p->name = input_name(p->path);
     if (strcmp(p->path, "-") == 0 && strcmp(o->model, "-") == 0)
-        return fail(USAGE, "perplexity: MODEL and %s cannot both be standard input",
-                    text ? "FILE" : "--messages");
+        return term_fail(USAGE, "perplexity: MODEL and %s cannot both be standard input",
+                         text ? "FILE" : "--messages");
     return strcmp(p->path, "-") == 0 ? DONE : check_readable("perplexity", p->path, false);
 }
 

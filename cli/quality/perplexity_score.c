@@ -56,7 +56,7 @@ int perplexity_begin(struct perplexity *p, int context, int longest)
 int perplexity_score(struct perplexity *p, const int32_t *ids, int from, int n, const char *what, long number,
                      struct losses *l)
 {
-    double start = seconds();
+    double start = term_seconds();
     carat_error err;
     carat_status status = carat_sync(p->session, ids, from, NULL, &err);
 
@@ -64,7 +64,7 @@ int perplexity_score(struct perplexity *p, const int32_t *ids, int from, int n, 
     if (status == CARAT_OK)
         status = carat_score(p->session, ids + from, n - from, p->logprob, &err);
     p->before += (size_t)(n - from);
-    p->seconds += seconds() - start;
+    p->seconds += term_seconds() - start;
     if (status == CARAT_E_NUMERIC)
         return fail_as(BAD_MODEL, status, "%s: %s %ld: %s", p->name, what, number, err.message);
     if (status != CARAT_OK)

@@ -170,7 +170,7 @@ static int read_talks(struct talks *t)
         if (code == DONE)
             code = add_talk(t, value);
         json_decref(value);
-        if (code == DONE && interrupted())
+        if (code == DONE && term_interrupted())
             code = INTERRUPTED;
     }
     return code;
@@ -203,7 +203,8 @@ static int score_talk(struct talks *t, struct talk_of *talk)
 static int score_talks(struct talks *t)
 {
     struct perplexity *p = t->p;
-    const int most = given(p->o, &p->o->engine->context) ? p->o->engine->context : p->info.max_context;
+    const int most =
+        options_given(p->o, &p->o->engine->context) ? p->o->engine->context : p->info.max_context;
     int code;
 
     p->context = t->longest < most ? t->longest : most;

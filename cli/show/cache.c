@@ -103,20 +103,21 @@ int verb_cache(const struct options *o)
     carat_error err;
 
     if (!is_choice("list|prune|clear|remove", o->model))
-        return fail(USAGE, "cache: '%.80s' must be one of list, prune, clear and remove", o->model);
+        return term_fail(USAGE, "cache: '%.80s' must be one of list, prune, clear and remove", o->model);
     if ((strcmp(o->model, "remove") == 0) != (o->text != NULL))
-        return fail(USAGE, o->text ? "cache: %s takes no name" : "cache: %s needs the name of a packed model",
-                    o->model);
+        return term_fail(USAGE,
+                         o->text ? "cache: %s takes no name" : "cache: %s needs the name of a packed model",
+                         o->model);
     cache_find(&place);
     w.cap = w.cap ? w.cap : place.in.limit;
     if (!*place.path)
-        return fail(FAILED, "cache: %s", place.in.note);
+        return term_fail(FAILED, "cache: %s", place.in.note);
     if (w.name && !realpath(w.name, w.real))
         w.real[0] = 0;
     if (w.name && carat_cache_walk(place.path, count_named, &w, &err) == CARAT_OK && w.n_named != 1)
-        return fail(NOT_FOUND,
-                    "cache: %d packed models are called '%.200s'; 'carat cache list' shows their paths",
-                    w.n_named, w.name);
+        return term_fail(NOT_FOUND,
+                         "cache: %d packed models are called '%.200s'; 'carat cache list' shows their paths",
+                         w.n_named, w.name);
     if (o->json && !(w.list = json_array()))
         return fail_memory();
     if (carat_cache_walk(place.path, visit, &w, &err) != CARAT_OK)

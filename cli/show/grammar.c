@@ -80,7 +80,7 @@ static int read_texts(struct form *f)
     const struct grammar_options *asked = f->o->grammar;
 
     if (asked->check && asked->check_file)
-        return fail(USAGE, "--check and --check-file cannot be used together");
+        return term_fail(USAGE, "--check and --check-file cannot be used together");
     TRY(read_input(f->o->model, &f->text, &f->n_text));
     f->kind = kind_of(f);
     if (f->kind == REGEX && f->n_text && f->text[f->n_text - 1] == '\n') /* the line's, not the pattern's */
@@ -114,7 +114,7 @@ static int compile(struct form *f)
     if (carat_constraint_create(&f->constraint, f->model, &options, &err) == CARAT_OK &&
         carat_constraint_get_info(f->constraint, &f->info, &err) == CARAT_OK)
         return DONE;
-    return err.code == CARAT_E_UNSUPPORTED ? fail(USAGE, "%s", err.message) : fail_status(&err);
+    return err.code == CARAT_E_UNSUPPORTED ? term_fail(USAGE, "%s", err.message) : fail_status(&err);
 }
 
 /* ---- a text ---- */
@@ -152,7 +152,7 @@ static int follow(struct form *f)
         const uint8_t byte = (uint8_t)f->checked[f->fitted];
         if (id[byte] < 0) {
             carat_matcher_close(matcher);
-            return fail(BAD_MODEL, "the vocabulary has no token for the byte 0x%02X", byte);
+            return term_fail(BAD_MODEL, "the vocabulary has no token for the byte 0x%02X", byte);
         }
         status = carat_matcher_accept(matcher, id[byte], &err);
         f->fitted += status == CARAT_OK;

@@ -35,9 +35,9 @@ static int pack_cached(const carat_model *model)
     if (carat_model_get_load_times(model, &times, &err) != CARAT_OK)
         return fail_status(&err);
     if (!times.packed)
-        return fail(FAILED, "the model is not in the cache");
+        return term_fail(FAILED, "the model is not in the cache");
     if (!times.made)
-        note("the model is in the cache already, or a packed file itself");
+        term_note("the model is in the cache already, or a packed file itself");
     return DONE;
 }
 
@@ -47,13 +47,14 @@ int verb_pack(const struct options *o)
     int code;
 
     if (strcmp(o->model, "tiny") == 0 && !o->show->out)
-        return fail(USAGE, "pack: the model inside the command needs no cache; with -o it can be written");
+        return term_fail(USAGE,
+                         "pack: the model inside the command needs no cache; with -o it can be written");
     if (o->show->out && strcmp(o->show->out, "-") == 0)
-        return fail(USAGE, "pack: a packed file cannot be written to standard output");
+        return term_fail(USAGE, "pack: a packed file cannot be written to standard output");
     if (!o->show->out && o->open->no_cache)
-        return fail(USAGE, "pack: with --no-cache it needs -o FILE");
+        return term_fail(USAGE, "pack: with --no-cache it needs -o FILE");
     if (!o->show->out && o->open->tokenizer)
-        return fail(USAGE, "pack: with --tokenizer it needs -o FILE");
+        return term_fail(USAGE, "pack: with --tokenizer it needs -o FILE");
     interrupt_install();
     code = o->show->out ? open_model(&model, o, false) : open_either(&model, o);
     if (code == DONE && o->show->out)

@@ -58,7 +58,7 @@ static int report(void *user, const carat_check *check)
         if (!out_flush())
             return 1;
     }
-    return interrupted();
+    return term_interrupted();
 }
 
 static int progress(void *user, size_t done, size_t total)
@@ -72,21 +72,21 @@ static int compare_hashes(struct job *j)
     struct rehashed found = {.files = 0};
     carat_check check = {.size = sizeof check, .name = "publisher", .verdict = 2, .detail = found.text};
     carat_location at;
-    const double start = seconds();
+    const double start = term_seconds();
 
     if (!is_located(j->o->model))
         return DONE;
     TRY(look_for_model(&at, j->o->model));
-    int code = at.path ? rehash(&found, at.path) : DONE;
+    int code = at.path ? names_rehash(&found, at.path) : DONE;
     carat_location_free(&at);
     if (found.files > 0) {
         check.verdict = found.wrong == 0;
         j->passed += check.verdict;
         j->failed += !check.verdict;
     }
-    check.seconds = seconds() - start;
+    check.seconds = term_seconds() - start;
     if (code == DONE && *found.text && report(j, &check))
-        code = interrupted() ? INTERRUPTED : FAILED;
+        code = term_interrupted() ? INTERRUPTED : FAILED;
     return code;
 }
 
@@ -105,7 +105,7 @@ static int verify(struct job *j, const carat_model *model)
     progress_begin(&j->bar, "verifying", NULL);
     carat_status status = carat_verify(model, &options, &verdict, &err);
     progress_end(&j->bar);
-    if (status == CARAT_E_CANCELLED && !interrupted()) /* the reader of the output has gone */
+    if (status == CARAT_E_CANCELLED && !term_interrupted()) /* the reader of the output has gone */
         return FAILED;
     if (status != CARAT_OK)
         return fail_status(&err);

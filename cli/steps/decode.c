@@ -91,10 +91,11 @@ static int check_ids(const struct decoding *d, int context)
 
     for (int i = 0; i < d->ids.n; i++)
         if (d->ids.ids[i] < 0 || d->ids.ids[i] >= d->info.n_vocab)
-            return fail(USAGE, "--ids: %d is not an id of the model, expected 0 to %d", (int)d->ids.ids[i],
-                        d->info.n_vocab - 1);
+            return term_fail(USAGE, "--ids: %d is not an id of the model, expected 0 to %d",
+                             (int)d->ids.ids[i], d->info.n_vocab - 1);
     if (d->top > d->info.n_vocab)
-        return fail(USAGE, "--top is %d, expected at most the %d ids of the model", d->top, d->info.n_vocab);
+        return term_fail(USAGE, "--top is %d, expected at most the %d ids of the model", d->top,
+                         d->info.n_vocab);
     if (d->ids.n + d->n_steps - !generates(d) > most)
         return fail_as(FAILED, CARAT_E_CONTEXT,
                        "%d ids and %d steps are more than the %d positions of the %s", d->ids.n, d->n_steps,
@@ -107,12 +108,12 @@ static int open_decoding(struct decoding *d)
     const struct options *o = d->o;
     carat_engine_options options;
     carat_error err;
-    double start = seconds();
+    double start = term_seconds();
     int code = sampling_check(o);
 
     if (code != DONE || (code = open_packed(&d->model, o)) != DONE)
         return code;
-    d->open_s = seconds() - start;
+    d->open_s = term_seconds() - start;
     if (carat_model_get_info(d->model, &d->info, &err) != CARAT_OK ||
         carat_model_get_load_times(d->model, &d->opening, &err) != CARAT_OK)
         return fail_status(&err);
@@ -126,9 +127,9 @@ static int open_decoding(struct decoding *d)
     if ((code = allocate_decoding(d)) != DONE || (code = fit_engine(&options, d->model, o)) != DONE ||
         (code = insight_costs(&d->insight, d->model, &options)) != DONE)
         return code;
-    start = seconds();
+    start = term_seconds();
     code = create_engine(&d->engine, d->model, &options);
-    d->engine_s = seconds() - start;
+    d->engine_s = term_seconds() - start;
     if (code == DONE && carat_engine_get_head(d->engine, &d->head, &err) != CARAT_OK)
         code = fail_status(&err);
     return code == DONE ? insight_engine(&d->insight, d->engine) : code;
@@ -203,10 +204,10 @@ static int open_generation(struct decoding *d)
 /* All ids but the last. */
 static int prefill(struct decoding *d, struct round *round)
 {
-    double start = seconds();
+    double start = term_seconds();
     int code = evaluate_ids(d->engine, d->session, d->ids.ids, d->ids.n - 1, d->o->steps->prefill_logits);
 
-    round->prefill_s = seconds() - start;
+    round->prefill_s = term_seconds() - start;
     return code;
 }
 
@@ -215,7 +216,7 @@ static int prefill(struct decoding *d, struct round *round)
 static int take_steps(struct decoding *d, int32_t id, bool first, struct step *step, carat_candidate *best,
                       int *n)
 {
-    double start = seconds();
+    double start = term_seconds();
     carat_error err;
 
     *n = 1;
@@ -227,7 +228,7 @@ static int take_steps(struct decoding *d, int32_t id, bool first, struct step *s
     if (d->generation)
         *n = (int)(d->drawn - step);
     for (int i = 0; i < *n; i++)
-        step[i].seconds = (seconds() - start) / *n;
+        step[i].seconds = (term_seconds() - start) / *n;
     return d->top == 0 || carat_top(d->session, d->top, best, &err) == CARAT_OK ? DONE : fail_status(&err);
 }
 
@@ -293,26 +294,26 @@ static int read_arguments(struct decoding *d)
     const struct options *o = d->o;
 
     if (!o->prompt->ids)
-        return fail(USAGE, "decode: option --ids is needed: the ids to begin with, as in --ids 2,5,9");
+        return term_fail(USAGE, "decode: option --ids is needed: the ids to begin with, as in --ids 2,5,9");
     if (o->json && o->lines)
-        return fail(USAGE, "decode: --json and --jsonl contradict each other");
+        return term_fail(USAGE, "decode: --json and --jsonl contradict each other");
     d->n_steps = o->steps->steps;
     d->n_rounds = o->steps->rounds;
     carat_generation_options asked;
     carat_generation_options_default(&asked);
     lookup_options(&asked, o);
     d->drafts = drafts_are_on(&asked);
-    if (drafts(d) && given(o, &o->steps->top))
-        return fail(USAGE,
-                    "decode: --top needs the logits of every step, and --lookup keeps those of a pass's "
-                    "last; --logprobs tells the likeliest ids");
+    if (drafts(d) && options_given(o, &o->steps->top))
+        return term_fail(USAGE,
+                         "decode: --top needs the logits of every step, and --lookup keeps those of a pass's "
+                         "last; --logprobs tells the likeliest ids");
     d->top = drafts(d) ? 0 : o->steps->top;
     if ((int64_t)d->n_steps * d->n_rounds * d->top > 1 << 24)
-        return fail(USAGE, "decode: --rounds times --steps times --top are %lld, expected at most %d",
-                    (long long)d->n_steps * d->n_rounds * d->top, 1 << 24);
+        return term_fail(USAGE, "decode: --rounds times --steps times --top are %lld, expected at most %d",
+                         (long long)d->n_steps * d->n_rounds * d->top, 1 << 24);
     int code = read_ids(o->prompt->ids, "--ids", &d->ids);
     if (code == DONE && d->ids.n == 0)
-        code = fail(USAGE, "--ids has no id, expected at least one, as in --ids 2,5,9");
+        code = term_fail(USAGE, "--ids has no id, expected at least one, as in --ids 2,5,9");
     return code == DONE ? check_lookup(o) : code;
 }
 

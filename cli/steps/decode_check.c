@@ -13,8 +13,8 @@ int decode_check(const struct decoding *d)
     for (size_t i = n; i < n * (size_t)d->n_rounds; i++) {
         if (d->steps[i].id == d->steps[i % n].id)
             continue;
-        return fail(CHECK_FAILED, "round %zu gave id %d in step %zu, where the first gave %d", i / n + 1,
-                    (int)d->steps[i].id, i % n + 1, (int)d->steps[i % n].id);
+        return term_fail(CHECK_FAILED, "round %zu gave id %d in step %zu, where the first gave %d", i / n + 1,
+                         (int)d->steps[i].id, i % n + 1, (int)d->steps[i % n].id);
     }
     return DONE;
 }

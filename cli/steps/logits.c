@@ -70,12 +70,12 @@ static int refuse_tap(const char *name, const carat_engine *engine, int n)
         return fail_memory();
     for (int i = 0; i < n; i++)
         carat_tap_name(engine, i, names.name[i]);
-    const char *meant = nearest(name, next_name, &names);
+    const char *meant = term_nearest(name, next_name, &names);
     int code =
-        fail(USAGE,
-             "--tap %s: there is no such value; %s%s%sthere are embed, final_norm, and layer.N, "
-             "layer.N.attn, layer.N.q, .k and .v of the layers 0 to %d",
-             name, meant ? "did you mean " : "", meant ? meant : "", meant ? "? " : "", (n - 2) / 5 - 1);
+        term_fail(USAGE,
+                  "--tap %s: there is no such value; %s%s%sthere are embed, final_norm, and layer.N, "
+                  "layer.N.attn, layer.N.q, .k and .v of the layers 0 to %d",
+                  name, meant ? "did you mean " : "", meant ? meant : "", meant ? "? " : "", (n - 2) / 5 - 1);
     free(names.name);
     return code;
 }
@@ -297,12 +297,12 @@ int verb_logits(const struct options *o)
     int code;
 
     if (o->engine->naive && o->engine->chunk)
-        return fail(USAGE, "logits: --naive evaluates in one pass, so it takes no --chunk");
+        return term_fail(USAGE, "logits: --naive evaluates in one pass, so it takes no --chunk");
     if (o->steps->tap && (!o->steps->out || o->engine->naive || o->json || o->steps->top))
-        return fail(USAGE,
-                    "logits: --tap writes values to --out FILE, and takes no --naive, --json and --top");
+        return term_fail(USAGE,
+                         "logits: --tap writes values to --out FILE, and takes no --naive, --json and --top");
     if (o->steps->out && strcmp(o->steps->out, "-") == 0 && (o->json || o->steps->top))
-        return fail(USAGE, "logits: --out - and --json or --top cannot both go to standard output");
+        return term_fail(USAGE, "logits: --out - and --json or --top cannot both go to standard output");
     interrupt_install();
     code = prepare(&j);
     if (code == DONE) {

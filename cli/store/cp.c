@@ -20,17 +20,18 @@ static int check_name(const char *name)
 
     if (!*name || *name == '-' || *name == '.' || strlen(name) > MOST_ALIAS ||
         strspn(name, letters) != strlen(name))
-        return fail(USAGE, "cp: '%.80s' cannot be a name: expected letters, digits and - _ . : @ +", name);
+        return term_fail(USAGE, "cp: '%.80s' cannot be a name: expected letters, digits and - _ . : @ +",
+                         name);
     if (strcmp(name, "tiny") == 0)
-        return fail(USAGE, "cp: tiny is the model inside this command");
+        return term_fail(USAGE, "cp: tiny is the model inside this command");
     if (access(name, F_OK) == 0)
-        return fail(USAGE, "cp: %.200s is a file or folder here, which goes before a name", name);
+        return term_fail(USAGE, "cp: %.200s is a file or folder here, which goes before a name", name);
     const int code = look_for_name(&at, name);
     if (code != DONE)
         return code;
     const bool free_ = at.word;
     carat_location_free(&at);
-    return free_ ? DONE : fail(USAGE, "cp: %.200s is the name of a model already, or of a file", name);
+    return free_ ? DONE : term_fail(USAGE, "cp: %.200s is the name of a model already, or of a file", name);
 }
 
 /* What the name stands for: a name of a store, or a path from the root. */
@@ -41,12 +42,13 @@ static int find_target(char target[MOST_TARGET], const char *typed)
     const char *meant = typed;
 
     if (!is_located(typed))
-        return fail(USAGE, "cp: %s needs no other name", strcmp(typed, "-") == 0 ? "standard input" : typed);
+        return term_fail(USAGE, "cp: %s needs no other name",
+                         strcmp(typed, "-") == 0 ? "standard input" : typed);
     TRY(locate_model(&at, typed));
     if (at.named == CARAT_NAMED_PATH && !alias_target(target, typed)) {
         if (!realpath(typed, real)) {
             carat_location_free(&at);
-            return fail(NOT_FOUND, "%.200s: there is no such file", typed);
+            return term_fail(NOT_FOUND, "%.200s: there is no such file", typed);
         }
         meant = real;
     } else if (alias_target(target, typed)) {
@@ -54,7 +56,7 @@ static int find_target(char target[MOST_TARGET], const char *typed)
     }
     carat_location_free(&at);
     if (meant != target && strlen(meant) >= MOST_TARGET)
-        return fail(USAGE, "cp: the path is too long");
+        return term_fail(USAGE, "cp: the path is too long");
     if (meant != target)
         strcpy(target, meant);
     return DONE;
@@ -70,7 +72,7 @@ int verb_cp(const struct options *o)
     if (code == DONE && !json_object_get(all, o->text))
         code = check_name(o->text);
     if (code == DONE && json_object_set_new(all, o->text, json_string(target)) != 0)
-        code = fail(USAGE, "cp: the path is no UTF-8");
+        code = term_fail(USAGE, "cp: the path is no UTF-8");
     if (code == DONE)
         code = aliases_write(all);
     json_decref(all);

@@ -83,18 +83,18 @@ static int tell_place(const carat_location *at, const char *path, const char *ty
 static int revise(char name[MOST_NAME], const carat_location *at, const char *revision)
 {
     if (strcmp(at->revision, "main") != 0 && strcmp(at->revision, revision) != 0)
-        return fail(USAGE, "pull: the name says revision %.100s, and --revision %.100s", at->revision,
-                    revision);
+        return term_fail(USAGE, "pull: the name says revision %.100s, and --revision %.100s", at->revision,
+                         revision);
     const int n =
         snprintf(name, MOST_NAME, "%s@%s%s%s", at->repository, revision, *at->part ? ":" : "", at->part);
-    return n < MOST_NAME ? DONE : fail(USAGE, "pull: --revision is too long");
+    return n < MOST_NAME ? DONE : term_fail(USAGE, "pull: --revision is too long");
 }
 
 /* After Ctrl-C. */
 static int how_it_ended(int code, const char *typed)
 {
     if (code == INTERRUPTED)
-        note("what has come is kept: carat pull %.200s goes on with it", typed);
+        term_note("what has come is kept: carat pull %.200s goes on with it", typed);
     return code;
 }
 
@@ -133,10 +133,10 @@ static int pull_whole(carat_location *at, const char *typed, const char *revisio
     char path[FETCHED_PATH];
 
     if (revision || (wish->include && wish->include->n) || (wish->exclude && wish->exclude->n))
-        return fail(USAGE, "pull: %.200s: a %s comes whole, and stands in the name: %s", typed,
-                    kaggle ? "version of Kaggle's" : "tag of ollama's",
-                    kaggle ? "kaggle://OWNER/MODEL/FRAMEWORK/VARIATION/VERSION"
-                           : "registry.ollama.ai/OWNER/MODEL:TAG");
+        return term_fail(USAGE, "pull: %.200s: a %s comes whole, and stands in the name: %s", typed,
+                         kaggle ? "version of Kaggle's" : "tag of ollama's",
+                         kaggle ? "kaggle://OWNER/MODEL/FRAMEWORK/VARIATION/VERSION"
+                                : "registry.ollama.ai/OWNER/MODEL:TAG");
     if (wish->out || wish->dry || wish->force || !at->path) {
         TRY(how_it_ended(kaggle ? fetch_kaggle(at, wish, path) : fetch_ollama(at, wish, path), typed));
         if (wish->dry)
@@ -158,11 +158,11 @@ static int check_named(const carat_location *at, const char *typed, bool locks)
     if (at->repository || (fetched && !locks))
         return DONE;
     if (at->named == CARAT_NAMED_OLLAMA)
-        return fail(USAGE,
-                    "pull: %.200s is ollama's: 'ollama pull %.200s' fetches it, and carat runs it there",
-                    typed, typed);
-    return fail(USAGE, "pull: %s%.200s is no name of a repository or of the family", locks ? "--lock: " : "",
-                typed);
+        return term_fail(USAGE,
+                         "pull: %.200s is ollama's: 'ollama pull %.200s' fetches it, and carat runs it there",
+                         typed, typed);
+    return term_fail(USAGE, "pull: %s%.200s is no name of a repository or of the family",
+                     locks ? "--lock: " : "", typed);
 }
 
 static int pull_one(const char *typed, const struct options *o, const struct fetch_wish *wish)
@@ -172,7 +172,7 @@ static int pull_one(const char *typed, const struct options *o, const struct fet
     carat_location at;
 
     if (strcmp(typed, "tiny") == 0) {
-        note("tiny is inside this command");
+        term_note("tiny is inside this command");
         return DONE;
     }
     TRY(o->pull->lock ? look_for_name(&at, typed) : look_for_model(&at, typed));
@@ -186,7 +186,7 @@ static int pull_one(const char *typed, const struct options *o, const struct fet
     if (code == DONE && o->pull->with_drafter && at.drafter)
         snprintf(drafter, sizeof drafter, "%s", at.drafter);
     else if (code == DONE && o->pull->with_drafter)
-        code = fail(USAGE, "pull: --with-drafter: carat knows no drafter of %.200s", typed);
+        code = term_fail(USAGE, "pull: --with-drafter: carat knows no drafter of %.200s", typed);
     if (code == DONE)
         code = at.repository                     ? pull_repository(&at, *name ? name : typed, wish, o->json)
                : at.named == CARAT_NAMED_ADDRESS ? pull_address(&at, typed, wish, o->json)
@@ -206,8 +206,9 @@ static int check_lock(const struct pull_options *p)
 {
     return !p->lock || !(p->out || p->dry_run || p->include.n || p->exclude.n)
                ? DONE
-               : fail(USAGE, "pull: --lock is about models in the cache, not --out, --dry-run, --include or "
-                             "--exclude");
+               : term_fail(USAGE,
+                           "pull: --lock is about models in the cache, not --out, --dry-run, --include or "
+                           "--exclude");
 }
 
 /* As --kaggle and --version spell it; what is typed otherwise stays. */
@@ -217,12 +218,12 @@ static int spell(char name[MOST_NAME], const struct options *o)
     char behind[16] = "";
 
     if (version && !o->kaggle)
-        return fail(USAGE, "pull: --version is about --kaggle HANDLE");
+        return term_fail(USAGE, "pull: --version is about --kaggle HANDLE");
     if (version)
         snprintf(behind, sizeof behind, "/%d", version);
     const int n =
         snprintf(name, MOST_NAME, "%s%s%s", o->kaggle == o->model ? "kaggle://" : "", o->model, behind);
-    return n < MOST_NAME ? DONE : fail(USAGE, "pull: the name is too long");
+    return n < MOST_NAME ? DONE : term_fail(USAGE, "pull: the name is too long");
 }
 
 int verb_pull(const struct options *o)

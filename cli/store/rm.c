@@ -67,7 +67,7 @@ static int remove_file(const char *path)
 {
     if (unlink(path) == 0 || errno == ENOENT)
         return DONE;
-    return fail(FAILED, "%s: cannot be removed: %s", path, strerror(errno));
+    return term_fail(FAILED, "%s: cannot be removed: %s", path, strerror(errno));
 }
 
 /* Asks, unless `yes`. called: what is removed, for the question. An exit code: DONE means yes. */
@@ -79,11 +79,11 @@ static int agree_to_remove(const char *called, uint64_t freed, bool yes)
         return DONE;
     size_text(size, (double)freed);
     if (!somebody_is_there())
-        return fail(USAGE, "rm: %s: %s would be free, and nobody is there to be asked: --yes removes it",
-                    called, size);
-    return agrees("Remove %s, which frees %s?", called, size)
+        return term_fail(USAGE, "rm: %s: %s would be free, and nobody is there to be asked: --yes removes it",
+                         called, size);
+    return term_agrees("Remove %s, which frees %s?", called, size)
                ? DONE
-               : fail(FAILED, "rm: %s was not removed", called);
+               : term_fail(FAILED, "rm: %s was not removed", called);
 }
 
 /* ---- other programs' ---- */
@@ -103,9 +103,10 @@ static int leave_to_owner(const carat_location *at, const char *typed)
 
     for (size_t i = 0; i < sizeof owners / sizeof owners[0]; i++)
         if (strcmp(owners[i].store, at->store) == 0)
-            return fail(USAGE, "rm: %.200s is in the store of %s, which carat only reads; '%s %s' removes it",
-                        typed, at->store, owners[i].command, owners[i].by_path ? at->path : name);
-    return fail(USAGE, "rm: %.200s is in the store of %s, which carat only reads", typed, at->store);
+            return term_fail(USAGE,
+                             "rm: %.200s is in the store of %s, which carat only reads; '%s %s' removes it",
+                             typed, at->store, owners[i].command, owners[i].by_path ? at->path : name);
+    return term_fail(USAGE, "rm: %.200s is in the store of %s, which carat only reads", typed, at->store);
 }
 
 /* ---- carat's own store of ollama's models ---- */
@@ -245,7 +246,7 @@ static int remove_from_ollama(const carat_location *at, const char *typed, bool 
     if (code == DONE)
         out_print("removed %.200s, %s are free\n", typed, size_text(size, (double)freed));
     if (code == DONE && shared)
-        note("%s stay: other models need them", size_text(size, (double)shared));
+        term_note("%s stay: other models need them", size_text(size, (double)shared));
     json_decref(blobs);
     json_decref(needed);
     return code;
@@ -288,7 +289,7 @@ static int remove_repository(const struct hub_links *l)
     if (access(l->snapshot, F_OK) == 0 || (rmdir(snapshots) != 0 && errno != ENOENT))
         return DONE; /* another snapshot is there */
     if (nftw(l->folder, remove_entry, MOST_OPEN, FTW_DEPTH | FTW_PHYS) != 0)
-        return fail(FAILED, "%s: cannot be removed: %s", l->folder, strerror(errno));
+        return term_fail(FAILED, "%s: cannot be removed: %s", l->folder, strerror(errno));
     return DONE;
 }
 
@@ -333,7 +334,8 @@ static int remove_from_hub(const char *path, const char *typed, bool rest, bool 
     int code = DONE;
 
     if (!hub_links_read(&l, path))
-        code = l.failed ? fail_memory() : fail(FAILED, "rm: %s: it is no snapshot of the hub's cache", path);
+        code = l.failed ? fail_memory()
+                        : term_fail(FAILED, "rm: %s: it is no snapshot of the hub's cache", path);
     uint64_t freed = l.freed + (code == DONE ? packed_copy(path, false) : 0);
     if (code == DONE && rest)
         freed += hub_incomplete(l.folder, false);
@@ -350,10 +352,10 @@ static int remove_from_hub(const char *path, const char *typed, bool rest, bool 
     if (code == DONE)
         out_print("removed %s, %s are free\n", called, size_text(size, (double)freed));
     if (code == DONE && elsewhere)
-        note("%s stay in the store that repositories share; 'hf cache prune' removes what none needs",
-             size_text(size, (double)l.shared));
+        term_note("%s stay in the store that repositories share; 'hf cache prune' removes what none needs",
+                  size_text(size, (double)l.shared));
     else if (code == DONE && l.shared)
-        note("%s stay: other snapshots need them", size_text(size, (double)l.shared));
+        term_note("%s stay: other snapshots need them", size_text(size, (double)l.shared));
     hub_links_free(&l);
     return code;
 }
@@ -393,13 +395,14 @@ static int remove_one(const char *typed, const struct options *o)
     carat_location at;
 
     if (strcmp(typed, "tiny") == 0 || strcmp(typed, "-") == 0)
-        return fail(USAGE, "rm: %s is no model that could be removed", typed);
+        return term_fail(USAGE, "rm: %s is no model that could be removed", typed);
     if (access(typed, F_OK) != 0 && alias_target(target, typed))
         return forget_alias(typed);
     TRY(look_for_model(&at, typed));
     int code;
     if (at.named == CARAT_NAMED_PATH && at.path && !at.word)
-        code = fail(USAGE, "rm: %.200s is a path; carat removes by name what was fetched by name", typed);
+        code =
+            term_fail(USAGE, "rm: %.200s is a path; carat removes by name what was fetched by name", typed);
     else if (at.path && is_own_ollama(&at))
         code = remove_from_ollama(&at, typed, o->fetch->yes);
     else if (at.path && at.store && strcmp(at.store, "Hugging Face") != 0)
@@ -409,7 +412,7 @@ static int remove_one(const char *typed, const struct options *o)
     else if (find_rest(path, &at))
         code = remove_from_hub(path, typed, true, o->fetch->yes);
     else
-        code = fail(NOT_FOUND, "rm: %.200s is not on this machine; 'carat ls' lists what is", typed);
+        code = term_fail(NOT_FOUND, "rm: %.200s is not on this machine; 'carat ls' lists what is", typed);
     carat_location_free(&at);
     return code;
 }

@@ -194,7 +194,7 @@ int verb_search(const struct options *o)
     for (int i = 0; i < o->more.n && fits; i++)
         fits = add_word(words, o->more.text[i]);
     if (!fits || !*words)
-        return fail(USAGE, "search: expected words of at most %d bytes", MOST_WORDS);
+        return term_fail(USAGE, "search: expected words of at most %d bytes", MOST_WORDS);
     if (!(f.list = json_array()))
         return fail_memory();
     interrupt_install();
@@ -205,10 +205,10 @@ int verb_search(const struct options *o)
     } else if (code == DONE) {
         print_found(&f);
         if (f.n == 0)
-            note("%s finds nothing that carat runs%s", f.kaggle ? "Kaggle" : "the hub",
-                 f.left_out ? "; --all shows the others" : "");
+            term_note("%s finds nothing that carat runs%s", f.kaggle ? "Kaggle" : "the hub",
+                      f.left_out ? "; --all shows the others" : "");
         else if (f.left_out)
-            note("%d left out that carat does not run; --all shows them", f.left_out);
+            term_note("%d left out that carat does not run; --all shows them", f.left_out);
     }
     json_decref(f.list);
     return code;

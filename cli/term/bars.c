@@ -143,7 +143,7 @@ void bars_begin(struct bars *b, const char *label)
     progress_hide();
     *b = (struct bars){.label = label,
                        .terminal = isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0),
-                       .drawn = seconds()};
+                       .drawn = term_seconds()};
 }
 
 /* Bytes a second since a few seconds ago. */
@@ -161,7 +161,7 @@ static double take_sample(struct bars *b, double now, int64_t done)
 
 void bars_update(struct bars *b, int64_t done, int64_t all, const struct bar *bar, int n)
 {
-    const double now = seconds(), rate = take_sample(b, now, done);
+    const double now = term_seconds(), rate = take_sample(b, now, done);
     char size[SIZE_TEXT], speed[SIZE_TEXT], left[32] = "";
 
     if (all <= 0 || now - b->drawn < (b->terminal ? interval : elsewhere))

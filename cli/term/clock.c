@@ -5,7 +5,7 @@
 
 #include <time.h>
 
-double seconds(void)
+double term_seconds(void)
 {
     struct timespec t;
 

@@ -3,6 +3,6 @@
 #ifndef TERM_CLOCK_H
 #define TERM_CLOCK_H
 
-double seconds(void); /* monotonic */
+double term_seconds(void); /* monotonic */
 
 #endif

@@ -42,7 +42,7 @@ void interrupt_install(void)
     sigaction(SIGINT, &action, NULL);
 }
 
-bool interrupted(void)
+bool term_interrupted(void)
 {
     return pending != 0;
 }
@@ -52,7 +52,7 @@ ssize_t read_unless_interrupted(int fd, void *data, size_t n)
     enum { LOOK_AGAIN = 50 }; /* milliseconds: a read that began just after the signal would wait for ever */
     struct pollfd in = {.fd = fd, .events = POLLIN};
 
-    while (!interrupted()) {
+    while (!term_interrupted()) {
         int ready = poll(&in, 1, LOOK_AGAIN);
         if (ready > 0 || (ready < 0 && errno != EINTR))
             return read(fd, data, n);
@@ -66,7 +66,7 @@ int stop_when_interrupted(void *user, size_t done, size_t total)
     (void)user;
     (void)done;
     (void)total;
-    return interrupted();
+    return term_interrupted();
 }
 
 void interrupt_wipes(const char *text)

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 void interrupt_install(void); /* also anew, after one that was obeyed */
-bool interrupted(void);
+bool term_interrupted(void);
 /* As read; a Ctrl-C ends it with EINTR, also one that came before. */
 ssize_t read_unless_interrupted(int fd, void *data, size_t n);
 /* A carat_progress for work without a bar. */

@@ -115,7 +115,7 @@ static void say(const char *color, const char *lead, const char *name, const cha
     put_line(line, n, strlen(lead) + 1, color);
 }
 
-int fail(int code, const char *format, ...)
+int term_fail(int code, const char *format, ...)
 {
     va_list args;
 
@@ -137,10 +137,10 @@ int fail_as(int code, carat_status status, const char *format, ...)
 
 int fail_memory(void)
 {
-    return fail(NO_MEMORY, "out of memory");
+    return term_fail(NO_MEMORY, "out of memory");
 }
 
-void note(const char *format, ...)
+void term_note(const char *format, ...)
 {
     va_list args;
 
@@ -152,7 +152,7 @@ void note(const char *format, ...)
 void note_line(void *user, const char *line)
 {
     (void)user;
-    note("%s", line);
+    term_note("%s", line);
 }
 
 int fail_status(const carat_error *err)
@@ -221,7 +221,7 @@ static int distance(const char *a, const char *b)
     return cost[m][n];
 }
 
-const char *nearest(const char *word, const char *(*next)(void *user, int i), void *user)
+const char *term_nearest(const char *word, const char *(*next)(void *user, int i), void *user)
 {
     const char *best = NULL, *candidate;
     size_t n = strlen(word), letters = n - strspn(word, "-");

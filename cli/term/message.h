@@ -17,9 +17,9 @@ const char *dim_off(void);
 #else
 #define PRINTF(text, first)
 #endif
-/* Prints "error: E_USAGE: ..." and returns the code, so that `return fail(USAGE, ...)` reads in one line. The
- * name follows from the exit code, FAILED being E_IO; fail_as takes it from a library status. */
-int fail(int code, const char *format, ...) PRINTF(2, 3);
+/* Prints "error: E_USAGE: ..." and returns the code, so that `return term_fail(USAGE, ...)` reads in one
+ * line. The name follows from the exit code, FAILED being E_IO; fail_as takes it from a library status. */
+int term_fail(int code, const char *format, ...) PRINTF(2, 3);
 int fail_as(int code, carat_status status, const char *format, ...) PRINTF(3, 4);
 int fail_memory(void);
 /* From here on these begin with the place in a file that they are about, a copy of it; NULL: no more. */
@@ -31,10 +31,10 @@ int fail_status(const carat_error *err);
  * tokenizer. */
 int fail_open(const carat_error *err);
 /* "note: ..." */
-void note(const char *format, ...) PRINTF(1, 2);
+void term_note(const char *format, ...) PRINTF(1, 2);
 void note_line(void *user, const char *line); /* a carat_log */
 /* Where the words of a did-you-mean come from: next(user, i) is word i, NULL after the last. Returns the
  * nearest word when it is near enough to be meant, else NULL. */
-const char *nearest(const char *word, const char *(*next)(void *user, int i), void *user);
+const char *term_nearest(const char *word, const char *(*next)(void *user, int i), void *user);
 
 #endif

@@ -165,11 +165,12 @@ int out_finish(int code)
 {
     if (out_flush() || code == INTERRUPTED)
         return code;
-    if (write_error == EINTR && interrupted()) /* in front of a reader that does not read */
+    if (write_error == EINTR && term_interrupted()) /* in front of a reader that does not read */
         return INTERRUPTED;
     if (write_error == EPIPE)
         return code == DONE ? PIPE_CLOSED : code;
-    return fail(code == DONE ? FAILED : code, "cannot write to standard output: %s", strerror(write_error));
+    return term_fail(code == DONE ? FAILED : code, "cannot write to standard output: %s",
+                     strerror(write_error));
 }
 
 bool out_is_terminal(void)

@@ -59,7 +59,7 @@ void progress_begin(struct progress *p, const char *label, const char *unit)
     *p = (struct progress){.label = label,
                            .unit = unit,
                            .scale = 1,
-                           .start = seconds(),
+                           .start = term_seconds(),
                            .terminal = isatty(STDERR_FILENO) != 0,
                            .dumb = term && strcmp(term, "dumb") == 0};
 }
@@ -130,7 +130,7 @@ int progress_update(void *user, size_t done, size_t total)
     struct progress *p = user;
 
     if (p->terminal && total > 0 && done <= total) {
-        double now = seconds(), spent = now - p->start, share = (double)done / (double)total;
+        double now = term_seconds(), spent = now - p->start, share = (double)done / (double)total;
         if (share >= p->share) {
             p->share = share;
             p->done = (double)done;
@@ -141,7 +141,7 @@ int progress_update(void *user, size_t done, size_t total)
             p->drawn = now;
         }
     }
-    return interrupted();
+    return term_interrupted();
 }
 
 int progress_opening(void *user, size_t done, size_t total)
@@ -163,7 +163,7 @@ int progress_opening(void *user, size_t done, size_t total)
 void progress_end(struct progress *p)
 {
     if (p->always && p->dumb && p->done > 0)
-        draw(p, seconds() - p->start);
+        draw(p, term_seconds() - p->start);
     progress_hide();
     p->terminal = false;
 }

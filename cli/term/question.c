@@ -17,7 +17,7 @@ bool somebody_is_there(void)
     return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 }
 
-bool agrees(const char *format, ...)
+bool term_agrees(const char *format, ...)
 {
     char text[1024], line[16];
     size_t n = 0;

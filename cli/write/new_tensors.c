@@ -77,10 +77,10 @@ static void tell_fallbacks(const struct written *w)
         for (int k = i; k < w->n; k++)
             n += w->tensor[k].asked && strcmp(w->tensor[k].asked, t->asked) == 0 &&
                  strcmp(w->tensor[k].to, t->to) == 0;
-        note("%d tensor%s, %s first, %s %s instead of %s, of whose blocks a row of %" PRId64
-             " values is no multiple",
-             n, n == 1 ? "" : "s", t->name, n == 1 ? "becomes" : "become", t->to, t->asked,
-             t->dim[t->n_dim - 1]);
+        term_note("%d tensor%s, %s first, %s %s instead of %s, of whose blocks a row of %" PRId64
+                  " values is no multiple",
+                  n, n == 1 ? "" : "s", t->name, n == 1 ? "becomes" : "become", t->to, t->asked,
+                  t->dim[t->n_dim - 1]);
     }
 }
 
@@ -104,8 +104,8 @@ void written_close(const struct written *w)
     }
     size_text(before, (double)from);
     size_text(after, (double)to);
-    note("%d tensors: %s; %s -> %s, %.2f bits a weight", w->n, types, before, after,
-         weights > 0 ? 8 * (double)to / (double)weights : 0);
+    term_note("%d tensors: %s; %s -> %s, %.2f bits a weight", w->n, types, before, after,
+              weights > 0 ? 8 * (double)to / (double)weights : 0);
 }
 
 void written_print(const struct written *w)

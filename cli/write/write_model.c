@@ -37,7 +37,7 @@ static int report(const struct written *w, struct save *file)
 static int check_report(const carat_model *model, const char *path, struct save *file)
 {
     if (strcmp(path, "-") != 0 && carat_model_reads(model, path))
-        return fail(USAGE, "--report: %s is what the model is read from", path);
+        return term_fail(USAGE, "--report: %s is what the model is read from", path);
     return save_open(file, path);
 }
 
@@ -87,7 +87,7 @@ int write_model(const carat_model *model, const char *path, carat_convert_option
         return code;
     }
     if (carat_model_get_load_times(model, &times, NULL) == CARAT_OK && times.packed && !o->open->tokenizer)
-        note("a packed file has no scores of pieces: those written are ranks, which give the same ids");
+        term_note("a packed file has no scores of pieces: those written are ranks, which give the same ids");
     progress_begin(&v.bar, "writing", "MB");
     v.bar.scale = KIB_IN_MB;
     how->log = note_line;
@@ -100,7 +100,7 @@ int write_model(const carat_model *model, const char *path, carat_convert_option
         code = fail_status(&err);
     progress_end(&v.bar);
     if (clamped)
-        note("%zu %s saturated to what F16 holds", clamped, clamped == 1 ? "value was" : "values were");
+        term_note("%zu %s saturated to what F16 holds", clamped, clamped == 1 ? "value was" : "values were");
     if (code == DONE && ahead.n)
         written_close(&ahead);
     if (code == DONE && report_path)

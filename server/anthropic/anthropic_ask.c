@@ -149,7 +149,7 @@ static bool take_all(struct document *d, struct job *job, struct anthropic *o, b
         !fields_inside(d, inside, CT_COUNT(inside)) || !asked_settle(d, &o->a, THINKS))
         return false;
     if (!counts && o->a.max_tokens == 0)
-        return refuse(d->r, 400, NULL, "max_tokens", "max_tokens is missing");
+        return server_refuse(d->r, 400, NULL, "max_tokens", "max_tokens is missing");
     return asked_model(d, s, o->a.model) && asked_drawing(d, s, &o->a, job->ask) &&
            take_thinking(d, s, o, job->ask, &thinks) && take_conversation(d, job, o, thinks) &&
            take_output(d, s, o, job->ask) && asked_spelled_form(d, s, &o->a, job->ask) &&

@@ -226,5 +226,5 @@ bool anthropic_translate(struct translation *t, const struct ct_json_value *syst
     if (tool_choice && !take_choice(t, tool_choice))
         return false;
     buffer_text(&t->text, t->text.n ? "}" : "");
-    return !t->text.failed || refuse(t->d->r, 503, NULL, NULL, "there is no memory for the messages");
+    return !t->text.failed || server_refuse(t->d->r, 503, NULL, NULL, "there is no memory for the messages");
 }

@@ -265,7 +265,7 @@ void anthropic_models(struct job *job, struct text path)
                memcmp(path.s + sizeof base - 1, s->options->name, path.n - (sizeof base - 1)) == 0)
         put_model(&job->out, s);
     else {
-        refuse(&r, 404, NULL, NULL, "the model that is served is %s", s->options->name);
+        server_refuse(&r, 404, NULL, NULL, "the model that is served is %s", s->options->name);
         refuse_anthropic(&job->out, &r);
     }
     job_begin(job, r.status ? r.status : 200, "application/json", false);

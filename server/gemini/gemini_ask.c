@@ -171,11 +171,12 @@ static bool take_mime(struct document *d, struct server *s, const struct gemini 
         return field_refuse(d, "generationConfig.responseMimeType", g->mime,
                             "expected text/plain or application/json");
     if ((g->schema || g->json_schema) && !json)
-        return refuse(d->r, 400, NULL, "generationConfig.responseMimeType",
-                      "generationConfig.responseMimeType: a schema needs application/json");
+        return server_refuse(d->r, 400, NULL, "generationConfig.responseMimeType",
+                             "generationConfig.responseMimeType: a schema needs application/json");
     if (g->schema && g->json_schema)
-        return refuse(d->r, 400, NULL, "generationConfig.responseJsonSchema",
-                      "generationConfig has responseSchema and responseJsonSchema, expected one of them");
+        return server_refuse(
+            d->r, 400, NULL, "generationConfig.responseJsonSchema",
+            "generationConfig has responseSchema and responseJsonSchema, expected one of them");
     if (!json)
         return true;
     if (g->json_schema) {
@@ -186,7 +187,7 @@ static bool take_mime(struct document *d, struct server *s, const struct gemini 
         return make_form(d, s, ask, "generationConfig.responseMimeType", any, sizeof any - 1);
     gemini_put_schema(d, g->schema, &text);
     const bool good = text.failed
-                          ? refuse(d->r, 503, NULL, NULL, "there is no memory for the schema")
+                          ? server_refuse(d->r, 503, NULL, NULL, "there is no memory for the schema")
                           : make_form(d, s, ask, "generationConfig.responseSchema", text.data, text.n);
     buffer_free(&text);
     return good;

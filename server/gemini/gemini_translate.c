@@ -262,7 +262,7 @@ static bool take_contents(struct gemini_translation *t, const struct gemini_aske
     FIELD_EACH(content, asked->contents)
     good = good && take_content(t, &c, content, i++);
     if (good && c.text.failed)
-        good = refuse(t->d->r, 503, NULL, NULL, "there is no memory for the contents");
+        good = server_refuse(t->d->r, 503, NULL, NULL, "there is no memory for the contents");
     buffer_free(&c.text);
     return good;
 }
@@ -367,5 +367,5 @@ bool gemini_translate(struct gemini_translation *t, const struct gemini_asked *a
         buffer_text(&t->text, "}");
     }
     return (!t->text.failed && !t->declared.failed) ||
-           refuse(t->d->r, 503, NULL, NULL, "there is no memory for the contents");
+           server_refuse(t->d->r, 503, NULL, NULL, "there is no memory for the contents");
 }

@@ -286,7 +286,8 @@ void gemini_models(struct job *job, struct text path)
     } else if (strcmp(job->rest, s->options->name) == 0)
         put_gemini_model(&job->out, s);
     else {
-        refuse(&r, 404, "model_not_found", "model", "the model that is served is %s", s->options->name);
+        server_refuse(&r, 404, "model_not_found", "model", "the model that is served is %s",
+                      s->options->name);
         refuse_gemini(&job->out, &r);
     }
     job_begin(job, r.status ? r.status : 200, "application/json", false);
@@ -297,6 +298,6 @@ void gemini_vectors(struct job *job, struct text path)
     struct refusal r = {0};
 
     (void)path;
-    refuse(&r, 400, NULL, NULL, "vectors are not given here: /v1/embeddings and /api/embed give them");
+    server_refuse(&r, 400, NULL, NULL, "vectors are not given here: /v1/embeddings and /api/embed give them");
     job_refuse(job, &r);
 }

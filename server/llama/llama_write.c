@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "figures.h"
 #include "json_write.h"
 #include "listed.h"
 #include "llama/llama.h"
-#include "openai/openai.h"
 #include "receipts.h"
 #include "scores.h"
 #include "state.h"
@@ -30,7 +30,7 @@ static void put_ids(struct buffer *out, const struct choice *c)
 static void put_token(struct buffer *out, const carat_model *model, const carat_logprob *l)
 {
     json_put(out, "{'id':%d,", (int)l->id);
-    openai_put_token(out, model, l);
+    figures_put_token(out, model, l);
 }
 
 static void put_probabilities(struct buffer *out, const carat_model *model, const struct choice *c)
@@ -112,7 +112,7 @@ static void put_end(struct job *job, const struct choice *c)
              : word ? "word"
                     : "eos",
              word ? ask->stops[c->stop] : "");
-    openai_put_timings(out, ask);
+    figures_put_timings(out, ask);
     receipt_put(out, ask, c);
     warnings_put(out, ask);
     buffer_text(out, "}");
@@ -135,7 +135,7 @@ void llama_progress(struct job *job, int evaluated, int64_t ms)
     open_event(job, &job->ask->choice[0], "", 0);
     json_put(&job->out, ",'tokens':[],'stop':false,'tokens_predicted':0,'tokens_evaluated':%d",
              job->ask->prompt.n);
-    openai_put_progress(&job->out, job->ask, evaluated, ms);
+    figures_put_progress(&job->out, job->ask, evaluated, ms);
     buffer_text(&job->out, "}\n\n");
 }
 

@@ -77,7 +77,7 @@ static const struct members inside[] = {
 
 bool ollama_is_served(struct document *d, const struct server *s, const struct ct_json_value *model)
 {
-    return model ? asked_model(d, s, model) : refuse(d->r, 400, NULL, "model", "model is required");
+    return model ? asked_model(d, s, model) : server_refuse(d->r, 400, NULL, "model", "model is required");
 }
 
 static bool take_think(struct document *d, const struct server *s, const struct ct_json_value *v,
@@ -90,7 +90,7 @@ static bool take_think(struct document *d, const struct server *s, const struct 
     if (ct_json_is(v, CT_JSON_STRING) && !*thinks)
         return field_refuse(d, "think", v, "expected true, false, low, medium or high");
     return !*thinks || s->info.can_think ||
-           refuse(d->r, 400, NULL, "think", "\"%s\" does not support thinking", s->options->name);
+           server_refuse(d->r, 400, NULL, "think", "\"%s\" does not support thinking", s->options->name);
 }
 
 static bool take_form(struct document *d, struct server *s, const struct ct_json_value *v, struct ask *ask)
@@ -125,7 +125,7 @@ static bool add_message(struct document *d, const struct ct_json_value *message,
     snprintf(place, sizeof place, "messages[%d].images", i);
     const struct ct_json_value *images = ct_json_given(message, "images");
     if (images && (!ct_json_is(images, CT_JSON_ARRAY) || images->n > 0))
-        return refuse(d->r, 400, NULL, place, "%s: the model reads text alone", place);
+        return server_refuse(d->r, 400, NULL, place, "%s: the model reads text alone", place);
     struct ct_json_tree *to = ct_talk_open(c->talk);
     buffer_put(&c->sent, &i, sizeof i);
     CT_JSON_EACH(key, message)
@@ -223,7 +223,7 @@ static bool take_generate(struct document *d, struct job *job, struct ollama *o)
     if (!take_form(d, s, o->format, job->ask) || !asked_spelled_form(d, s, &o->a, job->ask))
         return false;
     if (!o->raw && !s->info.has_chat_template)
-        return refuse(
+        return server_refuse(
             d->r, 400, NULL, "prompt",
             "prompt: %s has no chat template: give carat serve one (--chat-template gemma3), or send "
             "raw: true",

@@ -7,11 +7,11 @@
 
 #include "ask.h"
 #include "base/base.h"
+#include "figures.h"
 #include "called.h"
 #include "carat_convert.h"
 #include "json_write.h"
 #include "ollama/ollama.h"
-#include "openai/openai.h"
 #include "receipts.h"
 #include "state.h"
 #include "warnings.h"
@@ -92,7 +92,7 @@ static void put_logprobs(struct buffer *out, const struct choice *c)
     if (c->logprobs.n == 0)
         return;
     json_put(out, ",'logprobs':[");
-    openai_put_logprobs(out, c->job->server->options->model, &c->logprobs, 0, c->logprobs.n);
+    figures_put_logprobs(out, c->job->server->options->model, &c->logprobs, 0, c->logprobs.n);
     buffer_text(out, "]");
 }
 
@@ -286,7 +286,8 @@ void ollama_store(struct job *job, struct text path)
     struct refusal r = {0};
 
     (void)path;
-    refuse(&r, 501, NULL, NULL,
-           "this server changes no store: `carat pull`, `carat cp`, `carat rm` and `carat convert` do");
+    server_refuse(
+        &r, 501, NULL, NULL,
+        "this server changes no store: `carat pull`, `carat cp`, `carat rm` and `carat convert` do");
     job_refuse(job, &r);
 }

@@ -16,14 +16,6 @@ void openai_ping(struct job *job);                     /* a surface's */
 
 /* Objects that several have. */
 void openai_put_usage(struct buffer *out, const struct ask *ask);
-/* The members for one id; and objects for those that are told, with what might have come too, also as Ollama
- * spells them: of struct told_logprob in bytes `from` to `until` of a buffer. */
-void openai_put_token(struct buffer *out, const carat_model *model, const carat_logprob *l);
-void openai_put_logprobs(struct buffer *out, const carat_model *model, const struct buffer *told, size_t from,
-                         size_t until);
-void openai_put_timings(struct buffer *out, const struct ask *ask);
-/* A member behind others: how much of the prompt is evaluated, as llama.cpp's clients know it. */
-void openai_put_progress(struct buffer *out, const struct ask *ask, int evaluated, int64_t ms);
 void openai_chat_progress(struct job *job, int evaluated, int64_t ms); /* of an ask */
 
 /* vLLM's members of ids, behind others; nothing unless the request wants them. Those of an answer are what

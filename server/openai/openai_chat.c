@@ -103,7 +103,7 @@ static bool take_chat(struct document *d, struct job *job, struct asked *a, stru
 
     asked_progress(d, a, ask, openai_chat_progress);
     if (a->more.continues && ct_json_is(a->begins_turn, CT_JSON_TRUE))
-        return refuse(
+        return server_refuse(
             d->r, 400, NULL, "continue_final_message",
             "continue_final_message and add_generation_prompt say different things, expected one of "
             "them");
@@ -130,7 +130,7 @@ static bool take_fields(struct document *d, const struct server *s, const struct
     if (!asked_fields(d, &d->tree.value[0], "", table, n, a) || !asked_model(d, s, a->model))
         return false;
     if (a->stream_options && !a->stream)
-        return refuse(d->r, 400, NULL, "stream_options", "stream_options needs stream to be true");
+        return server_refuse(d->r, 400, NULL, "stream_options", "stream_options needs stream to be true");
     return fields_take(d, a->stream_options, "stream_options.", stream_fields, CT_COUNT(stream_fields), a);
 }
 

@@ -120,8 +120,8 @@ static bool check_metadata(struct document *d, const struct ct_json_value *metad
     enum { MOST_PAIRS = 16, MOST_KEY = 64 * 4, MOST_TEXT = 512 * 4 };
 
     if (ct_json_count(metadata) > MOST_PAIRS)
-        return refuse(d->r, 400, NULL, "metadata", "metadata has %zu pairs, expected at most %d",
-                      ct_json_count(metadata), MOST_PAIRS);
+        return server_refuse(d->r, 400, NULL, "metadata", "metadata has %zu pairs, expected at most %d",
+                             ct_json_count(metadata), MOST_PAIRS);
     CT_JSON_EACH(key, metadata)
     {
         const struct ct_json_value *v = ct_json_of_key(key);
@@ -217,8 +217,9 @@ static bool add_history(struct items *c, struct server *s, const struct wanted *
 
     snprintf(id, sizeof id, "%.*s", (int)CT_MIN(w->previous->n, sizeof id - 1), w->previous->s);
     if (!store_read(&s->responses, id, copy_history, items))
-        return refuse(outer->r, 400, "previous_response_not_found", "previous_response_id",
-                      "Previous response with id '%.*s' not found.", CT_BRIEF(ct_json_str(w->previous)));
+        return server_refuse(outer->r, 400, "previous_response_not_found", "previous_response_id",
+                             "Previous response with id '%.*s' not found.",
+                             CT_BRIEF(ct_json_str(w->previous)));
     json_put(text, "{'items':[");
     buffer_put(text, items->data, items->n);
     buffer_text(text, "]}");
@@ -226,7 +227,7 @@ static bool add_history(struct items *c, struct server *s, const struct wanted *
     c->d = &c->history;
     c->is_history = true;
     if (text->failed)
-        refuse(outer->r, 503, NULL, NULL, "there is no memory for the items");
+        server_refuse(outer->r, 503, NULL, NULL, "there is no memory for the items");
     else if (document_read(&c->history, (struct ct_bytes){(const uint8_t *)text->data, text->n}))
         good = items_add(c, ct_json_get(&c->history.tree.value[0], "items"));
     c->d = outer;
@@ -272,7 +273,7 @@ static bool take_conversation(struct document *d, struct job *job, struct wanted
     if (!responses_tools(d, w->a.tools, w->a.tool_choice, &text))
         goto done;
     if (text.failed || history.failed)
-        refuse(d->r, 503, NULL, NULL, "there is no memory for the items");
+        server_refuse(d->r, 503, NULL, NULL, "there is no memory for the items");
     else
         good = asked_translated(d, s, &w->a, &(struct translated){&c.said, &text, false, respell_items, NULL},
                                 thinks, ask);
@@ -303,7 +304,7 @@ static bool begin_responding(struct document *d, const struct job *job, const st
             snprintf(responding->stored->id, sizeof responding->stored->id, "resp_%s", job->id);
     }
     return (responding && (responding->stored || !w->stores)) ||
-           refuse(d->r, 503, NULL, NULL, "there is no memory for the response");
+           server_refuse(d->r, 503, NULL, NULL, "there is no memory for the response");
 }
 
 static bool take_response(struct document *d, struct job *job, struct asked *a, struct ask *ask)
@@ -320,7 +321,7 @@ static bool take_response(struct document *d, struct job *job, struct asked *a, 
         !fields_take(d, w->reasoning, "reasoning.", reasoning_fields, CT_COUNT(reasoning_fields), w))
         return false;
     if (!w->input)
-        return refuse(d->r, 400, "missing_required_parameter", "input", "input is missing");
+        return server_refuse(d->r, 400, "missing_required_parameter", "input", "input is missing");
     if (ct_json_is(w->input, CT_JSON_ARRAY) && !asked_messages(d, s, "input", w->input))
         return false;
     if (!asked_settle(d, a, TELLS_PROBS | THINKS) || !take_include(d, w) || !check_metadata(d, w->metadata) ||
@@ -334,7 +335,7 @@ static bool take_response(struct document *d, struct job *job, struct asked *a, 
         return false;
     repeat(&ask->responding->repeated, d, w, ask);
     return !ask->responding->repeated.failed ||
-           refuse(d->r, 503, NULL, NULL, "there is no memory for the response");
+           server_refuse(d->r, 503, NULL, NULL, "there is no memory for the response");
 }
 
 bool openai_responses(struct job *job, struct refusal *r)

@@ -18,7 +18,7 @@ struct page {
 
 static bool refuse_unknown(struct refusal *r, const char *id)
 {
-    return refuse(r, 404, NULL, NULL, "Response with id '%.60s' not found.", id);
+    return server_refuse(r, 404, NULL, NULL, "Response with id '%.60s' not found.", id);
 }
 
 static bool take_page(const struct job *job, struct page *page, struct refusal *r)
@@ -40,8 +40,8 @@ static bool take_page(const struct job *job, struct page *page, struct refusal *
                  page->limit <= MOST)
             continue;
         else if (text_is(name, "order") || text_is(name, "limit"))
-            return refuse(r, 400, NULL, text_is(name, "order") ? "order" : "limit",
-                          "expected an order of asc or desc, and a limit from 1 to %d", MOST);
+            return server_refuse(r, 400, NULL, text_is(name, "order") ? "order" : "limit",
+                                 "expected an order of asc or desc, and a limit from 1 to %d", MOST);
     }
     return true;
 }
@@ -93,12 +93,12 @@ static bool list_items(struct job *job, const char *id, struct refusal *r)
     if (!store_read(&job->server->responses, id, copy_input, &text))
         refuse_unknown(r, id);
     else if (text.failed)
-        refuse(r, 503, NULL, NULL, "there is no memory for the items");
+        server_refuse(r, 503, NULL, NULL, "there is no memory for the items");
     else if (document_read(&d, (struct ct_bytes){(const uint8_t *)text.data, text.n})) {
         const struct ct_json_value *items = ct_json_get(&d.tree.value[0], "items");
         all = malloc((ct_json_count(items) + 1) * sizeof(*all));
         if (!all)
-            refuse(r, 503, NULL, NULL, "there is no memory for the items");
+            server_refuse(r, 503, NULL, NULL, "there is no memory for the items");
         CT_JSON_EACH(item, items)
         if (all)
             all[n++] = item;
@@ -126,7 +126,7 @@ bool openai_responses_get(struct job *job, struct refusal *r)
         *behind = 0;
         good = list_items(job, job->rest, r);
     } else if (strstr(job->query, "stream=true"))
-        good = refuse(r, 400, NULL, "stream", "stream: a response that has ended is told as a whole");
+        good = server_refuse(r, 400, NULL, "stream", "stream: a response that has ended is told as a whole");
     else
         good = store_read(&job->server->responses, job->rest, copy_reply, &job->out) ||
                refuse_unknown(r, job->rest);

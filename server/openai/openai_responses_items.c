@@ -17,7 +17,7 @@ static bool refuse_item(struct items *c, const char *place, const struct ct_json
 
 static bool refuse_items(struct items *c)
 {
-    return refuse(c->d->r, 503, NULL, NULL, "there is no memory for the items");
+    return server_refuse(c->d->r, 503, NULL, NULL, "there is no memory for the items");
 }
 
 /* ---- messages ---- */

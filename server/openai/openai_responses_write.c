@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "ask.h"
+#include "figures.h"
 #include "called.h"
 #include "json_write.h"
 #include "openai/openai_responses.h"
@@ -39,7 +40,7 @@ static const char *name_run(char name[MOST_NAME], const struct job *job, const s
 static void put_logs(struct buffer *out, const struct choice *c, size_t from, size_t until)
 {
     json_put(out, "'logprobs':[");
-    openai_put_logprobs(out, c->job->server->options->model, &c->logprobs, from, until);
+    figures_put_logprobs(out, c->job->server->options->model, &c->logprobs, from, until);
     buffer_text(out, "]");
 }
 
@@ -143,7 +144,7 @@ static void put_response(struct job *job, bool ended)
     if (ended) {
         put_usage(out, ask);
         json_put(out, ",'timings':");
-        openai_put_timings(out, ask);
+        figures_put_timings(out, ask);
         receipt_put(out, ask, c);
         warnings_put(out, ask);
     } else

@@ -32,7 +32,7 @@ static bool take_text(struct document *d, struct job *job, struct asked *a, stru
         return false;
     a->max_tokens = a->text_tokens < 0 ? usual : a->text_tokens;
     if (a->max_tokens == 0 && !a->echo)
-        return refuse(d->r, 400, NULL, "max_tokens", "max_tokens is 0, which needs echo to be true");
+        return server_refuse(d->r, 400, NULL, "max_tokens", "max_tokens is 0, which needs echo to be true");
     a->logprobs = a->top_logprobs >= 0;
     ask->scores = a->logprobs && a->echo;
     ask->tells_end = a->logprobs;

@@ -95,7 +95,7 @@ static bool take_task(struct document *d, const struct wanted *w, carat_task *ta
         *task = (carat_task)i;
     }
     if (w->title && *task != CARAT_TASK_DOCUMENT)
-        return refuse(d->r, 400, NULL, "title", "title needs task to be document");
+        return server_refuse(d->r, 400, NULL, "title", "title needs task to be document");
     if (w->title && (w->title->n >= 256 || memchr(w->title->s, 0, w->title->n)))
         return field_refuse(d, "title", w->title, "expected a text of at most 255 bytes");
     if (w->title)
@@ -139,9 +139,9 @@ static bool take_vectors(struct document *d, struct job *job, const struct wante
                        w->dimensions))
         return false;
     if (!w->input)
-        return refuse(d->r, 400, "missing_required_parameter", "input", "input is missing");
+        return server_refuse(d->r, 400, "missing_required_parameter", "input", "input is missing");
     if (is_list && ct_json_count(w->input) == 0)
-        return refuse(d->r, 400, NULL, "input", "input has 0 elements, expected 1 to %d", MOST_TEXTS);
+        return server_refuse(d->r, 400, NULL, "input", "input has 0 elements, expected 1 to %d", MOST_TEXTS);
     if (w->format && !as_bytes && !ct_json_is_text(w->format, "float"))
         return field_refuse(d, "encoding_format", w->format, "expected float or base64");
     return take_texts(d, job, w);

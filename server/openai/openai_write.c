@@ -8,6 +8,7 @@
 #include "ask.h"
 #include "base/base.h"
 #include "called.h"
+#include "figures.h"
 #include "gemini/gemini.h"
 #include "json_write.h"
 #include "openai/openai.h"
@@ -46,25 +47,6 @@ void openai_put_usage(struct buffer *out, const struct ask *ask)
         prompt, given, prompt + given, ask->past.cached + ask->cached, thoughts);
 }
 
-static double per_second(int n, double ms)
-{
-    return ms > 0 ? n * 1e3 / ms : 0;
-}
-
-void openai_put_timings(struct buffer *out, const struct ask *ask)
-{
-    const double prompt = ask->prompt_ms - ask->begin_ms, answer = ask->end_ms - ask->prompt_ms;
-    int given = 0;
-
-    for (int i = 0; i < ask->n; i++)
-        given += ask->choice[i].given;
-    json_put(out,
-             "{'cache_n':%d,'prompt_n':%d,'prompt_ms':%f,'prompt_per_second':%f,'predicted_n':%d,"
-             "'predicted_ms':%f,'predicted_per_second':%f}",
-             ask->cached, ask->evaluated, prompt, per_second(ask->evaluated, prompt), given, answer,
-             per_second(given, answer));
-}
-
 /* `streams`: each call says which it is. */
 static void put_calls(struct buffer *out, const struct job *job, const struct choice *c, bool streams)
 {
@@ -80,43 +62,6 @@ static void put_calls(struct buffer *out, const struct job *job, const struct ch
     buffer_text(out, "]");
 }
 
-/* ---- log-probabilities ---- */
-
-void openai_put_token(struct buffer *out, const carat_model *model, const carat_logprob *l)
-{
-    char bytes[CARAT_PIECE_BYTES];
-    const size_t n = carat_piece_bytes(model, l->id, bytes);
-
-    json_put(out, "'token':%t,'logprob':%f,'bytes':[", bytes, n, (double)l->logprob);
-    for (size_t i = 0; i < n; i++)
-        json_put(out, i ? ",%d" : "%d", (unsigned char)bytes[i]);
-    json_put(out, "]");
-}
-
-static void put_likely(struct buffer *out, const carat_model *model, const struct told_logprob *l)
-{
-    buffer_text(out, "{");
-    openai_put_token(out, model, &l->of);
-    json_put(out, ",'top_logprobs':[");
-    for (int i = 0; i < l->n_top; i++) {
-        buffer_text(out, i ? ",{" : "{");
-        openai_put_token(out, model, &l->top[i]);
-        buffer_text(out, "}");
-    }
-    json_put(out, "]}");
-}
-
-void openai_put_logprobs(struct buffer *out, const carat_model *model, const struct buffer *told, size_t from,
-                         size_t until)
-{
-    const struct told_logprob *l = (const struct told_logprob *)(const void *)told->data;
-
-    for (size_t i = from / sizeof *l; i < until / sizeof *l; i++) {
-        json_put(out, i > from / sizeof *l ? "," : "");
-        put_likely(out, model, &l[i]);
-    }
-}
-
 /* Those of a choice, which are told now, as a member of it. */
 static void put_likelihoods(struct job *job, const struct choice *c, bool always)
 {
@@ -125,7 +70,7 @@ static void put_likelihoods(struct job *job, const struct choice *c, bool always
         return;
     }
     json_put(&job->out, ",'logprobs':{'content':[");
-    openai_put_logprobs(&job->out, job->server->options->model, &c->logprobs, 0, c->logprobs.n);
+    figures_put_logprobs(&job->out, job->server->options->model, &c->logprobs, 0, c->logprobs.n);
     json_put(&job->out, "],'refusal':null}");
 }
 
@@ -192,17 +137,11 @@ static void chat_begin_stream(struct job *job)
     }
 }
 
-void openai_put_progress(struct buffer *out, const struct ask *ask, int evaluated, int64_t ms)
-{
-    json_put(out, ",'prompt_progress':{'total':%d,'cache':%d,'processed':%d,'time_ms':%l}", ask->prompt.n,
-             ask->cached, evaluated, ms);
-}
-
 void openai_chat_progress(struct job *job, int evaluated, int64_t ms)
 {
     begin_chunk(job, &job->ask->choice[0]);
     json_put(&job->out, "{},'logprobs':null,'finish_reason':null}]");
-    openai_put_progress(&job->out, job->ask, evaluated, ms);
+    figures_put_progress(&job->out, job->ask, evaluated, ms);
     buffer_text(&job->out, "}\n\n");
 }
 
@@ -259,7 +198,7 @@ static void end_stream(struct job *job)
         json_put(&job->out, ",'choices':[],'usage':");
         openai_put_usage(&job->out, job->ask);
         json_put(&job->out, ",'timings':");
-        openai_put_timings(&job->out, job->ask);
+        figures_put_timings(&job->out, job->ask);
         buffer_text(&job->out, "}\n\n");
     }
     buffer_text(&job->out, "data: [DONE]\n\n");
@@ -307,7 +246,7 @@ static void chat_end(struct job *job)
     json_put(&job->out, "],'usage':");
     openai_put_usage(&job->out, job->ask);
     json_put(&job->out, ",'timings':");
-    openai_put_timings(&job->out, job->ask);
+    figures_put_timings(&job->out, job->ask);
     warnings_put(&job->out, job->ask);
     json_put(&job->out, "}");
 }
@@ -339,7 +278,8 @@ void openai_models(struct job *job, struct text path)
     } else if (ct_str_is((struct ct_str){path.s + base.n, path.n - base.n}, s->options->name))
         put_model(&job->out, s);
     else {
-        refuse(&r, 404, "model_not_found", "model", "the model that is served is %s", s->options->name);
+        server_refuse(&r, 404, "model_not_found", "model", "the model that is served is %s",
+                      s->options->name);
         job_refuse(job, &r);
         return;
     }

@@ -39,7 +39,7 @@ static enum line_end read_quoted(struct chat *c, char **text, size_t *n, int *co
         }
         enum line_end end = line_read(&c->lines, more, NULL, &line, &n_line, code);
         if (end == LINE_OVER && !c->by_hand) {
-            *code = fail(USAGE, "standard input ends before the \"\"\" that ends a message");
+            *code = term_fail(USAGE, "standard input ends before the \"\"\" that ends a message");
             end = LINE_FAILED;
         }
         longer = end == LINE_READ ? realloc(all, n_all + n_line + 2) : NULL;
@@ -68,7 +68,7 @@ static int check_text(struct chat *c, char **text, size_t *n)
     if (!c->lines.edit)
         snprintf(what, sizeof what, "line %d of standard input", c->lines.number);
     if (strlen(*text) != *n)
-        return fail(USAGE, "%s has a NUL byte at offset %zu", what, strlen(*text));
+        return term_fail(USAGE, "%s has a NUL byte at offset %zu", what, strlen(*text));
     return settle_utf8(what, text, n, c->o.prompt->lossy);
 }
 
@@ -143,7 +143,7 @@ static int take_results(struct chat *c)
     if (!c->o.prompt->tool_command)
         return DONE;
     if (c->rounds++ == most) {
-        note("--tool-rounds %d is reached: the next line is the result", most);
+        term_note("--tool-rounds %d is reached: the next line is the result", most);
         return DONE;
     }
     code = tool_answer_calls(c->o.prompt->tool_command, &c->talk);
@@ -214,14 +214,14 @@ static int check_chat(const struct chat *c)
     const struct options *o = &c->o;
 
     if (!c->with->info.has_chat_template && !o->prompt->chat_template)
-        return fail(USAGE,
-                    "chat: %s has no chat template to talk by; --chat-template gives it one, "
-                    "carat run %s PROMPT continues a text",
-                    o->model, o->model);
+        return term_fail(USAGE,
+                         "chat: %s has no chat template to talk by; --chat-template gives it one, "
+                         "carat run %s PROMPT continues a text",
+                         o->model, o->model);
     if (o->prompt->tool_command && !o->prompt->tools)
-        return fail(USAGE, "chat: --tool-command answers calls of functions, which --tools declares");
+        return term_fail(USAGE, "chat: --tool-command answers calls of functions, which --tools declares");
     if (o->prompt->system && o->prompt->system_file)
-        return fail(USAGE, "chat: both -sys and -sysf are given");
+        return term_fail(USAGE, "chat: both -sys and -sysf are given");
     return conversation_check(o, c->with->model);
 }
 

@@ -34,7 +34,7 @@ static int do_clear(struct chat *c, const char *argument)
 
 static int no_message(void)
 {
-    return fail(USAGE, "there is no message of yours yet");
+    return term_fail(USAGE, "there is no message of yours yet");
 }
 
 static int do_regen(struct chat *c, const char *argument)
@@ -44,7 +44,8 @@ static int do_regen(struct chat *c, const char *argument)
         return no_message();
     c->with->sampling.number++;
     if (c->with->sampling.temperature == 0 || c->with->sampling.top_k == 1)
-        note("nothing is drawn with this sampling: the answer will be the same; /set temp 1 changes that");
+        term_note(
+            "nothing is drawn with this sampling: the answer will be the same; /set temp 1 changes that");
     c->turn_due = true;
     return DONE;
 }
@@ -60,7 +61,7 @@ static int do_edit(struct chat *c, const char *argument)
     if (!last)
         return no_message();
     if (!*argument && !c->lines.edit)
-        return fail(USAGE, "/edit needs the new text where lines cannot be edited: /edit TEXT");
+        return term_fail(USAGE, "/edit needs the new text where lines cannot be edited: /edit TEXT");
     if (*argument) {
         text = strdup(argument);
     } else if (line_read(&c->lines, ">>> ", last, &text, &n, &code) != LINE_READ || !*text) {
@@ -125,7 +126,7 @@ static int do_read(struct chat *c, const char *argument)
     if (code == DONE)
         code = add_before(c, text);
     if (code == DONE)
-        note("%s: %zu bytes, which go before your next message", path, n);
+        term_note("%s: %zu bytes, which go before your next message", path, n);
     free(text);
     free(path);
     return code;
@@ -156,13 +157,13 @@ static int do_save(struct chat *c, const char *argument)
     if (!path || !messages)
         code = fail_memory();
     else if (talk_count(&c->talk) == 0)
-        code = fail(USAGE, "there is no conversation yet to save");
+        code = term_fail(USAGE, "there is no conversation yet to save");
     else
         code = evaluate_all(c);
     if (code == DONE && carat_save(c->with->session, path, messages, strlen(messages), &err) != CARAT_OK)
         code = fail_status(&err);
     if (code == DONE)
-        note("%s has the conversation now", path);
+        term_note("%s has the conversation now", path);
     free(messages);
     free(path);
     return code;
@@ -182,11 +183,11 @@ static int do_load(struct chat *c, const char *argument)
         code = err.code == CARAT_E_MEMORY ? fail_status(&err) /* other codes of it speak of the model */
                                           : fail_as(FAILED, err.code, "%s", err.message);
     else if (!talk_read(&c->talk, messages, n))
-        code = fail(FAILED, "%s: is a timeline file without a conversation", path);
+        code = term_fail(FAILED, "%s: is a timeline file without a conversation", path);
     if (code == DONE && carat_load(c->with->session, path, NULL, NULL, &err) != CARAT_OK)
-        note("%s; the conversation is evaluated with your next message", err.message);
+        term_note("%s; the conversation is evaluated with your next message", err.message);
     if (code == DONE)
-        note("%s: %zu messages", path, talk_count(&c->talk));
+        term_note("%s: %zu messages", path, talk_count(&c->talk));
     carat_free(messages);
     free(path);
     return code;
@@ -253,15 +254,16 @@ static int do_set(struct chat *c, const char *argument)
     while (i < N_VALUES && strcmp(name, values[i].name) != 0)
         i++;
     if (i == N_VALUES) {
-        const char *meant = nearest(name, value_name, NULL);
-        return fail(USAGE, "/set: there is no value '%s'%s%s", name,
-                    meant ? "; did you mean "
-                          : "; there are temp, top-k, top-p, min-p, seed, predict, reasoning, system and "
-                            "others of --help-all",
-                    meant ? meant : "");
+        const char *meant = term_nearest(name, value_name, NULL);
+        return term_fail(USAGE, "/set: there is no value '%s'%s%s", name,
+                         meant
+                             ? "; did you mean "
+                             : "; there are temp, top-k, top-p, min-p, seed, predict, reasoning, system and "
+                               "others of --help-all",
+                         meant ? meant : "");
     }
     if (!*text)
-        return fail(USAGE, "/set %s needs a value", name);
+        return term_fail(USAGE, "/set %s needs a value", name);
     snprintf(what, sizeof what, "/set %s", name);
     before = c->o;
     if ((code = options_copy(&c->o, &before)) != DONE)
@@ -380,17 +382,17 @@ int command_do(struct chat *c, const char *line)
            !(commands[i].other && strcmp(name, commands[i].other) == 0))
         i++;
     if (i == N_COMMANDS) {
-        const char *meant = nearest(name, next_word, NULL);
-        return fail(USAGE, "there is no command %s; %s%s", name, meant ? "did you mean " : "/help lists them",
-                    meant ? meant : "");
+        const char *meant = term_nearest(name, next_word, NULL);
+        return term_fail(USAGE, "there is no command %s; %s%s", name,
+                         meant ? "did you mean " : "/help lists them", meant ? meant : "");
     }
     n += strspn(line + n, " \t\n");
     while (end > n && strchr(" \t\n", line[end - 1]))
         end--;
     if (commands[i].needs && n == end)
-        return fail(USAGE, "%s needs %s", name, commands[i].args);
+        return term_fail(USAGE, "%s needs %s", name, commands[i].args);
     if (!*commands[i].args && n < end)
-        return fail(USAGE, "%s takes no more words", name);
+        return term_fail(USAGE, "%s takes no more words", name);
     if (!(argument = strndup(line + n, end - n)))
         return fail_memory();
     code = commands[i].run(c, argument);

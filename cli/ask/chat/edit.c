@@ -187,12 +187,12 @@ static void draw_again(struct edit *e)
 /* False: the line is over, e->end says how. */
 static bool obey_signals(struct edit *e)
 {
-    if (interrupted()) {
+    if (term_interrupted()) {
         const LineInfo *info = el_line(e->line);
-        bool twice = seconds() - e->interrupted_at < 1, empty = info->lastchar == info->buffer;
+        bool twice = term_seconds() - e->interrupted_at < 1, empty = info->lastchar == info->buffer;
 
         e->end = twice || empty ? LINE_LEFT : LINE_DROPPED;
-        e->interrupted_at = seconds();
+        e->interrupted_at = term_seconds();
         interrupt_install();
         return false;
     }
@@ -466,7 +466,7 @@ struct edit *edit_open(edit_word words, bool verbose)
     history(e->history, &event, H_SETUNIQUE, 1);
     history_read(take_kept, e, why, sizeof why);
     if (*why && verbose)
-        note("%s", why);
+        term_note("%s", why);
     el_set(e->line, EL_CLIENTDATA, e);
     el_set(e->line, EL_PROMPT, prompt_of);
     el_set(e->line, EL_HIST, history, e->history);
@@ -517,7 +517,7 @@ enum line_end edit_read(struct edit *e, const char *prompt, const char *fill, ch
     if (*n > 0 && (*text)[*n - 1] == '\n')
         (*text)[--*n] = 0;
     if (e->left_out)
-        note("%zu characters of the line are left out; /read FILE takes a longer text", e->left_out);
+        term_note("%zu characters of the line are left out; /read FILE takes a longer text", e->left_out);
     return LINE_READ;
 }
 

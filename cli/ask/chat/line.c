@@ -29,8 +29,8 @@ static enum line_end fill_lines(struct lines *l, int *code)
     l->n -= l->at;
     l->at = 0;
     if (l->n >= INPUT_LIMIT) {
-        *code =
-            fail(FAILED, "standard input: line %d is longer than %d MiB", l->number + 1, INPUT_LIMIT >> 20);
+        *code = term_fail(FAILED, "standard input: line %d is longer than %d MiB", l->number + 1,
+                          INPUT_LIMIT >> 20);
         return LINE_FAILED;
     }
     if (l->capacity - l->n < PART) {
@@ -45,9 +45,9 @@ static enum line_end fill_lines(struct lines *l, int *code)
     }
     ssize_t got = read_unless_interrupted(STDIN_FILENO, l->data + l->n, PART);
     if (got < 0 && errno == EINTR)
-        return interrupted() ? LINE_LEFT : LINE_READ;
+        return term_interrupted() ? LINE_LEFT : LINE_READ;
     if (got < 0) {
-        *code = fail(FAILED, "standard input: cannot be read: %s", strerror(errno));
+        *code = term_fail(FAILED, "standard input: cannot be read: %s", strerror(errno));
         return LINE_FAILED;
     }
     l->over = got == 0;

@@ -18,7 +18,7 @@ static void note_tools(void *user, const char *line)
     struct chat *c = user;
 
     if (!c->noted)
-        note("%s: %s", input_name(c->o.prompt->tools), line);
+        term_note("%s: %s", input_name(c->o.prompt->tools), line);
 }
 
 int turn_render(struct chat *c, bool answers, carat_tokens *ids)
@@ -70,13 +70,13 @@ static void remark_turn(const struct chat *c, int n)
     remark_speed(&r, "prompt", w->evaluated, n, speed_of(w->evaluated, w->prompt_s));
     remark_speed(&r, "generation", w->ids.n, w->ids.n,
                  speed_of(from_passes(&w->generation), w->generation_s));
-    remark(&r, "prompt in %.2f s", w->prompt_s);
-    remark(&r, "generation in %.2f s", w->generation_s);
+    model_remark(&r, "prompt in %.2f s", w->prompt_s);
+    model_remark(&r, "generation in %.2f s", w->generation_s);
     remark_thoughts(&r, w);
-    remark(&r, "stopped: %s", w->stop);
+    model_remark(&r, "stopped: %s", w->stop);
     remark_drafts(&r, &w->generation);
     if (converse_draws(&w->sampling))
-        remark(&r, "seed %llu", (unsigned long long)w->sampling.seed);
+        model_remark(&r, "seed %llu", (unsigned long long)w->sampling.seed);
     remarks_flush(&r);
 }
 
@@ -127,14 +127,14 @@ int turn_answer(struct chat *c)
         code = turn_evaluate(c, &prompt);
     size_t said = w->generation.reason == CARAT_REASON_STOP_STRING ? w->n_said : SIZE_MAX;
     if (code == DONE && was_stopped(c) && (w->ids.n == 0 || w->ids.n == w->generation.thought_ids))
-        note("stopped before an answer began: the message is taken back");
+        term_note("stopped before an answer began: the message is taken back");
     else if (code == DONE)
         code = talk_add_answer(&c->talk, w->model, &w->ids, w->began_inside, said, calls_any(&w->calls),
                                c->tools);
     talk_drop_unanswered(&c->talk);
     if (code == DONE && w->generation.context_full)
-        note("the context of %d positions is full: /clear begins anew, /undo takes messages back",
-             carat_engine_context(w->engine));
+        term_note("the context of %d positions is full: /clear begins anew, /undo takes messages back",
+                  carat_engine_context(w->engine));
     if (code == DONE)
         note_unfinished_thought(w);
     if (code == DONE)

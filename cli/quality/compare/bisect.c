@@ -100,8 +100,8 @@ static int bisect_run(struct compare *c, const int32_t *ids, int n, struct bisec
         carat_bisect(c->side[REF].engine, c->side[TEST].engine, ids, n, &o, &b->first, &err);
     progress_end(&c->bar);
     /* a NaN is an answer, too: the comparison goes on, and its verdict knows of it */
-    if (status != CARAT_OK && (status != CARAT_E_NUMERIC || interrupted()))
-        return interrupted() ? INTERRUPTED : fail_status(&err);
+    if (status != CARAT_OK && (status != CARAT_E_NUMERIC || term_interrupted()))
+        return term_interrupted() ? INTERRUPTED : fail_status(&err);
     if (status != CARAT_OK)
         snprintf(b->failed, sizeof b->failed, "%s", err.message);
     b->flagged = b->first.operation ? &b->first : NULL;

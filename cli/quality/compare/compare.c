@@ -99,7 +99,7 @@ static int take_limit(carat_quality_limits *l, const char *word, size_t n)
             return DONE;
         break;
     }
-    return fail(
+    return term_fail(
         USAGE,
         "--limits: '%.*s' is not a limit, as in kl=0.01:0.1; they are kl, correlation, match, entropy and "
         "outside, each with the value for healthy and the one for concerning",
@@ -121,7 +121,7 @@ int compare_limits(carat_quality_limits *l, const char *text)
         text += strspn(text, " ");
     }
     if (code == DONE && carat_judge(&nothing, l, &judgement, &err) != CARAT_OK)
-        code = fail(USAGE, "--limits: %s", err.message);
+        code = term_fail(USAGE, "--limits: %s", err.message);
     return code;
 }
 
@@ -163,10 +163,10 @@ static int settle_options(struct compare *c)
 
     carat_compare_options_default(out);
     out->driver = driver_of(c);
-    out->max_tokens = given(o, &o->compare->predict)     ? o->compare->predict
-                      : longest                          ? longest
-                      : out->driver == CARAT_DRIVER_TEXT ? 0
-                                                         : o->compare->predict;
+    out->max_tokens = options_given(o, &o->compare->predict) ? o->compare->predict
+                      : longest                              ? longest
+                      : out->driver == CARAT_DRIVER_TEXT     ? 0
+                                                             : o->compare->predict;
     out->ignore_eos = o->compare->ignore_eos;
     out->parallel = o->compare->parallel;
     out->top = o->compare->top;
@@ -176,26 +176,26 @@ static int settle_options(struct compare *c)
     out->watch = watch_compare;
     out->user = c;
     if (c->recorded && out->driver != CARAT_DRIVER_TEXT)
-        return fail(USAGE,
-                    "compare: recorded logits belong to the ids that are given, so it takes no --driver %s",
-                    o->compare->driver);
+        return term_fail(
+            USAGE, "compare: recorded logits belong to the ids that are given, so it takes no --driver %s",
+            o->compare->driver);
     if (o->compare->ref_logits && o->compare->dataset)
-        return fail(USAGE,
-                    "compare: the lines of --dataset name their \"logits\", so it takes no --ref-logits");
+        return term_fail(
+            USAGE, "compare: the lines of --dataset name their \"logits\", so it takes no --ref-logits");
     if (o->compare->dataset &&
         (o->prompt->prompt || o->prompt->file || o->prompt->messages || o->prompt->ids || o->prompt->tools ||
          o->prompt->system || o->prompt->system_file))
-        return fail(USAGE, "compare: the prompts are those of --dataset, so it takes no other one");
+        return term_fail(USAGE, "compare: the prompts are those of --dataset, so it takes no other one");
     if (!o->compare->dataset != !o->compare->out_dir)
-        return fail(
+        return term_fail(
             USAGE,
             "compare: --dataset and --out belong together: what is compared, and where the results go");
     if (o->compare->ref_logits && !o->prompt->ids && !o->compare->dataset)
-        return fail(USAGE, "compare: --ref-logits needs --ids, which the logits belong to");
+        return term_fail(USAGE, "compare: --ref-logits needs --ids, which the logits belong to");
     if (o->compare->bisect && c->recorded)
-        return fail(USAGE, "compare: --bisect looks into two models, and recorded logits are none");
-    if (given(o, &o->compare->bisect_rows) && !o->compare->bisect)
-        return fail(USAGE, "compare: --rows belongs to --bisect");
+        return term_fail(USAGE, "compare: --bisect looks into two models, and recorded logits are none");
+    if (options_given(o, &o->compare->bisect_rows) && !o->compare->bisect)
+        return term_fail(USAGE, "compare: --rows belongs to --bisect");
     return compare_limits(&c->limits, o->compare->limits);
 }
 
@@ -243,7 +243,7 @@ static int write_line(const struct compare *c, const struct compared *p, FILE *r
         return fail_memory();
     const bool written = fprintf(results, "%s\n", text) > 0 && fflush(results) == 0;
     free(text);
-    return written ? DONE : fail(FAILED, "cannot write results: %s", strerror(errno));
+    return written ? DONE : term_fail(FAILED, "cannot write results: %s", strerror(errno));
 }
 
 static int compare_one(struct compare *c, struct compared *p, FILE *results)
@@ -256,12 +256,12 @@ static int compare_one(struct compare *c, struct compared *p, FILE *results)
     progress_begin(&c->bar, "comparing", "tok");
     c->expected =
         c->options.driver == CARAT_DRIVER_TEXT ? (size_t)p->answer.n : (size_t)c->options.max_tokens;
-    const double start = seconds();
+    const double start = term_seconds();
     const carat_status status =
         carat_compare(c->side[REF].engine, c->side[TEST].engine, &prompt, &c->options, &err);
-    const double took = seconds() - start;
+    const double took = term_seconds() - start;
     progress_end(&c->bar);
-    if (interrupted())
+    if (term_interrupted())
         return INTERRUPTED;
     if (status != CARAT_OK && status != CARAT_E_NUMERIC)
         return fail_status(&err);
@@ -290,7 +290,8 @@ static int one_prompt(struct compare *c)
     struct npy_rows rows = {0};
     FILE *results = tmpfile();
     c->options.parallel = 1;
-    int code = results && p.id ? DONE : fail(FAILED, "no file for results can be made: %s", strerror(errno));
+    int code =
+        results && p.id ? DONE : term_fail(FAILED, "no file for results can be made: %s", strerror(errno));
 
     if (code == DONE)
         code = read_prompt_files(&talk, &c->side[TEST].o, &p.prompt);

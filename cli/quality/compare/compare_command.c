@@ -77,9 +77,9 @@ char *compare_command(const struct compare *c)
         put_option(f, texts[i].name, texts[i].value);
     if (c->options.max_tokens)
         fprintf(f, " -n %d", c->options.max_tokens);
-    if (given(o, &o->compare->top))
+    if (options_given(o, &o->compare->top))
         fprintf(f, " --top %d", o->compare->top);
-    if (given(o, &o->compare->near_tie))
+    if (options_given(o, &o->compare->near_tie))
         fprintf(f, " --near-tie %.15g", o->compare->near_tie);
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (flags[i].given)

@@ -30,7 +30,7 @@ int compared_position(void *user, void *prompt, const carat_position *position)
     }
     p->position[p->n++] = *position;
     c->told++;
-    return interrupted();
+    return term_interrupted();
 }
 
 static int32_t *copy_ids(const int32_t *ids, int n, bool *lost)

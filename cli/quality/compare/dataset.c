@@ -28,9 +28,9 @@ static int dataset_open(struct dataset *d)
 
     d->file = fopen(d->path, "rb");
     if (!d->file || fstat(fileno(d->file), &s) != 0)
-        return fail(FAILED, "%s: cannot be opened: %s", d->path, strerror(errno));
+        return term_fail(FAILED, "%s: cannot be opened: %s", d->path, strerror(errno));
     if (!S_ISREG(s.st_mode)) /* it is read twice */
-        return fail(FAILED, "%s: is not a regular file, which a data set must be", d->path);
+        return term_fail(FAILED, "%s: is not a regular file, which a data set must be", d->path);
     return DONE;
 }
 
@@ -65,14 +65,14 @@ static int dataset_line(struct dataset *d, bool *end)
         }
         blank = blank && (c == ' ' || c == '\t' || c == '\r');
         if (d->n == LINE_LIMIT)
-            return fail(USAGE, "%s: line %" JSON_INTEGER_FORMAT ": is longer than %d MiB", d->path, d->number,
-                        LINE_LIMIT >> 20);
+            return term_fail(USAGE, "%s: line %" JSON_INTEGER_FORMAT ": is longer than %d MiB", d->path,
+                             d->number, LINE_LIMIT >> 20);
         if (!dataset_room(d))
             return fail_memory();
         d->line[d->n++] = (char)c;
     }
     *end = blank;
-    return ferror(d->file) ? fail(FAILED, "%s: cannot be read: %s", d->path, strerror(errno)) : DONE;
+    return ferror(d->file) ? term_fail(FAILED, "%s: cannot be read: %s", d->path, strerror(errno)) : DONE;
 }
 
 /* FNV-1a: enough to tell that a file is another one. */
@@ -86,7 +86,8 @@ static void dataset_hash(struct dataset *d, const void *data, size_t n)
 
 static int refuse_line(const struct dataset *d, size_t byte, const char *what)
 {
-    return fail(USAGE, "%s: line %" JSON_INTEGER_FORMAT ", byte %zu: %s", d->path, d->number, byte, what);
+    return term_fail(USAGE, "%s: line %" JSON_INTEGER_FORMAT ", byte %zu: %s", d->path, d->number, byte,
+                     what);
 }
 
 static int refuse_member(const struct dataset *d, const char *member, const char *what)
@@ -306,7 +307,7 @@ int dataset_next(struct dataset *d, struct dataset_prompt *p)
     memset(p, 0, sizeof *p);
     if (code == DONE && !end)
         code = take_line(d, p);
-    if (code == DONE && interrupted())
+    if (code == DONE && term_interrupted())
         code = INTERRUPTED;
     if (code != DONE)
         dataset_prompt_free(p);
@@ -348,7 +349,7 @@ int dataset_check(struct dataset *d)
         dataset_prompt_free(&p);
     }
     if (code == DONE && d->prompts == 0)
-        code = fail(USAGE, "%s: has no lines", d->path);
+        code = term_fail(USAGE, "%s: has no lines", d->path);
     return code;
 }
 

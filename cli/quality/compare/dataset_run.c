@@ -79,7 +79,7 @@ static bool waiting_grow(struct dataset_run *r, json_int_t place)
 
 static int waiting_failed(void)
 {
-    return fail(FAILED, "a temporary file cannot be written: %s", strerror(errno));
+    return term_fail(FAILED, "a temporary file cannot be written: %s", strerror(errno));
 }
 
 /* Keeps a line until those before it are there. */
@@ -149,7 +149,7 @@ static int run_next(void *user, carat_compare_prompt *prompt)
 
     while (f->used)
         f++;
-    if (r->code != DONE || interrupted())
+    if (r->code != DONE || term_interrupted())
         return 0;
     r->code = dataset_next(&r->data, &f->p);
     if (r->code != DONE || !f->p.c.id)
@@ -175,7 +175,8 @@ static void run_ended(void *user, void *prompt, const carat_compared *end)
 
     compared_end(r->c, prompt, end);
     r->done++;
-    if (r->code == DONE && !interrupted()) /* which ends a prompt early: it has no line, and comes again */
+    if (r->code == DONE &&
+        !term_interrupted()) /* which ends a prompt early: it has no line, and comes again */
         r->code = add_prompt(r, f);
     dataset_prompt_free(&f->p);
     f->used = false;
@@ -192,7 +193,7 @@ static int run_watch(void *user, size_t done, size_t total)
              r->results.lines, r->data.prompts);
     r->bar.scale = r->done ? (double)r->tokens / (double)r->done : 0;
     progress_update(&r->bar, (size_t)r->done, (size_t)r->left);
-    return r->code != DONE || interrupted();
+    return r->code != DONE || term_interrupted();
 }
 
 /* ---- the run ---- */
@@ -261,7 +262,7 @@ static int run_rest(struct dataset_run *r)
         return r->code != DONE ? r->code : INTERRUPTED;
     status = carat_compare(c->side[REF].engine, c->side[TEST].engine, &first, &o, &err);
     progress_end(&r->bar);
-    if (interrupted())
+    if (term_interrupted())
         return INTERRUPTED;
     if (r->code != DONE)
         return r->code;
@@ -385,13 +386,14 @@ int dataset_compare(struct compare *c)
     if (code == DONE)
         code =
             results_open(&r.results, o->compare->out_dir, o->compare->dataset, &c->run, o->compare->restart);
-    start = seconds();
+    start = term_seconds();
     if (code == DONE && r.results.lines > r.data.prompts)
-        code = fail(FAILED, "%s: has more lines than %s has prompts", r.results.path, o->compare->dataset);
+        code =
+            term_fail(FAILED, "%s: has more lines than %s has prompts", r.results.path, o->compare->dataset);
     if (code == DONE && r.results.lines < r.data.prompts)
         code = run_rest(&r);
     if (code == DONE)
-        code = tell(&r, seconds() - start);
+        code = tell(&r, term_seconds() - start);
     run_close(&r);
     return code;
 }

@@ -32,7 +32,7 @@ static int take_word(struct side *s, const char *what, const char *word, size_t 
     while (i < N_WORDS && (strlen(words[i].word) != name || strncmp(words[i].word, word, name) != 0))
         i++;
     if (i == N_WORDS)
-        return fail(
+        return term_fail(
             USAGE,
             "%s: '%.*s' is not a mode; they are exact, arith=fast8, kv=TYPE, isa=LEVEL, chunk=N, threads=N, "
             "layers=N, head=STRATEGY and activations=f16",
@@ -40,9 +40,11 @@ static int take_word(struct side *s, const char *what, const char *word, size_t 
     const struct option_row *row = option_named(s->o.verb, words[i].option);
     const struct option *option = row->option;
     if ((value < n) == (option->kind == FLAG) || (option->kind != FLAG && value == n))
-        return fail(USAGE, "%s: %s takes %s value", what, words[i].word, option->kind == FLAG ? "no" : "a");
+        return term_fail(USAGE, "%s: %s takes %s value", what, words[i].word,
+                         option->kind == FLAG ? "no" : "a");
     if (s->n_words == (int)(sizeof s->word / sizeof s->word[0]) || n - value >= sizeof s->word[0])
-        return fail(USAGE, "%s: there are too many words, or that of %s is too long", what, words[i].word);
+        return term_fail(USAGE, "%s: there are too many words, or that of %s is too long", what,
+                         words[i].word);
     char *copy = s->word[s->n_words++];
     snprintf(copy, sizeof s->word[0], "%.*s", (int)(n - value), word + value);
     snprintf(origin, sizeof origin, "%s: %s", what, words[i].word);
@@ -59,10 +61,10 @@ static void write_mode(struct side *s)
     if (o->engine->max_layers > 0)
         snprintf(layers, sizeof layers, "layers=%d", o->engine->max_layers);
     const char *const parts[][2] = {{o->engine->exact ? "exact" : NULL, ""},
-                                    {given(o, &o->engine->arith) ? "arith=" : NULL, o->engine->arith},
+                                    {options_given(o, &o->engine->arith) ? "arith=" : NULL, o->engine->arith},
                                     {o->engine->kv ? "kv=" : NULL, o->engine->kv},
                                     {*layers ? layers : NULL, ""},
-                                    {given(o, &o->head->lm_head) ? "head=" : NULL, o->head->lm_head},
+                                    {options_given(o, &o->head->lm_head) ? "head=" : NULL, o->head->lm_head},
                                     {rounds_activations(o) ? "activations=" : NULL, o->engine->activations}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (parts[i][0] && n < sizeof s->mode)

@@ -215,8 +215,8 @@ int report_gather(struct report_figures *g, FILE *results, const struct summary 
         result_free(&c.line);
     }
     if (code == DONE && !feof(results))
-        code =
-            errno == ENOMEM ? fail_memory() : fail(FAILED, "cannot read results.jsonl: %s", strerror(errno));
+        code = errno == ENOMEM ? fail_memory()
+                               : term_fail(FAILED, "cannot read results.jsonl: %s", strerror(errno));
     free(text);
     return code;
 }

@@ -20,7 +20,7 @@
 
 static int results_failed(const struct results *r, const char *what)
 {
-    return fail(FAILED, "%s: cannot be %s: %s", r->path, what, strerror(errno));
+    return term_fail(FAILED, "%s: cannot be %s: %s", r->path, what, strerror(errno));
 }
 
 /* ---- whose they are ---- */
@@ -46,8 +46,9 @@ static int match_member(const struct results *r, const char *name, const json_t 
 
     if (found && wanted ? json_equal(found, wanted) : !found && !wanted)
         return DONE;
-    return fail(FAILED, "%s: holds results of another run: %s is %s there and %s here; --restart begins anew",
-                r->path, name, shown_json(found, a), shown_json(wanted, b));
+    return term_fail(FAILED,
+                     "%s: holds results of another run: %s is %s there and %s here; --restart begins anew",
+                     r->path, name, shown_json(found, a), shown_json(wanted, b));
 }
 
 /* All options that one of both has. */
@@ -86,10 +87,11 @@ static int results_first(struct results *r, const char *text, size_t n)
 
     result_take(first, json_loadb(text, n, JSON_ALLOW_NUL, NULL));
     if (!first->run.there)
-        return fail(FAILED, "%s: is not a file of results; --restart begins anew in its place", r->path);
+        return term_fail(FAILED, "%s: is not a file of results; --restart begins anew in its place", r->path);
     if (first->column[OF_LEFT_OUT] && !first->column[OF_OUTSIDE])
-        return fail(FAILED, "%s: leaves ids out, and does not say how likely they are; --restart begins anew",
-                    r->path);
+        return term_fail(FAILED,
+                         "%s: leaves ids out, and does not say how likely they are; --restart begins anew",
+                         r->path);
     return DONE;
 }
 
@@ -106,8 +108,8 @@ static int results_find(struct results *r, off_t *whole)
         static const char begin[] = "{\"id\":";
         size_t common = (size_t)n < sizeof begin - 1 ? (size_t)n : sizeof begin - 1;
         if (memcmp(line, begin, common) != 0)
-            code = fail(FAILED, "%s: line %lld is none of results; --restart begins anew in its place",
-                        r->path, (long long)r->lines + 1);
+            code = term_fail(FAILED, "%s: line %lld is none of results; --restart begins anew in its place",
+                             r->path, (long long)r->lines + 1);
         else if (line[n - 1] != '\n')
             break;
         else if (r->lines == 0)
@@ -126,9 +128,9 @@ static int results_directory(const char *dir)
     struct stat s;
 
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
-        return fail(FAILED, "%s: cannot be made: %s", dir, strerror(errno));
+        return term_fail(FAILED, "%s: cannot be made: %s", dir, strerror(errno));
     if (stat(dir, &s) != 0 || !S_ISDIR(s.st_mode))
-        return fail(FAILED, "%s: is not a directory", dir);
+        return term_fail(FAILED, "%s: is not a directory", dir);
     return DONE;
 }
 
@@ -166,11 +168,11 @@ static int results_lock(struct results *r, const char *data)
         return fail_memory();
     }
     if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode))
-        return fail(FAILED, "%s: is not a regular file", r->path);
+        return term_fail(FAILED, "%s: is not a regular file", r->path);
     if (stat(data, &of_data) == 0 && s.st_dev == of_data.st_dev && s.st_ino == of_data.st_ino)
-        return fail(USAGE, "%s: is what --dataset reads: name another --out", r->path);
+        return term_fail(USAGE, "%s: is what --dataset reads: name another --out", r->path);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-        return fail(FAILED, "%s: another process writes it", r->path);
+        return term_fail(FAILED, "%s: another process writes it", r->path);
     return DONE;
 }
 

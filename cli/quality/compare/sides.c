@@ -24,14 +24,14 @@ int sides_name(struct compare *c)
     int code = DONE;
 
     if (c->recorded && (second || o->compare->hf_reference))
-        return fail(
+        return term_fail(
             USAGE,
             "compare: recorded logits are the reference, so there is one model, not '%.80s' and '%.80s'",
             first, second ? second : o->compare->hf_reference);
     if (o->compare->hf_reference && second)
-        return fail(USAGE,
-                    "compare: --hf-reference names REF, so there is one other model, not '%.80s' and '%.80s'",
-                    first, second);
+        return term_fail(
+            USAGE, "compare: --hf-reference names REF, so there is one other model, not '%.80s' and '%.80s'",
+            first, second);
     if (o->compare->hf_reference) {
         second = first;
         first = o->compare->hf_reference;
@@ -45,15 +45,15 @@ int sides_name(struct compare *c)
         s->borrowed = i == REF && !second;
     }
     if (c->recorded && o->compare->ref_mode)
-        return fail(USAGE, "compare: --ref is about a model, and the reference is recorded logits");
+        return term_fail(USAGE, "compare: --ref is about a model, and the reference is recorded logits");
     if (c->recorded)
         c->side[REF].path = o->compare->ref_logits ? o->compare->ref_logits : o->compare->dataset;
     code = mode_read(&c->side[REF], "--ref", o->compare->ref_mode);
     if (code == DONE)
         code = mode_read(&c->side[TEST], "--test", o->compare->test_mode);
     if (code == DONE && !c->recorded && strcmp(c->side[REF].o.head->lm_head, "shortlist") == 0)
-        code = fail(USAGE, "compare: the reference has all logits, so its head cannot be shortlist; "
-                           "give that to the test alone, as in --test head=shortlist");
+        code = term_fail(USAGE, "compare: the reference has all logits, so its head cannot be shortlist; "
+                                "give that to the test alone, as in --test head=shortlist");
     return code;
 }
 
@@ -122,7 +122,7 @@ static int check_vocabularies(const struct compare *c)
         unused++;
     }
     if (unused)
-        note("%d unused ids have other names in %s than in %s", unused, b->path, a->path);
+        term_note("%d unused ids have other names in %s than in %s", unused, b->path, a->path);
     return DONE;
 }
 
@@ -203,10 +203,10 @@ static int check_memory(const struct compare *c, int sessions, int context)
         snprintf(fits, sizeof fits, "-c %d would fit", less);
         break;
     }
-    return fail(NO_MEMORY, "both models need %s (%s %s, %s %s), this process may use %s; %s",
-                size_text(need, (double)sum_of(plan)), c->side[REF].path,
-                size_text(a, (double)plan[REF].bytes), c->side[TEST].path,
-                size_text(b, (double)plan[TEST].bytes), size_text(has, (double)room), fits);
+    return term_fail(NO_MEMORY, "both models need %s (%s %s, %s %s), this process may use %s; %s",
+                     size_text(need, (double)sum_of(plan)), c->side[REF].path,
+                     size_text(a, (double)plan[REF].bytes), c->side[TEST].path,
+                     size_text(b, (double)plan[TEST].bytes), size_text(has, (double)room), fits);
 }
 
 static int check_layers(const struct compare *c)
@@ -214,8 +214,8 @@ static int check_layers(const struct compare *c)
     for (int i = 0; i < SIDES; i++) {
         const struct side *s = &c->side[i];
         if (s->o.engine->max_layers > s->info.n_layer)
-            return fail(USAGE, "--%s: layers is %d, expected 1 to %d, the layers of %s",
-                        i == REF ? "ref" : "test", s->o.engine->max_layers, s->info.n_layer, s->path);
+            return term_fail(USAGE, "--%s: layers is %d, expected 1 to %d, the layers of %s",
+                             i == REF ? "ref" : "test", s->o.engine->max_layers, s->info.n_layer, s->path);
     }
     return DONE;
 }

@@ -25,8 +25,8 @@ struct spill {
 
 static int spill_failed(void)
 {
-    return fail(FAILED, "a temporary file in %s cannot be written: %s",
-                getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", strerror(errno));
+    return term_fail(FAILED, "a temporary file in %s cannot be written: %s",
+                     getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", strerror(errno));
 }
 
 int spill_file(FILE **file)
@@ -264,9 +264,9 @@ static int gather(struct gathering *g, FILE *results)
     for (int m = 0; m < N_METRIC && code == DONE; m++)
         code = spill_file(&g->spill[m].file);
     while (code == DONE && (n = getline(&text, &capacity, results)) > 0)
-        code = interrupted() ? INTERRUPTED : gather_line(g, text, (size_t)n, ++number);
+        code = term_interrupted() ? INTERRUPTED : gather_line(g, text, (size_t)n, ++number);
     if (code == DONE && ferror(results))
-        code = fail(FAILED, "the results cannot be read: %s", strerror(errno));
+        code = term_fail(FAILED, "the results cannot be read: %s", strerror(errno));
     free(text);
     return code;
 }
@@ -326,8 +326,8 @@ static int summarise(struct gathering *g)
     int code = DONE;
 
     for (int m = 0; m < N_METRIC && code == DONE; m++)
-        code =
-            interrupted() ? INTERRUPTED : spill_summarise(&g->spill[m], g->counts, (int)s->prompts, &all[m]);
+        code = term_interrupted() ? INTERRUPTED
+                                  : spill_summarise(&g->spill[m], g->counts, (int)s->prompts, &all[m]);
     if (code != DONE)
         return code;
     memcpy(s->metric, all, sizeof s->metric);

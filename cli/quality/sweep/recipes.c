@@ -50,12 +50,12 @@ static int check_name(const struct recipes *r, const struct recipe *one)
     const size_t n = strlen(one->name);
 
     if (n > MOST_NAME || strspn(one->name, usual) != n || strchr(".-", *one->name))
-        return fail(USAGE,
-                    "'%.80s' is not a name: letters, digits, dots, _ and -, at most %d, no dot or - first",
-                    one->name, MOST_NAME);
+        return term_fail(
+            USAGE, "'%.80s' is not a name: letters, digits, dots, _ and -, at most %d, no dot or - first",
+            one->name, MOST_NAME);
     for (const struct recipe *other = r->of; other < one; other++)
         if (strcmp(other->name, one->name) == 0)
-            return fail(USAGE, "the name '%s' is that of line %d already", one->name, other->line);
+            return term_fail(USAGE, "the name '%s' is that of line %d already", one->name, other->line);
     return DONE;
 }
 
@@ -72,9 +72,9 @@ static int check_options(const struct options *o)
 
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (taken[i].given)
-            return fail(USAGE, "%s is no option of a recipe", taken[i].name);
+            return term_fail(USAGE, "%s is no option of a recipe", taken[i].name);
     if (w->to && strcmp(w->to, "gguf") != 0)
-        return fail(USAGE, "--to %s: a recipe makes a GGUF file", w->to);
+        return term_fail(USAGE, "--to %s: a recipe makes a GGUF file", w->to);
     return DONE;
 }
 
@@ -95,7 +95,7 @@ static int parse_recipe(struct recipes *r, struct recipe *one, const char *model
     one->word[one->n_words++] = one->path;
     for (char *word; (word = recipe_word(&rest, &open)) != NULL;) {
         if (open)
-            return fail(USAGE, "a quote is not closed: %.80s", word);
+            return term_fail(USAGE, "a quote is not closed: %.80s", word);
         one->word[one->n_words++] = word;
     }
     TRY(options_parse(&one->options, find_verb("convert"), one->n_words, one->word));
@@ -139,7 +139,7 @@ int recipes_read(struct recipes *r, const char *file, const char *model, const c
     int code = read_input(file, &text, &n), number = 1;
 
     if (code == DONE && strlen(text) != n)
-        code = fail(USAGE, "%s: has a byte of 0, and recipes are text", input_name(file));
+        code = term_fail(USAGE, "%s: has a byte of 0, and recipes are text", input_name(file));
     for (char *line = text; code == DONE && line; number++) {
         char *end = strchr(line, '\n');
         if (end)
@@ -148,7 +148,8 @@ int recipes_read(struct recipes *r, const char *file, const char *model, const c
         line = end ? end + 1 : NULL;
     }
     if (code == DONE && r->n == 0)
-        code = fail(USAGE, "%s: has no recipe: a name and options of convert in each line", input_name(file));
+        code = term_fail(USAGE, "%s: has no recipe: a name and options of convert in each line",
+                         input_name(file));
     free(text);
     return code;
 }

@@ -46,8 +46,9 @@ static int check_asked(const struct options *o)
     carat_quality_limits limits;
 
     if (!o->sweep->recipes || !o->compare->dataset || !o->compare->out_dir)
-        return fail(USAGE, "sweep needs --recipes FILE, what is tried, --dataset FILE.jsonl, on what, and "
-                           "--out DIR, where the results go");
+        return term_fail(USAGE,
+                         "sweep needs --recipes FILE, what is tried, --dataset FILE.jsonl, on what, and "
+                         "--out DIR, where the results go");
     return compare_limits(&limits, o->compare->limits);
 }
 
@@ -60,14 +61,14 @@ static int hash_data(struct sweep *s)
     int c;
 
     if (!f)
-        return fail(USAGE, "--dataset: %s: %s", path, strerror(errno));
+        return term_fail(USAGE, "--dataset: %s: %s", path, strerror(errno));
     while ((c = fgetc(f)) != EOF)
         hash = (hash ^ (uint64_t)c) * 0x100000001b3u;
     const bool good = !ferror(f);
     const int why = errno;
     fclose(f);
     snprintf(s->data, sizeof s->data, "%016llx", (unsigned long long)hash);
-    return good ? DONE : fail(USAGE, "--dataset: %s: %s", path, strerror(why));
+    return good ? DONE : term_fail(USAGE, "--dataset: %s: %s", path, strerror(why));
 }
 
 static int open_all(struct sweep *s)
@@ -132,7 +133,7 @@ static int plan_all(struct sweep *s)
         const struct recipe *r = &s->recipes.of[i];
         char *words = NULL;
         recipe_speaks(s->o->sweep->recipes, r);
-        code = strcmp(r->name, s->source.name) == 0 ? fail(USAGE, "the name 'source' is the model's own")
+        code = strcmp(r->name, s->source.name) == 0 ? term_fail(USAGE, "the name 'source' is the model's own")
                                                     : convert_options(&how, &words, &r->options);
         how.container = "gguf";
         if (code == DONE)
@@ -186,13 +187,13 @@ static int run(struct sweep *s)
     TRY(made_of_model(s));
     for (int i = 0; i < s->recipes.n; i++) {
         TRY(made_by_recipe(s, i));
-        if (interrupted())
+        if (term_interrupted())
             return INTERRUPTED;
     }
     sweep_judge(s);
     TRY(keep_all(s));
     if (!isnan(s->o->sweep->max_kl) && s->chosen < 0)
-        return fail(CHECK_FAILED, "no recipe has a mean KL of at most %g", s->o->sweep->max_kl);
+        return term_fail(CHECK_FAILED, "no recipe has a mean KL of at most %g", s->o->sweep->max_kl);
     return s->code;
 }
 

@@ -90,7 +90,7 @@ static struct asked asked(const struct sweep *s, const struct made *m)
                           m->text ? words_of(m->text) : (struct words){0},
                           words_of(s->data),
                           words_of(c->driver),
-                          given(s->o, &c->predict) ? c->predict : 0,
+                          options_given(s->o, &c->predict) ? c->predict : 0,
                           s->o->engine->threads,
                           w->n_prompt,
                           w->n_gen,
@@ -132,7 +132,7 @@ static int make_directory(const char *path)
 {
     return mkdir(path, 0777) == 0 || errno == EEXIST
                ? DONE
-               : fail(FAILED, "%s: cannot be made: %s", path, strerror(errno));
+               : term_fail(FAILED, "%s: cannot be made: %s", path, strerror(errno));
 }
 
 /* ---- how fast ---- */
@@ -150,7 +150,7 @@ static int time_runs(struct pace *p, const struct sweep *s, double *prompt, doub
             prompt[i] = w->n_prompt / paced.prompt;
             steps[i] = w->n_gen / paced.steps;
         }
-        if (interrupted())
+        if (term_interrupted())
             return INTERRUPTED;
     }
     return DONE;
@@ -233,7 +233,7 @@ static int compare_made(struct sweep *s, const struct recipe *r, const char *dir
     snprintf(parallel, sizeof parallel, "%d", c->parallel);
     snprintf(tokens, sizeof tokens, "%d", c->predict);
     snprintf(threads, sizeof threads, "%d", s->o->engine->threads);
-    if (given(s->o, &c->predict)) {
+    if (options_given(s->o, &c->predict)) {
         word[n++] = "-n";
         word[n++] = tokens;
     }
@@ -245,7 +245,7 @@ static int compare_made(struct sweep *s, const struct recipe *r, const char *dir
     unlink(place_of(path, s, r->name, "summary.json"));
     int code = options_parse(&o, find_verb("compare"), n, (char **)(uintptr_t)word);
     if (code == DONE)
-        code = settle(&o);
+        code = prompt_settle(&o);
     if (code == DONE)
         code = compare_models(&o, true);
     options_free(&o);
@@ -265,7 +265,7 @@ static int read_summary(const struct sweep *s, struct made *m)
     TRY(compare_limits(&limits, s->o->compare->limits));
     lines = fopen(place_of(path, s, m->name, "results.jsonl"), "rb");
     if (!lines)
-        return fail(FAILED, "%s: %s; --restart begins anew", path, strerror(errno));
+        return term_fail(FAILED, "%s: %s; --restart begins anew", path, strerror(errno));
     m->summary = calloc(1, sizeof *m->summary);
     int code = m->summary ? summary_make(lines, &limits, m->summary) : fail_memory();
     fclose(lines);
@@ -280,7 +280,7 @@ static int write_made(const struct sweep *s, struct recipe *r, struct made *m)
     struct writing_options *writing = options_group(&r->options, GROUP_OF_writing);
     carat_convert_options how;
     char path[PLACE], *words = NULL;
-    const double start = seconds();
+    const double start = term_seconds();
     int code = convert_options(&how, &words, &r->options);
 
     writing->report = place_of(path, s, r->name, "tensors.json");
@@ -291,7 +291,7 @@ static int write_made(const struct sweep *s, struct recipe *r, struct made *m)
     if (code == DONE)
         code = write_model(s->model, r->path, &how, &r->options, false);
     writing->report = NULL;
-    m->seconds = seconds() - start;
+    m->seconds = term_seconds() - start;
     free(words);
     return code;
 }
@@ -324,7 +324,7 @@ int made_by_recipe(struct sweep *s, int i)
 
     if (take_made(s, m) && !(s->o->sweep->keep && access(r->path, F_OK) != 0))
         return read_summary(s, m);
-    note("%s, %d of %d", r->name, i + 1, s->recipes.n);
+    term_note("%s, %d of %d", r->name, i + 1, s->recipes.n);
     TRY(make_directory(place_of(dir, s, r->name, "")));
     code = write_made(s, r, m);
     if (code == DONE)

@@ -322,8 +322,8 @@ static int soak(const struct options *o)
 {
     struct options with = *o;
 
-    if (given(o, &o->show->measure))
-        return fail(USAGE, "doctor: --soak goes without --measure");
+    if (options_given(o, &o->show->measure))
+        return term_fail(USAGE, "doctor: --soak goes without --measure");
     with.model = o->model ? o->model : "tiny";
     return self_check(&with, 0, o->show->soak, o->json);
 }

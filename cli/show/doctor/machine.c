@@ -64,7 +64,7 @@ bool machine_measure(struct machine *m, const carat_host_info *host)
     struct progress bar;
     carat_error err;
     carat_status status;
-    double start = seconds();
+    double start = term_seconds();
     bool stop = false;
 
     *m = (struct machine){.limits = {.size = sizeof m->limits, .isa = host->isa}};
@@ -79,8 +79,8 @@ bool machine_measure(struct machine *m, const carat_host_info *host)
         status = carat_measure_limits(0, NULL, stop_when_interrupted, NULL, &l, &err);
         if (status == CARAT_OK)
             keep_best(&m->limits, &l);
-        stop = progress_update(&bar, (size_t)(1e3 * (seconds() - start)), (size_t)(1e3 * PATIENCE));
-    } while (status == CARAT_OK && !stop && seconds() - start < PATIENCE_ALL);
+        stop = progress_update(&bar, (size_t)(1e3 * (term_seconds() - start)), (size_t)(1e3 * PATIENCE));
+    } while (status == CARAT_OK && !stop && term_seconds() - start < PATIENCE_ALL);
     m->read_one = m->limits.read;
     if (status == CARAT_OK && !stop && m->limits.threads > 1) {
         carat_limits one = {.size = sizeof one};
@@ -95,7 +95,7 @@ bool machine_measure(struct machine *m, const carat_host_info *host)
     after = cpu_time_now();
     m->others = cpu_time_others(&before, &after);
     now_text(m->measured_at);
-    return !stop && !interrupted();
+    return !stop && !term_interrupted();
 }
 
 /* ---- what is remembered ---- */

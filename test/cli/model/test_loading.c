@@ -12,7 +12,7 @@
 #include "../../../cli/model/model.c"
 #undef rows
 #undef seconds
-double seconds(void);
+double term_seconds(void);
 #include "../../../cli/term/fold.c"
 #include "../../../cli/term/message.c"
 #include "../../../cli/term/progress.c"
@@ -30,13 +30,13 @@ static bool stop;
 static char dir[] = "/dev/shm/carat-loading-XXXXXX"; /* of the cache */
 
 /* Each look at the clock takes a second. */
-double seconds(void)
+double term_seconds(void)
 {
     static double now;
     return now += 1;
 }
 
-bool interrupted(void)
+bool term_interrupted(void)
 {
     return stop;
 }

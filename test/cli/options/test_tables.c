@@ -36,7 +36,7 @@ static int assemble(void **state)
 
 static bool is_verb(const char *word, size_t n)
 {
-    for (const struct verb *v = verbs; v->name; v++)
+    for (const struct verb *v = verb_table; v->name; v++)
         if (strlen(v->name) == n && memcmp(v->name, word, n) == 0)
             return true;
     return false;
@@ -87,7 +87,7 @@ static void verbs_are_listed(void **state)
     int in_table = 0;
 
     (void)state;
-    for (const struct verb *v = verbs; v->name; v++, in_table++) {
+    for (const struct verb *v = verb_table; v->name; v++, in_table++) {
         int i = 0;
         while (i < n && strcmp(listed[i], v->name) != 0)
             i++;
@@ -109,7 +109,7 @@ static void rows_have_verbs(void **state)
     EACH_ROW(r)
     {
         bool has = false;
-        for (const struct verb *v = verbs; v->name; v++)
+        for (const struct verb *v = verb_table; v->name; v++)
             has |= verb_belongs(r->option->verbs, v) != NOT_THERE;
         if (!has)
             fail_msg("%s: no verb has it: '%s'", r->option->names[0], r->option->verbs);
@@ -119,7 +119,7 @@ static void rows_have_verbs(void **state)
 static void spellings_are_single(void **state)
 {
     (void)state;
-    for (const struct verb *v = verbs; v->name; v++)
+    for (const struct verb *v = verb_table; v->name; v++)
         EACH_ROW(r)
     for (int i = 0; i < MOST_NAMES && r->option->names[i]; i++) {
         if (r->option->names[i][0] != '-')
@@ -181,7 +181,7 @@ static void defaults_are_accepted(void **state)
     struct options o;
 
     (void)state;
-    for (const struct verb *v = verbs; v->name; v++) {
+    for (const struct verb *v = verb_table; v->name; v++) {
         assert_int_equal(options_begin(&o, v), DONE);
         EACH_ROW(r)
         if (r->option->standard && verb_belongs(r->option->verbs, v) &&
@@ -253,7 +253,7 @@ static void no_text_is_cut(void **state)
         if (strlen(choices) + 4 >= CHOICES_TEXT || strncmp(choices, o->value, strcspn(o->value, "|")) != 0)
             fail_msg("%s: the choices are longer than %d bytes", o->names[0], CHOICES_TEXT);
     }
-    for (const struct verb *v = verbs; v->name; v++) {
+    for (const struct verb *v = verb_table; v->name; v++) {
         assert_true(strlen("usage: carat   [OPTIONS]") + strlen(v->name) + strlen(v->args) < HELP_TEXT);
         assert_true(strlen("carat : ") + strlen(v->name) + strlen(v->summary) < HELP_TEXT);
         assert_true(strlen(v->args) < CHOICES_TEXT && (!v->words || strlen(v->words) < CHOICES_TEXT));

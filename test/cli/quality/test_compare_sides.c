@@ -48,7 +48,7 @@ static carat_status host_of_test(carat_host_info *info, carat_error *err)
 
 /* ---- what sides.c calls ---- */
 
-int fail(int code, const char *format, ...)
+int term_fail(int code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -66,7 +66,7 @@ int fail_as(int code, carat_status status, const char *format, ...)
 
 int fail_status(const carat_error *err)
 {
-    return fail(FAILED, "%s", err->message);
+    return term_fail(FAILED, "%s", err->message);
 }
 
 int phases_read(struct phases *p, const struct options *o)
@@ -98,7 +98,7 @@ int create_engine(carat_engine **engine, const carat_model *model, const carat_e
     return DONE;
 }
 
-void note(const char *format, ...)
+void term_note(const char *format, ...)
 {
     (void)format;
 }

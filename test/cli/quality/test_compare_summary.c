@@ -23,7 +23,7 @@
 static char message[512];
 static bool stop;
 
-int fail(int code, const char *format, ...)
+int term_fail(int code, const char *format, ...)
 {
     va_list args;
 
@@ -46,15 +46,15 @@ int fail_as(int code, carat_status status, const char *format, ...)
 
 int fail_memory(void)
 {
-    return fail(NO_MEMORY, "out of memory");
+    return term_fail(NO_MEMORY, "out of memory");
 }
 
 int fail_status(const carat_error *err)
 {
-    return fail(FAILED, "%s", err->message);
+    return term_fail(FAILED, "%s", err->message);
 }
 
-bool interrupted(void)
+bool term_interrupted(void)
 {
     return stop;
 }

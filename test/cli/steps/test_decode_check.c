@@ -10,7 +10,7 @@
 
 static char said[256];
 
-int fail(int code, const char *format, ...)
+int term_fail(int code, const char *format, ...)
 {
     va_list args;
 

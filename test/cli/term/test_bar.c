@@ -18,12 +18,12 @@
 static double clock_now;
 static int width;
 
-double seconds(void)
+double term_seconds(void)
 {
     return clock_now;
 }
 
-bool interrupted(void)
+bool term_interrupted(void)
 {
     return false;
 }
@@ -188,9 +188,9 @@ static void a_note_finds_the_line_empty(void **state)
     struct progress p;
     progress_begin(&p, "prompt", "tok");
     (void)update(&p, 1, 1, 2);
-    note("something");
+    term_note("something");
     assert_string_equal(written(), "\r\033[Knote: something\n");
-    note("more");
+    term_note("more");
     assert_string_equal(written(), "note: more\n");
     (void)bar_in(update(&p, 1, 1, 2));
     fail_memory();
@@ -212,7 +212,7 @@ static void a_signal_wipes_what_stands(void **state)
         assert_true(progress_stands());
         assert_string_equal(wiped_by_signal, "\r\033[K");
         if (way == 1)
-            note("something");
+            term_note("something");
         else if (way == 2)
             progress_begin(&p, "packing", "MB");
         else if (way == 3)
@@ -239,7 +239,7 @@ static void a_dumb_terminal_gets_lines(void **state)
     assert_string_equal(update(&p, 1, 15, 100), "");
     assert_string_equal(update(&p, 4, 35, 100),
                         "prompt [########                ]  35 %  5.0 tok/s  13 s left\n");
-    note("something");
+    term_note("something");
     assert_string_equal(written(), "note: something\n");
     progress_end(&p);
     assert_string_equal(written(), "");

@@ -38,7 +38,7 @@ void progress_stands_as(const char *wipes)
     stands = true;
 }
 
-double seconds(void)
+double term_seconds(void)
 {
     return now;
 }
