@@ -16,7 +16,7 @@ for field in prefill_ms decode_ms_per_token decode_ms_p50 decode_ms_p90 hits mis
     out_has "^{\"round\":2,.*\"$field\":"
     tail -n 1 out | grep -q "\"$field\":" || die "the result has no $field"
 done
-tail -n 1 out | grep -q '"setup_ms":[0-9.]*,"setup":{"open":[0-9.]*,"map":[0-9.]*,"pack":[0-9.]*,"engine":[0-9.]*,"tiles":[0-9.]*,"sketch":[0-9.]*}' ||
+tail -n 1 out | grep -q '"setup_ms":[0-9.e-]*,"setup":{"open":[0-9.e-]*,"map":[0-9.e-]*,"pack":[0-9.e-]*,"engine":[0-9.e-]*,"tiles":[0-9.e-]*,"sketch":[0-9.e-]*}' ||
     die 'set-up'
 # a round gives what the first one gave
 sed -n '1,4s/"round":1//p' steps >first
