@@ -78,11 +78,11 @@ static void tell_progress(struct job *job, int evaluated)
 {
     struct ask *ask = job->ask;
 
-    if (!ask->progress || evaluated <= ask->progressed)
+    if (!ask->course.progress || evaluated <= ask->course.progressed)
         return;
-    ask->progressed = evaluated;
+    ask->course.progressed = evaluated;
     uv_mutex_lock(&job->lock);
-    ask->progress(job, evaluated, (int64_t)(now_ms() - ask->begin_ms));
+    ask->course.progress(job, evaluated, (int64_t)(now_ms() - ask->course.begin_ms));
     uv_mutex_unlock(&job->lock);
 }
 
@@ -124,8 +124,8 @@ static carat_status begin_drawing(const struct ask *ask, struct choice *c, carat
     options.min_tokens = CT_MIN(ask->extra.min_tokens, ask->max_tokens); /* which the context may have cut */
     options.logprobs = ask->logprobs;
     options.top_logprobs = ask->top_logprobs;
-    options.limits_thought = ask->limits_thought;
-    options.thought_budget = ask->thought_budget;
+    options.limits_thought = ask->extra.limits_thought;
+    options.thought_budget = ask->extra.thought_budget;
     carat_status status = carat_generation_create(&c->generation, c->session, &options, err);
     carat_matcher_close(matcher);
     return status == CARAT_OK ? receipt_begin(ask, c, err) : status;
@@ -161,18 +161,18 @@ static carat_status begin_job(struct drawing *d, struct ask *ask, bool is_short,
     const bool scores = ask_waits_for_scores(ask), reserves = is_short || scores;
     carat_status status = place_take(engine, reserves ? positions : 0, &first->session, err);
 
-    ask->cached = 0;
+    ask->course.cached = 0;
     first->prompt_left = ask->prompt.n;
     if (status == CARAT_OK && !reserves)
-        status = begin_prompt(engine, ask, first, &ask->cached, err);
+        status = begin_prompt(engine, ask, first, &ask->course.cached, err);
     if (status == CARAT_OK && !reserves)
         status = carat_reserve(first->session, positions, err);
     for (int i = 1; i < ask->n && status == CARAT_OK; i++)
         status = place_take(engine, behind, &ask->choice[i].session, err);
     if (status == CARAT_OK && is_short && !scores)
-        status = begin_prompt(engine, ask, first, &ask->cached, err);
-    ask->evaluated = ask->prompt.n - ask->cached;
-    ask->begin_ms = now_ms();
+        status = begin_prompt(engine, ask, first, &ask->course.cached, err);
+    ask->course.evaluated = ask->prompt.n - ask->course.cached;
+    ask->course.begin_ms = now_ms();
     return status;
 }
 
@@ -209,7 +209,8 @@ static int count_answers(const struct drawing *d, bool have_one)
     for (const struct job *job = d->begun; job; job = job->next)
         for (int i = 0; i < job->ask->n; i++) {
             const struct choice *c = &job->ask->choice[i];
-            n += have_one ? c->generation != NULL : !c->generation && !c->ended && job->ask->prompt_ms > 0;
+            n += have_one ? c->generation != NULL
+                          : !c->generation && !c->ended && job->ask->course.prompt_ms > 0;
         }
     return n;
 }
@@ -334,11 +335,11 @@ static bool look_at(struct drawing *d, struct choice *c, const carat_error *fail
 static bool begin_others(struct drawing *d, struct job *job)
 {
     struct ask *ask = job->ask;
-    const bool at_once = ask->prompt_ms == 0;
+    const bool at_once = ask->course.prompt_ms == 0;
     carat_error err;
 
     if (at_once)
-        ask->prompt_ms = now_ms();
+        ask->course.prompt_ms = now_ms();
     for (int i = 1; i < ask->n && !d->is_full; i++) {
         struct choice *c = &ask->choice[i];
         if (c->generation || c->ended)
@@ -359,7 +360,7 @@ static void end_whole(struct drawing *d, struct job *job)
 {
     struct ask *ask = job->ask;
 
-    ask->end_ms = now_ms();
+    ask->course.end_ms = now_ms();
     if (!ask->stream && ask_is_last(ask))
         job_begin(job, 200, "application/json", false);
     uv_mutex_lock(&job->lock);
@@ -389,9 +390,9 @@ static bool settle_scores(struct drawing *d, struct job *job)
     d->scores = true;
     if (!ask_is_scored(ask)) {
         const double start = now_ms();
-        const int before = ask->scored;
+        const int before = ask->course.scored;
         status = ask_score(ask, piece_rows(d, false), &err);
-        pace_prompt(&d->pace, ask->scored - before, now_ms() - start);
+        pace_prompt(&d->pace, ask->course.scored - before, now_ms() - start);
     }
     if (status == CARAT_OK && ask_is_scored(ask) && ask->max_tokens > 0)
         status = begin_prompt(d->s->options->engine, ask, &ask->choice[0], &cached, &err);
@@ -406,7 +407,7 @@ static void end_undrawn(struct job *job)
 {
     struct ask *ask = job->ask;
 
-    ask->prompt_ms = now_ms();
+    ask->course.prompt_ms = now_ms();
     for (int i = 0; i < ask->n; i++) {
         ask->choice[i].ended = true;
         ask->choice[i].reason = CARAT_REASON_LENGTH;
@@ -424,7 +425,7 @@ static bool settle_job(struct drawing *d, struct job *job, const carat_error *fa
     bool all = true;
     carat_error err;
 
-    if (ask_waits_for_scores(ask) && ask->prompt_ms == 0 && !ask->choice[0].generation) {
+    if (ask_waits_for_scores(ask) && ask->course.prompt_ms == 0 && !ask->choice[0].generation) {
         if (!settle_scores(d, job))
             return false;
         if (ask_is_scored(ask) && ask->max_tokens == 0)
@@ -448,12 +449,12 @@ static bool settle_job(struct drawing *d, struct job *job, const carat_error *fa
         uv_mutex_unlock(&job->lock);
     }
     tell_progress(job, ask->prompt.n - ask->choice[0].prompt_left);
-    if (ask->prompt_ms == 0 && ask->choice[0].prompt_left == 0 && !begin_others(d, job))
+    if (ask->course.prompt_ms == 0 && ask->choice[0].prompt_left == 0 && !begin_others(d, job))
         return false;
     for (int i = 0; i < ask->n; i++)
         if (ask->choice[i].ended)
             give_place(d, &ask->choice[i]);
-    if (ask->prompt_ms > 0 && !begin_others(d, job))
+    if (ask->course.prompt_ms > 0 && !begin_others(d, job))
         return false;
     if (all)
         end_whole(d, job);
@@ -464,7 +465,7 @@ static bool anyone_is_scored(const struct drawing *d)
 {
     const struct job *job = d->begun;
 
-    while (job && !(ask_waits_for_scores(job->ask) && job->ask->prompt_ms == 0))
+    while (job && !(ask_waits_for_scores(job->ask) && job->ask->course.prompt_ms == 0))
         job = job->next;
     return job != NULL;
 }

@@ -35,12 +35,12 @@ void ask_free(struct ask *ask)
     if (!ask)
         return;
     free_choices(ask);
-    for (int i = 0; i < ask->n_list; i++) {
-        carat_tokens_free(&ask->list[i].ids);
-        free(ask->list[i].text);
+    for (int i = 0; i < ask->prompts.n_list; i++) {
+        carat_tokens_free(&ask->prompts.list[i].ids);
+        free(ask->prompts.list[i].text);
     }
-    free(ask->list);
-    buffer_free(&ask->scores_told);
+    free(ask->prompts.list);
+    buffer_free(&ask->course.scores_told);
     receipt_free(ask);
     responding_free(ask->responding);
     vectors_free(ask->vectors);
@@ -54,9 +54,9 @@ void ask_free(struct ask *ask)
     free(ask->tools);
     free(ask->text);
     free(ask->explained);
-    buffer_free(&ask->sent);
-    buffer_free(&ask->idle);
-    buffer_free(&ask->ignored);
+    buffer_free(&ask->said.sent);
+    buffer_free(&ask->said.idle);
+    buffer_free(&ask->said.ignored);
     buffer_free(&ask->extra.warned);
     free(ask);
 }
@@ -65,20 +65,20 @@ void ask_evaluate(struct ask *ask)
 {
     ask->evaluates = true;
     ask->max_tokens = 1; /* the pass with the end of a prompt draws one, which nobody gets */
-    for (int i = 0; i < ask->n_list; i++)
-        ask->list[i].max_tokens = 1;
+    for (int i = 0; i < ask->prompts.n_list; i++)
+        ask->prompts.list[i].max_tokens = 1;
 }
 
 /* ---- several prompts ---- */
 
 bool ask_begin_list(struct ask *ask)
 {
-    if (ask->at >= ask->n_list)
+    if (ask->prompts.at >= ask->prompts.n_list)
         return false;
     carat_tokens_free(&ask->prompt);
-    ask->prompt = ask->list[ask->at].ids;
-    ask->list[ask->at].ids = (carat_tokens){0};
-    ask->max_tokens = ask->list[ask->at].max_tokens;
+    ask->prompt = ask->prompts.list[ask->prompts.at].ids;
+    ask->prompts.list[ask->prompts.at].ids = (carat_tokens){0};
+    ask->max_tokens = ask->prompts.list[ask->prompts.at].max_tokens;
     return true;
 }
 
@@ -86,17 +86,17 @@ bool ask_next(struct ask *ask)
 {
     if (ask_is_last(ask))
         return false;
-    ask->past.prompt += ask->prompt.n;
-    ask->past.cached += ask->cached;
+    ask->course.past.prompt += ask->prompt.n;
+    ask->course.past.cached += ask->course.cached;
     for (int i = 0; i < ask->n; i++)
-        ask->past.given += ask->choice[i].given;
+        ask->course.past.given += ask->choice[i].given;
     free_choices(ask);
     for (int i = 0; i < ask->n; i++)
         ask->choice[i] = (struct choice){.job = ask->choice[i].job, .number = i};
-    ask->prompt_ms = 0;
-    ask->scored = ask->progressed = 0;
-    ask->scores_told.n = 0;
-    ask->at++;
+    ask->course.prompt_ms = 0;
+    ask->course.scored = ask->course.progressed = 0;
+    ask->course.scores_told.n = 0;
+    ask->prompts.at++;
     return ask_begin_list(ask);
 }
 

@@ -61,6 +61,33 @@ struct ask_extra {
     int32_t stop_ids[CARAT_MOST_STOP_IDS];
     int n_stop_ids; /* 0: the model's own */
     int min_tokens;
+    int limits_thought, thought_budget;
+};
+
+/* Prompts that are answered one after another. */
+struct ask_prompts {
+    struct listed *list; /* [n_list] NULL: there is one */
+    int n_list, at;      /* the one whose turn it is */
+};
+
+/* What the reply says of the request beside the answer. */
+struct ask_said {
+    struct buffer idle, ignored; /* fields without effect, and unknown ones */
+    struct buffer sent;          /* as messages_talk has it */
+    unsigned asked_for;          /* bits of enum setting */
+};
+
+/* How far the answers are: of those who draw. */
+struct ask_course {
+    void (*progress)(struct job *job, int evaluated, int64_t ms); /* told of tokens of the prompt, or NULL */
+    int cached, evaluated;                                        /* tokens of the prompt */
+    int scored, progressed;    /* of these, that were scored, and that were told of */
+    struct buffer scores_told; /* struct told_logprob of each of them */
+    struct {
+        int prompt, cached, given;
+    } past;          /* tokens of the prompts before */
+    int64_t created; /* seconds since 1970 */
+    double begin_ms, prompt_ms, end_ms;
 };
 
 /* The form of the answers. */
@@ -90,35 +117,21 @@ struct ask {
     int top_logprobs;
     char *tools;        /* JSON; NULL: there are none that may be called */
     int32_t call_start; /* the control token before a call; -1: calls are JSON */
-    int limits_thought, thought_budget;
-    int64_t created; /* seconds since 1970 */
     bool wants_receipt;
     carat_constraint_options form; /* of constraint, for receipts and with keeps_text */
     struct own_form own_form;
     bool keeps_text; /* the text of the prompt, the form and the names below are wanted themselves */
-    struct buffer idle, ignored, sent; /* fields without effect, and unknown ones; messages_write */
-    unsigned asked_for;                /* bits of enum setting */
-    bool any_length;                   /* nothing is drawn, and the prompt need not fit into the context */
-    bool evaluates;                    /* the prompt is evaluated, and no answer given */
-    struct explained *explained;       /* what is kept of the prompt; NULL: it is to be answered */
-    char *text;                        /* of the prompt, as it was rendered; NULL: it is not kept */
-    struct responding *responding;     /* of OpenAI's responses; NULL: it is none */
-    struct vectors *vectors;           /* that are wanted, and no answer; NULL: an answer is */
+    struct ask_said said;
+    bool any_length;               /* nothing is drawn, and the prompt need not fit into the context */
+    bool evaluates;                /* the prompt is evaluated, and no answer given */
+    struct explained *explained;   /* what is kept of the prompt; NULL: it is to be answered */
+    char *text;                    /* of the prompt, as it was rendered; NULL: it is not kept */
+    struct responding *responding; /* of OpenAI's responses; NULL: it is none */
+    struct vectors *vectors;       /* that are wanted, and no answer; NULL: an answer is */
 
-    /* Prompts that are answered one after another; NULL: there is one. */
-    struct listed *list;    /* [n_list] */
-    int n_list, at;         /* the one whose turn it is */
     bool scores, tells_end; /* how likely the ids of the prompt are is told; the stop id behind an answer */
-
-    /* of those who draw */
-    void (*progress)(struct job *job, int evaluated, int64_t ms); /* told of tokens of the prompt, or NULL */
-    int cached, evaluated;                                        /* tokens of the prompt */
-    int scored, progressed;    /* of these, that were scored, and that were told of */
-    struct buffer scores_told; /* struct told_logprob of each of them */
-    struct {
-        int prompt, cached, given;
-    } past; /* tokens of the prompts before */
-    double begin_ms, prompt_ms, end_ms;
+    struct ask_prompts prompts;
+    struct ask_course course;
     struct choice choice[MOST_CHOICES];
 };
 

@@ -184,7 +184,7 @@ static bool is_too_long(struct document *d, struct server *s, const char *param,
 /* What the prompt is made of, where somebody wants to see it; of several the first one. */
 static bool keep_text(struct document *d, struct ask *ask, struct ct_str text)
 {
-    return !ask->keeps_text || ask->n_list > 1 || (ask->text = text_copy(text)) != NULL ||
+    return !ask->keeps_text || ask->prompts.n_list > 1 || (ask->text = text_copy(text)) != NULL ||
            server_refuse(d->r, 503, NULL, NULL, "there is no memory for the prompt");
 }
 
@@ -336,7 +336,7 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
         status = render(d, s, a, &options, turns, ask, &to);
     const bool good = take_rendered(d, s, a, status, &to, ask);
     if (ask->keeps_text)
-        buffer_swap(&ask->sent, &to.sent);
+        buffer_swap(&ask->said.sent, &to.sent);
     carat_free(to.text);
     buffer_free(&to.sent);
     buffer_free(&to.changed);
@@ -398,7 +398,7 @@ bool asked_room(struct document *d, struct server *s, const struct asked *a, str
         return too_long(d, s, a->messages ? a->list : "prompt", ask->prompt.n);
     ask->max_tokens = most && most < room ? (int)most : CT_MAX(room, 0);
     ask->is_clipped = most > room;
-    ask->asked_for |= (unsigned)(given > 0) << SET_MAX_TOKENS;
+    ask->said.asked_for |= (unsigned)(given > 0) << SET_MAX_TOKENS;
     return true;
 }
 
@@ -406,7 +406,7 @@ void asked_progress(struct document *d, const struct asked *a, struct ask *ask,
                     void (*progress)(struct job *job, int evaluated, int64_t ms))
 {
     if (a->more.return_progress && a->stream)
-        ask->progress = progress;
+        ask->course.progress = progress;
     else if (a->more.return_progress)
         buffer_text(&d->idle, d->idle.n ? ", return_progress" : "return_progress");
 }
@@ -426,8 +426,8 @@ void asked_tell_fields(struct document *d, struct job *job)
         job_field(job, "carat-ignored", d->ignored.data);
     if (d->idle.n && buffer_terminate(&d->idle))
         job_field(job, "carat-without-effect", d->idle.data);
-    buffer_swap(&job->ask->ignored, &d->ignored);
+    buffer_swap(&job->ask->said.ignored, &d->ignored);
     buffer_swap(&job->ask->extra.warned, &d->warned);
     if (job->ask->keeps_text)
-        buffer_swap(&job->ask->idle, &d->idle);
+        buffer_swap(&job->ask->said.idle, &d->idle);
 }

@@ -18,7 +18,7 @@ static void override(struct ask *ask, enum setting setting, float *to, double va
     if (isnan(value))
         return;
     *to = CT_MAX((float)value, least);
-    ask->asked_for |= 1u << setting;
+    ask->said.asked_for |= 1u << setting;
 }
 
 static void take_numbers(const struct asked *a, struct ask *ask)
@@ -48,10 +48,10 @@ static void take_numbers(const struct asked *a, struct ask *ask)
     override(ask, SET_XTC, &chain->xtc_probability, m->xtc_probability, 0);
     if (!isnan(m->xtc_threshold))
         chain->xtc_threshold = (float)m->xtc_threshold;
-    ask->asked_for |= (unsigned)(a->top_k != NOT_GIVEN) << SET_TOP_K |
-                      (unsigned)(a->seed != NULL) << SET_SEED |
-                      (unsigned)(a->logit_bias != NULL) << SET_BIAS |
-                      (unsigned)(a->repeat_last_n != NOT_GIVEN) << SET_REPEAT_LAST_N;
+    ask->said.asked_for |= (unsigned)(a->top_k != NOT_GIVEN) << SET_TOP_K |
+                           (unsigned)(a->seed != NULL) << SET_SEED |
+                           (unsigned)(a->logit_bias != NULL) << SET_BIAS |
+                           (unsigned)(a->repeat_last_n != NOT_GIVEN) << SET_REPEAT_LAST_N;
 }
 
 /* A link by its name, or by llama.cpp's letter for it; CARAT_LINKS: there is none. */
@@ -292,7 +292,7 @@ bool asked_chain(struct document *d, struct server *s, const struct asked *a, st
         return false;
     if ((m->breakers || m->dry_multiplier > 0) && !take_breakers(d, s, m->breakers, ask))
         return false;
-    ask->asked_for |= (unsigned)(ask->biases != NULL) << SET_BIAS;
+    ask->said.asked_for |= (unsigned)(ask->biases != NULL) << SET_BIAS;
     if (a->mixes || ask->biases || m->samplers || !isnan(m->dry_multiplier) || !isnan(m->xtc_probability) ||
         !isnan(a->typical_p) || !isnan(a->repeat_penalty) || !isnan(a->frequency_penalty) ||
         !isnan(a->presence_penalty))

@@ -100,7 +100,7 @@ static const struct ct_json_value *text_of_object(struct document *d, const char
 static bool take_prompt(struct document *d, struct server *s, const struct asked *a, const char *param,
                         const struct ct_json_value *v, struct ask *ask)
 {
-    struct listed *l = &ask->list[ask->n_list++];
+    struct listed *l = &ask->prompts.list[ask->prompts.n_list++];
 
     if (ct_json_is(v, CT_JSON_OBJECT) && !(v = text_of_object(d, param, v)))
         return false;
@@ -155,7 +155,7 @@ bool asked_list(struct document *d, struct server *s, const struct asked *a, str
     if (n < 1 || n > MOST_PROMPTS)
         return server_refuse(d->r, 400, NULL, "prompt", "prompt has %zu elements, expected 1 to %d", n,
                              MOST_PROMPTS);
-    if (!(ask->list = calloc(n, sizeof *ask->list)))
+    if (!(ask->prompts.list = calloc(n, sizeof *ask->prompts.list)))
         return refuse_memory(d);
     if (is_one)
         return take_prompt(d, s, a, "prompt", v, ask);
@@ -168,7 +168,7 @@ bool asked_list(struct document *d, struct server *s, const struct asked *a, str
             return field_refuse(d, param, one, "expected all prompts to be strings, or all lists of ids");
         if (!take_prompt(d, s, a, param, one, ask))
             return false;
-        told += (int64_t)ask->list[i - 1].ids.n * (1 + ask->top_logprobs);
+        told += (int64_t)ask->prompts.list[i - 1].ids.n * (1 + ask->top_logprobs);
         if (ask->scores && told > MOST_TOLD)
             return server_refuse(d->r, 400, NULL, "prompt",
                                  "prompt up to its element %d has %" PRId64

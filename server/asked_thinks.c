@@ -140,8 +140,8 @@ bool asked_thinks(struct document *d, const struct server *s, const struct asked
     if (!s->info.can_think && w.by && (w.thinks || w.by == effort))
         document_idle(d, w.by);
     if (w.budget >= 0 && s->info.can_think) {
-        ask->limits_thought = 1;
-        ask->thought_budget = (int)w.budget;
+        ask->extra.limits_thought = 1;
+        ask->extra.thought_budget = (int)w.budget;
     }
     return true;
 }

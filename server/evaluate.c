@@ -29,7 +29,8 @@ static void finish(struct job *job, int choice)
 static void end(struct job *job)
 {
     const struct ask *ask = job->ask;
-    const int tokens = ask->past.prompt + ask->prompt.n, cached = ask->past.cached + ask->cached;
+    const int tokens = ask->course.past.prompt + ask->prompt.n,
+              cached = ask->course.past.cached + ask->course.cached;
 
     if (ask_is_last(ask))
         json_put(&job->out, "{'object':'preparation','model':%s,'tokens':%d,'cached':%d,'evaluated':%d}",

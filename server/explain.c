@@ -41,7 +41,7 @@ static const struct row {
 
 static const char *origin(const struct ask *ask, enum setting setting, const char *otherwise)
 {
-    return ask->asked_for >> setting & 1 ? "request" : otherwise;
+    return ask->said.asked_for >> setting & 1 ? "request" : otherwise;
 }
 
 static void put_row(struct buffer *out, const struct ask *ask, const struct row *row)
@@ -74,7 +74,7 @@ static void put_link(struct buffer *out, const struct ask *ask, carat_link link)
 
 static void put_sampling(struct buffer *out, const struct ask *ask)
 {
-    const bool seeded = ask->asked_for >> SET_SEED & 1;
+    const bool seeded = ask->said.asked_for >> SET_SEED & 1;
 
     json_put(out, ",'sampling':{'seed':{'value':");
     if (seeded)
@@ -110,8 +110,8 @@ static void put_names(struct buffer *out, const char *name, const struct buffer 
 
 static void put_prompt(struct buffer *out, const struct ask *ask, const carat_model_info *info)
 {
-    json_put(out, ",'prompts':%d,'prompt':%s,'prompt_tokens':%d,'ids':", ask->n_list ? ask->n_list : 1,
-             ask->text, ask->prompt.n);
+    json_put(out, ",'prompts':%d,'prompt':%s,'prompt_tokens':%d,'ids':",
+             ask->prompts.n_list ? ask->prompts.n_list : 1, ask->text, ask->prompt.n);
     json_put_ids(out, ask->prompt.ids, ask->prompt.n);
     json_put(out, ",'messages_begin':");
     json_put_ids(out, ask->begins.ids, ask->begins.n);
@@ -144,7 +144,7 @@ static void put_form(struct buffer *out, const struct ask *ask)
 
 static void put_length(struct buffer *out, const struct server *s, const struct ask *ask)
 {
-    const char *otherwise = ask->n_list || s->options->default_tokens ? "default" : "context";
+    const char *otherwise = ask->prompts.n_list || s->options->default_tokens ? "default" : "context";
 
     json_put(out, ",'n':%d,'stream':%b,'max_tokens':{'value':%d,'origin':%s},'stop':[", ask->n, ask->stream,
              ask->max_tokens, ask->is_clipped ? "context" : origin(ask, SET_MAX_TOKENS, otherwise));
@@ -194,8 +194,8 @@ static void explain_vectors(struct job *job)
 
     put_texts(out, v);
     json_put(out, ",'dimensions':{'value':%d,'of':%d}", v->dim, s->embedder.width);
-    put_names(out, "without_effect", &ask->idle);
-    put_names(out, "ignored", &ask->ignored);
+    put_names(out, "without_effect", &ask->said.idle);
+    put_names(out, "ignored", &ask->said.ignored);
     json_put(out, ",'memory':{'bytes':%l},'places':{'all':%d,'taken':%d,'waiting':%d}",
              (int64_t)vectors_bytes(v), s->options->parallel, atomic_load(&s->running),
              atomic_load(&s->waiting) - 1); /* this request counts among those */
@@ -225,8 +225,8 @@ bool server_explain(struct job *job, struct refusal *r)
     put_sampling(out, ask);
     put_form(out, ask);
     put_length(out, s, ask);
-    put_names(out, "without_effect", &ask->idle);
-    put_names(out, "ignored", &ask->ignored);
+    put_names(out, "without_effect", &ask->said.idle);
+    put_names(out, "ignored", &ask->said.ignored);
     return explained_begin(ask) ||
            server_refuse(r, 503, NULL, NULL, "there is no memory for the explanation");
 }

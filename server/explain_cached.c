@@ -134,8 +134,8 @@ static int message_of(const struct ask *ask, int at)
 
     while (i < ask->begins.n && ask->begins.ids[i] <= at)
         i++;
-    return i > 0 && ask->sent.n >= (size_t)i * sizeof(int)
-               ? ((const int *)(const void *)ask->sent.data)[i - 1]
+    return i > 0 && ask->said.sent.n >= (size_t)i * sizeof(int)
+               ? ((const int *)(const void *)ask->said.sent.data)[i - 1]
                : -1;
 }
 

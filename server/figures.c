@@ -13,7 +13,8 @@ static double per_second(int n, double ms)
 
 void figures_put_timings(struct buffer *out, const struct ask *ask)
 {
-    const double prompt = ask->prompt_ms - ask->begin_ms, answer = ask->end_ms - ask->prompt_ms;
+    const double prompt = ask->course.prompt_ms - ask->course.begin_ms,
+                 answer = ask->course.end_ms - ask->course.prompt_ms;
     int given = 0;
 
     for (int i = 0; i < ask->n; i++)
@@ -21,14 +22,14 @@ void figures_put_timings(struct buffer *out, const struct ask *ask)
     json_put(out,
              "{'cache_n':%d,'prompt_n':%d,'prompt_ms':%f,'prompt_per_second':%f,'predicted_n':%d,"
              "'predicted_ms':%f,'predicted_per_second':%f}",
-             ask->cached, ask->evaluated, prompt, per_second(ask->evaluated, prompt), given, answer,
-             per_second(given, answer));
+             ask->course.cached, ask->course.evaluated, prompt, per_second(ask->course.evaluated, prompt),
+             given, answer, per_second(given, answer));
 }
 
 void figures_put_progress(struct buffer *out, const struct ask *ask, int evaluated, int64_t ms)
 {
     json_put(out, ",'prompt_progress':{'total':%d,'cache':%d,'processed':%d,'time_ms':%l}", ask->prompt.n,
-             ask->cached, evaluated, ms);
+             ask->course.cached, evaluated, ms);
 }
 
 /* ---- log-probabilities ---- */

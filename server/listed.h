@@ -20,7 +20,7 @@ bool ask_next(struct ask *ask);
 void ask_evaluate(struct ask *ask);
 static inline bool ask_is_last(const struct ask *ask)
 {
-    return ask->at + 1 >= ask->n_list;
+    return ask->prompts.at + 1 >= ask->prompts.n_list;
 }
 
 #endif

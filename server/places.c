@@ -66,8 +66,8 @@ int places_blocks(const struct ask *ask)
 {
     int most = blocks_of(ask, ask->prompt.n, ask->max_tokens);
 
-    for (int i = ask->at + 1; i < ask->n_list; i++)
-        most = CT_MAX(most, blocks_of(ask, ask->list[i].ids.n, ask->list[i].max_tokens));
+    for (int i = ask->prompts.at + 1; i < ask->prompts.n_list; i++)
+        most = CT_MAX(most, blocks_of(ask, ask->prompts.list[i].ids.n, ask->prompts.list[i].max_tokens));
     return most;
 }
 

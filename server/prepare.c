@@ -20,7 +20,7 @@ static struct ask *new_ask(struct server *s, const struct job *job)
         return NULL;
     ask->call_start = s->call_start;
     ask->own_form.cancelled = &job->cancelled;
-    ask->created = (int64_t)time(NULL);
+    ask->course.created = (int64_t)time(NULL);
     return ask;
 }
 

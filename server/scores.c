@@ -108,23 +108,23 @@ bool ask_waits_for_scores(const struct ask *ask)
 
 bool ask_is_scored(const struct ask *ask)
 {
-    return !ask->scores || ask->scored == ask->prompt.n;
+    return !ask->scores || ask->course.scored == ask->prompt.n;
 }
 
 carat_status ask_score(struct ask *ask, int most, carat_error *err)
 {
     enum { PIECE = 256 };
     carat_session *session = ask->choice[0].session;
-    const int32_t *ids = ask->prompt.ids + ask->scored;
-    const int left = ask->prompt.n - ask->scored, piece = most < PIECE ? most : PIECE;
+    const int32_t *ids = ask->prompt.ids + ask->course.scored;
+    const int left = ask->prompt.n - ask->course.scored, piece = most < PIECE ? most : PIECE;
     const int n = left < piece ? left : piece;
     float given[PIECE];
     carat_logprob top[PIECE * MOST_TOP];
     carat_score_options options;
 
-    if (ask->scored == 0) {
-        keep(&ask->scores_told, ids[0], NAN, NULL, 0);
-        ask->scored = 1;
+    if (ask->course.scored == 0) {
+        keep(&ask->course.scores_told, ids[0], NAN, NULL, 0);
+        ask->course.scored = 1;
         return carat_sync(session, ids, 1, NULL, err);
     }
     carat_score_options_default(&options);
@@ -135,7 +135,7 @@ carat_status ask_score(struct ask *ask, int most, carat_error *err)
     if (status == CARAT_OK && n < left) /* the last one, which nobody needed so far */
         status = carat_append(session, &ids[n - 1], 1, err);
     for (int i = 0; i < n && status == CARAT_OK; i++)
-        keep(&ask->scores_told, ids[i], given[i], top + i * ask->top_logprobs, ask->top_logprobs);
-    ask->scored += n;
+        keep(&ask->course.scores_told, ids[i], given[i], top + i * ask->top_logprobs, ask->top_logprobs);
+    ask->course.scored += n;
     return status;
 }

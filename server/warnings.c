@@ -9,7 +9,7 @@
 
 void warnings_put(struct buffer *out, const struct ask *ask)
 {
-    struct text rest = {ask->ignored.data, ask->ignored.n},
+    struct text rest = {ask->said.ignored.data, ask->said.ignored.n},
                 lines = {ask->extra.warned.data, ask->extra.warned.n};
     char warning[1200];
     int i = 0;

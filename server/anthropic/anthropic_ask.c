@@ -87,8 +87,8 @@ static bool take_thinking(struct document *d, const struct server *s, const stru
     }
     *thinks = true;
     if (enabled) {
-        ask->limits_thought = 1;
-        ask->thought_budget = (int)most;
+        ask->extra.limits_thought = 1;
+        ask->extra.thought_budget = (int)most;
     }
     return true;
 }

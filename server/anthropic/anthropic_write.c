@@ -18,7 +18,7 @@ enum { NO_BLOCK, TEXT_BLOCK, THOUGHT_BLOCK };
 static void put_usage(struct buffer *out, const struct ask *ask, int given)
 {
     json_put(out, "'usage':{'input_tokens':%d,'cache_creation_input_tokens':0,'cache_read_input_tokens':%d,",
-             ask->prompt.n - ask->cached, ask->cached);
+             ask->prompt.n - ask->course.cached, ask->course.cached);
     json_put(out, "'output_tokens':%d}", given);
 }
 

@@ -142,8 +142,8 @@ static bool take_thinking(struct document *d, const struct server *s, const stru
         buffer_text(&d->idle,
                     d->idle.n ? ", generationConfig.thinkingConfig" : "generationConfig.thinkingConfig");
     if (*thinks && g->budget > 0) {
-        ask->limits_thought = 1;
-        ask->thought_budget = (int)g->budget;
+        ask->extra.limits_thought = 1;
+        ask->extra.thought_budget = (int)g->budget;
     }
     return true;
 }

@@ -101,8 +101,8 @@ static void put_metadata(struct buffer *out, const struct ask *ask)
         thoughts += ask->choice[i].thoughts;
     }
     json_put(out, ",'usageMetadata':{'promptTokenCount':%d,'candidatesTokenCount':%d,", ask->prompt.n, given);
-    if (ask->cached)
-        json_put(out, "'cachedContentTokenCount':%d,", ask->cached);
+    if (ask->course.cached)
+        json_put(out, "'cachedContentTokenCount':%d,", ask->course.cached);
     if (thoughts)
         json_put(out, "'thoughtsTokenCount':%d,", thoughts);
     json_put(out, "'totalTokenCount':%d,", ask->prompt.n + given + thoughts);

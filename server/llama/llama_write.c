@@ -18,7 +18,7 @@
 /* Of all answers of all prompts. */
 static int index_of(const struct ask *ask, const struct choice *c)
 {
-    return ask->at * ask->n + c->number;
+    return ask->prompts.at * ask->n + c->number;
 }
 
 static void put_ids(struct buffer *out, const struct choice *c)
@@ -96,13 +96,13 @@ static void put_settings(struct buffer *out, const struct job *job)
 static void put_end(struct job *job, const struct choice *c)
 {
     const struct ask *ask = job->ask;
-    const struct listed *prompt = &ask->list[ask->at];
+    const struct listed *prompt = &ask->prompts.list[ask->prompts.at];
     struct buffer *out = &job->out;
     const bool word = c->reason == CARAT_REASON_STOP_STRING && c->stop >= 0;
     const bool limit = c->reason == CARAT_REASON_LENGTH;
 
     json_put(out, ",'stop':true,'model':%s,'tokens_predicted':%d,'tokens_evaluated':%d,'tokens_cached':%d",
-             job->server->options->name, c->given, ask->prompt.n, ask->cached);
+             job->server->options->name, c->given, ask->prompt.n, ask->course.cached);
     put_settings(out, job);
     json_put(out, ",'prompt':%t,'has_new_line':%b,'truncated':%b", prompt->text, prompt->n_text,
              c->text.n && memchr(c->text.data, '\n', c->text.n) != NULL,
@@ -194,7 +194,7 @@ static void put_completion(struct job *job, const struct choice *c)
 static void llama_end(struct job *job)
 {
     struct ask *ask = job->ask;
-    const bool several = ask->n * ask->n_list > 1;
+    const bool several = ask->n * ask->prompts.n_list > 1;
 
     for (int i = 0; i < ask->n; i++)
         if (ask->stream)

@@ -50,10 +50,11 @@ static void put_figures(struct buffer *out, const struct ask *ask)
     const struct choice *c = &ask->choice[0];
 
     json_put(out, ",'done':true,'done_reason':%s,'total_duration':%l,'load_duration':0,",
-             c->reason == CARAT_REASON_LENGTH ? "length" : "stop", nanoseconds(ask->end_ms - ask->begin_ms));
+             c->reason == CARAT_REASON_LENGTH ? "length" : "stop",
+             nanoseconds(ask->course.end_ms - ask->course.begin_ms));
     json_put(out, "'prompt_eval_count':%d,'prompt_eval_duration':%l,'eval_count':%d,'eval_duration':%l",
-             ask->prompt.n, nanoseconds(ask->prompt_ms - ask->begin_ms), c->given,
-             nanoseconds(ask->end_ms - ask->prompt_ms));
+             ask->prompt.n, nanoseconds(ask->course.prompt_ms - ask->course.begin_ms), c->given,
+             nanoseconds(ask->course.end_ms - ask->course.prompt_ms));
     receipt_put(out, ask, c);
     warnings_put(out, ask);
     buffer_text(out, "}");

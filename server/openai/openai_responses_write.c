@@ -99,7 +99,7 @@ static void put_usage(struct buffer *out, const struct ask *ask)
     const struct choice *c = &ask->choice[0];
 
     json_put(out, "{'input_tokens':%d,'input_tokens_details':{'cached_tokens':%d,'cache_write_tokens':0},",
-             ask->prompt.n, ask->cached);
+             ask->prompt.n, ask->course.cached);
     json_put(out, "'output_tokens':%d,'output_tokens_details':{'reasoning_tokens':%d},'total_tokens':%d}",
              c->given, c->thoughts, ask->prompt.n + c->given);
 }
@@ -130,7 +130,7 @@ static void put_response(struct job *job, bool ended)
     const size_t from = out->n;
 
     json_put(out, "{'id':'resp_%r','object':'response','created_at':%l,'status':%s,'error':null,", job->id,
-             ask->created, ended ? last_status(c) : "in_progress");
+             ask->course.created, ended ? last_status(c) : "in_progress");
     json_put(out, "'incomplete_details':%r,'model':%s",
              ended && c->reason == CARAT_REASON_LENGTH ? "{\"reason\":\"max_output_tokens\"}" : "null",
              job->server->options->name);

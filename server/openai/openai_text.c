@@ -41,7 +41,7 @@ static bool take_text(struct document *d, struct job *job, struct asked *a, stru
         !asked_spelled_form(d, s, a, ask) || !asked_list(d, s, a, ask))
         return false;
     if (a->text_tokens < 0)
-        ask->asked_for &= ~(1u << SET_MAX_TOKENS);
+        ask->said.asked_for &= ~(1u << SET_MAX_TOKENS);
     return ask_begin_list(ask);
 }
 

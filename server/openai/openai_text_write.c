@@ -16,9 +16,10 @@
 
 static void put_text_head(struct buffer *out, const struct job *job)
 {
-    json_put(
-        out, "{'id':'cmpl-%r','object':'text_completion','created':%l,'model':%s,'system_fingerprint':%s",
-        job->id, job->ask->created, job->server->options->name, fingerprint_text(&job->server->fingerprint));
+    json_put(out,
+             "{'id':'cmpl-%r','object':'text_completion','created':%l,'model':%s,'system_fingerprint':%s",
+             job->id, job->ask->course.created, job->server->options->name,
+             fingerprint_text(&job->server->fingerprint));
 }
 
 static const char *finish_reason(const struct choice *c)
@@ -29,12 +30,12 @@ static const char *finish_reason(const struct choice *c)
 /* Of all answers of all prompts. */
 static int index_of(const struct ask *ask, const struct choice *c)
 {
-    return ask->at * ask->n + c->number;
+    return ask->prompts.at * ask->n + c->number;
 }
 
 static const struct listed *prompt_of(const struct ask *ask)
 {
-    return &ask->list[ask->at];
+    return &ask->prompts.list[ask->prompts.at];
 }
 
 /* ---- log-probabilities ---- */
@@ -193,7 +194,7 @@ static void put_echo(struct job *job, struct choice *c)
 {
     static const struct buffer nothing;
     const struct listed *l = prompt_of(job->ask);
-    const struct told t = {{&job->ask->scores_told, &nothing}};
+    const struct told t = {{&job->ask->course.scores_told, &nothing}};
     const struct piece p = {.text = l->text, .n = l->n_text, .logprobs = job->ask->scores ? &t : NULL};
 
     if (!c->echoed && l->text)
@@ -261,7 +262,7 @@ static void put_choice(struct job *job, struct choice *c)
 {
     const struct ask *ask = job->ask;
     const struct listed *l = prompt_of(ask);
-    const struct told t = {{&ask->scores_told, &c->logprobs}};
+    const struct told t = {{&ask->course.scores_told, &c->logprobs}};
     struct buffer *out = &job->out, text = {0};
     int offset = 0;
 
@@ -291,12 +292,12 @@ static void text_end(struct job *job)
         end_stream(job);
         return;
     }
-    if (ask->at == 0) {
+    if (ask->prompts.at == 0) {
         put_text_head(out, job);
         json_put(out, ",'choices':[");
     }
     for (int i = 0; i < ask->n; i++) {
-        json_put(out, ask->at + i > 0 ? "," : "");
+        json_put(out, ask->prompts.at + i > 0 ? "," : "");
         put_choice(job, &job->ask->choice[i]);
     }
     if (!ask_is_last(ask))

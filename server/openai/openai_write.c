@@ -22,7 +22,7 @@
 static void put_head(struct buffer *out, const struct job *job, const char *object)
 {
     json_put(out, "{'id':'chatcmpl-%r','object':%s,'created':%l,'model':%s", job->id, object,
-             job->ask->created, job->server->options->name);
+             job->ask->course.created, job->server->options->name);
     json_put(out, ",'system_fingerprint':%s", fingerprint_text(&job->server->fingerprint));
 }
 
@@ -33,8 +33,8 @@ static const char *finish_reason(const struct choice *c)
 
 void openai_put_usage(struct buffer *out, const struct ask *ask)
 {
-    const int prompt = ask->past.prompt + ask->prompt.n;
-    int given = ask->past.given, thoughts = 0;
+    const int prompt = ask->course.past.prompt + ask->prompt.n;
+    int given = ask->course.past.given, thoughts = 0;
 
     for (int i = 0; i < ask->n; i++) {
         given += ask->choice[i].given;
@@ -44,7 +44,7 @@ void openai_put_usage(struct buffer *out, const struct ask *ask)
         out,
         "{'prompt_tokens':%d,'completion_tokens':%d,'total_tokens':%d,"
         "'prompt_tokens_details':{'cached_tokens':%d},'completion_tokens_details':{'reasoning_tokens':%d}}",
-        prompt, given, prompt + given, ask->past.cached + ask->cached, thoughts);
+        prompt, given, prompt + given, ask->course.past.cached + ask->course.cached, thoughts);
 }
 
 /* `streams`: each call says which it is. */
