@@ -3,12 +3,12 @@
  * pieces of prompts, of those that came first; requests join and leave between turns. */
 #include <stdlib.h>
 
-#include "ask.h"
+#include "request.h"
 #include "base/base.h"
 #include "explain.h"
-#include "listed.h"
+#include "prompt_list.h"
 #include "pace.h"
-#include "places.h"
+#include "slots.h"
 #include "receipts.h"
 #include "routes.h"
 #include "scores.h"
@@ -41,20 +41,20 @@ static void give_place(struct drawing *d, struct choice *c)
     c->generation = NULL;
     if (c->session)
         d->is_full = false;
-    place_give(&c->session);
+    slot_give(&c->session);
 }
 
-static void give_places(struct drawing *d, struct ask *ask)
+static void give_places(struct drawing *d, struct request *request)
 {
-    for (int i = 0; i < ask->n; i++)
-        give_place(d, &ask->choice[i]);
+    for (int i = 0; i < request->n; i++)
+        give_place(d, &request->choice[i]);
 }
 
 static void end_refused(struct drawing *d, struct job *job, const struct refusal *r)
 {
-    give_places(d, job->ask);
+    give_places(d, job->request);
     atomic_fetch_sub(&d->s->running, 1);
-    atomic_fetch_sub(&d->s->taken, job->ask->n);
+    atomic_fetch_sub(&d->s->taken, job->request->n);
     if (r)
         job_refuse(job, r);
     job_end(job);
@@ -76,13 +76,13 @@ static void end_failed(struct drawing *d, struct job *job, const carat_error *er
 /* So much of the prompt is evaluated. */
 static void tell_progress(struct job *job, int evaluated)
 {
-    struct ask *ask = job->ask;
+    struct request *request = job->request;
 
-    if (!ask->course.progress || evaluated <= ask->course.progressed)
+    if (!request->course.progress || evaluated <= request->course.progressed)
         return;
-    ask->course.progressed = evaluated;
+    request->course.progressed = evaluated;
     uv_mutex_lock(&job->lock);
-    ask->course.progress(job, evaluated, (int64_t)(now_ms() - ask->course.begin_ms));
+    request->course.progress(job, evaluated, (int64_t)(now_ms() - request->course.begin_ms));
     uv_mutex_unlock(&job->lock);
 }
 
@@ -91,112 +91,115 @@ static int take_id(void *user, const carat_given *given)
     struct choice *c = user;
     struct job *job = c->job;
 
-    tell_progress(job, job->ask->prompt.n);
+    tell_progress(job, job->request->prompt.n);
     uv_mutex_lock(&job->lock);
-    job->ask->writer->given(job, c->number, given);
+    job->request->writer->given(job, c->number, given);
     uv_mutex_unlock(&job->lock);
     atomic_store(&job->silent, false);
     return 0;
 }
 
 /* A generation in the session of a choice. */
-static carat_status begin_drawing(const struct ask *ask, struct choice *c, carat_error *err)
+static carat_status begin_drawing(const struct request *request, struct choice *c, carat_error *err)
 {
     carat_generation_options options;
-    carat_sampling sampling = ask->sampling;
+    carat_sampling sampling = request->sampling;
     carat_matcher *matcher = NULL;
 
     carat_generation_options_default(&options);
-    options.max_tokens = ask->max_tokens;
-    if (ask->evaluates)
+    options.max_tokens = request->max_tokens;
+    if (request->evaluates)
         return carat_generation_create(&c->generation, c->session, &options, err);
-    if (ask->constraint && carat_matcher_create(&matcher, ask->constraint, err) != CARAT_OK)
+    if (request->constraint && carat_matcher_create(&matcher, request->constraint, err) != CARAT_OK)
         return CARAT_E_MEMORY;
     sampling.number = (uint32_t)c->number;
     sampling.matcher = matcher;
     options.sampling = &sampling;
     options.on_token = take_id;
     options.user = c;
-    options.stops = (const char *const *)ask->stops;
-    options.n_stops = ask->n_stops;
-    options.stop_ids = ask->extra.n_stop_ids ? ask->extra.stop_ids : NULL;
-    options.n_stop_ids = ask->extra.n_stop_ids;
-    options.min_tokens = CT_MIN(ask->extra.min_tokens, ask->max_tokens); /* which the context may have cut */
-    options.logprobs = ask->logprobs;
-    options.top_logprobs = ask->top_logprobs;
-    options.limits_thought = ask->extra.limits_thought;
-    options.thought_budget = ask->extra.thought_budget;
+    options.stops = (const char *const *)request->stops;
+    options.n_stops = request->n_stops;
+    options.stop_ids = request->extra.n_stop_ids ? request->extra.stop_ids : NULL;
+    options.n_stop_ids = request->extra.n_stop_ids;
+    options.min_tokens =
+        CT_MIN(request->extra.min_tokens, request->max_tokens); /* which the context may have cut */
+    options.logprobs = request->logprobs;
+    options.top_logprobs = request->top_logprobs;
+    options.limits_thought = request->extra.limits_thought;
+    options.thought_budget = request->extra.thought_budget;
     carat_status status = carat_generation_create(&c->generation, c->session, &options, err);
     carat_matcher_close(matcher);
-    return status == CARAT_OK ? receipt_begin(ask, c, err) : status;
+    return status == CARAT_OK ? receipt_begin(request, c, err) : status;
 }
 
 /* A generation with the prompt, of which *cached tokens are there. */
-static carat_status begin_prompt(carat_engine *engine, const struct ask *ask, struct choice *c, int *cached,
-                                 carat_error *err)
+static carat_status begin_prompt(carat_engine *engine, const struct request *request, struct choice *c,
+                                 int *cached, carat_error *err)
 {
     carat_prompt prompt;
-    carat_status status = begin_drawing(ask, c, err);
+    carat_status status = begin_drawing(request, c, err);
 
     carat_prompt_default(&prompt);
-    prompt.ids = ask->prompt.ids;
-    prompt.n = ask->prompt.n;
-    prompt.marks = ask->begins.ids;
-    prompt.n_marks = ask->begins.n;
+    prompt.ids = request->prompt.ids;
+    prompt.n = request->prompt.n;
+    prompt.marks = request->begins.ids;
+    prompt.n_marks = request->begins.n;
     if (status == CARAT_OK)
         status = carat_generation_prompt(c->generation, &prompt, cached, err);
-    if (status == CARAT_OK && ask->constraint) /* a form that is too long for it would end a pass of all */
+    if (status == CARAT_OK &&
+        request->constraint) /* a form that is too long for it would end a pass of all */
         status = carat_generation_pass(engine, &c->generation, 1, 0, err);
-    c->prompt_left = ask->prompt.n - *cached;
+    c->prompt_left = request->prompt.n - *cached;
     return status;
 }
 
 /* The first of the answers gets the prompt, and then what it lacks of memory; the others, which begin when it
  * is evaluated, get theirs now. is_short: what was remembered of the prompt may go for it. */
-static carat_status begin_job(struct drawing *d, struct ask *ask, bool is_short, carat_error *err)
+static carat_status begin_job(struct drawing *d, struct request *request, bool is_short, carat_error *err)
 {
     carat_engine *engine = d->s->options->engine;
-    const int positions = ask_positions(ask), behind = place_behind(ask->prompt.n, positions);
-    struct choice *first = &ask->choice[0];
-    const bool scores = ask_waits_for_scores(ask), reserves = is_short || scores;
-    carat_status status = place_take(engine, reserves ? positions : 0, &first->session, err);
+    const int positions = request_positions(request), behind = slot_behind(request->prompt.n, positions);
+    struct choice *first = &request->choice[0];
+    const bool scores = request_waits_for_scores(request), reserves = is_short || scores;
+    carat_status status = slot_take(engine, reserves ? positions : 0, &first->session, err);
 
-    ask->course.cached = 0;
-    first->prompt_left = ask->prompt.n;
+    request->course.cached = 0;
+    first->prompt_left = request->prompt.n;
     if (status == CARAT_OK && !reserves)
-        status = begin_prompt(engine, ask, first, &ask->course.cached, err);
+        status = begin_prompt(engine, request, first, &request->course.cached, err);
     if (status == CARAT_OK && !reserves)
         status = carat_reserve(first->session, positions, err);
-    for (int i = 1; i < ask->n && status == CARAT_OK; i++)
-        status = place_take(engine, behind, &ask->choice[i].session, err);
+    for (int i = 1; i < request->n && status == CARAT_OK; i++)
+        status = slot_take(engine, behind, &request->choice[i].session, err);
     if (status == CARAT_OK && is_short && !scores)
-        status = begin_prompt(engine, ask, first, &ask->course.cached, err);
-    ask->course.evaluated = ask->prompt.n - ask->course.cached;
-    ask->course.begin_ms = now_ms();
+        status = begin_prompt(engine, request, first, &request->course.cached, err);
+    request->course.evaluated = request->prompt.n - request->course.cached;
+    request->course.begin_ms = now_ms();
     return status;
 }
 
 /* A further answer begins with what the first one holds, which is the prompt and its logits. */
-static carat_status begin_fork(struct drawing *d, struct ask *ask, struct choice *c, carat_error *err)
+static carat_status begin_fork(struct drawing *d, struct request *request, struct choice *c, carat_error *err)
 {
-    const int positions = ask_positions(ask), behind = place_behind(ask->prompt.n, positions);
+    const int positions = request_positions(request), behind = slot_behind(request->prompt.n, positions);
 
-    if (place_fork(ask->choice[0].session, positions, &c->session, err) == CARAT_OK)
-        return begin_drawing(ask, c, err);
+    if (slot_fork(request->choice[0].session, positions, &c->session, err) == CARAT_OK)
+        return begin_drawing(request, c, err);
     /* the copy of a block that both write on has no room now */
-    (void)place_take(d->s->options->engine, behind, &c->session, NULL);
+    (void)slot_take(d->s->options->engine, behind, &c->session, NULL);
     return CARAT_E_MEMORY;
 }
 
 /* It begins when others have given memory back, with what there still is of the prompt. */
-static carat_status begin_late(struct drawing *d, const struct ask *ask, struct choice *c, carat_error *err)
+static carat_status begin_late(struct drawing *d, const struct request *request, struct choice *c,
+                               carat_error *err)
 {
-    const int positions = ask_positions(ask);
+    const int positions = request_positions(request);
     int cached = 0;
     const carat_status status = c->session ? carat_reserve(c->session, positions, err)
-                                           : place_take(d->s->options->engine, positions, &c->session, err);
+                                           : slot_take(d->s->options->engine, positions, &c->session, err);
 
-    return status == CARAT_OK ? begin_prompt(d->s->options->engine, ask, c, &cached, err) : status;
+    return status == CARAT_OK ? begin_prompt(d->s->options->engine, request, c, &cached, err) : status;
 }
 
 /* ---- waiting ---- */
@@ -207,10 +210,10 @@ static int count_answers(const struct drawing *d, bool have_one)
     int n = 0;
 
     for (const struct job *job = d->begun; job; job = job->next)
-        for (int i = 0; i < job->ask->n; i++) {
-            const struct choice *c = &job->ask->choice[i];
+        for (int i = 0; i < job->request->n; i++) {
+            const struct choice *c = &job->request->choice[i];
             n += have_one ? c->generation != NULL
-                          : !c->generation && !c->ended && job->ask->course.prompt_ms > 0;
+                          : !c->generation && !c->ended && job->request->course.prompt_ms > 0;
         }
     return n;
 }
@@ -223,21 +226,21 @@ static bool admit(struct drawing *d)
 
     if (!job || d->is_full || count_answers(d, false) > 0)
         return false;
-    carat_status status = begin_job(d, job->ask, false, &err);
+    carat_status status = begin_job(d, job->request, false, &err);
     if (status == CARAT_E_MEMORY) {
-        give_places(d, job->ask);
+        give_places(d, job->request);
         if (d->begun) {
             d->is_full = true;
             return false;
         }
-        status = begin_job(d, job->ask, true, &err);
+        status = begin_job(d, job->request, true, &err);
     }
     d->waiting = job->next;
     if (!d->waiting)
         d->last_waiting = &d->waiting;
     atomic_fetch_sub(&d->s->waiting, 1);
     atomic_fetch_add(&d->s->running, 1);
-    atomic_fetch_add(&d->s->taken, job->ask->n);
+    atomic_fetch_add(&d->s->taken, job->request->n);
     job->next = NULL;
     if (status != CARAT_OK) {
         end_failed(d, job, &err);
@@ -263,7 +266,7 @@ static bool take_new(struct drawing *d, bool waits)
     struct job *job;
 
     while ((job = job_queue_take(&d->s->to_answer, waits && !any)) != NULL) {
-        if (job->ask->explained)
+        if (job->request->explained)
             explain_look_up(job);
         else
             add_waiting(d, job);
@@ -309,7 +312,7 @@ static bool owes_too_much(struct job *job)
 /* What a pass has made of a choice. failed: the error of the pass. A choice that was due and did not move has
  * it, unless the error is NaN in the logits of another choice: then the next pass fails by the error of this
  * one. True: the choice has ended. */
-static bool look_at(struct drawing *d, struct choice *c, const carat_error *failed, carat_error *err)
+static bool inspect_at(struct drawing *d, struct choice *c, const carat_error *failed, carat_error *err)
 {
     carat_generation_info info;
     carat_generation_info_default(&info);
@@ -334,17 +337,18 @@ static bool look_at(struct drawing *d, struct choice *c, const carat_error *fail
  * job has failed, and is given back. */
 static bool begin_others(struct drawing *d, struct job *job)
 {
-    struct ask *ask = job->ask;
-    const bool at_once = ask->course.prompt_ms == 0;
+    struct request *request = job->request;
+    const bool at_once = request->course.prompt_ms == 0;
     carat_error err;
 
     if (at_once)
-        ask->course.prompt_ms = now_ms();
-    for (int i = 1; i < ask->n && !d->is_full; i++) {
-        struct choice *c = &ask->choice[i];
+        request->course.prompt_ms = now_ms();
+    for (int i = 1; i < request->n && !d->is_full; i++) {
+        struct choice *c = &request->choice[i];
         if (c->generation || c->ended)
             continue;
-        const carat_status status = at_once ? begin_fork(d, ask, c, &err) : begin_late(d, ask, c, &err);
+        const carat_status status =
+            at_once ? begin_fork(d, request, c, &err) : begin_late(d, request, c, &err);
         if (status == CARAT_E_MEMORY && count_answers(d, true) > 0)
             d->is_full = true;
         else if (status != CARAT_OK) {
@@ -358,17 +362,17 @@ static bool begin_others(struct drawing *d, struct job *job)
 /* All answers to a prompt have ended. The next prompt of a list waits for its turn. */
 static void end_whole(struct drawing *d, struct job *job)
 {
-    struct ask *ask = job->ask;
+    struct request *request = job->request;
 
-    ask->course.end_ms = now_ms();
-    if (!ask->stream && ask_is_last(ask))
+    request->course.end_ms = now_ms();
+    if (!request->stream && request_is_last(request))
         job_begin(job, 200, "application/json", false);
     uv_mutex_lock(&job->lock);
-    ask->writer->end(job);
+    request->writer->end(job);
     uv_mutex_unlock(&job->lock);
     atomic_fetch_sub(&d->s->running, 1);
-    atomic_fetch_sub(&d->s->taken, ask->n);
-    if (ask_next(ask)) {
+    atomic_fetch_sub(&d->s->taken, request->n);
+    if (request_next(request)) {
         job->next = NULL;
         atomic_fetch_add(&d->s->waiting, 1);
         add_waiting(d, job);
@@ -380,7 +384,7 @@ static void end_whole(struct drawing *d, struct job *job)
  * failed, and is given back. */
 static bool settle_scores(struct drawing *d, struct job *job)
 {
-    struct ask *ask = job->ask;
+    struct request *request = job->request;
     carat_status status = CARAT_OK;
     carat_error err;
     int cached;
@@ -388,14 +392,14 @@ static bool settle_scores(struct drawing *d, struct job *job)
     if (d->scores)
         return true;
     d->scores = true;
-    if (!ask_is_scored(ask)) {
+    if (!request_is_scored(request)) {
         const double start = now_ms();
-        const int before = ask->course.scored;
-        status = ask_score(ask, piece_rows(d, false), &err);
-        pace_prompt(&d->pace, ask->course.scored - before, now_ms() - start);
+        const int before = request->course.scored;
+        status = request_score(request, piece_rows(d, false), &err);
+        pace_prompt(&d->pace, request->course.scored - before, now_ms() - start);
     }
-    if (status == CARAT_OK && ask_is_scored(ask) && ask->max_tokens > 0)
-        status = begin_prompt(d->s->options->engine, ask, &ask->choice[0], &cached, &err);
+    if (status == CARAT_OK && request_is_scored(request) && request->max_tokens > 0)
+        status = begin_prompt(d->s->options->engine, request, &request->choice[0], &cached, &err);
     if (status == CARAT_OK)
         return true;
     end_failed(d, job, &err);
@@ -405,15 +409,15 @@ static bool settle_scores(struct drawing *d, struct job *job)
 /* Nothing is drawn behind the prompt: its answers have ended. */
 static void end_undrawn(struct job *job)
 {
-    struct ask *ask = job->ask;
+    struct request *request = job->request;
 
-    ask->course.prompt_ms = now_ms();
-    for (int i = 0; i < ask->n; i++) {
-        ask->choice[i].ended = true;
-        ask->choice[i].reason = CARAT_REASON_LENGTH;
+    request->course.prompt_ms = now_ms();
+    for (int i = 0; i < request->n; i++) {
+        request->choice[i].ended = true;
+        request->choice[i].reason = CARAT_REASON_LENGTH;
         uv_mutex_lock(&job->lock);
-        if (ask->stream)
-            ask->writer->finish(job, i);
+        if (request->stream)
+            request->writer->finish(job, i);
         uv_mutex_unlock(&job->lock);
     }
 }
@@ -421,19 +425,20 @@ static void end_undrawn(struct job *job)
 /* Looks what a pass has made of a job. False: it is given back. */
 static bool settle_job(struct drawing *d, struct job *job, const carat_error *failed)
 {
-    struct ask *ask = job->ask;
+    struct request *request = job->request;
     bool all = true;
     carat_error err;
 
-    if (ask_waits_for_scores(ask) && ask->course.prompt_ms == 0 && !ask->choice[0].generation) {
+    if (request_waits_for_scores(request) && request->course.prompt_ms == 0 &&
+        !request->choice[0].generation) {
         if (!settle_scores(d, job))
             return false;
-        if (ask_is_scored(ask) && ask->max_tokens == 0)
+        if (request_is_scored(request) && request->max_tokens == 0)
             end_undrawn(job);
     }
-    for (int i = 0; i < ask->n; i++) {
-        struct choice *c = &ask->choice[i];
-        if (c->ended || !c->generation || !look_at(d, c, failed, &err)) {
+    for (int i = 0; i < request->n; i++) {
+        struct choice *c = &request->choice[i];
+        if (c->ended || !c->generation || !inspect_at(d, c, failed, &err)) {
             all = all && c->ended;
             continue;
         }
@@ -441,20 +446,20 @@ static bool settle_job(struct drawing *d, struct job *job, const carat_error *fa
             end_failed(d, job, &err);
             return false;
         }
-        choice_end(d->s->options->model, ask, c);
+        choice_end(d->s->options->model, request, c);
         pace_length(&d->pace, c->given);
         uv_mutex_lock(&job->lock);
-        if (ask->stream)
-            ask->writer->finish(job, i);
+        if (request->stream)
+            request->writer->finish(job, i);
         uv_mutex_unlock(&job->lock);
     }
-    tell_progress(job, ask->prompt.n - ask->choice[0].prompt_left);
-    if (ask->course.prompt_ms == 0 && ask->choice[0].prompt_left == 0 && !begin_others(d, job))
+    tell_progress(job, request->prompt.n - request->choice[0].prompt_left);
+    if (request->course.prompt_ms == 0 && request->choice[0].prompt_left == 0 && !begin_others(d, job))
         return false;
-    for (int i = 0; i < ask->n; i++)
-        if (ask->choice[i].ended)
-            give_place(d, &ask->choice[i]);
-    if (ask->course.prompt_ms > 0 && !begin_others(d, job))
+    for (int i = 0; i < request->n; i++)
+        if (request->choice[i].ended)
+            give_place(d, &request->choice[i]);
+    if (request->course.prompt_ms > 0 && !begin_others(d, job))
         return false;
     if (all)
         end_whole(d, job);
@@ -465,7 +470,7 @@ static bool anyone_is_scored(const struct drawing *d)
 {
     const struct job *job = d->begun;
 
-    while (job && !(ask_waits_for_scores(job->ask) && job->ask->course.prompt_ms == 0))
+    while (job && !(request_waits_for_scores(job->request) && job->request->course.prompt_ms == 0))
         job = job->next;
     return job != NULL;
 }
@@ -486,8 +491,8 @@ static int gather(struct drawing *d, bool *reads)
             continue;
         }
         const bool rests = owes_too_much(job);
-        for (int i = 0; i < job->ask->n; i++) {
-            struct choice *c = &job->ask->choice[i];
+        for (int i = 0; i < job->request->n; i++) {
+            struct choice *c = &job->request->choice[i];
             c->is_due = false;
             if (rests || c->ended || !c->generation)
                 continue;
@@ -538,11 +543,11 @@ static void pass(struct drawing *d)
 static void add_load(const struct drawing *d, const struct job *job, bool waits, struct load *load)
 {
     for (; job; job = job->next)
-        for (int i = 0; i < job->ask->n; i++) {
-            const struct choice *c = &job->ask->choice[i];
-            const int prompt = i > 0 ? 0 : waits ? job->ask->prompt.n : c->prompt_left;
+        for (int i = 0; i < job->request->n; i++) {
+            const struct choice *c = &job->request->choice[i];
+            const int prompt = i > 0 ? 0 : waits ? job->request->prompt.n : c->prompt_left;
             if (!c->ended)
-                pace_add(&d->pace, load, prompt, job->ask->max_tokens - c->given, waits);
+                pace_add(&d->pace, load, prompt, job->request->max_tokens - c->given, waits);
         }
 }
 

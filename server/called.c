@@ -39,7 +39,7 @@ void marks_find(const carat_model *model, int32_t marks[MOST_MARKS])
 
 size_t marks_hide(const struct choice *c, const carat_given *given)
 {
-    const bool converses = c->job->ask->begins.n > 0; /* a text that goes on is told as it is */
+    const bool converses = c->job->request->begins.n > 0; /* a text that goes on is told as it is */
     const int32_t *marks = c->job->server->marks;
 
     for (int i = 0; converses && i < MOST_MARKS; i++) {
@@ -79,12 +79,12 @@ static int count_ids(const struct choice *c)
     return (int)(c->ids.n / sizeof(int32_t));
 }
 
-void called_follow(const struct ask *ask, struct choice *c, const carat_given *given, size_t n)
+void called_follow(const struct request *request, struct choice *c, const carat_given *given, size_t n)
 {
     const size_t before = given->n_text - given->n_call; /* text that was held back */
     int n_spans;
 
-    if (given->call && (!c->in_call || given->id == ask->call_start)) {
+    if (given->call && (!c->in_call || given->id == request->call_start)) {
         const size_t from = c->text.n + CT_MIN(before, n);
         const struct span new = {.from = from, .until = from, .first = count_ids(c) - 1};
         buffer_put(&c->spans, &new, sizeof new);
@@ -192,14 +192,14 @@ static bool breaks_off(const struct choice *c)
 }
 
 /* The stop string that ended the answer, or NULL. */
-static const char *stop_of(const struct ask *ask, const struct choice *c)
+static const char *stop_of(const struct request *request, const struct choice *c)
 {
-    return c->reason == CARAT_REASON_STOP_STRING && c->stop >= 0 ? ask->stops[c->stop] : NULL;
+    return c->reason == CARAT_REASON_STOP_STRING && c->stop >= 0 ? request->stops[c->stop] : NULL;
 }
 
 /* A part that is a call becomes one that is told, if it is sound, or was cut off with its name known: then
  * nothing is told of a stop string. One whose arguments are closed lacks only its end: it is whole. */
-static bool take_part(const struct ask *ask, struct choice *c, const carat_part *p, bool is_sound,
+static bool take_part(const struct request *request, struct choice *c, const carat_part *p, bool is_sound,
                       bool may_be_cut)
 {
     if (is_sound)
@@ -207,7 +207,7 @@ static bool take_part(const struct ask *ask, struct choice *c, const carat_part 
     if (!may_be_cut || !p->begun || !add_call(c, p->name, p->begun, true))
         return false;
     struct called *call = &c->calls[c->n_calls - 1];
-    char *stop = stop_of(ask, c) ? strstr(call->arguments, stop_of(ask, c)) : NULL;
+    char *stop = stop_of(request, c) ? strstr(call->arguments, stop_of(request, c)) : NULL;
     if (stop)
         *stop = 0;
     else
@@ -217,7 +217,7 @@ static bool take_part(const struct ask *ask, struct choice *c, const carat_part 
 
 /* ---- between tokens ---- */
 
-static bool read_span(const carat_model *model, const struct ask *ask, struct choice *c,
+static bool read_span(const carat_model *model, const struct request *request, struct choice *c,
                       const struct span *span, bool may_be_cut)
 {
     const int32_t *ids = (const int32_t *)(const void *)c->ids.data;
@@ -227,7 +227,7 @@ static bool read_span(const carat_model *model, const struct ask *ask, struct ch
     if (carat_parse_calls(model, ids + span->first, span->end - span->first, NULL, &calls, NULL) != CARAT_OK)
         return false;
     if (calls.n > 0 && calls.part->is_call)
-        is_told = take_part(ask, c, calls.part, !calls.part->error, may_be_cut);
+        is_told = take_part(request, c, calls.part, !calls.part->error, may_be_cut);
     carat_calls_free(&calls);
     return is_told;
 }
@@ -239,7 +239,7 @@ static void move_text(struct choice *c, size_t to, size_t from, size_t n)
         memmove(c->text.data + to, c->text.data + from, n);
 }
 
-static void read_spans(const carat_model *model, const struct ask *ask, struct choice *c)
+static void read_spans(const carat_model *model, const struct request *request, struct choice *c)
 {
     int n;
     struct span *spans = spans_of(c, &n);
@@ -247,7 +247,7 @@ static void read_spans(const carat_model *model, const struct ask *ask, struct c
 
     for (int i = 0; i < n; i++) {
         const bool under_way = c->in_call && i + 1 == n && breaks_off(c);
-        spans[i].is_told = read_span(model, ask, c, &spans[i], under_way);
+        spans[i].is_told = read_span(model, request, c, &spans[i], under_way);
         if (under_way && (!spans[i].is_told || c->calls[c->n_calls - 1].is_cut)) {
             spans[i].is_told = true; /* of a call without a name there is nothing to be told */
             c->is_cut = true;
@@ -274,9 +274,9 @@ static bool is_sound(const carat_part *declared, const carat_part *any)
 }
 
 /* The text of an answer with calls is that of the parts which are none; a stop string ends it. */
-static void keep_text(const struct ask *ask, struct choice *c, const struct buffer *text)
+static void keep_text(const struct request *request, struct choice *c, const struct buffer *text)
 {
-    const char *stop = stop_of(ask, c);
+    const char *stop = stop_of(request, c);
     size_t n = text->n;
 
     for (size_t i = 0; stop && i + strlen(stop) <= n; i++)
@@ -287,19 +287,19 @@ static void keep_text(const struct ask *ask, struct choice *c, const struct buff
         buffer_put(&c->text, text->data + c->told, n - c->told);
 }
 
-static void read_json(const carat_model *model, const struct ask *ask, struct choice *c)
+static void read_json(const carat_model *model, const struct request *request, struct choice *c)
 {
     const int32_t *ids = (const int32_t *)(const void *)c->ids.data;
     carat_calls declared = {.size = sizeof *declared.part}, any = declared;
     struct buffer text = {0};
 
-    if (carat_parse_calls(model, ids, count_ids(c), ask->tools, &declared, NULL) == CARAT_OK &&
+    if (carat_parse_calls(model, ids, count_ids(c), request->tools, &declared, NULL) == CARAT_OK &&
         carat_parse_calls(model, ids, count_ids(c), NULL, &any, NULL) == CARAT_OK) {
         for (int i = 0; i < any.n; i++) {
             const carat_part *p = &any.part[i];
             const bool last = p->is_call && i + 1 == any.n && c->calling == HOLDS_CALLS && breaks_off(c);
             const bool sound = p->is_call && is_sound(&declared.part[i], p);
-            const bool is_told = p->is_call && take_part(ask, c, p, sound, last);
+            const bool is_told = p->is_call && take_part(request, c, p, sound, last);
             const bool is_whole = sound || (is_told && !c->calls[c->n_calls - 1].is_cut);
             c->is_cut |= last && !is_whole;
             c->ends_with_call = is_whole && i + 1 == any.n;
@@ -307,19 +307,19 @@ static void read_json(const carat_model *model, const struct ask *ask, struct ch
                 buffer_put(&text, p->text, p->n_text);
         }
         if (c->n_calls > 0 || c->is_cut)
-            keep_text(ask, c, &text);
+            keep_text(request, c, &text);
     }
     buffer_free(&text);
     carat_calls_free(&declared);
     carat_calls_free(&any);
 }
 
-void called_read(const carat_model *model, const struct ask *ask, struct choice *c)
+void called_read(const carat_model *model, const struct request *request, struct choice *c)
 {
-    if (ask->call_start < 0)
-        read_json(model, ask, c);
+    if (request->call_start < 0)
+        read_json(model, request, c);
     else if (!c->ids.failed && !c->spans.failed)
-        read_spans(model, ask, c);
+        read_spans(model, request, c);
     if (c->is_cut)
         c->reason = CARAT_REASON_LENGTH;
 }

@@ -4,7 +4,7 @@
 #ifndef CALLED_H
 #define CALLED_H
 
-#include "ask.h"
+#include "request.h"
 
 /* A call that is told. */
 struct called {
@@ -22,13 +22,13 @@ void marks_find(const carat_model *model, int32_t marks[MOST_MARKS]);
 size_t marks_hide(const struct choice *choice, const carat_given *given);
 
 /* Notes that an id is of a call or not, before its text, of which n bytes are told, is added. */
-void called_follow(const struct ask *ask, struct choice *choice, const carat_given *given, size_t n);
+void called_follow(const struct request *request, struct choice *choice, const carat_given *given, size_t n);
 /* The number of the call that is under way; -1: none is. */
 int called_under_way(const struct choice *choice);
 /* Whether that one is told as a call, and has no text. */
 bool called_told(const struct choice *choice, int call);
 /* The answer has ended: takes its calls out of its text. A call that is none stays there. */
-void called_read(const carat_model *model, const struct ask *ask, struct choice *choice);
+void called_read(const carat_model *model, const struct request *request, struct choice *choice);
 void called_free(struct choice *choice);
 
 #endif

@@ -4,8 +4,8 @@
 #include "routes.h"
 
 #include "json_write.h"
-#include "kinds.h"
-#include "listed.h"
+#include "body_kind.h"
+#include "prompt_list.h"
 #include "state.h"
 
 static void begin(struct job *job)
@@ -28,11 +28,11 @@ static void finish(struct job *job, int choice)
 
 static void end(struct job *job)
 {
-    const struct ask *ask = job->ask;
-    const int tokens = ask->course.past.prompt + ask->prompt.n,
-              cached = ask->course.past.cached + ask->course.cached;
+    const struct request *request = job->request;
+    const int tokens = request->course.past.prompt + request->prompt.n,
+              cached = request->course.past.cached + request->course.cached;
 
-    if (ask_is_last(ask))
+    if (request_is_last(request))
         json_put(&job->out, "{'object':'preparation','model':%s,'tokens':%d,'cached':%d,'evaluated':%d}",
                  job->server->options->name, tokens, cached, tokens - cached);
 }
@@ -41,7 +41,7 @@ static const struct writer writer = {begin, given, finish, end};
 
 bool server_evaluate(struct job *job, struct refusal *r)
 {
-    const struct kind *kind = kind_find(job, r);
+    const struct body_kind *kind = body_kind_find(job, r);
 
     if (!kind)
         return false;
@@ -50,9 +50,9 @@ bool server_evaluate(struct job *job, struct refusal *r)
     if (!kind->prepare(job, r))
         return false;
     job->surface = job->route->surface;
-    job->ask->writer = &writer;
-    job->ask->stream = job->ask->wants_receipt = false;
-    job->ask->n = 1;
-    ask_evaluate(job->ask);
+    job->request->writer = &writer;
+    job->request->stream = job->request->wants_receipt = false;
+    job->request->n = 1;
+    request_evaluate(job->request);
     return true;
 }

@@ -7,16 +7,16 @@
 
 #include <math.h>
 
-#include "asked.h"
+#include "request_values.h"
 #include "json_write.h"
-#include "kinds.h"
+#include "body_kind.h"
 #include "state.h"
 #include "vectors.h"
 
 /* ---- how ids would be drawn ---- */
 
-#define OF_MODEL(field) offsetof(struct ask, sampling.field)
-#define OF_CHAIN(field) offsetof(struct ask, chain.field)
+#define OF_MODEL(field) offsetof(struct request, sampling.field)
+#define OF_CHAIN(field) offsetof(struct request, chain.field)
 
 /* Settings by their links, as the chain has them. */
 static const struct row {
@@ -39,14 +39,14 @@ static const struct row {
     {CARAT_LINK_XTC, SET_XTC, "xtc_probability", OF_CHAIN(xtc_probability), false, false},
 };
 
-static const char *origin(const struct ask *ask, enum setting setting, const char *otherwise)
+static const char *origin(const struct request *request, enum setting setting, const char *otherwise)
 {
-    return ask->said.asked_for >> setting & 1 ? "request" : otherwise;
+    return request->said.values_for >> setting & 1 ? "request" : otherwise;
 }
 
-static void put_row(struct buffer *out, const struct ask *ask, const struct row *row)
+static void put_row(struct buffer *out, const struct request *request, const struct row *row)
 {
-    const char *at = (const char *)ask + row->at;
+    const char *at = (const char *)request + row->at;
     int whole;
     float real;
 
@@ -58,34 +58,34 @@ static void put_row(struct buffer *out, const struct ask *ask, const struct row 
         memcpy(&real, at, sizeof real);
         json_put(out, "%f", json_short(real));
     }
-    json_put(out, ",'origin':%s}", origin(ask, row->setting, row->of_model ? "model" : "default"));
+    json_put(out, ",'origin':%s}", origin(request, row->setting, row->of_model ? "model" : "default"));
 }
 
-static void put_link(struct buffer *out, const struct ask *ask, carat_link link)
+static void put_link(struct buffer *out, const struct request *request, carat_link link)
 {
     json_put(out, "{'link':%s", carat_link_name(link));
     for (size_t i = 0; i < CT_COUNT(rows); i++)
         if (rows[i].link == link) {
             buffer_text(out, ",");
-            put_row(out, ask, &rows[i]);
+            put_row(out, request, &rows[i]);
         }
     buffer_text(out, "}");
 }
 
-static void put_sampling(struct buffer *out, const struct ask *ask)
+static void put_sampling(struct buffer *out, const struct request *request)
 {
-    const bool seeded = ask->said.asked_for >> SET_SEED & 1;
+    const bool seeded = request->said.values_for >> SET_SEED & 1;
 
     json_put(out, ",'sampling':{'seed':{'value':");
     if (seeded)
-        json_put(out, "%u", ask->sampling.seed);
+        json_put(out, "%u", request->sampling.seed);
     else
         buffer_text(out, "null");
     json_put(out, ",'origin':%s},'logit_bias':{'ids':%d,'origin':%s},'chain':[", seeded ? "request" : "drawn",
-             ask->chain.n_biases, origin(ask, SET_BIAS, "default"));
-    for (int i = 0; i < (ask->chain.links ? ask->chain.n_links : CARAT_LINKS); i++) {
+             request->chain.n_biases, origin(request, SET_BIAS, "default"));
+    for (int i = 0; i < (request->chain.links ? request->chain.n_links : CARAT_LINKS); i++) {
         buffer_text(out, i ? "," : "");
-        put_link(out, ask, ask->chain.links ? ask->chain.links[i] : (carat_link)i);
+        put_link(out, request, request->chain.links ? request->chain.links[i] : (carat_link)i);
     }
     buffer_text(out, "]}");
 }
@@ -108,21 +108,21 @@ static void put_names(struct buffer *out, const char *name, const struct buffer 
     buffer_text(out, "]");
 }
 
-static void put_prompt(struct buffer *out, const struct ask *ask, const carat_model_info *info)
+static void put_prompt(struct buffer *out, const struct request *request, const carat_model_info *info)
 {
     json_put(out, ",'prompts':%d,'prompt':%s,'prompt_tokens':%d,'ids':",
-             ask->prompts.n_list ? ask->prompts.n_list : 1, ask->text, ask->prompt.n);
-    json_put_ids(out, ask->prompt.ids, ask->prompt.n);
+             request->prompts.n_list ? request->prompts.n_list : 1, request->text, request->prompt.n);
+    json_put_ids(out, request->prompt.ids, request->prompt.n);
     json_put(out, ",'messages_begin':");
-    json_put_ids(out, ask->begins.ids, ask->begins.n);
-    if (ask->begins.n > 0)
+    json_put_ids(out, request->begins.ids, request->begins.n);
+    if (request->begins.n > 0)
         json_put(out, ",'template':{'name':%s,'checkpoint_differs':%b,'checkpoint_origin':%s}",
                  info->chat_template, info->template_altered, info->template_origin);
     else
         json_put(out, ",'template':null");
 }
 
-static void put_form(struct buffer *out, const struct ask *ask)
+static void put_form(struct buffer *out, const struct request *request)
 {
     static const char *const forms[] = {[CARAT_FORM_SCHEMA] = "schema",
                                         [CARAT_FORM_REGEX] = "regex",
@@ -131,36 +131,38 @@ static void put_form(struct buffer *out, const struct ask *ask)
     carat_constraint_info info;
     carat_constraint_info_default(&info);
 
-    if (!ask->constraint || carat_constraint_get_info(ask->constraint, &info, NULL) != CARAT_OK) {
+    if (!request->constraint || carat_constraint_get_info(request->constraint, &info, NULL) != CARAT_OK) {
         json_put(out, ",'constraint':null");
         return;
     }
-    json_put(out, ",'constraint':{'form':%s,'text':%t,'tool_choice':%s,'one_call':%b,", forms[ask->form.form],
-             ask->form.text, ask->form.n_text, ask->form.tool_choice, ask->form.one_call);
-    if (ask->form.tools) /* the answer may be calls in the place of it */
+    json_put(out, ",'constraint':{'form':%s,'text':%t,'tool_choice':%s,'one_call':%b,",
+             forms[request->form.form], request->form.text, request->form.n_text, request->form.tool_choice,
+             request->form.one_call);
+    if (request->form.tools) /* the answer may be calls in the place of it */
         json_put(out, "'or_calls':%b,", 1);
     json_put(out, "'rules':%d,'shortest':%d}", info.rules, info.shortest);
 }
 
-static void put_length(struct buffer *out, const struct server *s, const struct ask *ask)
+static void put_length(struct buffer *out, const struct server *s, const struct request *request)
 {
-    const char *otherwise = ask->prompts.n_list || s->options->default_tokens ? "default" : "context";
+    const char *otherwise = request->prompts.n_list || s->options->default_tokens ? "default" : "context";
 
-    json_put(out, ",'n':%d,'stream':%b,'max_tokens':{'value':%d,'origin':%s},'stop':[", ask->n, ask->stream,
-             ask->max_tokens, ask->is_clipped ? "context" : origin(ask, SET_MAX_TOKENS, otherwise));
-    for (int i = 0; i < ask->n_stops; i++)
-        json_put(out, i ? ",%s" : "%s", ask->stops[i]);
+    json_put(out, ",'n':%d,'stream':%b,'max_tokens':{'value':%d,'origin':%s},'stop':[", request->n,
+             request->stream, request->max_tokens,
+             request->is_clipped ? "context" : origin(request, SET_MAX_TOKENS, otherwise));
+    for (int i = 0; i < request->n_stops; i++)
+        json_put(out, i ? ",%s" : "%s", request->stops[i]);
     buffer_text(out, "]");
 }
 
 /* Of the engine's thread, as it was behind the last pass. */
-static void put_cost(struct buffer *out, struct server *s, const struct ask *ask)
+static void put_cost(struct buffer *out, struct server *s, const struct request *request)
 {
     const int rate = atomic_load(&s->prompt_rate), wait = atomic_load(&s->wait_ms);
-    const int left = ask->prompt.n - explain_reused(ask);
+    const int left = request->prompt.n - explain_reused(request);
 
     json_put(out, ",'memory':{'answers':%d,'positions':%d,'blocks':%d,'blocks_free':%d,'blocks_cached':%d}",
-             ask->n, ask_positions(ask), atomic_load(&s->blocks), atomic_load(&s->blocks_free),
+             request->n, request_positions(request), atomic_load(&s->blocks), atomic_load(&s->blocks_free),
              atomic_load(&s->blocks_cached));
     json_put(out, ",'places':{'all':%d,'taken':%d,'waiting':%d}", s->options->parallel,
              atomic_load(&s->taken), atomic_load(&s->waiting) - 1); /* this request counts among those */
@@ -188,14 +190,14 @@ static void explain_vectors(struct job *job)
 {
     struct server *s = job->server;
     struct buffer *out = &job->out;
-    const struct ask *ask = job->ask;
-    const struct vectors *v = ask->vectors;
+    const struct request *request = job->request;
+    const struct vectors *v = request->vectors;
     const int rate = atomic_load(&s->prompt_rate), wait = atomic_load(&s->wait_ms);
 
     put_texts(out, v);
     json_put(out, ",'dimensions':{'value':%d,'of':%d}", v->dim, s->embedder.width);
-    put_names(out, "without_effect", &ask->said.idle);
-    put_names(out, "ignored", &ask->said.ignored);
+    put_names(out, "without_effect", &request->said.idle);
+    put_names(out, "ignored", &request->said.ignored);
     json_put(out, ",'memory':{'bytes':%l},'places':{'all':%d,'taken':%d,'waiting':%d}",
              (int64_t)vectors_bytes(v), s->options->parallel, atomic_load(&s->running),
              atomic_load(&s->waiting) - 1); /* this request counts among those */
@@ -210,10 +212,10 @@ bool server_explain(struct job *job, struct refusal *r)
 {
     struct server *s = job->server;
     struct buffer *out = &job->out;
-    struct ask *ask = job->ask;
-    const struct kind *kind = kind_find(job, r);
+    struct request *request = job->request;
+    const struct body_kind *kind = body_kind_find(job, r);
 
-    ask->keeps_text = true;
+    request->keeps_text = true;
     if (!kind || !kind->prepare(job, r))
         return false;
     json_put(out, "{'object':'explanation','surface':%s,'model':%s", kind->path, s->options->name);
@@ -221,20 +223,20 @@ bool server_explain(struct job *job, struct refusal *r)
         explain_vectors(job);
         return false;
     }
-    put_prompt(out, ask, &s->info);
-    put_sampling(out, ask);
-    put_form(out, ask);
-    put_length(out, s, ask);
-    put_names(out, "without_effect", &ask->said.idle);
-    put_names(out, "ignored", &ask->said.ignored);
-    return explained_begin(ask) ||
+    put_prompt(out, request, &s->info);
+    put_sampling(out, request);
+    put_form(out, request);
+    put_length(out, s, request);
+    put_names(out, "without_effect", &request->said.idle);
+    put_names(out, "ignored", &request->said.ignored);
+    return explained_begin(request) ||
            server_refuse(r, 503, NULL, NULL, "there is no memory for the explanation");
 }
 
 void explain_end(struct job *job)
 {
-    explain_put_cached(&job->out, job->server, job->ask);
-    put_cost(&job->out, job->server, job->ask);
+    explain_put_cached(&job->out, job->server, job->request);
+    put_cost(&job->out, job->server, job->request);
     buffer_text(&job->out, "}");
     job_begin(job, 200, "application/json", false);
 }

@@ -6,7 +6,7 @@
 #include "routes.h"
 
 /* A route's prepare. The body is one that a route takes which draws or gives vectors: that whose path stands
- * behind the one of this, or without any that whose fields it has (kinds.h). */
+ * behind the one of this, or without any that whose fields it has (body_kind.h). */
 bool server_explain(struct job *job, struct refusal *r);
 /* On the engine's thread: looks up what is kept of the prompt, and gives the job to those who prepare. */
 void explain_look_up(struct job *job);
@@ -15,9 +15,9 @@ void explain_end(struct job *job);
 
 /* ---- explain_cached.c: what is kept of the prompt ---- */
 
-struct ask;
-bool explained_begin(struct ask *ask); /* false: there is no memory */
-void explain_put_cached(struct buffer *out, struct server *s, const struct ask *ask);
-int explain_reused(const struct ask *ask); /* tokens that would not be evaluated */
+struct request;
+bool explained_begin(struct request *request); /* false: there is no memory */
+void explain_put_cached(struct buffer *out, struct server *s, const struct request *request);
+int explain_reused(const struct request *request); /* tokens that would not be evaluated */
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include "explain.h"
 #include "json_write.h"
-#include "places.h"
+#include "slots.h"
 #include "scores.h"
 #include "state.h"
 #include "text.h"
@@ -19,18 +19,18 @@ struct explained {
     bool known;
 };
 
-bool explained_begin(struct ask *ask)
+bool explained_begin(struct request *request)
 {
-    return (ask->explained = calloc(1, sizeof *ask->explained)) != NULL;
+    return (request->explained = calloc(1, sizeof *request->explained)) != NULL;
 }
 
 void explain_look_up(struct job *job)
 {
     struct server *s = job->server;
-    struct explained *x = job->ask->explained;
+    struct explained *x = job->request->explained;
 
     carat_prefix_default(&x->prefix);
-    x->known = place_find(s->options->engine, &job->ask->prompt, &x->prefix, x->next, SHOWN) == CARAT_OK;
+    x->known = slot_find(s->options->engine, &job->request->prompt, &x->prefix, x->next, SHOWN) == CARAT_OK;
     if (job_queue_put(&s->to_prepare, job))
         return;
     atomic_fetch_sub(&s->waiting, 1); /* nobody prepares any more */
@@ -100,13 +100,13 @@ static bool differ_in_space(const char *a, const char *b)
     return (in_a != in_b || memcmp(a, b, in_a) != 0) && a[in_a] && a[in_a] == b[in_b];
 }
 
-static const char *cause(const carat_prefix *p, const struct ask *ask, const struct parting *parting)
+static const char *cause(const carat_prefix *p, const struct request *request, const struct parting *parting)
 {
-    if (ask_waits_for_scores(ask))
+    if (request_waits_for_scores(request))
         return "how likely a prompt is takes all of it to be evaluated";
     if (p->common == 0)
         return "nothing of this prompt is kept";
-    if (p->common == ask->prompt.n)
+    if (p->common == request->prompt.n)
         return "all of this prompt is kept; its last token is evaluated for what follows";
     if (p->n_next == 0)
         return "the prompt goes on where what is kept ends";
@@ -128,34 +128,34 @@ static char *text_of(const carat_model *model, const int32_t *ids, int n)
 }
 
 /* The index of the message as it was sent in which an id stands; -1: in none of them. */
-static int message_of(const struct ask *ask, int at)
+static int message_of(const struct request *request, int at)
 {
     int i = 0;
 
-    while (i < ask->begins.n && ask->begins.ids[i] <= at)
+    while (i < request->begins.n && request->begins.ids[i] <= at)
         i++;
-    return i > 0 && ask->said.sent.n >= (size_t)i * sizeof(int)
-               ? ((const int *)(const void *)ask->said.sent.data)[i - 1]
+    return i > 0 && request->said.sent.n >= (size_t)i * sizeof(int)
+               ? ((const int *)(const void *)request->said.sent.data)[i - 1]
                : -1;
 }
 
-void explain_put_cached(struct buffer *out, struct server *s, const struct ask *ask)
+void explain_put_cached(struct buffer *out, struct server *s, const struct request *request)
 {
-    const struct explained *x = ask->explained;
+    const struct explained *x = request->explained;
     const carat_prefix *p = &x->prefix;
     const carat_model *model = s->options->model;
-    const int from = CT_MAX(p->common - SHOWN, 0), behind = CT_MIN(ask->prompt.n - p->common, SHOWN);
-    const int message = message_of(ask, p->common);
-    const bool parts = p->common > 0 && p->common < ask->prompt.n;
-    const struct parting t = {text_of(model, ask->prompt.ids + from, p->common - from),
-                              text_of(model, ask->prompt.ids + p->common, behind),
+    const int from = CT_MAX(p->common - SHOWN, 0), behind = CT_MIN(request->prompt.n - p->common, SHOWN);
+    const int message = message_of(request, p->common);
+    const bool parts = p->common > 0 && p->common < request->prompt.n;
+    const struct parting t = {text_of(model, request->prompt.ids + from, p->common - from),
+                              text_of(model, request->prompt.ids + p->common, behind),
                               text_of(model, x->next, p->n_next)};
 
     if (!x->known || !t.before || !t.prompt || !t.cached)
         json_put(out, ",'cached':null");
     else {
-        json_put(out, ",'cached':{'tokens':%d,'in_common':%d,'cause':%s,'left':", explain_reused(ask),
-                 p->common, cause(p, ask, &t));
+        json_put(out, ",'cached':{'tokens':%d,'in_common':%d,'cause':%s,'left':", explain_reused(request),
+                 p->common, cause(p, request, &t));
         if (parts) {
             json_put(out, "{'token':%d,'message':", p->common);
             json_put(out, message < 0 ? "null" : "%d", message);
@@ -169,7 +169,7 @@ void explain_put_cached(struct buffer *out, struct server *s, const struct ask *
     carat_free(t.cached);
 }
 
-int explain_reused(const struct ask *ask)
+int explain_reused(const struct request *request)
 {
-    return ask_waits_for_scores(ask) ? 0 : ask->explained->prefix.reused;
+    return request_waits_for_scores(request) ? 0 : request->explained->prefix.reused;
 }

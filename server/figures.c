@@ -11,25 +11,25 @@ static double per_second(int n, double ms)
     return ms > 0 ? n * 1e3 / ms : 0;
 }
 
-void figures_put_timings(struct buffer *out, const struct ask *ask)
+void figures_put_timings(struct buffer *out, const struct request *request)
 {
-    const double prompt = ask->course.prompt_ms - ask->course.begin_ms,
-                 answer = ask->course.end_ms - ask->course.prompt_ms;
+    const double prompt = request->course.prompt_ms - request->course.begin_ms,
+                 answer = request->course.end_ms - request->course.prompt_ms;
     int given = 0;
 
-    for (int i = 0; i < ask->n; i++)
-        given += ask->choice[i].given;
+    for (int i = 0; i < request->n; i++)
+        given += request->choice[i].given;
     json_put(out,
              "{'cache_n':%d,'prompt_n':%d,'prompt_ms':%f,'prompt_per_second':%f,'predicted_n':%d,"
              "'predicted_ms':%f,'predicted_per_second':%f}",
-             ask->course.cached, ask->course.evaluated, prompt, per_second(ask->course.evaluated, prompt),
-             given, answer, per_second(given, answer));
+             request->course.cached, request->course.evaluated, prompt,
+             per_second(request->course.evaluated, prompt), given, answer, per_second(given, answer));
 }
 
-void figures_put_progress(struct buffer *out, const struct ask *ask, int evaluated, int64_t ms)
+void figures_put_progress(struct buffer *out, const struct request *request, int evaluated, int64_t ms)
 {
-    json_put(out, ",'prompt_progress':{'total':%d,'cache':%d,'processed':%d,'time_ms':%l}", ask->prompt.n,
-             ask->course.cached, evaluated, ms);
+    json_put(out, ",'prompt_progress':{'total':%d,'cache':%d,'processed':%d,'time_ms':%l}", request->prompt.n,
+             request->course.cached, evaluated, ms);
 }
 
 /* ---- log-probabilities ---- */

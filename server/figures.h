@@ -11,8 +11,8 @@
 void figures_put_token(struct buffer *out, const carat_model *model, const carat_logprob *l);
 void figures_put_logprobs(struct buffer *out, const carat_model *model, const struct buffer *told,
                           size_t from, size_t until);
-void figures_put_timings(struct buffer *out, const struct ask *ask);
+void figures_put_timings(struct buffer *out, const struct request *request);
 /* A member behind others: how much of the prompt is evaluated. */
-void figures_put_progress(struct buffer *out, const struct ask *ask, int evaluated, int64_t ms);
+void figures_put_progress(struct buffer *out, const struct request *request, int evaluated, int64_t ms);
 
 #endif

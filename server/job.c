@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask.h"
+#include "request.h"
 #include "routes.h"
 #include "state.h"
 
@@ -109,8 +109,8 @@ void job_end(struct job *job)
 {
     struct server *server = job->server;
 
-    ask_free(job->ask);
-    job->ask = NULL;
+    request_free(job->request);
+    job->request = NULL;
     uv_mutex_lock(&job->lock);
     job->ended = true;
     uv_mutex_unlock(&job->lock);

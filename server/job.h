@@ -11,7 +11,7 @@
 #include "buffer.h"
 #include "refusal.h"
 
-struct ask;
+struct request;
 struct connection;
 struct server;
 struct route;
@@ -42,8 +42,8 @@ struct job {
     bool ended;       /* nobody but the connections' thread has it any more */
     bool broken;      /* a stream whose last event is a refusal: the connection ends behind it */
 
-    struct ask *ask;  /* of those who answer; NULL: it is not prepared */
-    struct job *next; /* in a queue */
+    struct request *request; /* of those who answer; NULL: it is not prepared */
+    struct job *next;        /* in a queue */
 
     struct connection *connection; /* of the connections' thread, as its lists; NULL: it has gone */
     struct job *next_active;

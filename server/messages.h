@@ -18,7 +18,8 @@ carat_talk *messages_talk(struct document *d, const struct ct_json_value *messag
 /* The conversation of a surface that spells messages otherwise. Members are added by talk.h and carat.h. */
 struct said {
     carat_talk *talk;
-    struct buffer sent; /* an int for each message: the index of what was sent, or one of asked.others */
+    struct buffer
+        sent; /* an int for each message: the index of what was sent, or one of request_values.others */
 };
 /* False: *d->r says why not. */
 bool said_begin(struct said *c, struct document *d);

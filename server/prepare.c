@@ -4,32 +4,32 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "ask.h"
+#include "request.h"
 #include "explain.h"
-#include "places.h"
+#include "slots.h"
 #include "routes.h"
 #include "workers.h"
 
 enum { LONG_NS = 2000000 };
 
-static struct ask *new_ask(struct server *s, const struct job *job)
+static struct request *new_ask(struct server *s, const struct job *job)
 {
-    struct ask *ask = calloc(1, sizeof *ask);
+    struct request *request = calloc(1, sizeof *request);
 
-    if (!ask)
+    if (!request)
         return NULL;
-    ask->call_start = s->call_start;
-    ask->own_form.cancelled = &job->cancelled;
-    ask->course.created = (int64_t)time(NULL);
-    return ask;
+    request->call_start = s->call_start;
+    request->own_form.cancelled = &job->cancelled;
+    request->course.created = (int64_t)time(NULL);
+    return request;
 }
 
 /* Whether a prepared request can get what it may need, and in time. */
 static bool has_room(const struct server *s, const struct job *job, struct refusal *r)
 {
-    if (job->ask->explained) /* it needs no place */
+    if (job->request->explained) /* it needs no place */
         return true;
-    const int blocks = places_blocks(job->ask), seconds = atomic_load(&s->wait_ms) / 1000;
+    const int blocks = places_blocks(job->request), seconds = atomic_load(&s->wait_ms) / 1000;
 
     if (blocks > s->blocks_in_all)
         return server_refuse(
@@ -53,12 +53,12 @@ static void prepare_job(struct server *s, struct job *job)
 {
     struct refusal r = {0};
 
-    if (job->ask) { /* it has been looked up */
+    if (job->request) { /* it has been looked up */
         explain_end(job);
         end_prepared(s, job);
         return;
     }
-    if (!(job->ask = new_ask(s, job)))
+    if (!(job->request = new_ask(s, job)))
         server_refuse(&r, 503, NULL, NULL, "there is no memory for the request");
     if (r.status || !job->route->prepare(job, &r) || !has_room(s, job, &r) || atomic_load(&job->cancelled)) {
         if (r.status)
@@ -66,15 +66,15 @@ static void prepare_job(struct server *s, struct job *job)
         end_prepared(s, job);
         return;
     }
-    for (int i = 0; i < job->ask->n; i++) {
-        job->ask->choice[i].job = job;
-        job->ask->choice[i].number = i;
+    for (int i = 0; i < job->request->n; i++) {
+        job->request->choice[i].job = job;
+        job->request->choice[i].number = i;
     }
-    job_free_body(job); /* all of it is in the ask */
-    if (job->ask->stream && !job->ask->explained) {
+    job_free_body(job); /* all of it is in the request */
+    if (job->request->stream && !job->request->explained) {
         job_begin(job, 200, job->surface->stream_type, true);
         uv_mutex_lock(&job->lock);
-        job->ask->writer->begin(job);
+        job->request->writer->begin(job);
         uv_mutex_unlock(&job->lock);
         job_wake(job);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* responding.h: what an ask has beside its answer when OpenAI's responses asked for it. */
+/* responding.h: what a request has beside its answer when OpenAI's responses asked for it. */
 #ifndef RESPONDING_H
 #define RESPONDING_H
 
@@ -14,7 +14,7 @@ struct run {
     size_t logs_from, logs_until; /* bytes of its log-probabilities, if it is text */
 };
 
-/* What an ask has of its response. */
+/* What a request has of its response. */
 struct responding {
     struct buffer repeated; /* members of the reply that repeat the request, each behind a comma */
     struct stored *stored;  /* NULL: nothing is kept of it */

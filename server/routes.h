@@ -42,21 +42,21 @@ const struct surface *route_surface(struct text path);
 
 extern const struct surface surface_openai;
 
-/* ---- look.c ---- */
+/* ---- inspect.c ---- */
 
 /* Routes that draw nothing: between text and ids, what a conversation becomes, what is served. They are
  * those of llama.cpp's and vLLM's clients. */
 
 /* A route's prepare. */
-bool look_tokenize(struct job *job, struct refusal *r);
-bool look_detokenize(struct job *job, struct refusal *r);
-bool look_template(struct job *job, struct refusal *r); /* the text of a chat completion's prompt */
-bool look_render(struct job *job, struct refusal *r);   /* its ids and settings */
-bool look_count(struct job *job, struct refusal *r);    /* the number of its ids */
-bool look_tokenizer(struct job *job, struct refusal *r);
-bool look_props(struct job *job, struct refusal *r);
+bool inspect_tokenize(struct job *job, struct refusal *r);
+bool inspect_detokenize(struct job *job, struct refusal *r);
+bool inspect_template(struct job *job, struct refusal *r); /* the text of a chat completion's prompt */
+bool inspect_render(struct job *job, struct refusal *r);   /* its ids and settings */
+bool inspect_count(struct job *job, struct refusal *r);    /* the number of its ids */
+bool inspect_tokenizer(struct job *job, struct refusal *r);
+bool inspect_props(struct job *job, struct refusal *r);
 /* A route's answer. */
-void look_slots(struct job *job, struct text path);
+void inspect_slots(struct job *job, struct text path);
 
 /* ---- evaluate.c ---- */
 

@@ -69,13 +69,13 @@ void logprobs_tell(struct choice *c, size_t n)
         c->late_from = c->late.n = 0;
 }
 
-void logprobs_end(const struct ask *ask, struct choice *c, bool is_stopped)
+void logprobs_end(const struct request *request, struct choice *c, bool is_stopped)
 {
     const struct late *late;
     size_t left = c->ahead + c->text.n - c->told;
 
     for (; (late = first_late(c)) != NULL; c->late_from += sizeof *late) {
-        if ((ask->call_start < 0 && c->n_calls > 0) || called_told(c, late->call))
+        if ((request->call_start < 0 && c->n_calls > 0) || called_told(c, late->call))
             continue;
         if (is_stopped && left == 0)
             break;
@@ -87,7 +87,7 @@ void logprobs_end(const struct ask *ask, struct choice *c, bool is_stopped)
 
 /* ---- of a prompt ---- */
 
-void keep_end(const struct ask *ask, struct choice *c, int32_t id)
+void keep_end(const struct request *request, struct choice *c, int32_t id)
 {
     float given;
     carat_logprob top[MOST_TOP];
@@ -95,47 +95,48 @@ void keep_end(const struct ask *ask, struct choice *c, int32_t id)
 
     carat_score_options_default(&options);
     options.given = &given;
-    options.n_top = ask->top_logprobs;
-    options.top = ask->top_logprobs > 0 ? top : NULL;
+    options.n_top = request->top_logprobs;
+    options.top = request->top_logprobs > 0 ? top : NULL;
     if (carat_score_with(c->session, &id, 1, NULL, &options, NULL) == CARAT_OK)
-        keep(&c->logprobs, id, given, top, ask->top_logprobs);
+        keep(&c->logprobs, id, given, top, request->top_logprobs);
 }
 
-bool ask_waits_for_scores(const struct ask *ask)
+bool request_waits_for_scores(const struct request *request)
 {
-    return !ask->evaluates && (ask->scores || ask->max_tokens == 0);
+    return !request->evaluates && (request->scores || request->max_tokens == 0);
 }
 
-bool ask_is_scored(const struct ask *ask)
+bool request_is_scored(const struct request *request)
 {
-    return !ask->scores || ask->course.scored == ask->prompt.n;
+    return !request->scores || request->course.scored == request->prompt.n;
 }
 
-carat_status ask_score(struct ask *ask, int most, carat_error *err)
+carat_status request_score(struct request *request, int most, carat_error *err)
 {
     enum { PIECE = 256 };
-    carat_session *session = ask->choice[0].session;
-    const int32_t *ids = ask->prompt.ids + ask->course.scored;
-    const int left = ask->prompt.n - ask->course.scored, piece = most < PIECE ? most : PIECE;
+    carat_session *session = request->choice[0].session;
+    const int32_t *ids = request->prompt.ids + request->course.scored;
+    const int left = request->prompt.n - request->course.scored, piece = most < PIECE ? most : PIECE;
     const int n = left < piece ? left : piece;
     float given[PIECE];
     carat_logprob top[PIECE * MOST_TOP];
     carat_score_options options;
 
-    if (ask->course.scored == 0) {
-        keep(&ask->course.scores_told, ids[0], NAN, NULL, 0);
-        ask->course.scored = 1;
+    if (request->course.scored == 0) {
+        keep(&request->course.scores_told, ids[0], NAN, NULL, 0);
+        request->course.scored = 1;
         return carat_sync(session, ids, 1, NULL, err);
     }
     carat_score_options_default(&options);
     options.given = given;
-    options.n_top = ask->top_logprobs;
-    options.top = ask->top_logprobs > 0 ? top : NULL;
+    options.n_top = request->top_logprobs;
+    options.top = request->top_logprobs > 0 ? top : NULL;
     carat_status status = carat_score_with(session, ids, n, NULL, &options, err);
     if (status == CARAT_OK && n < left) /* the last one, which nobody needed so far */
         status = carat_append(session, &ids[n - 1], 1, err);
     for (int i = 0; i < n && status == CARAT_OK; i++)
-        keep(&ask->course.scores_told, ids[i], given[i], top + i * ask->top_logprobs, ask->top_logprobs);
-    ask->course.scored += n;
+        keep(&request->course.scores_told, ids[i], given[i], top + i * request->top_logprobs,
+             request->top_logprobs);
+    request->course.scored += n;
     return status;
 }

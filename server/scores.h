@@ -3,7 +3,7 @@
 #ifndef SCORES_H
 #define SCORES_H
 
-#include "ask.h"
+#include "request.h"
 
 /* How likely an id was, as it is kept until it is written. */
 struct told_logprob {
@@ -17,16 +17,16 @@ struct told_logprob {
  * -1. */
 void logprobs_wait(const carat_model *model, struct choice *choice, const carat_given *given, int call);
 void logprobs_tell(struct choice *choice, size_t n);
-void logprobs_end(const struct ask *ask, struct choice *choice, bool is_stopped);
+void logprobs_end(const struct request *request, struct choice *choice, bool is_stopped);
 
 /* Those of the stop id behind an answer, which its generation does not give. */
-void keep_end(const struct ask *ask, struct choice *choice, int32_t id);
+void keep_end(const struct request *request, struct choice *choice, int32_t id);
 
 /* Whether a prompt is scored, or nothing drawn behind it: then it has no generation at first. */
-bool ask_waits_for_scores(const struct ask *ask);
+bool request_waits_for_scores(const struct request *request);
 /* Scores up to `most` ids of the prompt, in the session of the first answer. */
-carat_status ask_score(struct ask *ask, int most, carat_error *err);
+carat_status request_score(struct request *request, int most, carat_error *err);
 /* There is no more to be scored. */
-bool ask_is_scored(const struct ask *ask);
+bool request_is_scored(const struct request *request);
 
 #endif

@@ -9,11 +9,11 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "ask.h"
+#include "request.h"
 #include "called.h"
 #include "carat_tools.h"
 #include "connection.h"
-#include "places.h"
+#include "slots.h"
 #include "workers.h"
 
 enum { OLLAMA_PORT = 11434, URL_BYTES = 80 };

@@ -2,11 +2,11 @@
 /* spellings.c: names that other servers have for what a request may ask: llama.cpp's, vLLM's, SGLang's and
  * routers'. Every surface takes them behind its own. Which value has no effect is said of no router's
  * default. */
-#include "asked.h"
+#include "request_values.h"
 #include "state.h"
 
-#define AT(field)   offsetof(struct asked, field)
-#define MORE(field) offsetof(struct asked, more.field)
+#define AT(field)   offsetof(struct request_values, field)
+#define MORE(field) offsetof(struct request_values, more.field)
 
 static const char no_such_way[] = "there is no such way to draw", told_so[] = "thoughts are told apart",
                   as_text[] = "the text is told as it is", here[] = "it changes nothing here",
@@ -146,8 +146,8 @@ static const struct field spellings[] = {
 };
 /* clang-format on */
 
-bool asked_fields(struct document *d, const struct ct_json_value *object, const char *prefix,
-                  const struct field *fields, int n, struct asked *a)
+bool values_fields(struct document *d, const struct ct_json_value *object, const char *prefix,
+                   const struct field *fields, int n, struct request_values *a)
 {
     d->more = spellings;
     d->n_more = CT_COUNT(spellings);
@@ -158,7 +158,7 @@ bool asked_fields(struct document *d, const struct ct_json_value *object, const 
 }
 
 /* n_predict becomes the number that the surface goes by. */
-static bool settle_length(struct document *d, struct asked *a)
+static bool settle_length(struct document *d, struct request_values *a)
 {
     const int64_t n = a->more.predict, most = n < 0 ? INT64_MAX : n;
     const int64_t given = a->max_completion_tokens ? a->max_completion_tokens : a->max_tokens;
@@ -175,7 +175,7 @@ static bool settle_length(struct document *d, struct asked *a)
 }
 
 /* As many ids as an answer must have may come. */
-static bool settle_least(struct document *d, const struct asked *a)
+static bool settle_least(struct document *d, const struct request_values *a)
 {
     const int64_t given = a->max_completion_tokens ? a->max_completion_tokens : a->max_tokens;
     const int64_t most = given > 0 ? given : given == 0 && a->text_tokens > 0 ? a->text_tokens : INT64_MAX;
@@ -185,7 +185,7 @@ static bool settle_least(struct document *d, const struct asked *a)
                                                        (long long)a->more.min_tokens, (long long)most);
 }
 
-bool asked_settle(struct document *d, struct asked *a, unsigned can)
+bool values_settle(struct document *d, struct request_values *a, unsigned can)
 {
     const struct spelled *m = &a->more;
     const struct {

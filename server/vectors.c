@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "ask.h"
+#include "request.h"
 #include "base/utf8.h"
 #include "pace.h"
 #include "workers.h"
@@ -38,7 +38,7 @@ bool vectors_begin(struct document *d, struct job *job, const struct vector_writ
         return server_refuse(d->r, 400, NULL, "dimensions",
                              "dimensions is %d, expected 1 to %d, the values of a vector of this model",
                              (int)CT_MIN(dimensions, INT32_MAX), width);
-    if (!(v = job->ask->vectors = calloc(1, sizeof *v)))
+    if (!(v = job->request->vectors = calloc(1, sizeof *v)))
         return refuse_texts(d);
     v->writer = writer;
     v->dim = dimensions ? (int)dimensions : width;
@@ -49,7 +49,7 @@ bool vectors_begin(struct document *d, struct job *job, const struct vector_writ
 /* The ids from `at` on are a text of their own. */
 static bool end_text(struct document *d, struct job *job, const char *param, int at, bool truncate)
 {
-    struct vectors *v = job->ask->vectors;
+    struct vectors *v = job->request->vectors;
     const int most = job->server->context;
     carat_embed_input input = {.n = v->ids.n - at};
 
@@ -74,7 +74,7 @@ static bool end_text(struct document *d, struct job *job, const char *param, int
 bool vectors_add_text(struct document *d, struct job *job, const char *param, struct ct_str text,
                       carat_task task, const char *title, bool truncate)
 {
-    struct vectors *v = job->ask->vectors;
+    struct vectors *v = job->request->vectors;
     const struct server *s = job->server;
     const int at = v->ids.n;
     carat_error err;
@@ -90,7 +90,7 @@ bool vectors_add_text(struct document *d, struct job *job, const char *param, st
 
 bool vectors_add_ids(struct document *d, struct job *job, const char *param, const struct ct_json_value *ids)
 {
-    struct vectors *v = job->ask->vectors;
+    struct vectors *v = job->request->vectors;
     const int at = v->ids.n, n = (int)ct_json_count(ids);
 
     if (n == 0)
@@ -117,7 +117,7 @@ bool vectors_add_ids(struct document *d, struct job *job, const char *param, con
 
 void vectors_end(struct job *job)
 {
-    struct vectors *v = job->ask->vectors;
+    struct vectors *v = job->request->vectors;
     carat_embed_input *input = (carat_embed_input *)(void *)v->inputs.data;
     const int32_t *ids = v->ids.ids;
 
@@ -161,7 +161,7 @@ static int is_cancelled(void *user, size_t done, size_t total)
 /* The vectors of the texts that come next. */
 static carat_status embed_some(struct embedding *e, struct job *job, carat_error *err)
 {
-    struct vectors *v = job->ask->vectors;
+    struct vectors *v = job->request->vectors;
     carat_embed_input *input = (carat_embed_input *)(void *)v->inputs.data + v->done;
     carat_embed_options options;
     int n = 0, tokens = 0;
@@ -191,7 +191,7 @@ static carat_status embed_some(struct embedding *e, struct job *job, carat_error
 static void end_embedded(struct server *s, struct job *job, const carat_error *err)
 {
     struct refusal r = {0};
-    struct vectors *v = job->ask->vectors;
+    struct vectors *v = job->request->vectors;
 
     v->end_ms = now_ms();
     if (err->code == CARAT_E_NUMERIC)
@@ -240,7 +240,7 @@ static void begin_jobs(struct embedding *e)
         job = take_first(&e->waiting, &e->last_waiting);
         atomic_fetch_sub(&s->waiting, 1);
         atomic_fetch_add(&s->running, 1);
-        job->ask->vectors->begin_ms = now_ms();
+        job->request->vectors->begin_ms = now_ms();
         add_job(&e->last_begun, job);
     }
 }
@@ -248,7 +248,7 @@ static void begin_jobs(struct embedding *e)
 static void add_load(const struct pace *pace, const struct job *job, bool waits, struct load *load)
 {
     for (; job; job = job->next)
-        pace_add(pace, load, job->ask->vectors->left, 0, waits);
+        pace_add(pace, load, job->request->vectors->left, 0, waits);
 }
 
 /* What others may know without waiting. */
@@ -276,7 +276,7 @@ void embed_jobs(void *server)
         tell_pace(&e);
         struct job *job = take_first(&e.begun, &e.last_begun);
         carat_error err = {CARAT_OK, ""};
-        const struct vectors *v = job->ask->vectors;
+        const struct vectors *v = job->request->vectors;
         if (embed_some(&e, job, &err) == CARAT_OK && v->done < v->n && !v->told.failed)
             add_job(&e.last_begun, job);
         else

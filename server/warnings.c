@@ -7,10 +7,10 @@
 #include "json_write.h"
 #include "text.h"
 
-void warnings_put(struct buffer *out, const struct ask *ask)
+void warnings_put(struct buffer *out, const struct request *request)
 {
-    struct text rest = {ask->said.ignored.data, ask->said.ignored.n},
-                lines = {ask->extra.warned.data, ask->extra.warned.n};
+    struct text rest = {request->said.ignored.data, request->said.ignored.n},
+                lines = {request->extra.warned.data, request->extra.warned.n};
     char warning[1200];
     int i = 0;
 

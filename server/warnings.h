@@ -3,10 +3,10 @@
 #ifndef WARNINGS_H
 #define WARNINGS_H
 
-#include "ask.h"
+#include "request.h"
 
 /* A member of an object, behind others: fields that nobody knew, and those
  * of other servers that change nothing here. Without any there is none. */
-void warnings_put(struct buffer *out, const struct ask *ask);
+void warnings_put(struct buffer *out, const struct request *request);
 
 #endif

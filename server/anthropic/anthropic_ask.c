@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* anthropic_ask.c: the fields of Anthropic's requests, and what is asked for by them. */
 #include "anthropic/anthropic.h"
-#include "asked.h"
+#include "request_values.h"
 #include "json_write.h"
 #include "state.h"
 
 struct anthropic {
-    struct asked a;
+    struct request_values a;
     const struct ct_json_value *system, *thinking, *output, *format;
 };
 
@@ -65,7 +65,7 @@ static const struct respelling names[] = {{".function.parameters", ".input_schem
                                           {".function.description", ".description"}};
 
 static bool take_thinking(struct document *d, const struct server *s, const struct anthropic *o,
-                          struct ask *ask, bool *thinks)
+                          struct request *request, bool *thinks)
 {
     const struct ct_json_value *type = ct_json_get(o->thinking, "type"),
                                *budget = ct_json_get(o->thinking, "budget_tokens");
@@ -74,7 +74,7 @@ static bool take_thinking(struct document *d, const struct server *s, const stru
 
     *thinks = false;
     if (!o->thinking)
-        return asked_thinks(d, s, &o->a, "reasoning_effort", ask, thinks);
+        return values_thinks(d, s, &o->a, "reasoning_effort", request, thinks);
     if (ct_json_is_text(type, "disabled"))
         return true;
     if (!enabled && !ct_json_is_text(type, "adaptive"))
@@ -87,13 +87,13 @@ static bool take_thinking(struct document *d, const struct server *s, const stru
     }
     *thinks = true;
     if (enabled) {
-        ask->extra.limits_thought = 1;
-        ask->extra.thought_budget = (int)most;
+        request->extra.limits_thought = 1;
+        request->extra.thought_budget = (int)most;
     }
     return true;
 }
 
-static bool take_output(struct document *d, struct server *s, struct anthropic *o, struct ask *ask)
+static bool take_output(struct document *d, struct server *s, struct anthropic *o, struct request *request)
 {
     const struct ct_json_value *schema;
     carat_constraint_options form;
@@ -112,7 +112,7 @@ static bool take_output(struct document *d, struct server *s, struct anthropic *
     form.form = CARAT_FORM_SCHEMA;
     form.text = text.s;
     form.n_text = text.n;
-    return asked_text_form(d, s, ask, "output_config.format.schema", &form);
+    return values_text_form(d, s, request, "output_config.format.schema", &form);
 }
 
 static void respell_tools(char *text, size_t capacity, const void *user)
@@ -128,11 +128,11 @@ static bool take_conversation(struct document *d, struct job *job, struct anthro
 
     o->a.parallel_tool_calls =
         !ct_json_is(ct_json_get(o->a.tool_choice, "disable_parallel_tool_use"), CT_JSON_TRUE);
-    if (said_begin(&t.said, d) && asked_messages(d, job->server, "messages", o->a.messages) &&
+    if (said_begin(&t.said, d) && values_messages(d, job->server, "messages", o->a.messages) &&
         anthropic_translate(&t, o->system, o->a.messages, o->a.tools, o->a.tool_choice))
-        good = asked_translated(d, job->server, &o->a,
-                                &(struct translated){&t.said, &t.text, t.continues, respell_tools, NULL},
-                                thinks, job->ask);
+        good = values_translated(d, job->server, &o->a,
+                                 &(struct translated){&t.said, &t.text, t.continues, respell_tools, NULL},
+                                 thinks, job->request);
     if (t.cached)
         document_idle(d, "cache_control");
     buffer_free(&t.text);
@@ -145,15 +145,15 @@ static bool take_all(struct document *d, struct job *job, struct anthropic *o, b
     struct server *s = job->server;
     bool thinks;
 
-    if (!asked_fields(d, &d->tree.value[0], "", fields, CT_COUNT(fields), &o->a) ||
-        !fields_inside(d, inside, CT_COUNT(inside)) || !asked_settle(d, &o->a, THINKS))
+    if (!values_fields(d, &d->tree.value[0], "", fields, CT_COUNT(fields), &o->a) ||
+        !fields_inside(d, inside, CT_COUNT(inside)) || !values_settle(d, &o->a, THINKS))
         return false;
     if (!counts && o->a.max_tokens == 0)
         return server_refuse(d->r, 400, NULL, "max_tokens", "max_tokens is missing");
-    return asked_model(d, s, o->a.model) && asked_drawing(d, s, &o->a, job->ask) &&
-           take_thinking(d, s, o, job->ask, &thinks) && take_conversation(d, job, o, thinks) &&
-           take_output(d, s, o, job->ask) && asked_spelled_form(d, s, &o->a, job->ask) &&
-           (counts || asked_room(d, s, &o->a, job->ask));
+    return values_model(d, s, o->a.model) && values_drawing(d, s, &o->a, job->request) &&
+           take_thinking(d, s, o, job->request, &thinks) && take_conversation(d, job, o, thinks) &&
+           take_output(d, s, o, job->request) && values_spelled_form(d, s, &o->a, job->request) &&
+           (counts || values_room(d, s, &o->a, job->request));
 }
 
 static bool anthropic_take(struct job *job, struct refusal *r, bool counts)
@@ -162,13 +162,13 @@ static bool anthropic_take(struct job *job, struct refusal *r, bool counts)
     struct anthropic o = {0};
     bool good = false;
 
-    asked_default(&o.a);
+    values_default(&o.a);
     o.a.names.most = 128;
-    job->ask->writer = &anthropic_writer;
+    job->request->writer = &anthropic_writer;
     if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
         good = take_all(&d, job, &o, counts);
     if (good)
-        asked_tell(&d, job, job->ask);
+        values_tell(&d, job, job->request);
     refusal_respell(r, names, CT_COUNT(names));
     job_field(job, "request-id", job->id);
     document_free(&d);
@@ -183,7 +183,7 @@ bool anthropic_messages(struct job *job, struct refusal *r)
 bool anthropic_count(struct job *job, struct refusal *r)
 {
     if (anthropic_take(job, r, true)) {
-        json_put(&job->out, "{'input_tokens':%d}", job->ask->prompt.n);
+        json_put(&job->out, "{'input_tokens':%d}", job->request->prompt.n);
         job_begin(job, 200, "application/json", false);
     }
     return false;

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "anthropic/anthropic.h"
-#include "ask.h"
+#include "request.h"
 #include "called.h"
 #include "json_write.h"
 #include "receipts.h"
@@ -15,10 +15,10 @@ enum { NO_BLOCK, TEXT_BLOCK, THOUGHT_BLOCK };
 
 /* ---- common to both forms ---- */
 
-static void put_usage(struct buffer *out, const struct ask *ask, int given)
+static void put_usage(struct buffer *out, const struct request *request, int given)
 {
     json_put(out, "'usage':{'input_tokens':%d,'cache_creation_input_tokens':0,'cache_read_input_tokens':%d,",
-             ask->prompt.n - ask->course.cached, ask->course.cached);
+             request->prompt.n - request->course.cached, request->course.cached);
     json_put(out, "'output_tokens':%d}", given);
 }
 
@@ -28,15 +28,15 @@ static void put_head(struct buffer *out, const struct job *job)
              job->server->options->name);
 }
 
-static void put_reason(struct buffer *out, const struct ask *ask, const struct choice *c)
+static void put_reason(struct buffer *out, const struct request *request, const struct choice *c)
 {
     const char *reason = "end_turn", *stop = NULL;
 
     if (c->stop >= 0) {
         reason = "stop_sequence";
-        stop = ask->stops[c->stop];
+        stop = request->stops[c->stop];
     } else if (c->reason == CARAT_REASON_LENGTH)
-        reason = ask->is_clipped ? "model_context_window_exceeded" : "max_tokens";
+        reason = request->is_clipped ? "model_context_window_exceeded" : "max_tokens";
     else if (c->n_calls > 0)
         reason = "tool_use";
     json_put(out, "'stop_reason':%s,'stop_sequence':%s", reason, stop);
@@ -69,7 +69,7 @@ static void begin_stream(struct job *job)
     json_put(&job->out, ",'message':");
     put_head(&job->out, job);
     json_put(&job->out, "],'stop_reason':null,'stop_sequence':null,");
-    put_usage(&job->out, job->ask, 0);
+    put_usage(&job->out, job->request, 0);
     json_put(&job->out, "}");
     end_event(job);
 }
@@ -113,14 +113,14 @@ static void put_delta(struct job *job, struct choice *c, int block, const char *
 
 static void take_given(struct job *job, int number, const carat_given *given)
 {
-    struct ask *ask = job->ask;
-    struct choice *c = &ask->choice[number];
+    struct request *request = job->request;
+    struct choice *c = &request->choice[number];
     size_t n;
-    const char *text = choice_take(job->server->options->model, ask, c, given, &n);
+    const char *text = choice_take(job->server->options->model, request, c, given, &n);
 
-    if (ask->stream && given->thought && given->n_text)
+    if (request->stream && given->thought && given->n_text)
         put_delta(job, c, THOUGHT_BLOCK, given->text, given->n_text);
-    if (ask->stream && n > 0)
+    if (request->stream && n > 0)
         put_delta(job, c, TEXT_BLOCK, text, n);
 }
 
@@ -141,7 +141,7 @@ static void stream_use(struct job *job, struct choice *c, const struct called *c
 
 static void finish_stream(struct job *job, int number)
 {
-    struct choice *c = &job->ask->choice[number];
+    struct choice *c = &job->request->choice[number];
     size_t n;
     const char *text = choice_rest(c, &n);
 
@@ -154,21 +154,21 @@ static void finish_stream(struct job *job, int number)
 
 static void end_answer(struct job *job)
 {
-    const struct ask *ask = job->ask;
-    const struct choice *c = &ask->choice[0];
+    const struct request *request = job->request;
+    const struct choice *c = &request->choice[0];
     struct buffer *out = &job->out;
     int n = 0;
 
-    if (ask->stream) {
+    if (request->stream) {
         begin_event(job, "message_delta");
         json_put(out, ",'delta':{");
-        put_reason(out, ask, c);
+        put_reason(out, request, c);
         json_put(out, "},");
-        put_usage(out, ask, c->given);
+        put_usage(out, request, c->given);
         end_event(job);
         begin_event(job, "message_stop");
-        receipt_put(out, ask, c);
-        warnings_put(out, ask);
+        receipt_put(out, request, c);
+        warnings_put(out, request);
         end_event(job);
         return;
     }
@@ -186,11 +186,11 @@ static void end_answer(struct job *job)
         put_use(out, job, &c->calls[i], i, c->calls[i].object);
     }
     json_put(out, "],");
-    put_reason(out, ask, c);
+    put_reason(out, request, c);
     json_put(out, ",");
-    put_usage(out, ask, c->given);
-    receipt_put(out, ask, c);
-    warnings_put(out, ask);
+    put_usage(out, request, c->given);
+    receipt_put(out, request, c);
+    warnings_put(out, request);
     json_put(out, "}");
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gemini_ask.c: the fields of Google's requests, and what is asked for by them. */
-#include "asked.h"
+#include "request_values.h"
 #include "gemini/gemini.h"
 #include "json_write.h"
 #include "state.h"
 
 struct gemini {
-    struct asked a;
+    struct request_values a;
     struct gemini_asked said;
     const struct ct_json_value *config, *thinking, *level, *mime, *schema, *json_schema, *wrapped;
     int64_t budget; /* of thoughts; -1: any */
@@ -122,13 +122,13 @@ static bool asks_for_events(const struct job *job)
 
 /* ---- what is asked ---- */
 
-static bool take_thinking(struct document *d, const struct server *s, const struct gemini *g, struct ask *ask,
-                          bool *thinks)
+static bool take_thinking(struct document *d, const struct server *s, const struct gemini *g,
+                          struct request *request, bool *thinks)
 {
     static const char *const levels[] = {"MINIMAL", "LOW", "MEDIUM", "HIGH", "THINKING_LEVEL_UNSPECIFIED"};
     bool is_level = !g->level, wished;
 
-    if (!asked_thinks(d, s, &g->a, "reasoning_effort", ask, &wished))
+    if (!values_thinks(d, s, &g->a, "reasoning_effort", request, &wished))
         return false;
 
     *thinks = g->thinking ? g->budget != 0 && s->info.can_think : wished;
@@ -137,18 +137,18 @@ static bool take_thinking(struct document *d, const struct server *s, const stru
     if (!is_level)
         return field_refuse(d, "generationConfig.thinkingConfig.thinkingLevel", g->level,
                             "expected MINIMAL, LOW, MEDIUM or HIGH");
-    ask->extra.hides_thoughts = !g->includes_thoughts;
+    request->extra.hides_thoughts = !g->includes_thoughts;
     if (g->thinking && !s->info.can_think)
         buffer_text(&d->idle,
                     d->idle.n ? ", generationConfig.thinkingConfig" : "generationConfig.thinkingConfig");
     if (*thinks && g->budget > 0) {
-        ask->extra.limits_thought = 1;
-        ask->extra.thought_budget = (int)g->budget;
+        request->extra.limits_thought = 1;
+        request->extra.thought_budget = (int)g->budget;
     }
     return true;
 }
 
-static bool make_form(struct document *d, struct server *s, struct ask *ask, const char *param,
+static bool make_form(struct document *d, struct server *s, struct request *request, const char *param,
                       const char *text, size_t n)
 {
     carat_constraint_options form;
@@ -157,10 +157,10 @@ static bool make_form(struct document *d, struct server *s, struct ask *ask, con
     form.form = CARAT_FORM_SCHEMA;
     form.text = text;
     form.n_text = n;
-    return asked_text_form(d, s, ask, param, &form);
+    return values_text_form(d, s, request, param, &form);
 }
 
-static bool take_mime(struct document *d, struct server *s, const struct gemini *g, struct ask *ask)
+static bool take_mime(struct document *d, struct server *s, const struct gemini *g, struct request *request)
 {
     static const char any[] = "{\"type\":[\"object\",\"array\"]}";
     const bool json = ct_json_is_text(g->mime, "application/json");
@@ -181,14 +181,14 @@ static bool take_mime(struct document *d, struct server *s, const struct gemini 
         return true;
     if (g->json_schema) {
         raw = value_text(d, g->json_schema);
-        return make_form(d, s, ask, "generationConfig.responseJsonSchema", raw.s, raw.n);
+        return make_form(d, s, request, "generationConfig.responseJsonSchema", raw.s, raw.n);
     }
     if (!g->schema)
-        return make_form(d, s, ask, "generationConfig.responseMimeType", any, sizeof any - 1);
+        return make_form(d, s, request, "generationConfig.responseMimeType", any, sizeof any - 1);
     gemini_put_schema(d, g->schema, &text);
     const bool good = text.failed
                           ? server_refuse(d->r, 503, NULL, NULL, "there is no memory for the schema")
-                          : make_form(d, s, ask, "generationConfig.responseSchema", text.data, text.n);
+                          : make_form(d, s, request, "generationConfig.responseSchema", text.data, text.n);
     buffer_free(&text);
     return good;
 }
@@ -198,11 +198,11 @@ static bool take_contents(struct document *d, struct job *job, struct gemini *g,
     struct gemini_translation t = {.d = d};
     const bool is_list = !ct_json_is(g->said.contents, CT_JSON_OBJECT);
     const bool good = said_begin(&t.said, d) &&
-                      (!is_list || asked_messages(d, job->server, "contents", g->said.contents)) &&
+                      (!is_list || values_messages(d, job->server, "contents", g->said.contents)) &&
                       gemini_translate(&t, &g->said) &&
-                      asked_translated(d, job->server, &g->a,
-                                       &(struct translated){&t.said, &t.text, t.continues, respell_tool, &t},
-                                       thinks, job->ask);
+                      values_translated(d, job->server, &g->a,
+                                        &(struct translated){&t.said, &t.text, t.continues, respell_tool, &t},
+                                        thinks, job->request);
 
     respell(d->r, &t);
     buffer_free(&t.text);
@@ -221,7 +221,7 @@ static bool is_served(struct document *d, const struct job *job)
         behind += strlen("/models/");
         name = (struct ct_str){behind, (size_t)(strrchr(behind, ':') - behind)};
     }
-    return name.n == 0 || asked_model_named(d, job->server, name);
+    return name.n == 0 || values_model_named(d, job->server, name);
 }
 
 static bool take_all(struct document *d, struct job *job, struct gemini *g, bool counts)
@@ -230,18 +230,19 @@ static bool take_all(struct document *d, struct job *job, struct gemini *g, bool
     bool thinks;
 
     if (!is_served(d, job) ||
-        !asked_fields(d, &d->tree.value[0], "", counts ? count_fields : fields,
-                      counts ? CT_COUNT(count_fields) : CT_COUNT(fields), &g->a) ||
+        !values_fields(d, &d->tree.value[0], "", counts ? count_fields : fields,
+                       counts ? CT_COUNT(count_fields) : CT_COUNT(fields), &g->a) ||
         !fields_take(d, g->wrapped, "generateContentRequest.", fields, CT_COUNT(fields), g) ||
-        !asked_fields(d, g->config, "generationConfig.", config_fields, CT_COUNT(config_fields), &g->a) ||
-        !asked_settle(d, &g->a, TELLS_PROBS | THINKS) ||
+        !values_fields(d, g->config, "generationConfig.", config_fields, CT_COUNT(config_fields), &g->a) ||
+        !values_settle(d, &g->a, TELLS_PROBS | THINKS) ||
         !fields_take(d, g->thinking, "generationConfig.thinkingConfig.", thinking_fields,
                      CT_COUNT(thinking_fields), g))
         return false;
     g->a.messages = g->said.contents;
-    return asked_drawing(d, s, &g->a, job->ask) && take_thinking(d, s, g, job->ask, &thinks) &&
-           take_contents(d, job, g, thinks) && take_mime(d, s, g, job->ask) &&
-           asked_spelled_form(d, s, &g->a, job->ask) && (counts || asked_room(d, s, &g->a, job->ask));
+    return values_drawing(d, s, &g->a, job->request) && take_thinking(d, s, g, job->request, &thinks) &&
+           take_contents(d, job, g, thinks) && take_mime(d, s, g, job->request) &&
+           values_spelled_form(d, s, &g->a, job->request) &&
+           (counts || values_room(d, s, &g->a, job->request));
 }
 
 static bool gemini_take(struct job *job, struct refusal *r, bool stream, bool counts)
@@ -251,18 +252,18 @@ static bool gemini_take(struct job *job, struct refusal *r, bool stream, bool co
     struct gemini g = {.budget = -1};
     bool good = false;
 
-    asked_default(&g.a);
+    values_default(&g.a);
     g.a.list = "contents";
     g.a.names = (struct name_rule){"_-.:", 128};
     g.a.others[0] = "systemInstruction";
     g.a.stream = stream;
-    job->ask->writer = &gemini_writer;
+    job->request->writer = &gemini_writer;
     if (stream && !asks_for_events(job))
         job->surface = &surface_gemini_list;
     if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
         good = take_all(&d, job, &g, counts);
     if (good)
-        asked_tell(&d, job, job->ask);
+        values_tell(&d, job, job->request);
     respell(r, &nothing);
     document_free(&d);
     return good;
@@ -282,7 +283,7 @@ bool gemini_count(struct job *job, struct refusal *r)
 {
     if (gemini_take(job, r, false, true)) {
         json_put(&job->out, "{'totalTokens':%d,'promptTokensDetails':[{'modality':'TEXT','tokenCount':%d}]}",
-                 job->ask->prompt.n, job->ask->prompt.n);
+                 job->request->prompt.n, job->request->prompt.n);
         job_begin(job, 200, "application/json", false);
     }
     return false;

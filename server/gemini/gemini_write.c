@@ -3,7 +3,7 @@
  * elements of a list, errors, pings, models. */
 #include <stdio.h>
 
-#include "ask.h"
+#include "request.h"
 #include "base/base.h"
 #include "called.h"
 #include "gemini/gemini.h"
@@ -77,7 +77,7 @@ static void put_content(struct job *job, const struct choice *c, struct ct_str t
     int n = 0;
 
     json_put(&job->out, "{'content':{'parts':[");
-    if (!job->ask->extra.hides_thoughts)
+    if (!job->request->extra.hides_thoughts)
         put_text(&job->out, thought, true, &n);
     put_text(&job->out, text, false, &n);
     if (ended)
@@ -88,26 +88,27 @@ static void put_content(struct job *job, const struct choice *c, struct ct_str t
     json_put(&job->out, ",'index':%d", c->number);
     put_likely(&job->out, job->server->options->model, c);
     if (ended)
-        receipt_put(&job->out, job->ask, c);
+        receipt_put(&job->out, job->request, c);
     buffer_text(&job->out, "}");
 }
 
-static void put_metadata(struct buffer *out, const struct ask *ask)
+static void put_metadata(struct buffer *out, const struct request *request)
 {
     int given = 0, thoughts = 0;
 
-    for (int i = 0; i < ask->n; i++) {
-        given += ask->choice[i].given - ask->choice[i].thoughts;
-        thoughts += ask->choice[i].thoughts;
+    for (int i = 0; i < request->n; i++) {
+        given += request->choice[i].given - request->choice[i].thoughts;
+        thoughts += request->choice[i].thoughts;
     }
-    json_put(out, ",'usageMetadata':{'promptTokenCount':%d,'candidatesTokenCount':%d,", ask->prompt.n, given);
-    if (ask->course.cached)
-        json_put(out, "'cachedContentTokenCount':%d,", ask->course.cached);
+    json_put(out, ",'usageMetadata':{'promptTokenCount':%d,'candidatesTokenCount':%d,", request->prompt.n,
+             given);
+    if (request->course.cached)
+        json_put(out, "'cachedContentTokenCount':%d,", request->course.cached);
     if (thoughts)
         json_put(out, "'thoughtsTokenCount':%d,", thoughts);
-    json_put(out, "'totalTokenCount':%d,", ask->prompt.n + given + thoughts);
-    json_put(out, "'promptTokensDetails':[{'modality':'TEXT','tokenCount':%d}]}", ask->prompt.n);
-    warnings_put(out, ask);
+    json_put(out, "'totalTokenCount':%d,", request->prompt.n + given + thoughts);
+    json_put(out, "'promptTokensDetails':[{'modality':'TEXT','tokenCount':%d}]}", request->prompt.n);
+    warnings_put(out, request);
 }
 
 static void put_name(struct job *job)
@@ -151,13 +152,13 @@ static void gemini_begin(struct job *job)
 static void gemini_given(struct job *job, int number, const carat_given *given)
 {
     static const struct ct_str nothing = {"", 0};
-    struct ask *ask = job->ask;
-    struct choice *c = &ask->choice[number];
+    struct request *request = job->request;
+    struct choice *c = &request->choice[number];
     size_t n;
-    const char *text = choice_take(job->server->options->model, ask, c, given, &n);
-    const bool thinks = given->thought && given->n_text > 0 && !ask->extra.hides_thoughts;
+    const char *text = choice_take(job->server->options->model, request, c, given, &n);
+    const bool thinks = given->thought && given->n_text > 0 && !request->extra.hides_thoughts;
 
-    if (!ask->stream || (n == 0 && !thinks))
+    if (!request->stream || (n == 0 && !thinks))
         return;
     begin_piece(job);
     put_content(job, c, thinks ? (struct ct_str){given->text, given->n_text} : nothing,
@@ -169,14 +170,14 @@ static void gemini_given(struct job *job, int number, const carat_given *given)
 
 static void gemini_finish(struct job *job, int number)
 {
-    struct choice *c = &job->ask->choice[number];
+    struct choice *c = &job->request->choice[number];
     size_t n;
     const char *text = choice_rest(c, &n);
 
     begin_piece(job);
     put_content(job, c, (struct ct_str){"", 0}, (struct ct_str){text, n}, true);
     buffer_text(&job->out, "]");
-    put_metadata(&job->out, job->ask);
+    put_metadata(&job->out, job->request);
     end_piece(job);
 }
 
@@ -189,18 +190,18 @@ static struct ct_str all_of(const struct buffer *b)
 
 static void gemini_end(struct job *job)
 {
-    if (job->ask->stream) {
+    if (job->request->stream) {
         buffer_text(&job->out, is_list(job) ? "]" : "");
         return;
     }
     json_put(&job->out, "{'candidates':[");
-    for (int i = 0; i < job->ask->n; i++) {
-        const struct choice *c = &job->ask->choice[i];
+    for (int i = 0; i < job->request->n; i++) {
+        const struct choice *c = &job->request->choice[i];
         buffer_text(&job->out, i ? "," : "");
         put_content(job, c, all_of(&c->thought), all_of(&c->text), true);
     }
     buffer_text(&job->out, "]");
-    put_metadata(&job->out, job->ask);
+    put_metadata(&job->out, job->request);
     put_name(job);
 }
 

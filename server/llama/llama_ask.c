@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* llama_ask.c: the fields that llama.cpp's completions have alone. The chain, biases, forms and the rest are
  * every surface's (spellings.c). */
-#include "asked.h"
+#include "request_values.h"
 #include "base/utf8.h"
-#include "listed.h"
+#include "prompt_list.h"
 #include "llama/llama.h"
 #include "state.h"
 
-#define AT(field) offsetof(struct asked, field)
+#define AT(field) offsetof(struct request_values, field)
 
 static const char text_alone[] = "the model reads text alone";
 
@@ -29,42 +29,43 @@ static const struct field fields[] = {
 };
 /* clang-format on */
 
-static bool take_completion(struct document *d, struct job *job, struct asked *a)
+static bool take_completion(struct document *d, struct job *job, struct request_values *a)
 {
     struct server *s = job->server;
-    struct ask *ask = job->ask;
+    struct request *request = job->request;
     int64_t seed;
 
-    if (!asked_fields(d, &d->tree.value[0], "", fields, CT_COUNT(fields), a) ||
-        !asked_model(d, s, a->model) || !asked_settle(d, a, TELLS_PROBS | TELLS_IDS))
+    if (!values_fields(d, &d->tree.value[0], "", fields, CT_COUNT(fields), a) ||
+        !values_model(d, s, a->model) || !values_settle(d, a, TELLS_PROBS | TELLS_IDS))
         return false;
     if (ct_json_integer(a->seed, &seed) && (seed == -1 || seed == UINT32_MAX)) /* any */
         a->seed = NULL;
     a->max_tokens = a->text_tokens > 0 ? a->text_tokens : 0;
     a->echo = true; /* replies tell the prompt */
-    asked_progress(d, a, ask, llama_progress);
-    if (!asked_drawing(d, s, a, ask) || !asked_spelled_form(d, s, a, ask) || !asked_list(d, s, a, ask))
+    values_progress(d, a, request, llama_progress);
+    if (!values_drawing(d, s, a, request) || !values_spelled_form(d, s, a, request) ||
+        !values_list(d, s, a, request))
         return false;
     if (a->text_tokens == 0)
-        ask_evaluate(ask);
-    return ask_begin_list(ask);
+        request_evaluate(request);
+    return request_begin_list(request);
 }
 
 bool llama_completion(struct job *job, struct refusal *r)
 {
     static const struct respelling answers = {"n", "n_cmpl"}; /* of what all surfaces have in common */
     struct document d = {.r = r, .strict = job->server->options->strict};
-    struct asked a;
+    struct request_values a;
     bool good = false;
 
-    asked_default(&a);
+    values_default(&a);
     a.usual_last_n = 64;
     a.mixes = true;
-    job->ask->writer = &llama_writer;
+    job->request->writer = &llama_writer;
     if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
         good = take_completion(&d, job, &a);
     if (good)
-        asked_tell(&d, job, job->ask);
+        values_tell(&d, job, job->request);
     else if (strcmp(r->param, "n") == 0)
         refusal_respell(r, &answers, 1);
     document_free(&d);

@@ -6,7 +6,7 @@
 
 #include "figures.h"
 #include "json_write.h"
-#include "listed.h"
+#include "prompt_list.h"
 #include "llama/llama.h"
 #include "receipts.h"
 #include "scores.h"
@@ -16,9 +16,9 @@
 /* ---- what is told with text ---- */
 
 /* Of all answers of all prompts. */
-static int index_of(const struct ask *ask, const struct choice *c)
+static int index_of(const struct request *request, const struct choice *c)
 {
-    return ask->prompts.at * ask->n + c->number;
+    return request->prompts.at * request->n + c->number;
 }
 
 static void put_ids(struct buffer *out, const struct choice *c)
@@ -69,13 +69,13 @@ static void put_links(struct buffer *out, const carat_chain *chain)
 
 static void put_settings(struct buffer *out, const struct job *job)
 {
-    const struct ask *ask = job->ask;
-    const carat_sampling *s = &ask->sampling;
-    const carat_chain *c = &ask->chain;
+    const struct request *request = job->request;
+    const carat_sampling *s = &request->sampling;
+    const carat_chain *c = &request->chain;
 
     json_put(out, ",'generation_settings':{'n_predict':%d,'n_ctx':%d,'seed':%u,'temperature':%f,'top_k':%d,",
-             ask->evaluates ? 0 : ask->max_tokens, job->server->context, s->seed, json_short(s->temperature),
-             s->top_k);
+             request->evaluates ? 0 : request->max_tokens, job->server->context, s->seed,
+             json_short(s->temperature), s->top_k);
     json_put(out, "'top_p':%f,'min_p':%f,'typical_p':%f,'repeat_penalty':%f,'repeat_last_n':%d,",
              json_short(s->top_p), json_short(s->min_p), json_short(c->typical_p),
              json_short(c->repeat_penalty), c->repeat_last_n);
@@ -85,9 +85,9 @@ static void put_settings(struct buffer *out, const struct job *job)
     json_put(out, "'dry_allowed_length':%d,'dry_penalty_last_n':%d,'xtc_probability':%f,'xtc_threshold':%f,",
              c->dry_allowed_length, c->dry_penalty_last_n, json_short(c->xtc_probability),
              json_short(c->xtc_threshold));
-    json_put(out, "'stream':%b,'n_probs':%d,'stop':[", ask->stream, ask->top_logprobs);
-    for (int i = 0; i < ask->n_stops; i++)
-        json_put(out, i ? ",%s" : "%s", ask->stops[i]);
+    json_put(out, "'stream':%b,'n_probs':%d,'stop':[", request->stream, request->top_logprobs);
+    for (int i = 0; i < request->n_stops; i++)
+        json_put(out, i ? ",%s" : "%s", request->stops[i]);
     buffer_text(out, "]");
     put_links(out, c);
     buffer_text(out, "}");
@@ -95,26 +95,26 @@ static void put_settings(struct buffer *out, const struct job *job)
 
 static void put_end(struct job *job, const struct choice *c)
 {
-    const struct ask *ask = job->ask;
-    const struct listed *prompt = &ask->prompts.list[ask->prompts.at];
+    const struct request *request = job->request;
+    const struct listed_prompt *prompt = &request->prompts.list[request->prompts.at];
     struct buffer *out = &job->out;
     const bool word = c->reason == CARAT_REASON_STOP_STRING && c->stop >= 0;
     const bool limit = c->reason == CARAT_REASON_LENGTH;
 
     json_put(out, ",'stop':true,'model':%s,'tokens_predicted':%d,'tokens_evaluated':%d,'tokens_cached':%d",
-             job->server->options->name, c->given, ask->prompt.n, ask->course.cached);
+             job->server->options->name, c->given, request->prompt.n, request->course.cached);
     put_settings(out, job);
     json_put(out, ",'prompt':%t,'has_new_line':%b,'truncated':%b", prompt->text, prompt->n_text,
              c->text.n && memchr(c->text.data, '\n', c->text.n) != NULL,
-             limit && ask->prompt.n + c->given > job->server->context);
+             limit && request->prompt.n + c->given > job->server->context);
     json_put(out, ",'stop_type':%s,'stopping_word':%s,'timings':",
              limit  ? "limit"
              : word ? "word"
                     : "eos",
-             word ? ask->stops[c->stop] : "");
-    figures_put_timings(out, ask);
-    receipt_put(out, ask, c);
-    warnings_put(out, ask);
+             word ? request->stops[c->stop] : "");
+    figures_put_timings(out, request);
+    receipt_put(out, request, c);
+    warnings_put(out, request);
     buffer_text(out, "}");
 }
 
@@ -122,7 +122,7 @@ static void put_end(struct job *job, const struct choice *c)
 
 static void open_event(struct job *job, const struct choice *c, const char *text, size_t n)
 {
-    json_put(&job->out, "data: {'index':%d,'content':%t", index_of(job->ask, c), text, n);
+    json_put(&job->out, "data: {'index':%d,'content':%t", index_of(job->request, c), text, n);
 }
 
 static void llama_begin(struct job *job)
@@ -132,28 +132,29 @@ static void llama_begin(struct job *job)
 
 void llama_progress(struct job *job, int evaluated, int64_t ms)
 {
-    open_event(job, &job->ask->choice[0], "", 0);
+    open_event(job, &job->request->choice[0], "", 0);
     json_put(&job->out, ",'tokens':[],'stop':false,'tokens_predicted':0,'tokens_evaluated':%d",
-             job->ask->prompt.n);
-    figures_put_progress(&job->out, job->ask, evaluated, ms);
+             job->request->prompt.n);
+    figures_put_progress(&job->out, job->request, evaluated, ms);
     buffer_text(&job->out, "}\n\n");
 }
 
 static void llama_given(struct job *job, int number, const carat_given *given)
 {
-    struct ask *ask = job->ask;
-    struct choice *c = &ask->choice[number];
+    struct request *request = job->request;
+    struct choice *c = &request->choice[number];
     const carat_model *model = job->server->options->model;
     size_t n;
-    const char *text = choice_take(model, ask, c, given, &n);
+    const char *text = choice_take(model, request, c, given, &n);
 
-    if (ask->stream || ask->extra.tells_ids)
+    if (request->stream || request->extra.tells_ids)
         buffer_put(&c->ids, &given->id, sizeof given->id);
-    if (!ask->stream || n == 0)
+    if (!request->stream || n == 0)
         return;
     open_event(job, c, text, n);
     put_ids(&job->out, c);
-    json_put(&job->out, ",'stop':false,'tokens_predicted':%d,'tokens_evaluated':%d", c->given, ask->prompt.n);
+    json_put(&job->out, ",'stop':false,'tokens_predicted':%d,'tokens_evaluated':%d", c->given,
+             request->prompt.n);
     put_probabilities(&job->out, model, c);
     buffer_text(&job->out, "}\n\n");
     c->ids.n = c->logprobs.n = 0;
@@ -184,7 +185,7 @@ static void put_completion(struct job *job, const struct choice *c)
 {
     struct buffer *out = &job->out;
 
-    json_put(out, "{'index':%d,'content':%t", index_of(job->ask, c), c->text.data ? c->text.data : "",
+    json_put(out, "{'index':%d,'content':%t", index_of(job->request, c), c->text.data ? c->text.data : "",
              c->text.n);
     put_ids(out, c);
     put_probabilities(out, job->server->options->model, c);
@@ -193,18 +194,18 @@ static void put_completion(struct job *job, const struct choice *c)
 
 static void llama_end(struct job *job)
 {
-    struct ask *ask = job->ask;
-    const bool several = ask->n * ask->prompts.n_list > 1;
+    struct request *request = job->request;
+    const bool several = request->n * request->prompts.n_list > 1;
 
-    for (int i = 0; i < ask->n; i++)
-        if (ask->stream)
-            put_last(job, &ask->choice[i]);
+    for (int i = 0; i < request->n; i++)
+        if (request->stream)
+            put_last(job, &request->choice[i]);
         else {
-            const bool first = index_of(ask, &ask->choice[i]) == 0;
+            const bool first = index_of(request, &request->choice[i]) == 0;
             buffer_text(&job->out, !several ? "" : first ? "[" : ",");
-            put_completion(job, &ask->choice[i]);
+            put_completion(job, &request->choice[i]);
         }
-    if (!ask->stream && several && ask_is_last(ask))
+    if (!request->stream && several && request_is_last(request))
         buffer_text(&job->out, "]");
 }
 

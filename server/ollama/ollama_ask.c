@@ -2,7 +2,7 @@
 /* ollama_ask.c: the fields of Ollama's requests, and what is asked for by them. */
 #include <stdlib.h>
 
-#include "asked.h"
+#include "request_values.h"
 #include "base/utf8.h"
 #include "messages.h"
 #include "text/chat/talk.h"
@@ -11,7 +11,7 @@
 
 /* What these requests have beside the values of all. */
 struct ollama {
-    struct asked a;
+    struct request_values a;
     const struct ct_json_value *name, *options, *format, *think, *keep_alive, *prompt, *system;
     bool raw;
 };
@@ -77,7 +77,7 @@ static const struct members inside[] = {
 
 bool ollama_is_served(struct document *d, const struct server *s, const struct ct_json_value *model)
 {
-    return model ? asked_model(d, s, model) : server_refuse(d->r, 400, NULL, "model", "model is required");
+    return model ? values_model(d, s, model) : server_refuse(d->r, 400, NULL, "model", "model is required");
 }
 
 static bool take_think(struct document *d, const struct server *s, const struct ct_json_value *v,
@@ -93,7 +93,8 @@ static bool take_think(struct document *d, const struct server *s, const struct 
            server_refuse(d->r, 400, NULL, "think", "\"%s\" does not support thinking", s->options->name);
 }
 
-static bool take_form(struct document *d, struct server *s, const struct ct_json_value *v, struct ask *ask)
+static bool take_form(struct document *d, struct server *s, const struct ct_json_value *v,
+                      struct request *request)
 {
     carat_constraint_options form;
 
@@ -108,7 +109,7 @@ static bool take_form(struct document *d, struct server *s, const struct ct_json
         form.n_text = text.n;
     } else if (!ct_json_is_text(v, "json"))
         return field_refuse(d, "format", v, "expected json or a JSON schema");
-    return asked_text_form(d, s, ask, "format", &form);
+    return values_text_form(d, s, request, "format", &form);
 }
 
 /* ---- messages ---- */
@@ -155,29 +156,30 @@ static bool add_messages(struct document *d, const struct ct_json_value *message
 }
 
 /* The prompt of a conversation. */
-static bool take_messages(struct document *d, struct server *s, struct said *c, bool thinks, struct ask *ask)
+static bool take_messages(struct document *d, struct server *s, struct said *c, bool thinks,
+                          struct request *request)
 {
-    struct asked a;
+    struct request_values a;
 
-    asked_default(&a);
+    values_default(&a);
     a.said = c;
     a.others[1] = "prompt";
-    return said_end(c, d) && asked_prompt(d, s, &a, ask->tools, thinks, ask);
+    return said_end(c, d) && values_prompt(d, s, &a, request->tools, thinks, request);
 }
 
 /* ---- requests ---- */
 
-static bool take_options(struct document *d, struct server *s, struct ollama *o, struct ask *ask,
+static bool take_options(struct document *d, struct server *s, struct ollama *o, struct request *request,
                          bool *thinks)
 {
-    if (!asked_fields(d, o->options, "options.", option_fields, CT_COUNT(option_fields), &o->a) ||
-        !asked_settle(d, &o->a, TELLS_PROBS | THINKS))
+    if (!values_fields(d, o->options, "options.", option_fields, CT_COUNT(option_fields), &o->a) ||
+        !values_settle(d, &o->a, TELLS_PROBS | THINKS))
         return false;
     if (o->a.max_tokens < 0) /* to the end of the context */
         o->a.max_tokens = INT64_MAX;
-    return ollama_is_served(d, s, o->a.model) && asked_drawing(d, s, &o->a, ask) &&
+    return ollama_is_served(d, s, o->a.model) && values_drawing(d, s, &o->a, request) &&
            (o->think ? take_think(d, s, o->think, thinks)
-                     : asked_thinks(d, s, &o->a, "reasoning_effort", ask, thinks));
+                     : values_thinks(d, s, &o->a, "reasoning_effort", request, thinks));
 }
 
 /* Without a prompt the model is to be loaded, which it is, or to go, which it does not. */
@@ -195,15 +197,15 @@ static bool take_chat(struct document *d, struct job *job, struct ollama *o)
     struct server *s = job->server;
     bool thinks;
 
-    if (!asked_fields(d, &d->tree.value[0], "", chat_fields, CT_COUNT(chat_fields), &o->a) ||
-        !fields_inside(d, inside, CT_COUNT(inside)) || !take_options(d, s, o, job->ask, &thinks))
+    if (!values_fields(d, &d->tree.value[0], "", chat_fields, CT_COUNT(chat_fields), &o->a) ||
+        !fields_inside(d, inside, CT_COUNT(inside)) || !take_options(d, s, o, job->request, &thinks))
         return false;
     if (ct_json_count(o->a.messages) == 0)
         return answer_empty(job, o, true);
-    const bool good = asked_tools(d, s, &o->a, job->ask) && take_form(d, s, o->format, job->ask) &&
-                      asked_spelled_form(d, s, &o->a, job->ask) && said_begin(&c, d) &&
-                      add_messages(d, o->a.messages, &c) && take_messages(d, s, &c, thinks, job->ask) &&
-                      asked_room(d, s, &o->a, job->ask);
+    const bool good = values_tools(d, s, &o->a, job->request) && take_form(d, s, o->format, job->request) &&
+                      values_spelled_form(d, s, &o->a, job->request) && said_begin(&c, d) &&
+                      add_messages(d, o->a.messages, &c) && take_messages(d, s, &c, thinks, job->request) &&
+                      values_room(d, s, &o->a, job->request);
     said_free(&c);
     return good;
 }
@@ -214,13 +216,13 @@ static bool take_generate(struct document *d, struct job *job, struct ollama *o)
     struct server *s = job->server;
     bool thinks, good;
 
-    if (!asked_fields(d, &d->tree.value[0], "", generate_fields, CT_COUNT(generate_fields), &o->a) ||
-        !take_options(d, s, o, job->ask, &thinks))
+    if (!values_fields(d, &d->tree.value[0], "", generate_fields, CT_COUNT(generate_fields), &o->a) ||
+        !take_options(d, s, o, job->request, &thinks))
         return false;
     const struct ct_str prompt = ct_json_str(o->prompt), system = ct_json_str(o->system);
     if (prompt.n == 0)
         return answer_empty(job, o, false);
-    if (!take_form(d, s, o->format, job->ask) || !asked_spelled_form(d, s, &o->a, job->ask))
+    if (!take_form(d, s, o->format, job->request) || !values_spelled_form(d, s, &o->a, job->request))
         return false;
     if (!o->raw && !s->info.has_chat_template)
         return server_refuse(
@@ -229,7 +231,7 @@ static bool take_generate(struct document *d, struct job *job, struct ollama *o)
             "raw: true",
             s->options->name);
     if (o->raw)
-        good = asked_text(d, s, "prompt", prompt, job->ask);
+        good = values_text(d, s, "prompt", prompt, job->request);
     else {
         good = said_begin(&c, d);
         if (good && system.n) {
@@ -240,10 +242,10 @@ static bool take_generate(struct document *d, struct job *job, struct ollama *o)
             said_message(&c, "user", -2);
             (void)carat_talk_text(c.talk, prompt.s, prompt.n, NULL);
         }
-        good = good && take_messages(d, s, &c, thinks, job->ask);
+        good = good && take_messages(d, s, &c, thinks, job->request);
     }
     said_free(&c);
-    return good && asked_room(d, s, &o->a, job->ask);
+    return good && values_room(d, s, &o->a, job->request);
 }
 
 static bool take_show(struct document *d, struct job *job, struct ollama *o)
@@ -261,14 +263,14 @@ static bool ollama_take(struct job *job, struct refusal *r, const struct writer 
     struct ollama o = {0};
     bool good = false;
 
-    asked_default(&o.a);
+    values_default(&o.a);
     o.a.stream = true;
     o.a.names.marks = NULL;
-    job->ask->writer = writer;
+    job->request->writer = writer;
     if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
         good = take(&d, job, &o);
     if (good)
-        asked_tell(&d, job, job->ask);
+        values_tell(&d, job, job->request);
     document_free(&d);
     return good;
 }

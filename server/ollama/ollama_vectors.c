@@ -2,8 +2,8 @@
 /* ollama_vectors.c: vectors as Ollama's clients ask for them, and get them: of several texts, or of one. */
 #include <stdio.h>
 
-#include "ask.h"
-#include "asked.h"
+#include "request.h"
+#include "request_values.h"
 #include "base/utf8.h"
 #include "json_write.h"
 #include "ollama/ollama.h"
@@ -47,7 +47,7 @@ static void put_vector(struct buffer *out, const float *vector, int dim, int i)
 
 static void end_embed(struct job *job)
 {
-    const struct vectors *v = job->ask->vectors;
+    const struct vectors *v = job->request->vectors;
 
     json_put(&job->out, "{'model':%s,'embeddings':[", job->server->options->name);
     buffer_put(&job->out, v->told.data, v->told.n);
@@ -57,7 +57,7 @@ static void end_embed(struct job *job)
 
 static void end_one(struct job *job)
 {
-    const struct vectors *v = job->ask->vectors;
+    const struct vectors *v = job->request->vectors;
 
     json_put(&job->out, "{'embedding':");
     buffer_put(&job->out, v->n ? v->told.data : "[]", v->n ? v->told.n : 2);
@@ -107,7 +107,7 @@ static bool take(struct job *job, struct refusal *r, const struct field *fields,
                ollama_is_served(&d, job->server, w.model) && take_texts(&d, job, &w);
     if (good) {
         vectors_end(job);
-        asked_tell_fields(&d, job);
+        values_tell_fields(&d, job);
     }
     document_free(&d);
     return good;

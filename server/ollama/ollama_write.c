@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "ask.h"
+#include "request.h"
 #include "base/base.h"
 #include "figures.h"
 #include "called.h"
@@ -45,18 +45,18 @@ static int64_t nanoseconds(double ms)
     return ms > 0 ? (int64_t)(ms * 1e6) : 0;
 }
 
-static void put_figures(struct buffer *out, const struct ask *ask)
+static void put_figures(struct buffer *out, const struct request *request)
 {
-    const struct choice *c = &ask->choice[0];
+    const struct choice *c = &request->choice[0];
 
     json_put(out, ",'done':true,'done_reason':%s,'total_duration':%l,'load_duration':0,",
              c->reason == CARAT_REASON_LENGTH ? "length" : "stop",
-             nanoseconds(ask->course.end_ms - ask->course.begin_ms));
+             nanoseconds(request->course.end_ms - request->course.begin_ms));
     json_put(out, "'prompt_eval_count':%d,'prompt_eval_duration':%l,'eval_count':%d,'eval_duration':%l",
-             ask->prompt.n, nanoseconds(ask->course.prompt_ms - ask->course.begin_ms), c->given,
-             nanoseconds(ask->course.end_ms - ask->course.prompt_ms));
-    receipt_put(out, ask, c);
-    warnings_put(out, ask);
+             request->prompt.n, nanoseconds(request->course.prompt_ms - request->course.begin_ms), c->given,
+             nanoseconds(request->course.end_ms - request->course.prompt_ms));
+    receipt_put(out, request, c);
+    warnings_put(out, request);
     buffer_text(out, "}");
 }
 
@@ -74,7 +74,7 @@ static void put_calls(struct buffer *out, const struct choice *c)
 static void put_message(struct job *job, struct ct_str text, struct ct_str thought,
                         const struct choice *calls)
 {
-    const bool chat = job->ask->writer == &ollama_chat_writer;
+    const bool chat = job->request->writer == &ollama_chat_writer;
     struct buffer *out = &job->out;
 
     begin_line(job);
@@ -113,14 +113,14 @@ static void begin_stream(struct job *job)
 
 static void take_given(struct job *job, int number, const carat_given *given)
 {
-    struct ask *ask = job->ask;
-    struct choice *c = &ask->choice[number];
+    struct request *request = job->request;
+    struct choice *c = &request->choice[number];
     const carat_model *model = job->server->options->model;
     size_t n;
-    const char *text = choice_take(model, ask, c, given, &n);
+    const char *text = choice_take(model, request, c, given, &n);
     const struct ct_str thought = {given->text, given->thought ? given->n_text : 0};
 
-    if (!ask->stream || (n == 0 && thought.n == 0))
+    if (!request->stream || (n == 0 && thought.n == 0))
         return;
     stream_line(job, (struct ct_str){text, n}, thought, c, NULL);
     c->logprobs.n = 0;
@@ -128,7 +128,7 @@ static void take_given(struct job *job, int number, const carat_given *given)
 
 static void finish_stream(struct job *job, int number)
 {
-    struct choice *c = &job->ask->choice[number];
+    struct choice *c = &job->request->choice[number];
     size_t n;
     const char *text = choice_rest(c, &n);
 
@@ -145,15 +145,15 @@ static struct ct_str all_of(const struct buffer *b)
 
 static void end_answer(struct job *job)
 {
-    const struct choice *c = &job->ask->choice[0];
+    const struct choice *c = &job->request->choice[0];
 
-    if (job->ask->stream)
+    if (job->request->stream)
         put_message(job, (struct ct_str){"", 0}, (struct ct_str){"", 0}, NULL);
     else
         put_message(job, all_of(&c->text), all_of(&c->thought), c);
     put_logprobs(&job->out, c);
-    put_figures(&job->out, job->ask);
-    if (job->ask->stream)
+    put_figures(&job->out, job->request);
+    if (job->request->stream)
         buffer_text(&job->out, "\n");
 }
 

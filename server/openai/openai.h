@@ -15,12 +15,12 @@ void openai_models(struct job *job, struct text path); /* a route's answer */
 void openai_ping(struct job *job);                     /* a surface's */
 
 /* Objects that several have. */
-void openai_put_usage(struct buffer *out, const struct ask *ask);
-void openai_chat_progress(struct job *job, int evaluated, int64_t ms); /* of an ask */
+void openai_put_usage(struct buffer *out, const struct request *request);
+void openai_chat_progress(struct job *job, int evaluated, int64_t ms); /* of a request */
 
 /* vLLM's members of ids, behind others; nothing unless the request wants them. Those of an answer are what
  * was not told so far. */
-void openai_put_prompt_ids(struct buffer *out, const struct ask *ask);
-void openai_put_ids(struct buffer *out, const struct ask *ask, struct choice *c);
+void openai_put_prompt_ids(struct buffer *out, const struct request *request);
+void openai_put_ids(struct buffer *out, const struct request *request, struct choice *c);
 
 #endif

@@ -66,7 +66,7 @@ bool openai_inside(struct document *d)
 
 /* ---- forms ---- */
 
-bool openai_form(struct document *d, struct server *s, struct ask *ask, const char *param,
+bool openai_form(struct document *d, struct server *s, struct request *request, const char *param,
                  const struct ct_json_value *format, bool nested)
 {
     static const char any_object[] = "{\"type\":\"object\"}";
@@ -93,31 +93,32 @@ bool openai_form(struct document *d, struct server *s, struct ask *ask, const ch
         snprintf(place, sizeof place, "%s.type", param);
         return field_refuse(d, place, type, "expected text, json_object or json_schema");
     }
-    return asked_text_form(d, s, ask, param, &form);
+    return values_text_form(d, s, request, param, &form);
 }
 
-static bool take_chat(struct document *d, struct job *job, struct asked *a, struct ask *ask)
+static bool take_chat(struct document *d, struct job *job, struct request_values *a, struct request *request)
 {
     struct server *s = job->server;
     bool thinks;
 
-    asked_progress(d, a, ask, openai_chat_progress);
+    values_progress(d, a, request, openai_chat_progress);
     if (a->more.continues && ct_json_is(a->begins_turn, CT_JSON_TRUE))
         return server_refuse(
             d->r, 400, NULL, "continue_final_message",
             "continue_final_message and add_generation_prompt say different things, expected one of "
             "them");
     a->continues = a->more.continues;
-    return openai_inside(d) && asked_settle(d, a, TELLS_PROBS | TELLS_IDS | CONTINUES | THINKS) &&
-           asked_drawing(d, s, a, ask) && asked_tools(d, s, a, ask) &&
-           openai_form(d, s, ask, "response_format", a->response_format, true) &&
-           asked_spelled_form(d, s, a, ask) && asked_thinks(d, s, a, "reasoning_effort", ask, &thinks) &&
-           asked_prompt(d, s, a, ask->tools, thinks, ask) && asked_room(d, s, a, ask);
+    return openai_inside(d) && values_settle(d, a, TELLS_PROBS | TELLS_IDS | CONTINUES | THINKS) &&
+           values_drawing(d, s, a, request) && values_tools(d, s, a, request) &&
+           openai_form(d, s, request, "response_format", a->response_format, true) &&
+           values_spelled_form(d, s, a, request) &&
+           values_thinks(d, s, a, "reasoning_effort", request, &thinks) &&
+           values_prompt(d, s, a, request->tools, thinks, request) && values_room(d, s, a, request);
 }
 
 bool openai_chat(struct job *job, struct refusal *r)
 {
-    struct asked a;
+    struct request_values a;
 
     return openai_read(job, r, &openai_chat_writer, fields, CT_COUNT(fields), take_chat, &a);
 }
@@ -125,9 +126,9 @@ bool openai_chat(struct job *job, struct refusal *r)
 /* ---- what the routes have in common ---- */
 
 static bool take_fields(struct document *d, const struct server *s, const struct field *table, int n,
-                        struct asked *a)
+                        struct request_values *a)
 {
-    if (!asked_fields(d, &d->tree.value[0], "", table, n, a) || !asked_model(d, s, a->model))
+    if (!values_fields(d, &d->tree.value[0], "", table, n, a) || !values_model(d, s, a->model))
         return false;
     if (a->stream_options && !a->stream)
         return server_refuse(d->r, 400, NULL, "stream_options", "stream_options needs stream to be true");
@@ -135,17 +136,17 @@ static bool take_fields(struct document *d, const struct server *s, const struct
 }
 
 bool openai_read(struct job *job, struct refusal *r, const struct writer *writer, const struct field *table,
-                 int n, openai_take take, struct asked *a)
+                 int n, openai_take take, struct request_values *a)
 {
     struct document d = {.r = r, .strict = job->server->options->strict};
     bool good = false;
 
-    asked_default(a);
+    values_default(a);
     if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
-        good = take_fields(&d, job->server, table, n, a) && take(&d, job, a, job->ask);
-    job->ask->writer = writer;
+        good = take_fields(&d, job->server, table, n, a) && take(&d, job, a, job->request);
+    job->request->writer = writer;
     if (good)
-        asked_tell(&d, job, job->ask);
+        values_tell(&d, job, job->request);
     document_free(&d);
     return good;
 }

@@ -14,7 +14,7 @@
 
 /* What these requests have beside the values of all. */
 struct wanted {
-    struct asked a; /* first, since openai_read knows it alone */
+    struct request_values a; /* first, since openai_read knows it alone */
     const struct ct_json_value *input, *instructions, *text, *format, *reasoning, *include, *previous,
         *metadata;
     bool stores;
@@ -163,7 +163,7 @@ static void repeat_choice(struct buffer *out, const struct ct_json_value *choice
 }
 
 static void repeat(struct buffer *out, const struct document *d, const struct wanted *w,
-                   const struct ask *ask)
+                   const struct request *request)
 {
     json_put(out, ",'instructions':");
     repeat_text(out, w->instructions);
@@ -174,9 +174,9 @@ static void repeat(struct buffer *out, const struct document *d, const struct wa
         json_put(out, "%l", w->a.max_tokens);
     else
         buffer_text(out, "null");
-    json_put(out,
-             ",'temperature':%f,'top_p':%f,'top_logprobs':%d,'tools':", json_short(ask->sampling.temperature),
-             json_short(ask->sampling.top_p), ask->top_logprobs);
+    json_put(out, ",'temperature':%f,'top_p':%f,'top_logprobs':%d,'tools':",
+             json_short(request->sampling.temperature), json_short(request->sampling.top_p),
+             request->top_logprobs);
     repeat_raw(out, d, w->a.tools, "[]");
     json_put(out, ",'tool_choice':");
     repeat_choice(out, w->a.tool_choice);
@@ -256,12 +256,12 @@ static void respell_items(char *text, size_t capacity, const void *user)
 }
 
 static bool take_conversation(struct document *d, struct job *job, struct wanted *w, bool thinks,
-                              struct ask *ask)
+                              struct request *request)
 {
     struct items c = {.d = d, .id = job->id, .keeps = w->stores};
     struct buffer history = {0}, text = {0};
     struct server *s = job->server;
-    struct stored *stored = ask->responding->stored;
+    struct stored *stored = request->responding->stored;
     bool good = false;
 
     if (!said_begin(&c.said, d))
@@ -275,8 +275,8 @@ static bool take_conversation(struct document *d, struct job *job, struct wanted
     if (text.failed || history.failed)
         server_refuse(d->r, 503, NULL, NULL, "there is no memory for the items");
     else
-        good = asked_translated(d, s, &w->a, &(struct translated){&c.said, &text, false, respell_items, NULL},
-                                thinks, ask);
+        good = values_translated(
+            d, s, &w->a, &(struct translated){&c.said, &text, false, respell_items, NULL}, thinks, request);
     if (stored) {
         buffer_swap(&stored->before, &history);
         buffer_swap(&stored->input, &c.kept);
@@ -293,11 +293,11 @@ done:
 /* ---- the request ---- */
 
 static bool begin_responding(struct document *d, const struct job *job, const struct wanted *w,
-                             struct ask *ask)
+                             struct request *request)
 {
     struct responding *responding = calloc(1, sizeof *responding);
 
-    ask->responding = responding;
+    request->responding = responding;
     if (responding && w->stores) {
         responding->stored = calloc(1, sizeof *responding->stored);
         if (responding->stored)
@@ -307,7 +307,8 @@ static bool begin_responding(struct document *d, const struct job *job, const st
            server_refuse(d->r, 503, NULL, NULL, "there is no memory for the response");
 }
 
-static bool take_response(struct document *d, struct job *job, struct asked *a, struct ask *ask)
+static bool take_response(struct document *d, struct job *job, struct request_values *a,
+                          struct request *request)
 {
     struct wanted *w = (struct wanted *)a;
     struct server *s = job->server;
@@ -322,19 +323,20 @@ static bool take_response(struct document *d, struct job *job, struct asked *a, 
         return false;
     if (!w->input)
         return server_refuse(d->r, 400, "missing_required_parameter", "input", "input is missing");
-    if (ct_json_is(w->input, CT_JSON_ARRAY) && !asked_messages(d, s, "input", w->input))
+    if (ct_json_is(w->input, CT_JSON_ARRAY) && !values_messages(d, s, "input", w->input))
         return false;
-    if (!asked_settle(d, a, TELLS_PROBS | THINKS) || !take_include(d, w) || !check_metadata(d, w->metadata) ||
-        !begin_responding(d, job, w, ask) || !asked_drawing(d, s, a, ask) ||
-        !asked_thinks(d, s, a, "reasoning.effort", ask, &thinks) ||
-        !take_conversation(d, job, w, thinks, ask) ||
-        !openai_form(d, s, ask, "text.format", w->format, false) || !asked_spelled_form(d, s, a, ask))
+    if (!values_settle(d, a, TELLS_PROBS | THINKS) || !take_include(d, w) ||
+        !check_metadata(d, w->metadata) || !begin_responding(d, job, w, request) ||
+        !values_drawing(d, s, a, request) || !values_thinks(d, s, a, "reasoning.effort", request, &thinks) ||
+        !take_conversation(d, job, w, thinks, request) ||
+        !openai_form(d, s, request, "text.format", w->format, false) ||
+        !values_spelled_form(d, s, a, request))
         return false;
     a->messages = w->input;
-    if (!asked_room(d, s, a, ask))
+    if (!values_room(d, s, a, request))
         return false;
-    repeat(&ask->responding->repeated, d, w, ask);
-    return !ask->responding->repeated.failed ||
+    repeat(&request->responding->repeated, d, w, request);
+    return !request->responding->repeated.failed ||
            server_refuse(d->r, 503, NULL, NULL, "there is no memory for the response");
 }
 
@@ -347,9 +349,9 @@ bool openai_responses(struct job *job, struct refusal *r)
 
 bool openai_responses_count(struct job *job, struct refusal *r)
 {
-    job->ask->any_length = true;
+    job->request->any_length = true;
     if (openai_responses(job, r)) {
-        json_put(&job->out, "{'object':'response.input_tokens','input_tokens':%d}", job->ask->prompt.n);
+        json_put(&job->out, "{'object':'response.input_tokens','input_tokens':%d}", job->request->prompt.n);
         job_begin(job, 200, "application/json", false);
     }
     return false;

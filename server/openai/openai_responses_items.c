@@ -3,7 +3,7 @@
  * completions have them. Thoughts, texts and calls that follow each other are one answer there. */
 #include <stdio.h>
 
-#include "asked.h"
+#include "request_values.h"
 #include "base/utf8.h"
 #include "json_write.h"
 #include "openai/openai_responses.h"

@@ -3,7 +3,7 @@
  * The runs of an answer, which are thoughts and texts, are its first items; its calls are the others. */
 #include <stdio.h>
 
-#include "ask.h"
+#include "request.h"
 #include "figures.h"
 #include "called.h"
 #include "json_write.h"
@@ -17,9 +17,9 @@ enum { MOST_NAME = 64 };
 
 /* ---- items ---- */
 
-static struct run *runs_of(const struct ask *ask, int *n)
+static struct run *runs_of(const struct request *request, int *n)
 {
-    const struct buffer *runs = &ask->responding->runs;
+    const struct buffer *runs = &request->responding->runs;
 
     *n = (int)(runs->n / sizeof(struct run));
     return (struct run *)(void *)runs->data;
@@ -94,21 +94,21 @@ static const char *last_status(const struct choice *c)
 
 /* ---- the response ---- */
 
-static void put_usage(struct buffer *out, const struct ask *ask)
+static void put_usage(struct buffer *out, const struct request *request)
 {
-    const struct choice *c = &ask->choice[0];
+    const struct choice *c = &request->choice[0];
 
     json_put(out, "{'input_tokens':%d,'input_tokens_details':{'cached_tokens':%d,'cache_write_tokens':0},",
-             ask->prompt.n, ask->course.cached);
+             request->prompt.n, request->course.cached);
     json_put(out, "'output_tokens':%d,'output_tokens_details':{'reasoning_tokens':%d},'total_tokens':%d}",
-             c->given, c->thoughts, ask->prompt.n + c->given);
+             c->given, c->thoughts, request->prompt.n + c->given);
 }
 
 static void put_output(struct job *job)
 {
-    const struct choice *c = &job->ask->choice[0];
+    const struct choice *c = &job->request->choice[0];
     int n;
-    const struct run *runs = runs_of(job->ask, &n);
+    const struct run *runs = runs_of(job->request, &n);
 
     for (int i = 0; i < n; i++) {
         json_put(&job->out, i ? "," : "");
@@ -123,18 +123,18 @@ static void put_output(struct job *job)
 /* The object; of one that has ended, what came of it. */
 static void put_response(struct job *job, bool ended)
 {
-    const struct ask *ask = job->ask;
-    const struct choice *c = &ask->choice[0];
-    struct stored *stored = ask->responding->stored;
+    const struct request *request = job->request;
+    const struct choice *c = &request->choice[0];
+    struct stored *stored = request->responding->stored;
     struct buffer *out = &job->out;
     const size_t from = out->n;
 
     json_put(out, "{'id':'resp_%r','object':'response','created_at':%l,'status':%s,'error':null,", job->id,
-             ask->course.created, ended ? last_status(c) : "in_progress");
+             request->course.created, ended ? last_status(c) : "in_progress");
     json_put(out, "'incomplete_details':%r,'model':%s",
              ended && c->reason == CARAT_REASON_LENGTH ? "{\"reason\":\"max_output_tokens\"}" : "null",
              job->server->options->name);
-    buffer_put(out, ask->responding->repeated.data, ask->responding->repeated.n);
+    buffer_put(out, request->responding->repeated.data, request->responding->repeated.n);
     json_put(out, ",'output':[");
     const size_t output = out->n;
     if (ended)
@@ -142,11 +142,11 @@ static void put_response(struct job *job, bool ended)
     const size_t n_output = out->n - output;
     json_put(out, "],'usage':");
     if (ended) {
-        put_usage(out, ask);
+        put_usage(out, request);
         json_put(out, ",'timings':");
-        figures_put_timings(out, ask);
-        receipt_put(out, ask, c);
-        warnings_put(out, ask);
+        figures_put_timings(out, request);
+        receipt_put(out, request, c);
+        warnings_put(out, request);
     } else
         buffer_text(out, "null");
     buffer_text(out, "}");
@@ -155,7 +155,7 @@ static void put_response(struct job *job, bool ended)
     buffer_put(&stored->reply, out->data + from, out->n - from);
     stored->output = output - from;
     stored->n_output = n_output;
-    ask->responding->stored = NULL;
+    request->responding->stored = NULL;
     if (stored->reply.failed)
         stored_free(stored);
     else
@@ -168,7 +168,7 @@ static void begin_event(struct job *job, const char *name)
 {
     json_put(&job->out, "event: %r", name);
     buffer_text(&job->out, "\n");
-    json_put(&job->out, "data: {'type':%s,'sequence_number':%d", name, job->ask->responding->n_events++);
+    json_put(&job->out, "data: {'type':%s,'sequence_number':%d", name, job->request->responding->n_events++);
 }
 
 static void end_event(struct job *job)
@@ -236,10 +236,10 @@ static void tell_run_end(struct job *job, const struct choice *c, const struct r
 
 /* ---- runs ---- */
 
-static struct run *last_run(const struct ask *ask, int *i)
+static struct run *last_run(const struct request *request, int *i)
 {
     int n;
-    struct run *runs = runs_of(ask, &n);
+    struct run *runs = runs_of(request, &n);
 
     *i = n - 1;
     return n ? &runs[n - 1] : NULL;
@@ -247,11 +247,11 @@ static struct run *last_run(const struct ask *ask, int *i)
 
 static void end_run(struct job *job, const struct choice *c, const char *status)
 {
-    struct responding *responding = job->ask->responding;
+    struct responding *responding = job->request->responding;
     int i;
-    const struct run *run = last_run(job->ask, &i);
+    const struct run *run = last_run(job->request, &i);
 
-    if (responding->is_open && job->ask->stream)
+    if (responding->is_open && job->request->stream)
         tell_run_end(job, c, run, i, status);
     responding->is_open = false;
 }
@@ -259,8 +259,8 @@ static void end_run(struct job *job, const struct choice *c, const char *status)
 /* The run that a piece belongs to, which may be a new one; NULL without memory. */
 static struct run *run_of(struct job *job, const struct choice *c, bool thought, size_t at, int *i)
 {
-    struct responding *responding = job->ask->responding;
-    struct run *run = last_run(job->ask, i);
+    struct responding *responding = job->request->responding;
+    struct run *run = last_run(job->request, i);
 
     if (run && responding->is_open && run->thought == thought)
         return run;
@@ -270,8 +270,8 @@ static struct run *run_of(struct job *job, const struct choice *c, bool thought,
     if (responding->runs.failed)
         return NULL;
     responding->is_open = true;
-    run = last_run(job->ask, i);
-    if (job->ask->stream)
+    run = last_run(job->request, i);
+    if (job->request->stream)
         tell_run_begin(job, c, run, *i);
     return run;
 }
@@ -280,7 +280,7 @@ static struct run *run_of(struct job *job, const struct choice *c, bool thought,
 static void add_piece(struct job *job, struct choice *c, bool thought, const char *s, size_t n)
 {
     const size_t until = thought ? c->thought.n : c->told, logs = c->logprobs.n;
-    struct responding *responding = job->ask->responding;
+    struct responding *responding = job->request->responding;
     int i;
     struct run *run = run_of(job, c, thought, until - n, &i);
 
@@ -291,7 +291,7 @@ static void add_piece(struct job *job, struct choice *c, bool thought, const cha
     run->until = until;
     if (!thought)
         run->logs_until = logs;
-    if (job->ask->stream) {
+    if (job->request->stream) {
         begin_part_event(job, thought ? "response.reasoning_text.delta" : "response.output_text.delta", run,
                          i);
         json_put(&job->out, ",'delta':%t", s, n);
@@ -315,11 +315,11 @@ static void begin_events(struct job *job)
 
 static void take_piece(struct job *job, int number, const carat_given *given)
 {
-    struct ask *ask = job->ask;
-    struct choice *c = &ask->choice[number];
+    struct request *request = job->request;
+    struct choice *c = &request->choice[number];
     const carat_model *model = job->server->options->model;
     size_t n;
-    const char *text = choice_take(model, ask, c, given, &n);
+    const char *text = choice_take(model, request, c, given, &n);
 
     if (given->thought && given->n_text)
         add_piece(job, c, true, given->text, given->n_text);
@@ -350,31 +350,31 @@ static void tell_call(struct job *job, const struct called *call, int i)
 /* The answer has ended: what is left of its text, and an item even if there is nothing. */
 static void end_runs(struct job *job)
 {
-    struct choice *c = &job->ask->choice[0];
+    struct choice *c = &job->request->choice[0];
     size_t n;
     const char *text = choice_rest(c, &n);
 
-    if (n > 0 || c->logprobs.n > job->ask->responding->logs_told ||
-        (job->ask->responding->runs.n == 0 && c->n_calls == 0))
+    if (n > 0 || c->logprobs.n > job->request->responding->logs_told ||
+        (job->request->responding->runs.n == 0 && c->n_calls == 0))
         add_piece(job, c, false, text, n);
     end_run(job, c, c->n_calls ? "completed" : last_status(c));
 }
 
 static void finish_events(struct job *job, int number)
 {
-    struct choice *c = &job->ask->choice[number];
+    struct choice *c = &job->request->choice[number];
     int n;
 
     end_runs(job);
-    (void)runs_of(job->ask, &n);
+    (void)runs_of(job->request, &n);
     for (int i = 0; i < c->n_calls; i++)
         tell_call(job, &c->calls[i], n++);
 }
 
 static void end_response(struct job *job)
 {
-    if (job->ask->stream) {
-        const bool whole = job->ask->choice[0].reason != CARAT_REASON_LENGTH;
+    if (job->request->stream) {
+        const bool whole = job->request->choice[0].reason != CARAT_REASON_LENGTH;
         tell_response(job, whole ? "response.completed" : "response.incomplete", true);
         return;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* openai_text.c: the fields of a completion, whose prompts are texts or ids, and what is asked for by
  * them. */
-#include "listed.h"
+#include "prompt_list.h"
 #include "openai/openai_fields.h"
 #include "state.h"
 
@@ -23,31 +23,31 @@ static const struct field fields[] = {
 };
 /* clang-format on */
 
-static bool take_text(struct document *d, struct job *job, struct asked *a, struct ask *ask)
+static bool take_text(struct document *d, struct job *job, struct request_values *a, struct request *request)
 {
     struct server *s = job->server;
     const int usual = s->options->default_tokens ? s->options->default_tokens : USUAL_TOKENS;
 
-    if (!openai_inside(d) || !asked_settle(d, a, TELLS_PROBS | TELLS_IDS))
+    if (!openai_inside(d) || !values_settle(d, a, TELLS_PROBS | TELLS_IDS))
         return false;
     a->max_tokens = a->text_tokens < 0 ? usual : a->text_tokens;
     if (a->max_tokens == 0 && !a->echo)
         return server_refuse(d->r, 400, NULL, "max_tokens", "max_tokens is 0, which needs echo to be true");
     a->logprobs = a->top_logprobs >= 0;
-    ask->scores = a->logprobs && a->echo;
-    ask->tells_end = a->logprobs;
-    if (!asked_drawing(d, s, a, ask) ||
-        !openai_form(d, s, ask, "response_format", a->response_format, true) ||
-        !asked_spelled_form(d, s, a, ask) || !asked_list(d, s, a, ask))
+    request->scores = a->logprobs && a->echo;
+    request->tells_end = a->logprobs;
+    if (!values_drawing(d, s, a, request) ||
+        !openai_form(d, s, request, "response_format", a->response_format, true) ||
+        !values_spelled_form(d, s, a, request) || !values_list(d, s, a, request))
         return false;
     if (a->text_tokens < 0)
-        ask->said.asked_for &= ~(1u << SET_MAX_TOKENS);
-    return ask_begin_list(ask);
+        request->said.values_for &= ~(1u << SET_MAX_TOKENS);
+    return request_begin_list(request);
 }
 
 bool openai_text(struct job *job, struct refusal *r)
 {
-    struct asked a;
+    struct request_values a;
 
     return openai_read(job, r, &openai_text_writer, fields, CT_COUNT(fields), take_text, &a);
 }

@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 #include "json_write.h"
-#include "listed.h"
+#include "prompt_list.h"
 #include "openai/openai.h"
 #include "receipts.h"
 #include "scores.h"
@@ -18,7 +18,7 @@ static void put_text_head(struct buffer *out, const struct job *job)
 {
     json_put(out,
              "{'id':'cmpl-%r','object':'text_completion','created':%l,'model':%s,'system_fingerprint':%s",
-             job->id, job->ask->course.created, job->server->options->name,
+             job->id, job->request->course.created, job->server->options->name,
              fingerprint_text(&job->server->fingerprint));
 }
 
@@ -28,14 +28,14 @@ static const char *finish_reason(const struct choice *c)
 }
 
 /* Of all answers of all prompts. */
-static int index_of(const struct ask *ask, const struct choice *c)
+static int index_of(const struct request *request, const struct choice *c)
 {
-    return ask->prompts.at * ask->n + c->number;
+    return request->prompts.at * request->n + c->number;
 }
 
-static const struct listed *prompt_of(const struct ask *ask)
+static const struct listed_prompt *prompt_of(const struct request *request)
 {
-    return &ask->prompts.list[ask->prompts.at];
+    return &request->prompts.list[request->prompts.at];
 }
 
 /* ---- log-probabilities ---- */
@@ -167,7 +167,7 @@ static void put_chunk(struct job *job, struct choice *c, const struct piece *p, 
 
     buffer_text(out, "data: ");
     put_text_head(out, job);
-    json_put(out, ",'choices':[{'index':%d,'text':%t", index_of(job->ask, c), p->n ? p->text : "", p->n);
+    json_put(out, ",'choices':[{'index':%d,'text':%t", index_of(job->request, c), p->n ? p->text : "", p->n);
     put_thought(out, p->thought, p->n_thought);
     json_put(out, ",'logprobs':");
     if (p->logprobs)
@@ -175,16 +175,16 @@ static void put_chunk(struct job *job, struct choice *c, const struct piece *p, 
     else
         json_put(out, "null");
     if (!c->begun)
-        openai_put_prompt_ids(out, job->ask);
+        openai_put_prompt_ids(out, job->request);
     c->begun = true;
-    openai_put_ids(out, job->ask, c);
+    openai_put_ids(out, job->request, c);
     json_put(out, ",'finish_reason':%s", finish);
     if (finish)
-        receipt_put(out, job->ask, c);
+        receipt_put(out, job->request, c);
     buffer_text(out, "}]");
     if (finish)
-        warnings_put(out, job->ask);
-    if (job->ask->wants_usage)
+        warnings_put(out, job->request);
+    if (job->request->wants_usage)
         json_put(out, ",'usage':null");
     buffer_text(out, "}\n\n");
 }
@@ -193,9 +193,9 @@ static void put_chunk(struct job *job, struct choice *c, const struct piece *p, 
 static void put_echo(struct job *job, struct choice *c)
 {
     static const struct buffer nothing;
-    const struct listed *l = prompt_of(job->ask);
-    const struct told t = {{&job->ask->course.scores_told, &nothing}};
-    const struct piece p = {.text = l->text, .n = l->n_text, .logprobs = job->ask->scores ? &t : NULL};
+    const struct listed_prompt *l = prompt_of(job->request);
+    const struct told t = {{&job->request->course.scores_told, &nothing}};
+    const struct piece p = {.text = l->text, .n = l->n_text, .logprobs = job->request->scores ? &t : NULL};
 
     if (!c->echoed && l->text)
         put_chunk(job, c, &p, NULL);
@@ -210,19 +210,19 @@ static void text_begin(struct job *job)
 static void text_given(struct job *job, int number, const carat_given *given)
 {
     static const struct buffer nothing;
-    struct ask *ask = job->ask;
-    struct choice *c = &ask->choice[number];
+    struct request *request = job->request;
+    struct choice *c = &request->choice[number];
     const struct told t = {{&nothing, &c->logprobs}};
     struct piece p = {.n = 0};
 
-    if (ask->stream)
+    if (request->stream)
         put_echo(job, c);
-    p.text = choice_take(job->server->options->model, ask, c, given, &p.n);
+    p.text = choice_take(job->server->options->model, request, c, given, &p.n);
     if (given->thought) {
         p.thought = given->text;
         p.n_thought = given->n_text;
     }
-    if (!ask->stream || (p.n + p.n_thought == 0 && !ask->extra.tells_ids))
+    if (!request->stream || (p.n + p.n_thought == 0 && !request->extra.tells_ids))
         return;
     p.logprobs = c->logprobs.n ? &t : NULL;
     put_chunk(job, c, &p, NULL);
@@ -232,7 +232,7 @@ static void text_given(struct job *job, int number, const carat_given *given)
 static void text_finish(struct job *job, int number)
 {
     static const struct buffer nothing;
-    struct choice *c = &job->ask->choice[number];
+    struct choice *c = &job->request->choice[number];
     const struct told t = {{&nothing, &c->logprobs}};
     struct piece p = {.n = 0};
 
@@ -244,13 +244,13 @@ static void text_finish(struct job *job, int number)
 
 static void end_stream(struct job *job)
 {
-    if (!ask_is_last(job->ask))
+    if (!request_is_last(job->request))
         return;
-    if (job->ask->wants_usage) {
+    if (job->request->wants_usage) {
         buffer_text(&job->out, "data: ");
         put_text_head(&job->out, job);
         json_put(&job->out, ",'choices':[],'usage':");
-        openai_put_usage(&job->out, job->ask);
+        openai_put_usage(&job->out, job->request);
         buffer_text(&job->out, "}\n\n");
     }
     buffer_text(&job->out, "data: [DONE]\n\n");
@@ -260,51 +260,51 @@ static void end_stream(struct job *job)
 
 static void put_choice(struct job *job, struct choice *c)
 {
-    const struct ask *ask = job->ask;
-    const struct listed *l = prompt_of(ask);
-    const struct told t = {{&ask->course.scores_told, &c->logprobs}};
+    const struct request *request = job->request;
+    const struct listed_prompt *l = prompt_of(request);
+    const struct told t = {{&request->course.scores_told, &c->logprobs}};
     struct buffer *out = &job->out, text = {0};
     int offset = 0;
 
     buffer_put(&text, l->text, l->n_text);
     buffer_put(&text, c->text.data, c->text.n);
-    json_put(out, "{'index':%d,'text':%t", index_of(ask, c), text.data ? text.data : "", text.n);
+    json_put(out, "{'index':%d,'text':%t", index_of(request, c), text.data ? text.data : "", text.n);
     buffer_free(&text);
     put_thought(out, c->thought.data, c->thought.n);
     json_put(out, ",'logprobs':");
-    if (ask->logprobs)
+    if (request->logprobs)
         put_logprobs(out, job->server, &t, &offset);
     else
         json_put(out, "null");
-    openai_put_prompt_ids(out, ask);
-    openai_put_ids(out, ask, c);
+    openai_put_prompt_ids(out, request);
+    openai_put_ids(out, request, c);
     json_put(out, ",'finish_reason':%s", finish_reason(c));
-    receipt_put(out, ask, c);
+    receipt_put(out, request, c);
     buffer_text(out, "}");
 }
 
 static void text_end(struct job *job)
 {
-    const struct ask *ask = job->ask;
+    const struct request *request = job->request;
     struct buffer *out = &job->out;
 
-    if (ask->stream) {
+    if (request->stream) {
         end_stream(job);
         return;
     }
-    if (ask->prompts.at == 0) {
+    if (request->prompts.at == 0) {
         put_text_head(out, job);
         json_put(out, ",'choices':[");
     }
-    for (int i = 0; i < ask->n; i++) {
-        json_put(out, ask->prompts.at + i > 0 ? "," : "");
-        put_choice(job, &job->ask->choice[i]);
+    for (int i = 0; i < request->n; i++) {
+        json_put(out, request->prompts.at + i > 0 ? "," : "");
+        put_choice(job, &job->request->choice[i]);
     }
-    if (!ask_is_last(ask))
+    if (!request_is_last(request))
         return;
     json_put(out, "],'usage':");
-    openai_put_usage(out, ask);
-    warnings_put(out, ask);
+    openai_put_usage(out, request);
+    warnings_put(out, request);
     json_put(out, "}");
 }
 

@@ -2,8 +2,8 @@
 /* openai_vectors.c: embeddings as OpenAI's clients ask for them, and get them. */
 #include <stdio.h>
 
-#include "ask.h"
-#include "asked.h"
+#include "request.h"
+#include "request_values.h"
 #include "base/utf8.h"
 #include "json_write.h"
 #include "openai/openai.h"
@@ -68,7 +68,7 @@ static void put_bytes(struct buffer *out, const float *vector, int dim, int i)
 
 static void end_vectors(struct job *job)
 {
-    const struct vectors *v = job->ask->vectors;
+    const struct vectors *v = job->request->vectors;
 
     json_put(&job->out, "{'object':'list','data':[");
     buffer_put(&job->out, v->told.data, v->told.n);
@@ -134,7 +134,7 @@ static bool take_vectors(struct document *d, struct job *job, const struct wante
 {
     const bool as_bytes = ct_json_is_text(w->format, "base64"), is_list = ct_json_is(w->input, CT_JSON_ARRAY);
 
-    if (!asked_model(d, job->server, w->model) ||
+    if (!values_model(d, job->server, w->model) ||
         !vectors_begin(d, job, as_bytes ? &bytes : &floats, is_list ? ct_json_count(w->input) : 1,
                        w->dimensions))
         return false;
@@ -157,7 +157,7 @@ bool openai_vectors(struct job *job, struct refusal *r)
         good =
             fields_take(&d, &d.tree.value[0], "", fields, CT_COUNT(fields), &w) && take_vectors(&d, job, &w);
     if (good)
-        asked_tell_fields(&d, job);
+        values_tell_fields(&d, job);
     document_free(&d);
     return good;
 }

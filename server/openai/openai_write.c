@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "anthropic/anthropic.h"
-#include "ask.h"
+#include "request.h"
 #include "base/base.h"
 #include "called.h"
 #include "figures.h"
@@ -22,7 +22,7 @@
 static void put_head(struct buffer *out, const struct job *job, const char *object)
 {
     json_put(out, "{'id':'chatcmpl-%r','object':%s,'created':%l,'model':%s", job->id, object,
-             job->ask->course.created, job->server->options->name);
+             job->request->course.created, job->server->options->name);
     json_put(out, ",'system_fingerprint':%s", fingerprint_text(&job->server->fingerprint));
 }
 
@@ -31,20 +31,20 @@ static const char *finish_reason(const struct choice *c)
     return c->reason == CARAT_REASON_LENGTH ? "length" : c->n_calls > 0 ? "tool_calls" : "stop";
 }
 
-void openai_put_usage(struct buffer *out, const struct ask *ask)
+void openai_put_usage(struct buffer *out, const struct request *request)
 {
-    const int prompt = ask->course.past.prompt + ask->prompt.n;
-    int given = ask->course.past.given, thoughts = 0;
+    const int prompt = request->course.past.prompt + request->prompt.n;
+    int given = request->course.past.given, thoughts = 0;
 
-    for (int i = 0; i < ask->n; i++) {
-        given += ask->choice[i].given;
-        thoughts += ask->choice[i].thoughts;
+    for (int i = 0; i < request->n; i++) {
+        given += request->choice[i].given;
+        thoughts += request->choice[i].thoughts;
     }
     json_put(
         out,
         "{'prompt_tokens':%d,'completion_tokens':%d,'total_tokens':%d,"
         "'prompt_tokens_details':{'cached_tokens':%d},'completion_tokens_details':{'reasoning_tokens':%d}}",
-        prompt, given, prompt + given, ask->course.past.cached + ask->course.cached, thoughts);
+        prompt, given, prompt + given, request->course.past.cached + request->course.cached, thoughts);
 }
 
 /* `streams`: each call says which it is. */
@@ -65,7 +65,7 @@ static void put_calls(struct buffer *out, const struct job *job, const struct ch
 /* Those of a choice, which are told now, as a member of it. */
 static void put_likelihoods(struct job *job, const struct choice *c, bool always)
 {
-    if (!job->ask->logprobs || (!always && c->logprobs.n == 0)) {
+    if (!job->request->logprobs || (!always && c->logprobs.n == 0)) {
         json_put(&job->out, ",'logprobs':null");
         return;
     }
@@ -84,15 +84,15 @@ static void put_list(struct buffer *out, const char *name, const int32_t *ids, i
     buffer_text(out, "]");
 }
 
-void openai_put_prompt_ids(struct buffer *out, const struct ask *ask)
+void openai_put_prompt_ids(struct buffer *out, const struct request *request)
 {
-    if (ask->extra.tells_ids)
-        put_list(out, "prompt_token_ids", ask->prompt.ids, ask->prompt.n);
+    if (request->extra.tells_ids)
+        put_list(out, "prompt_token_ids", request->prompt.ids, request->prompt.n);
 }
 
-void openai_put_ids(struct buffer *out, const struct ask *ask, struct choice *c)
+void openai_put_ids(struct buffer *out, const struct request *request, struct choice *c)
 {
-    if (ask->extra.tells_ids)
+    if (request->extra.tells_ids)
         put_list(out, "token_ids", (const int32_t *)(const void *)c->told_ids.data,
                  (int)(c->told_ids.n / sizeof(int32_t)));
     c->told_ids.n = 0;
@@ -103,12 +103,12 @@ void openai_put_ids(struct buffer *out, const struct ask *ask, struct choice *c)
 /* The beginning of an event with one choice, up to its delta. */
 static void begin_chunk(struct job *job, const struct choice *c)
 {
-    struct choice *first = &job->ask->choice[0];
+    struct choice *first = &job->request->choice[0];
 
     buffer_text(&job->out, "data: ");
     put_head(&job->out, job, "chat.completion.chunk");
     if (!first->echoed)
-        openai_put_prompt_ids(&job->out, job->ask);
+        openai_put_prompt_ids(&job->out, job->request);
     first->echoed = true;
     json_put(&job->out, ",'choices':[{'index':%d,'delta':", c->number);
 }
@@ -116,45 +116,45 @@ static void begin_chunk(struct job *job, const struct choice *c)
 /* ended: the same choice, if this is the last of it, or NULL. */
 static void end_chunk(struct job *job, struct choice *c, const struct choice *ended)
 {
-    openai_put_ids(&job->out, job->ask, c);
+    openai_put_ids(&job->out, job->request, c);
     json_put(&job->out, ",'finish_reason':%s", ended ? finish_reason(ended) : NULL);
     if (ended)
-        receipt_put(&job->out, job->ask, ended);
+        receipt_put(&job->out, job->request, ended);
     buffer_text(&job->out, "}]");
     if (ended)
-        warnings_put(&job->out, job->ask);
-    if (job->ask->wants_usage)
+        warnings_put(&job->out, job->request);
+    if (job->request->wants_usage)
         json_put(&job->out, ",'usage':null");
     buffer_text(&job->out, "}\n\n");
 }
 
 static void chat_begin_stream(struct job *job)
 {
-    for (int i = 0; i < job->ask->n; i++) {
-        begin_chunk(job, &job->ask->choice[i]);
+    for (int i = 0; i < job->request->n; i++) {
+        begin_chunk(job, &job->request->choice[i]);
         json_put(&job->out, "{'role':'assistant','content':''},'logprobs':null");
-        end_chunk(job, &job->ask->choice[i], NULL);
+        end_chunk(job, &job->request->choice[i], NULL);
     }
 }
 
 void openai_chat_progress(struct job *job, int evaluated, int64_t ms)
 {
-    begin_chunk(job, &job->ask->choice[0]);
+    begin_chunk(job, &job->request->choice[0]);
     json_put(&job->out, "{},'logprobs':null,'finish_reason':null}]");
-    figures_put_progress(&job->out, job->ask, evaluated, ms);
+    figures_put_progress(&job->out, job->request, evaluated, ms);
     buffer_text(&job->out, "}\n\n");
 }
 
 static void chat_given(struct job *job, int number, const carat_given *given)
 {
-    struct ask *ask = job->ask;
-    struct choice *c = &ask->choice[number];
+    struct request *request = job->request;
+    struct choice *c = &request->choice[number];
     const carat_model *model = job->server->options->model;
     size_t n;
-    const char *text = choice_take(model, ask, c, given, &n);
+    const char *text = choice_take(model, request, c, given, &n);
     const bool thinks = given->thought && given->n_text > 0;
 
-    if (!ask->stream || (n == 0 && !thinks && !ask->extra.tells_ids))
+    if (!request->stream || (n == 0 && !thinks && !request->extra.tells_ids))
         return;
     begin_chunk(job, c);
     if (thinks)
@@ -168,7 +168,7 @@ static void chat_given(struct job *job, int number, const carat_given *given)
 
 static void chat_finish(struct job *job, int number)
 {
-    struct choice *c = &job->ask->choice[number];
+    struct choice *c = &job->request->choice[number];
     size_t n;
     const char *text = choice_rest(c, &n);
 
@@ -192,13 +192,13 @@ static void chat_finish(struct job *job, int number)
 
 static void end_stream(struct job *job)
 {
-    if (job->ask->wants_usage) {
+    if (job->request->wants_usage) {
         buffer_text(&job->out, "data: ");
         put_head(&job->out, job, "chat.completion.chunk");
         json_put(&job->out, ",'choices':[],'usage':");
-        openai_put_usage(&job->out, job->ask);
+        openai_put_usage(&job->out, job->request);
         json_put(&job->out, ",'timings':");
-        figures_put_timings(&job->out, job->ask);
+        figures_put_timings(&job->out, job->request);
         buffer_text(&job->out, "}\n\n");
     }
     buffer_text(&job->out, "data: [DONE]\n\n");
@@ -224,30 +224,30 @@ static void put_choice(struct job *job, struct choice *c)
     }
     buffer_text(out, "}");
     put_likelihoods(job, c, true);
-    openai_put_ids(out, job->ask, c);
+    openai_put_ids(out, job->request, c);
     json_put(out, ",'finish_reason':%s", finish_reason(c));
-    receipt_put(out, job->ask, c);
+    receipt_put(out, job->request, c);
     buffer_text(out, "}");
 }
 
 static void chat_end(struct job *job)
 {
-    if (job->ask->stream) {
+    if (job->request->stream) {
         end_stream(job);
         return;
     }
     put_head(&job->out, job, "chat.completion");
-    openai_put_prompt_ids(&job->out, job->ask);
+    openai_put_prompt_ids(&job->out, job->request);
     json_put(&job->out, ",'choices':[");
-    for (int i = 0; i < job->ask->n; i++) {
+    for (int i = 0; i < job->request->n; i++) {
         json_put(&job->out, i ? "," : "");
-        put_choice(job, &job->ask->choice[i]);
+        put_choice(job, &job->request->choice[i]);
     }
     json_put(&job->out, "],'usage':");
-    openai_put_usage(&job->out, job->ask);
+    openai_put_usage(&job->out, job->request);
     json_put(&job->out, ",'timings':");
-    figures_put_timings(&job->out, job->ask);
-    warnings_put(&job->out, job->ask);
+    figures_put_timings(&job->out, job->request);
+    warnings_put(&job->out, job->request);
     json_put(&job->out, "}");
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asked_tools.c: the tools of a request: whether they may or must be called, and what form that gives the
+/* request_tools.c: the tools of a request: whether they may or must be called, and what form that gives the
  * answer. */
 #include <stdlib.h>
 
-#include "asked.h"
+#include "request_values.h"
 #include "base/utf8.h"
 #include "state.h"
 
@@ -33,7 +33,8 @@ static bool any_strict(const struct ct_json_value *tools)
 
 /* Whether a name of a function is one that the API takes, and no other function has. What is none at all is
  * the library's to refuse. */
-static bool check_name(struct document *d, const struct asked *a, const struct ct_json_value *tool, int i)
+static bool check_name(struct document *d, const struct request_values *a, const struct ct_json_value *tool,
+                       int i)
 {
     const struct ct_json_value *v = ct_json_get(ct_json_get(tool, "function"), "name");
     const struct ct_str name = ct_json_str(v);
@@ -61,7 +62,8 @@ static bool check_name(struct document *d, const struct asked *a, const struct c
     return true;
 }
 
-bool asked_tools(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
+bool values_tools(struct document *d, struct server *s, const struct request_values *a,
+                  struct request *request)
 {
     const size_t n = ct_json_count(a->tools);
     carat_constraint_options form;
@@ -81,27 +83,28 @@ bool asked_tools(struct document *d, struct server *s, const struct asked *a, st
     char *choice = a->tool_choice ? chosen_tool(d, a->tool_choice) : text_copy(ct_str_of("auto"));
     if (!choice)
         return server_refuse(d->r, 503, NULL, NULL, "there is no memory for the tools");
-    if (!(ask->tools = text_copy(value_text(d, a->tools)))) {
+    if (!(request->tools = text_copy(value_text(d, a->tools)))) {
         free(choice);
         return server_refuse(d->r, 503, NULL, NULL, "there is no memory for the tools");
     }
     carat_constraint_options_default(&form);
     form.form = CARAT_FORM_TOOLS;
-    form.text = ask->tools;
+    form.text = request->tools;
     form.one_call = !a->parallel_tool_calls;
     const bool may_call = strcmp(choice, "none") != 0;
     const bool is_free =
         !may_call || (strcmp(choice, "auto") == 0 && a->parallel_tool_calls && !any_strict(a->tools));
     form.tool_choice = is_free ? "auto" : choice;
-    ask->own_form.requires_call = may_call && strcmp(choice, "auto") != 0;
-    ask->own_form.one_call = form.one_call != 0;
-    good = is_free ? asked_form_sound(d, s, ask, "tools", &form) : asked_form(d, s, ask, "tools", &form);
+    request->own_form.requires_call = may_call && strcmp(choice, "auto") != 0;
+    request->own_form.one_call = form.one_call != 0;
+    good = is_free ? values_form_sound(d, s, request, "tools", &form)
+                   : values_form(d, s, request, "tools", &form);
     if (!may_call) { /* the model is told nothing of them */
-        free(ask->tools);
-        ask->tools = NULL;
+        free(request->tools);
+        request->tools = NULL;
     }
     free(choice);
-    for (i = 0; i < ask->n; i++)
-        ask->choice[i].calling = may_call ? UNDECIDED : NO_CALLS;
+    for (i = 0; i < request->n; i++)
+        request->choice[i].calling = may_call ? UNDECIDED : NO_CALLS;
     return good;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asked.h: the values of a request, the same for every surface, and what becomes of them: how ids are drawn,
- * how many, in which form, behind which prompt. */
-#ifndef ASKED_H
-#define ASKED_H
+/* request_values.h: the values of a request, the same for every surface, and what becomes of them: how ids
+ * are drawn, how many, in which form, behind which prompt. */
+#ifndef REQUEST_VALUES_H
+#define REQUEST_VALUES_H
 
-#include "ask.h"
+#include "request.h"
 #include "fields.h"
 
 /* Ranges of numbers as the APIs have them, for rows of fields: the same for all surfaces, unless an API says
- * otherwise. What the engine cannot compute with becomes the nearest that it can (asked.c). */
+ * otherwise. What the engine cannot compute with becomes the nearest that it can (request_values.c). */
 #define RANGE_TEMPERATURE 0, (double)CARAT_TEMPERATURE_MAX /* OpenAI's and Google's end at 2 */
 #define RANGE_ANTHROPIC   0, 1                             /* of a temperature */
 #define RANGE_SHARE       0, 1                             /* of probabilities */
@@ -64,7 +64,7 @@ struct name_rule {
 
 struct said;
 
-struct asked {
+struct request_values {
     /* NULL: not given */
     const struct ct_json_value *model, *messages, *tools, *tool_choice, *response_format, *stop, *logit_bias,
         *seed, *stream_options, *reasoning_effort, *prompt,
@@ -90,73 +90,80 @@ struct asked {
 /* What a surface can tell or do beside an answer, of those values. */
 enum { TELLS_PROBS = 1, TELLS_IDS = 2, CONTINUES = 4, THINKS = 8 };
 
-void asked_default(struct asked *a);
+void values_default(struct request_values *a);
 /* fields_take with the names of other servers behind a surface's own. *a may be the first of more values. */
-bool asked_fields(struct document *d, const struct ct_json_value *object, const char *prefix,
-                  const struct field *fields, int n, struct asked *a);
+bool values_fields(struct document *d, const struct ct_json_value *object, const char *prefix,
+                   const struct field *fields, int n, struct request_values *a);
 /* Those values become others of *a, or are named where the surface can do nothing with them. can: bits. */
-bool asked_settle(struct document *d, struct asked *a, unsigned can);
+bool values_settle(struct document *d, struct request_values *a, unsigned can);
 /* The chain of draws, biases and ids that end the answer. */
-bool asked_chain(struct document *d, struct server *s, const struct asked *a, struct ask *ask);
+bool values_chain(struct document *d, struct server *s, const struct request_values *a,
+                  struct request *request);
 /* The form that those values give a text that has none yet. */
-bool asked_spelled_form(struct document *d, struct server *s, const struct asked *a, struct ask *ask);
+bool values_spelled_form(struct document *d, struct server *s, const struct request_values *a,
+                         struct request *request);
 /* Whether the model is to think, and for how long. effort: the name of reasoning_effort. */
-bool asked_thinks(struct document *d, const struct server *s, const struct asked *a, const char *effort,
-                  struct ask *ask, bool *thinks);
+bool values_thinks(struct document *d, const struct server *s, const struct request_values *a,
+                   const char *effort, struct request *request, bool *thinks);
 
 /* Each returns false when *d->r says why not. */
 /* Whether a model of this name is served: any is, unless the host is strict; NULL: the request names none. */
-bool asked_model(struct document *d, const struct server *s, const struct ct_json_value *name);
-bool asked_model_named(struct document *d, const struct server *s, struct ct_str name);
+bool values_model(struct document *d, const struct server *s, const struct ct_json_value *name);
+bool values_model_named(struct document *d, const struct server *s, struct ct_str name);
 /* The same where no other is; ":latest" may stand behind either name. */
-bool asked_model_served(struct document *d, const struct server *s, struct ct_str name);
+bool values_model_served(struct document *d, const struct server *s, struct ct_str name);
 /* Whether a list of messages, a field of this name, has some and not too many. */
-bool asked_messages(struct document *d, const struct server *s, const char *name,
-                    const struct ct_json_value *list);
-/* An ask with what is drawn: sampling, stops, choices, log-probabilities. */
-bool asked_drawing(struct document *d, struct server *s, const struct asked *a, struct ask *ask);
+bool values_messages(struct document *d, const struct server *s, const char *name,
+                     const struct ct_json_value *list);
+/* A request with what is drawn: sampling, stops, choices, log-probabilities. */
+bool values_drawing(struct document *d, struct server *s, const struct request_values *a,
+                    struct request *request);
 /* The messages and tools as ids. tools: those that the model is told of, or NULL; thinks: it is to. */
-bool asked_prompt(struct document *d, struct server *s, const struct asked *a, const char *tools, bool thinks,
-                  struct ask *ask);
+bool values_prompt(struct document *d, struct server *s, const struct request_values *a, const char *tools,
+                   bool thinks, struct request *request);
 /* A request of another surface in OpenAI's form: messages, tools and tool_choice. */
 struct translated {
     struct said *said;
     const struct buffer *tools; /* a JSON object of tools and tool_choice; empty: there are none */
-    bool continues;             /* as asked.continues */
+    bool continues;             /* as request_values.continues */
     /* Puts names that the client knows for those of OpenAI's form. user: given to it. */
     void (*respell)(char *text, size_t capacity, const void *user);
     const void *user;
 };
 /* Tools and prompt of a translation; a: the rest of the request. */
-bool asked_translated(struct document *d, struct server *s, const struct asked *a, const struct translated *t,
-                      bool thinks, struct ask *ask);
+bool values_translated(struct document *d, struct server *s, const struct request_values *a,
+                       const struct translated *t, bool thinks, struct request *request);
 /* A text as ids, in which control tokens are recognised. param: the field that it came from. */
-bool asked_text(struct document *d, struct server *s, const char *param, struct ct_str text, struct ask *ask);
+bool values_text(struct document *d, struct server *s, const char *param, struct ct_str text,
+                 struct request *request);
 /* The same behind what the prompt has so far; begins: it is the beginning. */
-bool asked_piece(struct document *d, struct server *s, const char *param, struct ct_str text, bool begins,
-                 struct ask *ask);
+bool values_piece(struct document *d, struct server *s, const char *param, struct ct_str text, bool begins,
+                  struct request *request);
 /* The prompts of a request that are texts or ids, as a list. */
-bool asked_list(struct document *d, struct server *s, const struct asked *a, struct ask *ask);
+bool values_list(struct document *d, struct server *s, const struct request_values *a,
+                 struct request *request);
 /* The tools that may be called, and the form that they give the answer. */
-bool asked_tools(struct document *d, struct server *s, const struct asked *a, struct ask *ask);
+bool values_tools(struct document *d, struct server *s, const struct request_values *a,
+                  struct request *request);
 /* The number of tokens is known: that there is room, and how many may come. */
-bool asked_room(struct document *d, struct server *s, const struct asked *a, struct ask *ask);
+bool values_room(struct document *d, struct server *s, const struct request_values *a,
+                 struct request *request);
 /* A form that the answer must keep. param: the field that it came from. */
-bool asked_form(struct document *d, struct server *s, struct ask *ask, const char *param,
-                const carat_constraint_options *form);
+bool values_form(struct document *d, struct server *s, struct request *request, const char *param,
+                 const carat_constraint_options *form);
 /* The form of an answer that is no call: what the tools may still be called with stands beside it, and where
- * a call is required there is no such answer. Behind asked_tools. */
-bool asked_text_form(struct document *d, struct server *s, struct ask *ask, const char *param,
-                     const carat_constraint_options *form);
-/* Whether it is one, where the answer need not keep it: then it may be one that is not understood here. */
-bool asked_form_sound(struct document *d, struct server *s, const struct ask *ask, const char *param,
+ * a call is required there is no such answer. Behind values_tools. */
+bool values_text_form(struct document *d, struct server *s, struct request *request, const char *param,
                       const carat_constraint_options *form);
+/* Whether it is one, where the answer need not keep it: then it may be one that is not understood here. */
+bool values_form_sound(struct document *d, struct server *s, const struct request *request, const char *param,
+                       const carat_constraint_options *form);
 /* Whether a stream tells how much of the prompt is evaluated, by this. */
-void asked_progress(struct document *d, const struct asked *a, struct ask *ask,
-                    void (*progress)(struct job *job, int evaluated, int64_t ms));
+void values_progress(struct document *d, const struct request_values *a, struct request *request,
+                     void (*progress)(struct job *job, int evaluated, int64_t ms));
 /* Puts what the head of the reply has to say: the seed, and fields that were passed over. */
-void asked_tell(struct document *d, struct job *job, struct ask *ask);
+void values_tell(struct document *d, struct job *job, struct request *request);
 /* The latter alone. */
-void asked_tell_fields(struct document *d, struct job *job);
+void values_tell_fields(struct document *d, struct job *job);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asked_thinks.c: whether a model is to think before it answers, and how long, by all names that there are
- * for it. */
-#include "asked.h"
+/* request_thinking.c: whether a model is to think before it answers, and how long, by all names that there
+ * are for it. */
+#include "request_values.h"
 #include "base/utf8.h"
 #include "state.h"
 
@@ -123,8 +123,8 @@ static bool say_kwargs(struct wish *w, const struct ct_json_value *v)
     return true;
 }
 
-bool asked_thinks(struct document *d, const struct server *s, const struct asked *a, const char *effort,
-                  struct ask *ask, bool *thinks)
+bool values_thinks(struct document *d, const struct server *s, const struct request_values *a,
+                   const char *effort, struct request *request, bool *thinks)
 {
     const struct spelled *m = &a->more;
     struct wish w = {.d = d, .budget = NOT_GIVEN};
@@ -140,8 +140,8 @@ bool asked_thinks(struct document *d, const struct server *s, const struct asked
     if (!s->info.can_think && w.by && (w.thinks || w.by == effort))
         document_idle(d, w.by);
     if (w.budget >= 0 && s->info.can_think) {
-        ask->extra.limits_thought = 1;
-        ask->extra.thought_budget = (int)w.budget;
+        request->extra.limits_thought = 1;
+        request->extra.thought_budget = (int)w.budget;
     }
     return true;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asked_list.c: the prompts of a request that are no conversation: texts, ids, and where the surface knows
+/* prompt_list.c: the prompts of a request that are no conversation: texts, ids, and where the surface knows
  * them, lists of both. */
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "asked.h"
+#include "request_values.h"
 #include "base/utf8.h"
-#include "listed.h"
+#include "prompt_list.h"
 #include "state.h"
 
 enum { MOST_PROMPTS = 128, MOST_TOLD = 1 << 20 };
@@ -34,14 +34,14 @@ static bool add_id(carat_tokens *ids, int32_t id)
 
 /* Ids, and with `mixes` texts between them. */
 static bool take_ids(struct document *d, struct server *s, bool mixes, const char *param,
-                     const struct ct_json_value *v, struct ask *ask)
+                     const struct ct_json_value *v, struct request *request)
 {
-    carat_tokens *ids = &ask->prompt;
+    carat_tokens *ids = &request->prompt;
     int i = 0;
 
     if (ct_json_count(v) == 0)
         return server_refuse(d->r, 400, NULL, param, "%s has no ids", param);
-    if (ct_json_count(v) > (size_t)s->context) { /* asked_room says so */
+    if (ct_json_count(v) > (size_t)s->context) { /* values_room says so */
         ids->n = (int)ct_json_count(v);
         return true;
     }
@@ -49,7 +49,7 @@ static bool take_ids(struct document *d, struct server *s, bool mixes, const cha
     {
         int64_t id;
         if (mixes && ct_json_is(one, CT_JSON_STRING)) {
-            if (!asked_piece(d, s, param, ct_json_str(one), i++ == 0, ask))
+            if (!values_piece(d, s, param, ct_json_str(one), i++ == 0, request))
                 return false;
             continue;
         }
@@ -64,7 +64,8 @@ static bool take_ids(struct document *d, struct server *s, bool mixes, const cha
 }
 
 /* The text of ids, without what stands before every text. */
-static bool text_of_ids(struct document *d, struct server *s, const carat_tokens *ids, struct listed *l)
+static bool text_of_ids(struct document *d, struct server *s, const carat_tokens *ids,
+                        struct listed_prompt *l)
 {
     const int from = ids->ids[0] == s->info.bos;
     char *text;
@@ -97,21 +98,22 @@ static const struct ct_json_value *text_of_object(struct document *d, const char
     return text;
 }
 
-static bool take_prompt(struct document *d, struct server *s, const struct asked *a, const char *param,
-                        const struct ct_json_value *v, struct ask *ask)
+static bool take_prompt(struct document *d, struct server *s, const struct request_values *a,
+                        const char *param, const struct ct_json_value *v, struct request *request)
 {
-    struct listed *l = &ask->prompts.list[ask->prompts.n_list++];
+    struct listed_prompt *l = &request->prompts.list[request->prompts.n_list++];
 
     if (ct_json_is(v, CT_JSON_OBJECT) && !(v = text_of_object(d, param, v)))
         return false;
     const bool is_text = ct_json_is(v, CT_JSON_STRING);
-    if (is_text ? !asked_text(d, s, param, ct_json_str(v), ask) : !take_ids(d, s, a->mixes, param, v, ask))
+    if (is_text ? !values_text(d, s, param, ct_json_str(v), request)
+                : !take_ids(d, s, a->mixes, param, v, request))
         return false;
-    if (!asked_room(d, s, a, ask))
+    if (!values_room(d, s, a, request))
         return false;
-    l->max_tokens = a->text_tokens == 0 ? 0 : ask->max_tokens;
-    l->ids = ask->prompt;
-    ask->prompt = (carat_tokens){0};
+    l->max_tokens = a->text_tokens == 0 ? 0 : request->max_tokens;
+    l->ids = request->prompt;
+    request->prompt = (carat_tokens){0};
     if (!a->echo)
         return true;
     if (!is_text)
@@ -122,14 +124,14 @@ static bool take_prompt(struct document *d, struct server *s, const struct asked
 
 /* ---- prompts ---- */
 
-static bool is_prompt(const struct asked *a, const struct ct_json_value *v)
+static bool is_prompt(const struct request_values *a, const struct ct_json_value *v)
 {
     return ct_json_is(v, CT_JSON_STRING) || ct_json_is(v, CT_JSON_ARRAY) ||
            (a->mixes && ct_json_is(v, CT_JSON_OBJECT));
 }
 
 /* Whether it is one prompt: a text, or a list with an id in it. */
-static bool is_single(const struct asked *a, const struct ct_json_value *v)
+static bool is_single(const struct request_values *a, const struct ct_json_value *v)
 {
     bool has_id = ct_json_is(ct_json_first(v), CT_JSON_NUMBER);
 
@@ -141,7 +143,8 @@ static bool is_single(const struct asked *a, const struct ct_json_value *v)
     return has_id;
 }
 
-bool asked_list(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
+bool values_list(struct document *d, struct server *s, const struct request_values *a,
+                 struct request *request)
 {
     const struct ct_json_value *v = a->prompt;
     const bool is_one = is_single(a, v);
@@ -155,10 +158,10 @@ bool asked_list(struct document *d, struct server *s, const struct asked *a, str
     if (n < 1 || n > MOST_PROMPTS)
         return server_refuse(d->r, 400, NULL, "prompt", "prompt has %zu elements, expected 1 to %d", n,
                              MOST_PROMPTS);
-    if (!(ask->prompts.list = calloc(n, sizeof *ask->prompts.list)))
+    if (!(request->prompts.list = calloc(n, sizeof *request->prompts.list)))
         return refuse_memory(d);
     if (is_one)
-        return take_prompt(d, s, a, "prompt", v, ask);
+        return take_prompt(d, s, a, "prompt", v, request);
     CT_JSON_EACH(one, v)
     {
         snprintf(param, sizeof param, "prompt[%d]", i++);
@@ -166,10 +169,10 @@ bool asked_list(struct document *d, struct server *s, const struct asked *a, str
             return field_refuse(d, param, one, "expected a string or a list of ids");
         if (!a->mixes && ct_json_is(one, CT_JSON_STRING) != ct_json_is(ct_json_first(v), CT_JSON_STRING))
             return field_refuse(d, param, one, "expected all prompts to be strings, or all lists of ids");
-        if (!take_prompt(d, s, a, param, one, ask))
+        if (!take_prompt(d, s, a, param, one, request))
             return false;
-        told += (int64_t)ask->prompts.list[i - 1].ids.n * (1 + ask->top_logprobs);
-        if (ask->scores && told > MOST_TOLD)
+        told += (int64_t)request->prompts.list[i - 1].ids.n * (1 + request->top_logprobs);
+        if (request->scores && told > MOST_TOLD)
             return server_refuse(d->r, 400, NULL, "prompt",
                                  "prompt up to its element %d has %" PRId64
                                  " log-probabilities, expected at most %d",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kinds.c: the routes that draw or give vectors, and by what their bodies are known. */
-#include "kinds.h"
+/* body_kind.c: the routes that draw or give vectors, and by what their bodies are known. */
+#include "body_kind.h"
 
 #include "anthropic/anthropic.h"
 #include "fields.h"
@@ -26,7 +26,7 @@ enum {
     BY_PATH
 };
 
-static const struct kind kinds[] = {
+static const struct body_kind kinds[] = {
     [CHAT] = {"/v1/chat/completions", true, openai_chat},
     [COMPLETIONS] = {"/v1/completions", true, openai_text},
     [RESPONSES] = {"/v1/responses", true, openai_responses},
@@ -70,7 +70,7 @@ static const struct {
 };
 
 /* The same where vectors are asked for, which is what an embedding model has an input for. */
-static int kind_of_input(const struct ct_json_value *body)
+static int body_kind_of_input(const struct ct_json_value *body)
 {
     static const char *const ollama[] = {"options", "keep_alive", "truncate"};
 
@@ -80,17 +80,17 @@ static int kind_of_input(const struct ct_json_value *body)
     return VECTORS;
 }
 
-static int kind_of_fields(const struct job *job, const struct ct_json_value *body)
+static int body_kind_of_fields(const struct job *job, const struct ct_json_value *body)
 {
     if (job->server->info.kind == CARAT_EMBEDDER && ct_json_given(body, "input"))
-        return kind_of_input(body);
+        return body_kind_of_input(body);
     for (size_t i = 0; i < CT_COUNT(marks); i++)
         if (ct_json_given(body, marks[i].field))
             return ct_json_given(body, "prompt") ? marks[i].with_prompt : marks[i].kind;
     return job->versioned ? MESSAGES : CHAT;
 }
 
-static const struct kind *kind_of_path(struct text path)
+static const struct body_kind *body_kind_of_path(struct text path)
 {
     for (size_t i = 0; i < CT_COUNT(kinds); i++)
         if (path_fits(kinds[i].path, path))
@@ -98,21 +98,21 @@ static const struct kind *kind_of_path(struct text path)
     return NULL;
 }
 
-const struct kind *kind_find(const struct job *job, struct refusal *r)
+const struct body_kind *body_kind_find(const struct job *job, struct refusal *r)
 {
     struct document d = {.r = r};
-    const struct kind *kind = NULL;
+    const struct body_kind *kind = NULL;
 
     if (*job->rest) {
-        if (!(kind = kind_of_path((struct text){job->rest, strlen(job->rest)})))
+        if (!(kind = body_kind_of_path((struct text){job->rest, strlen(job->rest)})))
             server_refuse(r, 404, NULL, NULL, "no answers are drawn at the path %s", job->rest);
     } else if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}))
-        kind = &kinds[kind_of_fields(job, &d.tree.value[0])];
+        kind = &kinds[body_kind_of_fields(job, &d.tree.value[0])];
     document_free(&d);
     return kind;
 }
 
-const struct kind *kind_chat(void)
+const struct body_kind *body_kind_chat(void)
 {
     return &kinds[CHAT];
 }

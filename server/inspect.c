@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* look.c: what can be told of texts, conversations and the model without drawing an id. What the fields of a
- * chat completion mean is left to openai_chat.c. */
+/* inspect.c: what can be told of texts, conversations and the model without drawing an id. What the fields
+ * of a chat completion mean is left to openai_chat.c. */
 #include "routes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "asked.h"
+#include "request_values.h"
 #include "base/utf8.h"
 #include "json_write.h"
-#include "kinds.h"
+#include "body_kind.h"
 #include "state.h"
 
 /* Ids whose pieces are told one by one; more of them would be a reply out of proportion. */
 enum { MOST_SPELLED = 1 << 20 };
 
-struct looked {
-    struct asked a;
+struct inspected {
+    struct request_values a;
     const struct ct_json_value *content, *tokens;
     bool add_special, parse_special, with_pieces; /* llama.cpp's */
     bool add_special_tokens, return_token_strs;   /* vLLM's */
 };
 
-#define AT(field) offsetof(struct looked, field)
+#define AT(field) offsetof(struct inspected, field)
 
 /* clang-format off */
 static const struct field text_fields[] = {
@@ -51,17 +51,17 @@ static void answer(struct job *job)
 }
 
 /* Reads a body, and answers by what `take` makes of it. Always false: nothing is drawn. */
-static bool look(struct job *job, struct refusal *r, const struct field *fields, int n,
-                 bool (*take)(struct document *d, struct job *job, struct looked *o))
+static bool inspect(struct job *job, struct refusal *r, const struct field *fields, int n,
+                    bool (*take)(struct document *d, struct job *job, struct inspected *o))
 {
     struct document d = {.r = r, .strict = job->server->options->strict};
-    struct looked o = {.parse_special = true, .add_special_tokens = true};
+    struct inspected o = {.parse_special = true, .add_special_tokens = true};
 
-    asked_default(&o.a);
+    values_default(&o.a);
     if (document_read(&d, (struct ct_bytes){(const uint8_t *)job->body.data, job->body.n}) &&
-        fields_take(&d, &d.tree.value[0], "", fields, n, &o) && asked_model(&d, job->server, o.a.model) &&
+        fields_take(&d, &d.tree.value[0], "", fields, n, &o) && values_model(&d, job->server, o.a.model) &&
         take(&d, job, &o)) {
-        asked_tell_fields(&d, job);
+        values_tell_fields(&d, job);
         answer(job);
     }
     document_free(&d);
@@ -114,12 +114,12 @@ static void put_vllm(struct buffer *out, const struct server *s, const carat_tok
     buffer_text(out, spelled ? "]}" : "}");
 }
 
-static bool take_text(struct document *d, struct job *job, struct looked *o)
+static bool take_text(struct document *d, struct job *job, struct inspected *o)
 {
     const struct ct_json_value *v = o->content ? o->content : o->a.prompt;
     const bool llama = o->content != NULL, spelled = llama ? o->with_pieces : o->return_token_strs;
     struct server *s = job->server;
-    struct ask *ask = job->ask;
+    struct request *request = job->request;
     carat_error err;
     int flags = (llama ? o->add_special : o->add_special_tokens) ? CARAT_BOS : 0;
 
@@ -128,37 +128,38 @@ static bool take_text(struct document *d, struct job *job, struct looked *o)
                              "expected one of content, prompt and messages");
     if (!llama || o->parse_special)
         flags |= CARAT_SPECIAL;
-    ask->any_length = true;
+    request->any_length = true;
     if (o->a.messages) {
-        if (!asked_tools(d, s, &o->a, ask) || !asked_prompt(d, s, &o->a, ask->tools, false, ask))
+        if (!values_tools(d, s, &o->a, request) ||
+            !values_prompt(d, s, &o->a, request->tools, false, request))
             return false;
-    } else if (carat_tokenize(s->options->model, ct_json_str(v).s, v->n, flags, &ask->prompt, &err) !=
+    } else if (carat_tokenize(s->options->model, ct_json_str(v).s, v->n, flags, &request->prompt, &err) !=
                CARAT_OK)
         return server_refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, NULL, "%s",
                              refusal_says(&err));
-    if (spelled && ask->prompt.n > MOST_SPELLED)
+    if (spelled && request->prompt.n > MOST_SPELLED)
         return server_refuse(d->r, 400, NULL, llama ? "with_pieces" : "return_token_strs",
                              "the text has %d tokens, expected at most %d whose pieces are told",
-                             ask->prompt.n, MOST_SPELLED);
+                             request->prompt.n, MOST_SPELLED);
     if (llama)
-        put_llama(&job->out, s->options->model, &ask->prompt, spelled);
+        put_llama(&job->out, s->options->model, &request->prompt, spelled);
     else
-        put_vllm(&job->out, s, &ask->prompt, spelled);
+        put_vllm(&job->out, s, &request->prompt, spelled);
     return true;
 }
 
-bool look_tokenize(struct job *job, struct refusal *r)
+bool inspect_tokenize(struct job *job, struct refusal *r)
 {
-    return look(job, r, text_fields, CT_COUNT(text_fields), take_text);
+    return inspect(job, r, text_fields, CT_COUNT(text_fields), take_text);
 }
 
 /* ---- from ids to text ---- */
 
-static bool take_ids(struct document *d, struct job *job, struct looked *o)
+static bool take_ids(struct document *d, struct job *job, struct inspected *o)
 {
     const struct server *s = job->server;
     const size_t n_ids = ct_json_count(o->tokens);
-    carat_tokens *ids = &job->ask->prompt;
+    carat_tokens *ids = &job->request->prompt;
     char *text = NULL;
     size_t n = 0;
     carat_error err;
@@ -183,56 +184,57 @@ static bool take_ids(struct document *d, struct job *job, struct looked *o)
     return true;
 }
 
-bool look_detokenize(struct job *job, struct refusal *r)
+bool inspect_detokenize(struct job *job, struct refusal *r)
 {
-    return look(job, r, id_fields, CT_COUNT(id_fields), take_ids);
+    return inspect(job, r, id_fields, CT_COUNT(id_fields), take_ids);
 }
 
 /* ---- what a conversation becomes ---- */
 
 static bool chat(struct job *job, struct refusal *r)
 {
-    job->ask->keeps_text = job->ask->any_length = true;
-    return kind_chat()->prepare(job, r);
+    job->request->keeps_text = job->request->any_length = true;
+    return body_kind_chat()->prepare(job, r);
 }
 
-bool look_template(struct job *job, struct refusal *r)
+bool inspect_template(struct job *job, struct refusal *r)
 {
     if (chat(job, r)) {
-        json_put(&job->out, "{'prompt':%s}", job->ask->text);
+        json_put(&job->out, "{'prompt':%s}", job->request->text);
         answer(job);
     }
     return false;
 }
 
-bool look_count(struct job *job, struct refusal *r)
+bool inspect_count(struct job *job, struct refusal *r)
 {
     if (chat(job, r)) {
-        json_put(&job->out, "{'object':'response.input_tokens','input_tokens':%d}", job->ask->prompt.n);
+        json_put(&job->out, "{'object':'response.input_tokens','input_tokens':%d}", job->request->prompt.n);
         answer(job);
     }
     return false;
 }
 
-bool look_render(struct job *job, struct refusal *r)
+bool inspect_render(struct job *job, struct refusal *r)
 {
-    const struct ask *ask = job->ask;
-    const carat_sampling *s = &ask->sampling;
+    const struct request *request = job->request;
+    const carat_sampling *s = &request->sampling;
     struct buffer *out = &job->out;
 
     if (!chat(job, r))
         return false;
     json_put(out, "{'request_id':'chatcmpl-%r','model':%s,'token_ids':", job->id, job->server->options->name);
-    json_put_ids(out, ask->prompt.ids, ask->prompt.n);
+    json_put_ids(out, request->prompt.ids, request->prompt.n);
     json_put(out, ",'features':null,'sampling_params':{'n':%d,'temperature':%f,'top_p':%f,'top_k':%d,",
-             ask->n, json_short(s->temperature), json_short(s->top_p), s->top_k);
+             request->n, json_short(s->temperature), json_short(s->top_p), s->top_k);
     json_put(out, "'min_p':%f,'seed':%u,'presence_penalty':%f,'frequency_penalty':%f,", json_short(s->min_p),
-             s->seed, json_short(ask->chain.presence_penalty), json_short(ask->chain.frequency_penalty));
-    json_put(out, "'repetition_penalty':%f,'max_tokens':%d,'stop':[", json_short(ask->chain.repeat_penalty),
-             ask->max_tokens);
-    for (int i = 0; i < ask->n_stops; i++)
-        json_put(out, i ? ",%s" : "%s", ask->stops[i]);
-    json_put(out, "]},'stream':%b,'prompt':%s}", ask->stream, ask->text);
+             s->seed, json_short(request->chain.presence_penalty),
+             json_short(request->chain.frequency_penalty));
+    json_put(out, "'repetition_penalty':%f,'max_tokens':%d,'stop':[",
+             json_short(request->chain.repeat_penalty), request->max_tokens);
+    for (int i = 0; i < request->n_stops; i++)
+        json_put(out, i ? ",%s" : "%s", request->stops[i]);
+    json_put(out, "]},'stream':%b,'prompt':%s}", request->stream, request->text);
     answer(job);
     return false;
 }
@@ -271,7 +273,7 @@ static bool put_tokenizer(struct job *job, struct refusal *r)
     return true;
 }
 
-bool look_tokenizer(struct job *job, struct refusal *r)
+bool inspect_tokenizer(struct job *job, struct refusal *r)
 {
     json_put(&job->out, "{'tokenizer_class':'GemmaTokenizer','add_bos_token':true,'model_max_length':%d,",
              job->server->context);
@@ -282,7 +284,7 @@ bool look_tokenizer(struct job *job, struct refusal *r)
     return false;
 }
 
-bool look_props(struct job *job, struct refusal *r)
+bool inspect_props(struct job *job, struct refusal *r)
 {
     const struct server *s = job->server;
     struct buffer *out = &job->out;
@@ -304,7 +306,7 @@ bool look_props(struct job *job, struct refusal *r)
 }
 
 /* Which place is whose is not told: the first ones stand for those that are taken. */
-void look_slots(struct job *job, struct text path)
+void inspect_slots(struct job *job, struct text path)
 {
     const struct server *s = job->server;
     const int taken = atomic_load(&s->taken);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask_extras.c: the end of what some asks have alone: of OpenAI's responses, and of vectors. */
+/* request_extras.c: the end of what some requests have alone: of OpenAI's responses, and of vectors. */
 #include "responding.h"
 
 #include <stdlib.h>

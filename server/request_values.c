@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asked.c: values of requests become what the library is asked for. */
-#include "asked.h"
+/* request_values.c: values of requests become what the library is asked for. */
+#include "request_values.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,46 +12,46 @@
 #include "text.h"
 #include "text/chat/talk.h"
 
-void asked_default(struct asked *a)
+void values_default(struct request_values *a)
 {
-    *a = (struct asked){.temperature = NAN,
-                        .top_p = NAN,
-                        .min_p = NAN,
-                        .typical_p = NAN,
-                        .repeat_penalty = NAN,
-                        .frequency_penalty = NAN,
-                        .presence_penalty = NAN,
-                        .top_k = NOT_GIVEN,
-                        .repeat_last_n = NOT_GIVEN,
-                        .usual_last_n = -1,
-                        .text_tokens = -1,
-                        .n = 1,
-                        .top_logprobs = -1,
-                        .parallel_tool_calls = true,
-                        .more = {.dry_multiplier = NAN,
-                                 .dry_base = NAN,
-                                 .xtc_probability = NAN,
-                                 .xtc_threshold = NAN,
-                                 .dry_allowed_length = NOT_GIVEN,
-                                 .dry_penalty_last_n = NOT_GIVEN,
-                                 .predict = NOT_GIVEN,
-                                 .n_probs = NOT_GIVEN,
-                                 .budget = NOT_GIVEN},
-                        .list = "messages",
-                        .others = {"system"},
-                        .names = {"_-", 64}};
+    *a = (struct request_values){.temperature = NAN,
+                                 .top_p = NAN,
+                                 .min_p = NAN,
+                                 .typical_p = NAN,
+                                 .repeat_penalty = NAN,
+                                 .frequency_penalty = NAN,
+                                 .presence_penalty = NAN,
+                                 .top_k = NOT_GIVEN,
+                                 .repeat_last_n = NOT_GIVEN,
+                                 .usual_last_n = -1,
+                                 .text_tokens = -1,
+                                 .n = 1,
+                                 .top_logprobs = -1,
+                                 .parallel_tool_calls = true,
+                                 .more = {.dry_multiplier = NAN,
+                                          .dry_base = NAN,
+                                          .xtc_probability = NAN,
+                                          .xtc_threshold = NAN,
+                                          .dry_allowed_length = NOT_GIVEN,
+                                          .dry_penalty_last_n = NOT_GIVEN,
+                                          .predict = NOT_GIVEN,
+                                          .n_probs = NOT_GIVEN,
+                                          .budget = NOT_GIVEN},
+                                 .list = "messages",
+                                 .others = {"system"},
+                                 .names = {"_-", 64}};
 }
 
 /* ---- models ---- */
 
-bool asked_model(struct document *d, const struct server *s, const struct ct_json_value *name)
+bool values_model(struct document *d, const struct server *s, const struct ct_json_value *name)
 {
-    return !name || asked_model_named(d, s, ct_json_str(name));
+    return !name || values_model_named(d, s, ct_json_str(name));
 }
 
-bool asked_model_named(struct document *d, const struct server *s, struct ct_str name)
+bool values_model_named(struct document *d, const struct server *s, struct ct_str name)
 {
-    return !s->options->strict_model || asked_model_served(d, s, name);
+    return !s->options->strict_model || values_model_served(d, s, name);
 }
 
 /* What Ollama puts behind names that have no tag. */
@@ -65,7 +65,7 @@ static struct ct_str without_latest(struct ct_str name)
     return name;
 }
 
-bool asked_model_served(struct document *d, const struct server *s, struct ct_str name)
+bool values_model_served(struct document *d, const struct server *s, struct ct_str name)
 {
     return ct_str_same(without_latest(name), without_latest(ct_str_of(s->options->name))) ||
            server_refuse(d->r, 404, "model_not_found", "model", "model '%.*s' not found: %s is served",
@@ -100,34 +100,35 @@ static bool take_seed(struct document *d, const struct ct_json_value *v, uint64_
     return good || field_refuse(d, "seed", v, "expected a whole number of 64 bits");
 }
 
-static bool take_stop(struct document *d, const struct ct_json_value *v, struct ask *ask)
+static bool take_stop(struct document *d, const struct ct_json_value *v, struct request *request)
 {
     if (!ct_json_is(v, CT_JSON_STRING) || v->n < 1 || v->n > CARAT_MOST_STOP_BYTES)
         return field_refuse(d, "stop", v, "expected strings of 1 to %d bytes", CARAT_MOST_STOP_BYTES);
-    if (!(ask->stops[ask->n_stops] = text_copy(ct_json_str(v))))
+    if (!(request->stops[request->n_stops] = text_copy(ct_json_str(v))))
         return server_refuse(d->r, 503, NULL, NULL, "there is no memory for the stop strings");
-    ask->n_stops++;
+    request->n_stops++;
     return true;
 }
 
-static bool take_stops(struct document *d, const struct ct_json_value *v, struct ask *ask)
+static bool take_stops(struct document *d, const struct ct_json_value *v, struct request *request)
 {
     if (!v)
         return true;
     if (!ct_json_is(v, CT_JSON_ARRAY))
-        return take_stop(d, v, ask);
+        return take_stop(d, v, request);
     if (ct_json_count(v) > MOST_STOPS)
         return server_refuse(d->r, 400, NULL, "stop", "stop has %zu strings, expected at most %d",
                              ct_json_count(v), MOST_STOPS);
     CT_JSON_EACH(one, v)
-    if (!take_stop(d, one, ask))
+    if (!take_stop(d, one, request))
         return false;
     return true;
 }
 
 /* ---- drawing ---- */
 
-bool asked_drawing(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
+bool values_drawing(struct document *d, struct server *s, const struct request_values *a,
+                    struct request *request)
 {
     if (s->info.kind == CARAT_EMBEDDER)
         return server_refuse(d->r, 400, "model_not_supported", "model",
@@ -142,22 +143,22 @@ bool asked_drawing(struct document *d, struct server *s, const struct asked *a, 
                              s->options->parallel);
     if (a->top_logprobs >= 0 && !a->logprobs)
         return server_refuse(d->r, 400, NULL, "top_logprobs", "top_logprobs needs logprobs to be true");
-    ask->n = (int)a->n;
-    ask->stream = a->stream;
-    ask->wants_usage = a->include_usage;
-    ask->logprobs = a->logprobs;
-    ask->wants_receipt = a->receipt;
-    ask->top_logprobs = a->top_logprobs > 0 ? (int)a->top_logprobs : 0;
-    ask->extra.tells_ids = a->more.tells_ids;
-    carat_sampling_default(s->options->model, &ask->sampling);
-    return take_seed(d, a->seed, &ask->sampling.seed) && asked_chain(d, s, a, ask) &&
-           take_stops(d, a->stop, ask);
+    request->n = (int)a->n;
+    request->stream = a->stream;
+    request->wants_usage = a->include_usage;
+    request->logprobs = a->logprobs;
+    request->wants_receipt = a->receipt;
+    request->top_logprobs = a->top_logprobs > 0 ? (int)a->top_logprobs : 0;
+    request->extra.tells_ids = a->more.tells_ids;
+    carat_sampling_default(s->options->model, &request->sampling);
+    return take_seed(d, a->seed, &request->sampling.seed) && values_chain(d, s, a, request) &&
+           take_stops(d, a->stop, request);
 }
 
 /* ---- prompts ---- */
 
-bool asked_messages(struct document *d, const struct server *s, const char *name,
-                    const struct ct_json_value *list)
+bool values_messages(struct document *d, const struct server *s, const char *name,
+                     const struct ct_json_value *list)
 {
     const size_t n = ct_json_count(list);
 
@@ -182,37 +183,38 @@ static bool is_too_long(struct document *d, struct server *s, const char *param,
 }
 
 /* What the prompt is made of, where somebody wants to see it; of several the first one. */
-static bool keep_text(struct document *d, struct ask *ask, struct ct_str text)
+static bool keep_text(struct document *d, struct request *request, struct ct_str text)
 {
-    return !ask->keeps_text || ask->prompts.n_list > 1 || (ask->text = text_copy(text)) != NULL ||
+    return !request->keeps_text || request->prompts.n_list > 1 || (request->text = text_copy(text)) != NULL ||
            server_refuse(d->r, 503, NULL, NULL, "there is no memory for the prompt");
 }
 
-bool asked_piece(struct document *d, struct server *s, const char *param, struct ct_str text, bool begins,
-                 struct ask *ask)
+bool values_piece(struct document *d, struct server *s, const char *param, struct ct_str text, bool begins,
+                  struct request *request)
 {
     const int flags = begins ? CARAT_BOS | CARAT_SPECIAL : CARAT_SPECIAL;
     carat_error err;
 
     if (is_too_long(d, s, param, text.n))
         return false;
-    return carat_tokenize(s->options->model, text.s, text.n, flags, &ask->prompt, &err) == CARAT_OK ||
+    return carat_tokenize(s->options->model, text.s, text.n, flags, &request->prompt, &err) == CARAT_OK ||
            server_refuse(d->r, err.code == CARAT_E_MEMORY ? 503 : 400, NULL, param, "%s", refusal_says(&err));
 }
 
-bool asked_text(struct document *d, struct server *s, const char *param, struct ct_str text, struct ask *ask)
+bool values_text(struct document *d, struct server *s, const char *param, struct ct_str text,
+                 struct request *request)
 {
-    return asked_piece(d, s, param, text, true, ask) && keep_text(d, ask, text);
+    return values_piece(d, s, param, text, true, request) && keep_text(d, request, text);
 }
 
 /* What message i is in what the client sent. */
-static int sent_of(const struct asked *a, int i)
+static int sent_of(const struct request_values *a, int i)
 {
     return a->said ? ((const int *)(const void *)a->said->sent.data)[i] : i;
 }
 
 /* Where a message stands that is in *sent as this. */
-static void put_place(char place[48], const struct asked *a, int sent)
+static void put_place(char place[48], const struct request_values *a, int sent)
 {
     if (sent >= 0)
         snprintf(place, 48, "%s[%d]", a->list, sent);
@@ -222,8 +224,8 @@ static void put_place(char place[48], const struct asked *a, int sent)
 
 /* The library begins its messages with the place. sent: the indices of the messages as the client has
  * them. */
-static bool refuse_render(struct document *d, const struct asked *a, const carat_error *err, const int *sent,
-                          int n)
+static bool refuse_render(struct document *d, const struct request_values *a, const carat_error *err,
+                          const int *sent, int n)
 {
     const char *rest = refusal_says(err);
     char place[48] = "", param[sizeof place + sizeof err->message];
@@ -249,7 +251,7 @@ struct rendered {
 };
 
 /* The reply says what was changed. */
-static void tell_changed(struct document *d, const struct asked *a, const struct buffer *changed)
+static void tell_changed(struct document *d, const struct request_values *a, const struct buffer *changed)
 {
     const int *index = (const int *)(const void *)changed->data;
     char place[48];
@@ -264,9 +266,9 @@ static void tell_changed(struct document *d, const struct asked *a, const struct
 }
 
 /* Renders the messages as they are, or where the template raises, as turns: once each. */
-static carat_status render(struct document *d, const struct server *s, const struct asked *a,
-                           const carat_render_options *options, enum messages_how how, struct ask *ask,
-                           struct rendered *to)
+static carat_status render(struct document *d, const struct server *s, const struct request_values *a,
+                           const carat_render_options *options, enum messages_how how,
+                           struct request *request, struct rendered *to)
 {
     const bool as_it_is = a->said && how == MESSAGES_AS_THEY_ARE;
     carat_talk *talk = a->said ? a->said->talk : NULL;
@@ -280,15 +282,15 @@ static carat_status render(struct document *d, const struct server *s, const str
     if (!talk)
         return CARAT_E_MEMORY;
     const carat_status status =
-        carat_talk_render(s->options->model, talk, options, &ask->prompt, &to->text, &to->err);
+        carat_talk_render(s->options->model, talk, options, &request->prompt, &to->text, &to->err);
     if (!as_it_is)
         carat_talk_close(talk);
     return status;
 }
 
 /* What becomes of a rendered prompt, or of one that could not be. */
-static bool take_rendered(struct document *d, struct server *s, const struct asked *a, carat_status status,
-                          struct rendered *to, struct ask *ask)
+static bool take_rendered(struct document *d, struct server *s, const struct request_values *a,
+                          carat_status status, struct rendered *to, struct request *request)
 {
     const int n = (int)(to->sent.n / sizeof(int));
 
@@ -301,11 +303,11 @@ static bool take_rendered(struct document *d, struct server *s, const struct ask
     else
         return d->r->status != 0 ? false
                                  : refuse_render(d, a, &to->err, (const int *)(const void *)to->sent.data, n);
-    return keep_text(d, ask, ct_str_of(to->text));
+    return keep_text(d, request, ct_str_of(to->text));
 }
 
-bool asked_prompt(struct document *d, struct server *s, const struct asked *a, const char *tools, bool thinks,
-                  struct ask *ask)
+bool values_prompt(struct document *d, struct server *s, const struct request_values *a, const char *tools,
+                   bool thinks, struct request *request)
 {
     carat_render_options options;
     struct rendered to = {.text = NULL};
@@ -313,7 +315,7 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
     const struct ct_json_value *messages = a->said ? ct_talk_list(a->said->talk) : a->messages;
     if (!messages)
         return server_refuse(d->r, 400, "missing_required_parameter", "messages", "messages is missing");
-    if (!asked_messages(d, s, a->list, messages))
+    if (!values_messages(d, s, a->list, messages))
         return false;
     if (!s->info.has_chat_template)
         return server_refuse(
@@ -327,16 +329,16 @@ bool asked_prompt(struct document *d, struct server *s, const struct asked *a, c
     options.thinking = thinks;
     options.continue_last = a->continues;
     options.no_generation_prompt = ct_json_is(a->begins_turn, CT_JSON_FALSE);
-    options.begins = &ask->begins;
+    options.begins = &request->begins;
     options.most_text = (size_t)s->context * s->longest_text;
     const char *name = options.chat_template ? options.chat_template : s->info.chat_template;
     const enum messages_how turns = strcmp(name, "gemma") == 0 ? MESSAGES_TURNS_ALONE : MESSAGES_TURNS;
-    carat_status status = render(d, s, a, &options, MESSAGES_AS_THEY_ARE, ask, &to);
+    carat_status status = render(d, s, a, &options, MESSAGES_AS_THEY_ARE, request, &to);
     if (status == CARAT_E_ARGUMENT)
-        status = render(d, s, a, &options, turns, ask, &to);
-    const bool good = take_rendered(d, s, a, status, &to, ask);
-    if (ask->keeps_text)
-        buffer_swap(&ask->said.sent, &to.sent);
+        status = render(d, s, a, &options, turns, request, &to);
+    const bool good = take_rendered(d, s, a, status, &to, request);
+    if (request->keeps_text)
+        buffer_swap(&request->said.sent, &to.sent);
     carat_free(to.text);
     buffer_free(&to.sent);
     buffer_free(&to.changed);
@@ -364,11 +366,11 @@ static void take_told(const struct buffer *from, char end, const struct translat
     }
 }
 
-bool asked_translated(struct document *d, struct server *s, const struct asked *a, const struct translated *t,
-                      bool thinks, struct ask *ask)
+bool values_translated(struct document *d, struct server *s, const struct request_values *a,
+                       const struct translated *t, bool thinks, struct request *request)
 {
     struct document inner = {.r = d->r};
-    struct asked all = *a;
+    struct request_values all = *a;
     const struct buffer *tools = t->tools;
     bool good = said_end(t->said, d);
 
@@ -380,7 +382,8 @@ bool asked_translated(struct document *d, struct server *s, const struct asked *
         all.tools = ct_json_get(root, "tools");
         all.tool_choice = ct_json_get(root, "tool_choice");
         all.continues = t->continues;
-        good = asked_tools(&inner, s, &all, ask) && asked_prompt(&inner, s, &all, ask->tools, thinks, ask);
+        good = values_tools(&inner, s, &all, request) &&
+               values_prompt(&inner, s, &all, request->tools, thinks, request);
         take_told(&inner.idle, ',', t, &d->idle); /* what the reply's head names of it, and the body says */
         take_told(&inner.warned, '\n', t, &d->warned);
     }
@@ -388,46 +391,47 @@ bool asked_translated(struct document *d, struct server *s, const struct asked *
     return good;
 }
 
-bool asked_room(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
+bool values_room(struct document *d, struct server *s, const struct request_values *a,
+                 struct request *request)
 {
     const int64_t given = a->max_completion_tokens ? a->max_completion_tokens : a->max_tokens;
     const int64_t most = given ? given : s->options->default_tokens;
-    const int room = s->context + 1 - ask->prompt.n; /* the last id is given and not held */
+    const int room = s->context + 1 - request->prompt.n; /* the last id is given and not held */
 
-    if (ask->prompt.n > s->context && !ask->any_length)
-        return too_long(d, s, a->messages ? a->list : "prompt", ask->prompt.n);
-    ask->max_tokens = most && most < room ? (int)most : CT_MAX(room, 0);
-    ask->is_clipped = most > room;
-    ask->said.asked_for |= (unsigned)(given > 0) << SET_MAX_TOKENS;
+    if (request->prompt.n > s->context && !request->any_length)
+        return too_long(d, s, a->messages ? a->list : "prompt", request->prompt.n);
+    request->max_tokens = most && most < room ? (int)most : CT_MAX(room, 0);
+    request->is_clipped = most > room;
+    request->said.values_for |= (unsigned)(given > 0) << SET_MAX_TOKENS;
     return true;
 }
 
-void asked_progress(struct document *d, const struct asked *a, struct ask *ask,
-                    void (*progress)(struct job *job, int evaluated, int64_t ms))
+void values_progress(struct document *d, const struct request_values *a, struct request *request,
+                     void (*progress)(struct job *job, int evaluated, int64_t ms))
 {
     if (a->more.return_progress && a->stream)
-        ask->course.progress = progress;
+        request->course.progress = progress;
     else if (a->more.return_progress)
         buffer_text(&d->idle, d->idle.n ? ", return_progress" : "return_progress");
 }
 
-void asked_tell(struct document *d, struct job *job, struct ask *ask)
+void values_tell(struct document *d, struct job *job, struct request *request)
 {
     char seed[24];
 
-    snprintf(seed, sizeof seed, "%" PRIu64, ask->sampling.seed);
+    snprintf(seed, sizeof seed, "%" PRIu64, request->sampling.seed);
     job_field(job, "carat-seed", seed);
-    asked_tell_fields(d, job);
+    values_tell_fields(d, job);
 }
 
-void asked_tell_fields(struct document *d, struct job *job)
+void values_tell_fields(struct document *d, struct job *job)
 {
     if (d->ignored.n && buffer_terminate(&d->ignored))
         job_field(job, "carat-ignored", d->ignored.data);
     if (d->idle.n && buffer_terminate(&d->idle))
         job_field(job, "carat-without-effect", d->idle.data);
-    buffer_swap(&job->ask->said.ignored, &d->ignored);
-    buffer_swap(&job->ask->extra.warned, &d->warned);
-    if (job->ask->keeps_text)
-        buffer_swap(&job->ask->said.idle, &d->idle);
+    buffer_swap(&job->request->said.ignored, &d->ignored);
+    buffer_swap(&job->request->extra.warned, &d->warned);
+    if (job->request->keeps_text)
+        buffer_swap(&job->request->said.idle, &d->idle);
 }

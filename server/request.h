@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask.h: what a request asks of the model, whatever surface it came by, and how far its answers are. Whoever
- * prepares makes it; whoever draws moves it. */
-#ifndef ASK_H
-#define ASK_H
+/* request.h: what a request asks of the model, whatever surface it came by, and how far its answers are.
+ * Whoever prepares makes it; whoever draws moves it. */
+#ifndef REQUEST_H
+#define REQUEST_H
 
 #include <stdatomic.h>
 
@@ -13,7 +13,7 @@
 struct called;
 struct job;
 struct kept_form;
-struct listed;
+struct listed_prompt;
 struct responding;
 struct vectors;
 struct server;
@@ -55,7 +55,7 @@ struct choice {
 };
 
 /* What few requests have. */
-struct ask_extra {
+struct request_extra {
     bool hides_thoughts, tells_ids; /* thoughts are not told, ids are: of writers that do so */
     struct buffer warned;           /* lines of the reply's warnings, besides unknown fields */
     int32_t stop_ids[CARAT_MOST_STOP_IDS];
@@ -65,20 +65,20 @@ struct ask_extra {
 };
 
 /* Prompts that are answered one after another. */
-struct ask_prompts {
-    struct listed *list; /* [n_list] NULL: there is one */
-    int n_list, at;      /* the one whose turn it is */
+struct request_prompts {
+    struct listed_prompt *list; /* [n_list] NULL: there is one */
+    int n_list, at;             /* the one whose turn it is */
 };
 
 /* What the reply says of the request beside the answer. */
-struct ask_said {
+struct request_said {
     struct buffer idle, ignored; /* fields without effect, and unknown ones */
     struct buffer sent;          /* as messages_talk has it */
-    unsigned asked_for;          /* bits of enum setting */
+    unsigned values_for;         /* bits of enum setting */
 };
 
 /* How far the answers are: of those who draw. */
-struct ask_course {
+struct request_course {
     void (*progress)(struct job *job, int evaluated, int64_t ms); /* told of tokens of the prompt, or NULL */
     int cached, evaluated;                                        /* tokens of the prompt */
     int scored, progressed;    /* of these, that were scored, and that were told of */
@@ -92,14 +92,14 @@ struct ask_course {
 
 /* The form of the answers. */
 struct own_form {
-    char *text, *choice;          /* strings of ask.form */
-    struct kept_form *kept;       /* that has ask.constraint */
+    char *text, *choice;          /* strings of request.form */
+    struct kept_form *kept;       /* that has request.constraint */
     const atomic_bool *cancelled; /* the job's */
     bool requires_call, one_call; /* of tools: there is no text, and not several calls */
     bool is_of_text;              /* the request has said what a text must be */
 };
 
-struct ask {
+struct request {
     const struct writer *writer;
     carat_tokens prompt, begins; /* ids, and where messages begin among them */
     carat_sampling sampling;     /* chain points at chain */
@@ -113,7 +113,7 @@ struct ask {
     int n, max_tokens;
     bool is_clipped; /* more were asked for than the context has room for */
     bool stream, wants_usage, logprobs;
-    struct ask_extra extra;
+    struct request_extra extra;
     int top_logprobs;
     char *tools;        /* JSON; NULL: there are none that may be called */
     int32_t call_start; /* the control token before a call; -1: calls are JSON */
@@ -121,7 +121,7 @@ struct ask {
     carat_constraint_options form; /* of constraint, for receipts and with keeps_text */
     struct own_form own_form;
     bool keeps_text; /* the text of the prompt, the form and the names below are wanted themselves */
-    struct ask_said said;
+    struct request_said said;
     bool any_length;               /* nothing is drawn, and the prompt need not fit into the context */
     bool evaluates;                /* the prompt is evaluated, and no answer given */
     struct explained *explained;   /* what is kept of the prompt; NULL: it is to be answered */
@@ -130,25 +130,25 @@ struct ask {
     struct vectors *vectors;       /* that are wanted, and no answer; NULL: an answer is */
 
     bool scores, tells_end; /* how likely the ids of the prompt are is told; the stop id behind an answer */
-    struct ask_prompts prompts;
-    struct ask_course course;
+    struct request_prompts prompts;
+    struct request_course course;
     struct choice choice[MOST_CHOICES];
 };
 
-void ask_free(struct ask *ask);
+void request_free(struct request *request);
 
 /* Positions that each answer may need: the last id is given and not held. */
-static inline int ask_positions(const struct ask *ask)
+static inline int request_positions(const struct request *request)
 {
-    return ask->prompt.n + ask->max_tokens - 1;
+    return request->prompt.n + request->max_tokens - 1;
 }
 
 /* Takes what an id gives. Returns the text of the answer that can be told now, *n bytes of it: of a thought
  * there is none, and what may be a call is held back. */
-const char *choice_take(const carat_model *model, const struct ask *ask, struct choice *choice,
+const char *choice_take(const carat_model *model, const struct request *request, struct choice *choice,
                         const carat_given *given, size_t *n);
 /* Takes what is left of the text when the choice has ended, and divides text and calls. */
-void choice_end(const carat_model *model, struct ask *ask, struct choice *choice);
+void choice_end(const carat_model *model, struct request *request, struct choice *choice);
 /* The text that was not told so far; it counts as told from here on. */
 const char *choice_rest(struct choice *choice, size_t *n);
 

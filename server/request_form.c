@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asked_form.c: the form that an answer must keep: a constraint out of it, or why it cannot be one. */
+/* request_form.c: the form that an answer must keep: a constraint out of it, or why it cannot be one. */
 #include <stdlib.h>
 
-#include "asked.h"
+#include "request_values.h"
 #include "base/utf8.h"
 #include "receipts.h"
 #include "state.h"
@@ -20,41 +20,41 @@ static bool refuse_form(struct document *d, const char *param, const carat_error
                          told ? "" : param, told ? "" : ": ", says);
 }
 
-bool asked_form(struct document *d, struct server *s, struct ask *ask, const char *param,
-                const carat_constraint_options *form)
+bool values_form(struct document *d, struct server *s, struct request *request, const char *param,
+                 const carat_constraint_options *form)
 {
     carat_error err;
 
-    if (!receipt_keep_form(ask, form))
+    if (!receipt_keep_form(request, form))
         return server_refuse(d->r, 503, NULL, NULL, "there is no memory for the receipt");
-    if (forms_take(&s->forms, form, ask->own_form.cancelled, &ask->own_form.kept, &err) != CARAT_OK)
+    if (forms_take(&s->forms, form, request->own_form.cancelled, &request->own_form.kept, &err) != CARAT_OK)
         return refuse_form(d, param, &err);
-    ask->constraint = form_constraint(ask->own_form.kept);
+    request->constraint = form_constraint(request->own_form.kept);
     return true;
 }
 
-bool asked_text_form(struct document *d, struct server *s, struct ask *ask, const char *param,
-                     const carat_constraint_options *form)
+bool values_text_form(struct document *d, struct server *s, struct request *request, const char *param,
+                      const carat_constraint_options *form)
 {
-    struct own_form *own = &ask->own_form;
+    struct own_form *own = &request->own_form;
     carat_constraint_options both = *form;
 
     own->is_of_text = true;
     if (own->requires_call) /* then no text is told */
         return true;
-    both.tools = ask->tools;
+    both.tools = request->tools;
     both.one_call = own->one_call;
     forms_give(own->kept); /* that of the tools alone */
     own->kept = NULL;
-    return asked_form(d, s, ask, param, &both);
+    return values_form(d, s, request, param, &both);
 }
 
-bool asked_form_sound(struct document *d, struct server *s, const struct ask *ask, const char *param,
-                      const carat_constraint_options *form)
+bool values_form_sound(struct document *d, struct server *s, const struct request *request, const char *param,
+                       const carat_constraint_options *form)
 {
     struct kept_form *kept = NULL;
     carat_error err;
-    const carat_status status = forms_take(&s->forms, form, ask->own_form.cancelled, &kept, &err);
+    const carat_status status = forms_take(&s->forms, form, request->own_form.cancelled, &kept, &err);
 
     forms_give(kept);
     if (status == CARAT_OK)
@@ -149,8 +149,8 @@ static bool put_alternatives(struct document *d, const char *param, const struct
     return !out->failed || server_refuse(d->r, 503, NULL, NULL, "there is no memory for the form");
 }
 
-static bool make_form(struct document *d, struct server *s, struct ask *ask, const struct given_form *f,
-                      bool as_dumps)
+static bool make_form(struct document *d, struct server *s, struct request *request,
+                      const struct given_form *f, bool as_dumps)
 {
     struct ct_str text = ct_str_of("{\"type\":\"object\"}");
     struct buffer choice = {0};
@@ -169,12 +169,13 @@ static bool make_form(struct document *d, struct server *s, struct ask *ask, con
         text = ct_json_is(f->v, CT_JSON_STRING) ? ct_json_str(f->v) : value_text(d, f->v);
     form.text = text.s;
     form.n_text = text.n;
-    const bool good = asked_text_form(d, s, ask, f->param, &form);
+    const bool good = values_text_form(d, s, request, f->param, &form);
     buffer_free(&choice);
     return good;
 }
 
-static bool take_spelled_form(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
+static bool take_spelled_form(struct document *d, struct server *s, const struct request_values *a,
+                              struct request *request)
 {
     const struct spelled *m = &a->more;
     struct structured o = {.as_dumps = m->as_dumps};
@@ -199,17 +200,18 @@ static bool take_spelled_form(struct document *d, struct server *s, const struct
     if (n > 1)
         return server_refuse(d->r, 400, NULL, list[0].param, "%s and %s are both there, expected one form",
                              list[0].param, list[1].param);
-    if (ask->own_form.is_of_text)
+    if (request->own_form.is_of_text)
         return server_refuse(d->r, 400, NULL, list[0].param, "%s: this answer has a form already",
                              list[0].param);
-    return make_form(d, s, ask, &list[0], o.as_dumps);
+    return make_form(d, s, request, &list[0], o.as_dumps);
 }
 
-bool asked_spelled_form(struct document *d, struct server *s, const struct asked *a, struct ask *ask)
+bool values_spelled_form(struct document *d, struct server *s, const struct request_values *a,
+                         struct request *request)
 {
-    if (!take_spelled_form(d, s, a, ask))
+    if (!take_spelled_form(d, s, a, request))
         return false;
-    return !ask->extra.min_tokens || !ask->constraint ||
+    return !request->extra.min_tokens || !request->constraint ||
            server_refuse(
                d->r, 400, NULL, "min_tokens",
                "min_tokens is not supported beside a form, or calls that keep one: it says how long they "
