@@ -27,7 +27,8 @@ typedef struct ct_mat {
     int cols, stride; /* stride: floats */
 } ct_mat;
 
-/* What rows see and how positions turn: one for global layers, one for local ones. */
+/* An attention type: what rows see and how positions turn. There is one for global layers, one for local
+ * ones. */
 struct ct_attn {
     int window; /* keys seen, the row's own included; 0: all before it; of a model whose rows see those behind
                      them, as many there. What a row sees is in its ct_seen */
@@ -94,7 +95,7 @@ struct ct_experts {
     struct ct_weight scale;         /* [n] what each counts */
 };
 
-/* What a backend must know of the model and of the engine when it is made. */
+/* A backend must know this of the model and of the engine when it is made. */
 struct ct_backend_options {
     const char *isa;        /* the most that it may use, or NULL */
     int threads;            /* 0: as many as are worth having */
@@ -119,11 +120,11 @@ struct ct_backend_options {
     void *user;
 };
 
-/* What a weight is of: a layer, counted from the first that runs, or these. An embedding may be the head,
- * too. */
+/* The part of the model that a weight belongs to: a layer, counted from the first that runs, or one of these.
+ * An embedding may be the head, too. */
 enum { CT_PART_EMBEDDING = -3, CT_PART_TIED, CT_PART_BEFORE = -1, CT_PART_BEHIND = INT32_MAX };
 
-/* What the passes of an engine can be like at most. */
+/* The most that the passes of an engine can need. */
 struct ct_extent {
     int rows; /* of a pass */
     int context, sequences;
@@ -163,14 +164,14 @@ struct ct_event {
     const struct ct_experts *experts;
 };
 
-/* What a verb must read and compute at least. */
+/* The least that a verb must read and compute. */
 struct ct_cost {
     int rows;       /* of the pass that it ran on */
     uint64_t bytes; /* of weights, K and V */
     uint64_t operations[CARAT_N_ARITHMETIC];
 };
 
-/* What a backend says of itself, for passes that decode and for the others. */
+/* A backend says this of itself, for passes that decode and for the others. */
 struct ct_backend_facts {
     const char *name, *asked, *found, *used; /* levels; asked: NULL without a limit; found: without it */
     char why[160];
@@ -178,7 +179,7 @@ struct ct_backend_facts {
     int rows_few, rows_many, few; /* outputs of a block: for up to `few` tokens, and for more */
     int queries, keys;            /* of a tile, of a block of keys */
 };
-/* What serves an operation; texts live as long as the backend. */
+/* The kernel and the forms that serve an operation; texts live as long as the backend. */
 struct ct_serving {
     const char *layout;   /* in which a weight is read; "" without one */
     const char *input;    /* the form that its input is brought into; "": f32 as it is */
@@ -188,8 +189,8 @@ struct ct_serving {
     char why_level[64];   /* the level is not the processor's best; "": it is */
 };
 
-/* What is read of the logits of a row: the k best of the ids below n, without those in `apart`; and all of
- * those in `apart`. */
+/* The part of a row's logits that is read: the k best of the ids below n, without those in `apart`; and all
+ * of those in `apart`. */
 struct ct_reading {
     int k;                /* 0: all logits, or those that are allowed */
     int n;                /* at most the vocabulary */
@@ -201,7 +202,7 @@ struct ct_reading {
     const carat_sampling *draws;
 };
 
-/* The same of a row, found where a backend computes all logits. */
+/* The logits that a reading of a row has found, where a backend computes all logits. */
 struct ct_few {
     const struct ct_reading *reading; /* with k > 0; NULL: all */
     float *memory;                    /* [n_vocab] of the host */
@@ -222,7 +223,7 @@ struct ct_verbs {
 
     /* Tells of a weight that pack_weight will get, before anything is laid out. E_MEMORY. */
     carat_status (*plan_weight)(struct ct_backend *b, const struct ct_weight *w, carat_error *err);
-    /* Whether products read the weight where it is stored, and not a copy of it. plan_part tells of such a
+    /* True when products read the weight where it is stored, and not a copy of it. plan_part tells of such a
      * weight that is only read in parts, so many bytes at a time: loading leaves it alone. */
     bool (*stays)(const struct ct_backend *b, const struct ct_weight *w);
     void (*plan_part)(struct ct_backend *b, const struct ct_weight *w, size_t bytes);
@@ -256,7 +257,7 @@ struct ct_verbs {
     struct ct_weight (*take_made)(struct ct_backend *b, enum ct_type type, int rows, int cols);
     bool (*make)(struct ct_backend *b, const struct ct_weight *w, const struct ct_weight *from, int first,
                  const struct ct_maker *maker);
-    /* What the system keeps in memory of a stored weight may go: it is not read soon. */
+    /* Says that a stored weight is not read soon: the system may drop what it keeps of it in memory. */
     void (*give_back)(struct ct_backend *b, const struct ct_weight *w);
 
     /* ---- blocks of K and V ---- */
@@ -280,7 +281,7 @@ struct ct_verbs {
     bool (*end_pass)(struct ct_backend *b);
     /* False: the pass under way is stopped, and what it computed is not whole. */
     bool (*goes_on)(struct ct_backend *b);
-    /* Whether every K, V and logit of a row of the pass is finite, as far as it has come. */
+    /* True when every K, V and logit of a row of the pass is finite, as far as it has come. */
     bool (*is_finite)(struct ct_backend *b, int row);
     void (*embed)(struct ct_backend *b, ct_mat x, const struct ct_weight *table, float scale);
     void (*embed_add)(struct ct_backend *b, ct_mat x, const struct ct_weight *table, const int32_t *row,
@@ -341,19 +342,19 @@ struct ct_verbs {
     /* A row of a matrix; and back. */
     void (*copy_out)(struct ct_backend *b, float *to, ct_mat m, int row);
     void (*copy_in)(struct ct_backend *b, ct_mat m, int row, const float *from);
-    /* What passes that decode, or the others, are made with. */
+    /* Tells what passes that decode, or the others, are made with. */
     void (*facts)(const struct ct_backend *b, bool decodes, struct ct_backend_facts *facts);
     /* Which kernel serves a verb, or "draw", with a weight as it is packed or with K and V of a type.
      * False: nothing is computed. */
     bool (*serving)(const struct ct_backend *b, bool decodes, const char *verb, const struct ct_weight *w,
                     enum ct_kv_type kv, struct ct_serving *s);
-    /* Of a verb that has just run. */
+    /* The cost of a verb that has just run. */
     struct ct_cost (*cost)(const struct ct_backend *b, const struct ct_event *event);
-    /* Of experts, which has just run: the numbers of those that a current row took. */
+    /* The numbers of the experts that a current row took, once the verb `experts` has just run. */
     const int32_t *(*chosen)(const struct ct_backend *b, int row);
 };
 
-/* What the down of an expert reads: some columns of the rows that take it, in their order. */
+/* The input of an expert's down: some columns of the rows that take it, in their order. */
 struct ct_inner {
     int expert, rows, first, cols; /* columns [first, first + cols) */
     const float *x;                /* in memory of the host, stride floats a row */
@@ -402,7 +403,7 @@ carat_status ct_backend_create_pair(struct ct_backend **b, const struct ct_backe
 size_t ct_pair_host_bytes(const struct ct_backend *b);
 /* The number in "cuda:N", or -1 of "cuda". E_ARGUMENT: it is neither. */
 carat_status ct_cuda_number(const char *name, int *number, carat_error *err);
-/* What carat_get_device and carat_gpu_kernels say. */
+/* Fills in what carat_get_device and carat_gpu_kernels say. */
 carat_status ct_cuda_describe(const char *name, bool measure, carat_device *device, carat_error *err);
 /* Bytes of a panel of a type in a packed file; 0: it is not packed. */
 size_t ct_backend_panel_size(enum ct_type type, int cols);
@@ -410,7 +411,7 @@ size_t ct_backend_panel_size(enum ct_type type, int cols);
 /* Adds a listener, or takes it away. False: it was not there. */
 void ct_trace_begin(struct ct_backend *b, struct ct_trace *trace);
 bool ct_trace_end(struct ct_backend *b, struct ct_trace *trace);
-/* Whether somebody listens who reads matrices. */
+/* True when somebody listens who reads matrices. */
 bool ct_trace_reads(const struct ct_backend *b);
 
 /* ---- the verbs of a pass; an absent weight or matrix leaves values as they are ---- */
@@ -418,7 +419,8 @@ bool ct_trace_reads(const struct ct_backend *b);
 double ct_trace_start(const struct ct_backend *b);
 void ct_trace_stop(struct ct_backend *b, double start, struct ct_event event);
 
-/* What an output of w is written to: as many columns of m as it has rows, or nothing where w is absent. */
+/* The matrix that an output of w is written to: as many columns of m as w has rows, or none where w is
+ * absent. */
 static inline ct_mat made_by(const struct ct_weight *w, ct_mat m)
 {
     return w->data ? (ct_mat){m.handle, w->rows, m.stride} : (ct_mat){0};
@@ -461,12 +463,12 @@ static inline void norm(struct ct_backend *b, ct_mat y, ct_mat x, const struct c
         CT_TRACED(b, norm, (b, y, x, w), .n_out = 1, .out = &y, .n = 1, .w = &w);
     }
 }
-/* The same over each head of w->cols, in place. */
+/* Norms each head of w->cols, in place. */
 static inline void qk_norm(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
 {
     CT_TRACED(b, qk_norm, (b, x, w), .n_out = 1, .out = &x, .n = 1, .w = &w);
 }
-/* The same over each part of w->cols; without a weight nobody hears of it. */
+/* Norms each part of w->cols; without a weight nobody hears of it. */
 static inline void parts_norm(struct ct_backend *b, ct_mat x, const struct ct_weight *w)
 {
     if (w->data)
@@ -479,7 +481,7 @@ static inline void project(struct ct_backend *b, ct_mat out, ct_mat in, const st
         CT_TRACED(b, project, (b, in, 1, &out, &w), .n_out = 1, .out = &out, .n = 1, .w = &w);
     }
 }
-/* The same for the three outputs of one input, which is prepared once. */
+/* Projects one input, which is prepared once, to three outputs. */
 static inline void project_qkv(struct ct_backend *b, ct_mat q, ct_mat k, ct_mat v, ct_mat in,
                                const struct ct_weight *wq, const struct ct_weight *wk,
                                const struct ct_weight *wv)
@@ -514,8 +516,9 @@ static inline void project_logits(struct ct_backend *b, ct_mat in, int first, in
     CT_TRACED(b, project_logits, (b, in, first, n, to, head, cap), .n = 1, .w = &head, .first = first,
               .n_logits = n, .logits = to);
 }
-/* The same logits, of which hardly more than what is read is written to memory of the host: at most
- * CT_FEW_BEST of the best, and CT_FEW_APART apart. Who listens hears of the product and gets no logits. */
+/* Computes the same logits as project, but writes hardly more of them to memory of the host than is read: at
+ * most CT_FEW_BEST of the best, and CT_FEW_APART apart. Who listens hears of the product and gets no
+ * logits. */
 static inline void project_few(struct ct_backend *b, ct_mat in, int first, int n, struct ct_few *few,
                                const struct ct_weight *head, float cap)
 {

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* What may come next; kept in ct_json.expect. */
+/* The tokens that may come next; kept in ct_json.expect. */
 enum {
     EXPECT_VALUE,
     EXPECT_VALUE_OR_END, /* after '[' */

@@ -51,7 +51,7 @@ enum ct_json_token ct_json_next(struct ct_json *j);
 bool ct_json_skip(struct ct_json *j);
 /* The value of a number that a reader has accepted. */
 double ct_json_decimal(struct ct_str spelled);
-/* The same as an integer: false for a fraction, an exponent and what 64 bits cannot hold. */
+/* Reads a number as an integer: false for a fraction, an exponent and what 64 bits cannot hold. */
 bool ct_json_whole(struct ct_str spelled, int64_t *out);
 /* Records "name: at byte N: message" as the reader's error unless it already has one. */
 carat_status ct_json_fail(struct ct_json *j, const char *format, ...);

@@ -48,7 +48,7 @@ void ct_json_tree_close(struct ct_json_tree *t);
 void ct_json_tree_string(struct ct_json_tree *t, enum ct_json_token key_or_string, struct ct_str s);
 /* A copy of a value with all that is in it, whose characters stay where they are. */
 void ct_json_tree_copy(struct ct_json_tree *t, const struct ct_json_value *v);
-/* What was closed last goes on. */
+/* Opens again the list or object that was closed last: it goes on. */
 void ct_json_tree_reopen(struct ct_json_tree *t);
 
 /* ---- questions ---- */
@@ -92,7 +92,7 @@ static inline const struct ct_json_value *ct_json_after(const struct ct_json_val
 /* The value under a key; NULL when there is none, or no object. */
 const struct ct_json_value *ct_json_get(const struct ct_json_value *object, const char *key);
 const struct ct_json_value *ct_json_find(const struct ct_json_value *object, struct ct_str key);
-/* The same, but null counts as absent, as it does in transformers. */
+/* Like ct_json_get, but null counts as absent, as it does in transformers. */
 static inline const struct ct_json_value *ct_json_given(const struct ct_json_value *object, const char *key)
 {
     const struct ct_json_value *v = ct_json_get(object, key);
@@ -111,7 +111,7 @@ static inline char ct_json_shown(char c)
 const char *ct_json_place(const struct ct_json_value *v);
 /* A number that is spelled without a fraction and an exponent and fits into 64 bits. */
 bool ct_json_integer(const struct ct_json_value *v, int64_t *out);
-/* Of a number; else 0. */
+/* The value of a number; else 0. */
 double ct_json_double(const struct ct_json_value *v);
 
 /* "FILE: KEY at byte 12 is VALUE, EXPECTED", for a value that cannot stay; text is what the tree was read

@@ -29,7 +29,7 @@ static const struct layer_kind {
     {"tensor", -1, "a layer for each tensor (" IMAGE "tensor), which carat does not read"},
 };
 
-/* What a layer, the config or a manifest of a list says. */
+/* An entry of the document: a layer, the config or a manifest of a list. */
 struct entry {
     char type[TYPE], digest[TYPE], format[TYPE], runner[TYPE];
     int64_t size;
@@ -98,7 +98,7 @@ static void add_blob(struct ct_ollama_manifest *m, const struct ct_ollama_layer 
         snprintf(m->refused, sizeof m->refused, "more than %d layers", CT_OLLAMA_BLOBS);
 }
 
-/* What follows a ; in a type describes the layer further. */
+/* Finds the kind of a layer by its type. Text behind a ; in a type describes the layer further. */
 static const struct layer_kind *find_kind(const char *type)
 {
     const size_t front = strlen(IMAGE);
@@ -132,7 +132,7 @@ static bool take_layer(struct ct_ollama_manifest *m, const struct entry *e)
     return true;
 }
 
-/* What the document holds. */
+/* The document while it is read. */
 struct document {
     struct ct_ollama_manifest *m;
     bool is_list;
@@ -140,7 +140,7 @@ struct document {
     int entries; /* that were read */
 };
 
-/* Of a list the manifest of a GGUF file, one for llama.cpp's graph before others. */
+/* Takes from a list the manifest of a GGUF file, one for llama.cpp's graph before others. */
 static bool take_manifest(struct document *d, const struct entry *e)
 {
     struct ct_ollama_layer child;
@@ -180,7 +180,7 @@ static bool take_array(struct ct_json *j, struct document *d, bool manifests)
     return token == CT_JSON_ARRAY_END;
 }
 
-/* Of ollama's own making, and of no use here; some models have none. */
+/* Reads the config, which is of ollama's own making and of no use here; some models have none. */
 static bool take_config(struct ct_json *j, struct ct_ollama_manifest *m)
 {
     struct entry e = {.size = -1};

@@ -34,7 +34,7 @@ static const char *const layouts[CT_STORE_PATHS] = {
     [CT_AT_LM_STUDIO_FOLDER] = "%o/%n",
 };
 
-/* What stands at a letter of a layout. */
+/* The name that a letter of a layout stands for. */
 static struct ct_str name_at(const struct ct_store_names *n, char letter)
 {
     switch (letter) {

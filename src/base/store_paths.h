@@ -44,8 +44,8 @@ enum ct_store_path {
     CT_STORE_PATHS
 };
 
-/* What stands in a path; what it has not is not looked at. version: a branch, a tag or a commit; a tag of
- * ollama's; a version of Kaggle's. */
+/* The names that make a path; a name that the path has no place for is not looked at. version: a branch, a
+ * tag or a commit; a tag of ollama's; a version of Kaggle's. */
 struct ct_store_names {
     const char *root;
     struct ct_str host, owner, name, version, file;
@@ -54,7 +54,7 @@ struct ct_store_names {
 
 /* Writes the path, terminated, as far as it has room. Returns its bytes; capacity or more: it has none. */
 size_t ct_store_path(char *out, size_t capacity, enum ct_store_path path, const struct ct_store_names *n);
-/* The same in the arena; NULL: memory is out. */
+/* Makes that path in the arena; NULL: memory is out. */
 const char *ct_store_place(struct ct_arena *arena, enum ct_store_path path, const struct ct_store_names *n);
 /* Sets the names of a path below the root. False: it is none of that form. */
 bool ct_store_names(struct ct_store_names *n, enum ct_store_path path, struct ct_str below);

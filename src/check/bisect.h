@@ -25,7 +25,7 @@ struct ct_judged {
     carat_operation_error result;
 };
 
-/* How both engines computed what is judged. */
+/* The modes in which both engines computed what is judged. */
 struct ct_bisect_modes {
     bool exact[2];
     enum ct_kv_type kv[2];

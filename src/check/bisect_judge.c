@@ -80,7 +80,7 @@ void ct_bisect_channels(struct ct_judged *j, double *room)
 
 /* ---- what types explain ---- */
 
-/* What attention is expected to be off when K and V are stored so. */
+/* The error that is expected of attention when K and V are stored so. */
 static const double kv_error[CT_KV_TYPE_COUNT] = {
     [CT_KV_F32] = 0, [CT_KV_F16] = 0.005, [CT_KV_BF16] = 0.02, [CT_KV_Q8] = 0.05};
 

@@ -24,7 +24,7 @@
 /* Whose turn it is to compute. */
 enum { REFS_TURN, TESTS_TURN, OVER };
 
-/* What the reference hands over: one event, or a row of logits. */
+/* The reference hands this over: one event, or a row of logits. */
 struct handed {
     int op;
     const struct ct_event *event;
@@ -78,7 +78,7 @@ static void end_turns(struct lockstep *l)
     ct_os_wake_all(&l->turn);
 }
 
-/* Whether a side has failed. Only the one that computes asks, and ends both: while the other waits, its
+/* True when a side has failed. Only the one that computes asks, and ends both: while the other waits, its
  * values may be read. */
 static bool lockstep_ends(struct lockstep *l)
 {
@@ -347,8 +347,8 @@ static int tokens_of_pass(const struct lockstep *l, int at)
     return n;
 }
 
-/* What was timed while two engines took turns says nothing: the engine's statistics are as before the
- * pass. */
+/* Puts the engine's statistics back as they were before the pass: times that are taken while two engines take
+ * turns say nothing. */
 static void forget_pass(struct side *s)
 {
     ct_lock_enter(&s->engine->lock);

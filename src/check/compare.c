@@ -183,7 +183,7 @@ const char *carat_driver_name(carat_driver driver)
     return (size_t)driver < CT_COUNT(names) ? names[driver] : "";
 }
 
-/* Whether the text behind a prompt is given. */
+/* True when the text behind a prompt is given. */
 static bool is_known(const struct compare *c)
 {
     return c->o->driver == CARAT_DRIVER_TEXT;
@@ -236,7 +236,7 @@ static carat_status check_prompt(const struct compare *c, const carat_compare_pr
     return compare_check_ids(c, p->text, p->n_text, "text", err);
 }
 
-/* Whether all of it can be held. */
+/* Checks that both sides can hold all of a prompt. */
 static void check_context(const struct compare *c, struct prompt *p)
 {
     for (int side = 0; side < CT_SIDES; side++) {
@@ -312,7 +312,7 @@ static void tell_end(struct compare *c, struct prompt *p, carat_error *err)
 
 /* ---- a step: which rows ---- */
 
-/* What a side evaluates of a prompt in this step; p->n rows of it are compared. */
+/* The row that a side evaluates of a prompt in this step; p->n rows of it are compared. */
 static carat_row row_of(const struct compare *c, const struct prompt *p, int side)
 {
     if (p->positions == 0)
@@ -433,7 +433,7 @@ static int32_t highest(const struct ct_logits *l)
     return ct_logits_id(l, best);
 }
 
-/* What a side's answer goes on with, with the driver free. */
+/* Lets a side's answer go on with this id, with the driver free. */
 static void go_on_alone(const struct compare *c, struct prompt *p, int side, int32_t id)
 {
     struct party *s = &p->side[side];
@@ -468,7 +468,7 @@ static int32_t next_id(const struct compare *c, const struct prompt *p, const ca
     return c->o->driver == CARAT_DRIVER_TEST ? d->top_test : d->top_ref;
 }
 
-/* Whether nothing more can be evaluated behind a position. */
+/* True when nothing more can be evaluated behind a position. */
 static bool is_full(const struct compare *c, const struct prompt *p)
 {
     const int held = p->p.n_prompt + p->positions;

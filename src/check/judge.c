@@ -59,7 +59,7 @@ static carat_status check_interval(const struct rule *r, carat_error *err)
                    r->name, r->interval[0], r->interval[1]);
 }
 
-/* What is judged: the mean, or the end of its interval that is better. A NaN stays one. */
+/* The figure that is judged: the mean, or the end of its interval that is better. A NaN stays one. */
 static double favourable(const struct rule *r)
 {
     if (!has_interval(r) || isnan(r->mean))
@@ -114,7 +114,7 @@ static void judge_rule(const struct rule *r, carat_judgement *j)
                 health == CARAT_CONCERNING ? "concerning" : "to be watched");
 }
 
-/* Of what is healthy: the figures, and the first of them that its interval alone makes so. */
+/* Tells the figures of a healthy comparison, and the first of them that only its interval makes so. */
 static void tell_healthy(const carat_quality *q, const struct rule *rules, size_t n, carat_judgement *j)
 {
     char end[32], chance[160] = "";

@@ -531,8 +531,8 @@ static struct ct_attended take_attended(struct ct_case *c, size_t n, size_t dim)
     return (struct ct_attended){case_floats(c, n, 4), case_floats(c, n, 4), case_floats(c, n * dim, 64)};
 }
 
-/* What a tile made of some keys; nothing is said about queries that saw none, and of scores with a NaN only
- * that it comes out. */
+/* Compares what a tile made of some keys. It says nothing about queries that saw none, and of scores with a
+ * NaN only that it comes out. */
 static void settle_attended(struct ct_case *c, int level, int place, const struct ct_attended *a, int n,
                             int dim)
 {

@@ -31,7 +31,7 @@ struct ct_case {
 
 enum { CT_CASE_PLACES = 4 };
 
-/* What take gives; without memory the case has failed. */
+/* Takes memory for a case; without memory the case has failed. */
 void *ct_case_take(struct ct_case *c, size_t bytes, size_t align);
 
 /* A product: a weight as rows and, where packed, as panels, and n tokens x[n][cols]. */
@@ -74,7 +74,8 @@ struct ct_rotation {
 struct ct_attention {
     enum ct_kv_type type;
     int capacity, dim;
-    /* What lies in the ring before; the same for each level. NULL: as memory is taken. */
+    /* Fills the ring with what lies in it before, which is the same for each level. NULL: it stays as memory
+     * is taken. */
     void (*fill)(struct ct_case *c, const struct ct_kv_head *kv);
     const float *stored; /* [n_stored][2][dim]: K and V of position hi, hi - 1, ... */
     int n_stored;
@@ -97,7 +98,7 @@ void ct_case_above(struct ct_case *c, const float *x, int n);
 /* All are finite. */
 void ct_case_log_sum(struct ct_case *c, const float *x, int n);
 void ct_case_entropy(struct ct_case *c, const float *x, int n);
-/* The same ids must come out of the others. */
+/* Checks that the other logits give the same ids. */
 void ct_case_draw(struct ct_case *c, const struct ct_logits *logits, const struct ct_logits *others,
                   int n_others, const struct ct_draw *d, const struct ct_draw *same);
 /* The k best, by a heap and by a sort. */
@@ -120,8 +121,8 @@ static inline void ct_call_prepare(const struct ct_kernel *k, struct ct_prepared
         k->prepare_input(p, form, x, ldx, part);
 }
 
-/* What a tile makes of the blocks with keys [lo, hi], q[t->n][head_dim]: all of them in `all`, the last alone
- * in `last`. attend_finish is left. */
+/* Runs a tile over the blocks with keys [lo, hi], q[t->n][head_dim]: results of all of them in `all`, of the
+ * last alone in `last`. attend_finish is left. */
 static inline void ct_call_attend(const struct ct_kernel *k, struct ct_attended *all,
                                   struct ct_attended *last, struct ct_queries *t, const float *q,
                                   const struct ct_kv_head *kv, int lo, int hi, float scale, float cap,

@@ -49,7 +49,7 @@ static void highest_of(int32_t *column, int keep, const float *x, int n)
     CT_NAME(ct_select)(column, &(struct ct_logits){.value = x, .n = n}, keep, NULL, 0, NULL);
 }
 
-/* How many columns are among both a[n] and b[m]. */
+/* The number of columns that are among both a[n] and b[m]. */
 static int highest_common(const int32_t *a, int n, const int32_t *b, int m)
 {
     int common = 0;
@@ -151,7 +151,7 @@ static double pair_cosine(double ab, double aa, double bb)
     return CT_MAX(-1.0, CT_MIN(1.0, cosine));
 }
 
-/* What the highest columns say; returns nothing that needs the sums. */
+/* Compares the highest columns; fills in nothing that needs the sums. */
 static void pair_tops(struct ct_score_pair *out, const float *ref, const float *test, int n, int top)
 {
     int32_t of_ref[CT_SCORE_TOP], of_test[CT_SCORE_TOP];

@@ -57,10 +57,10 @@ static carat_status check_chat(struct ct_verify *v, int *verdict, carat_error *e
     return CARAT_OK;
 }
 
-/* What a check needs that a model may lack. */
+/* A check needs this, and a model may lack it. */
 enum need { NOTHING, WEIGHTS, TOKENIZER, PACKED };
 
-/* What of that it lacks, in words; NULL: nothing. */
+/* Names in words what the model lacks of that; NULL: nothing. */
 static const char *lack_of(const struct carat_model *m, enum need need)
 {
     return need == WEIGHTS && !m->has_weights                                  ? "only a tokenizer was opened"

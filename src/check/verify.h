@@ -57,7 +57,7 @@ carat_status ct_verify_cancelled(carat_error *err); /* CARAT_E_CANCELLED */
 
 /* ---- verify_shapes.c ---- */
 
-/* What differs from the member, as a sentence into out; false when nothing does. */
+/* Writes the difference from the member, as a sentence, into out; false when there is none. */
 bool ct_member_differs(const struct ct_member *m, const struct ct_config *c, char *out, size_t capacity);
 
 /* ---- verify_kernels.c ---- */

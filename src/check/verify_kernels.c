@@ -456,7 +456,8 @@ static bool attends_anew(const struct ct_config *c, int layer)
     return true;
 }
 
-/* What reads the logits of a row, and what a pruned head asks: of its input, of scores, of the cap. */
+/* Adds the kernels that read the logits of a row, and those that a pruned head asks: of its input, of scores,
+ * of the cap. */
 static carat_status add_head(struct trials *ts)
 {
     const struct ct_config *c = &ts->v->model->config;
@@ -478,7 +479,7 @@ static carat_status add_head(struct trials *ts)
     return CARAT_OK;
 }
 
-/* What Gemma 3n has beside the others. */
+/* Adds the kernels that Gemma 3n has beside the others. */
 static carat_status add_streams(struct trials *ts)
 {
     const struct ct_config *c = &ts->v->model->config;

@@ -106,7 +106,7 @@ static int report_opening(void *user, size_t done, size_t total)
     return report_half(user, 1, 1);
 }
 
-/* What ended the check before it could decide; OK: nothing did. */
+/* Reports the error that ended the check before it could decide; OK: there was none. */
 static carat_status cut_short(carat_status status, const carat_error *found, carat_error *err)
 {
     if (status == CARAT_E_MEMORY)

@@ -59,7 +59,7 @@ static carat_status encode_anew(const struct trial *tr, struct ct_str text, int 
     return ct_tokenizer_encode(tr->t, text.s, text.n, flags, NULL, ids, NULL);
 }
 
-/* The same without control tokens; compares what the ids decode to with the text. */
+/* Encodes and decodes a text without control tokens; compares what the ids decode to with the text. */
 static carat_status round_trip(const struct trial *tr, struct ct_str text, carat_tokens *ids, bool *same)
 {
     char *back = NULL;
@@ -96,7 +96,7 @@ static carat_status try_control(struct stretch *s, const struct trial *tr, int32
     return CARAT_OK;
 }
 
-/* What a piece decodes to must encode to ids that decode to the same. */
+/* Checks a text that a piece decodes to: it must encode to ids that decode to the same. */
 static carat_status try_text(struct stretch *s, const struct trial *tr, int32_t id, carat_tokens *ids)
 {
     char *text = NULL, quoted[CT_QUOTE], listed[LISTED];

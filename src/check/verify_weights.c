@@ -12,7 +12,7 @@ enum {
     MOST_NAMED = 3, /* tensors with values that are not finite, in one message */
 };
 
-/* What there is of something in a chunk. */
+/* Counts something in a chunk. */
 struct count {
     int row, col; /* of the first */
     size_t n;
@@ -111,7 +111,7 @@ static void read_chunk(void *arg, int item, int thread)
 
 /* ---- what was found ---- */
 
-/* Where in its file a value, or a byte of its block, is. */
+/* Says where in its file a value, or a byte of its block, is. */
 static void say_offset(const struct scan *s, const struct ct_content_slot *slot, const struct count *first,
                        int at)
 {
@@ -131,7 +131,7 @@ static void add(struct count *all, const struct count *more)
     all->n = n;
 }
 
-/* Of a slot's chunks: the first one's places, and how many there are. */
+/* Sums up a slot's chunks: the first one's places, and how many there are. */
 static struct found sum_up(const struct scan *s, const struct ct_content_slot *p)
 {
     struct found all = {{0}, {0}, 0, 0, NULL};

@@ -38,7 +38,7 @@ struct carat_model {
     const struct carat_model *beside; /* of a drafter that lies in the file of its model: that; else NULL */
 };
 
-/* Whether generation ends at this id. */
+/* True when generation ends at this id. */
 static inline bool ct_is_stop(const struct carat_model *m, int32_t id)
 {
     int i = 0;
@@ -54,7 +54,7 @@ struct ct_listening {
     void *user;
 };
 
-/* What carat.h and carat_tools.h say of carat_model_open and so on; options are complete. */
+/* Does what carat.h and carat_tools.h say of carat_model_open and so on; options are complete. */
 carat_status ct_model_open(carat_model **model, const char *path, const carat_model_options *o,
                            carat_error *err);
 /* Keeps what an engine made of the weights in the packed copy of the model, where later openings find it
@@ -64,7 +64,7 @@ carat_status ct_model_open(carat_model **model, const char *path, const carat_mo
 enum { CT_KEEP_NOTE = 1100 };
 carat_status ct_cache_keep(const struct carat_model *m, const struct ct_made *made, int n,
                            const struct ct_listening *l, char note[CT_KEEP_NOTE], carat_error *err);
-/* Whether path leads to a file that the model was read from. */
+/* True when path leads to a file that the model was read from. */
 bool ct_model_reads(const struct carat_model *m, const char *path);
 
 #endif

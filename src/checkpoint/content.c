@@ -157,8 +157,8 @@ static void to_hex(char hex[CT_CONTENT_HEX], const struct ct_hash *hash)
         ct_hash_add(state, line_, (size_t)n_);                                                               \
     } while (0)
 
-/* What decides logits besides the weights. Numbers are float32 or double in as many digits as tell them
- * apart. */
+/* Hashes what decides logits besides the weights. Numbers are float32 or double in as many digits as tell
+ * them apart. */
 static void describe(struct ct_hash *state, const struct ct_config *c)
 {
     LINE(state, "%s %d %d %d %.9g %.9g %.9g\n", c->architecture, c->n_layer, c->hidden, c->n_vocab,

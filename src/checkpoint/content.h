@@ -51,7 +51,7 @@ typedef void ct_content_visit(void *user, int chunk, int r0, const struct ct_wei
 void ct_content_read(const struct ct_content *c, int chunk, int thread, ct_content_visit *visit, void *user);
 /* When every chunk is hashed: the hash of the model. */
 void ct_content_end(const struct ct_content *c, char hex[CT_CONTENT_HEX]);
-/* What a packed file keeps of it; NULL: the model is not from one, or that is older. */
+/* The content hash that a packed file keeps; NULL: the model is not from one, or that is older. */
 const char *ct_content_kept(const struct carat_model *m);
 
 #endif

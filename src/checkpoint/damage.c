@@ -113,7 +113,7 @@ static const char *what_holds(const struct carat_model *m)
     return m->config.embeds ? "vector holds" : "logits hold";
 }
 
-/* Of a value that was found. */
+/* Fails with the place of a value that was found. */
 static carat_status fail_found(const struct search *s, int chunk, carat_error *err)
 {
     const struct found *found = s->found;

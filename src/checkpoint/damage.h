@@ -5,7 +5,7 @@
 
 #include "checkpoint/content.h"
 
-/* Where a value of a weight lies. */
+/* The place of a value of a weight. */
 struct ct_value_place {
     const struct ct_tensor *tensor; /* NULL: no tensor of the file has it as it is */
     uint64_t offset;                /* in the tensor's file, of the value or of its block */

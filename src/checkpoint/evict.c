@@ -36,7 +36,7 @@ static bool join_path(char out[4096], const char *dir, const char *name)
     return snprintf(out, 4096, "%s/%s", dir, name) < 4096;
 }
 
-/* The same name with another ending. */
+/* Gives the file name another ending. */
 static void set_ending(char *path, enum ct_cache_part part)
 {
     char *dot = strrchr(path, '.');

@@ -24,7 +24,7 @@ static void add_made(struct ct_pack *k, struct ct_packed_weight m)
     k->p.made[k->p.n_made++] = m;
 }
 
-/* Where everything will lie: old sections where they are. */
+/* Plans where everything will lie: old sections stay where they are. */
 static carat_status plan_again(struct ct_pack *k, const struct ct_made *made, int n, carat_error *err)
 {
     const struct ct_packed *old = ct_file_packed(k->file);

@@ -6,7 +6,7 @@
 #include "checkpoint/checkpoint.h"
 #include "os/new_file.h"
 
-/* What stands behind the name of a file while it is written. */
+/* The ending that a file's name has while it is written. */
 #define CT_PART ".carat-part"
 
 /* Makes the file at path, which replaces an older one when fill has written all of it: until then it has

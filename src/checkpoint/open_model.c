@@ -88,7 +88,7 @@ static carat_status load_weights(carat_model *m, const carat_model_options *o, c
     return CARAT_OK;
 }
 
-/* Of the table of a directory that is opened for its tokenizer alone, as its config.json says; 0: it says
+/* Rows of the table of a directory that is opened only for its tokenizer, as its config.json says; 0: it says
  * nothing that is understood. */
 static int rows_beside(const struct ct_file *f)
 {
@@ -212,13 +212,13 @@ static carat_status check_suits(const carat_model *drafter, const carat_model *m
     return check_vocabulary(drafter, m, err);
 }
 
-/* What a file is opened as. */
+/* The role that a file is opened in. */
 struct role {
     const carat_model *of; /* the model that it drafts for; NULL: it is a model */
     bool beside;           /* it lies in the file of that model */
 };
 
-/* Whether the caller, or the model that it drafts for, wants it. Asked before anything is written. */
+/* Asks whether the caller, or the model that it drafts for, wants this model, before anything is written. */
 static carat_status check_taken(const carat_model *m, const carat_model_options *o, const struct role *role,
                                 carat_error *err)
 {

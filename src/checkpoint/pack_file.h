@@ -60,8 +60,8 @@ struct ct_pack {
 enum ct_pack_as { CT_PACK_ALONE, CT_PACK_COPY };
 carat_status ct_pack_begin(struct ct_pack **k, const struct carat_model *m, enum ct_pack_as as,
                            carat_error *err);
-/* The same for a packed file that is written once more with made[n], which is borrowed, too (keep_made.c).
- * What f has of these names is left out. E_MEMORY, E_UNSUPPORTED (too many). */
+/* Begins a packed file that is written once more with made[n], which is borrowed, too (keep_made.c). Sections
+ * of f with these names are left out. E_MEMORY, E_UNSUPPORTED (too many). */
 carat_status ct_pack_again(struct ct_pack **k, const struct ct_file *f, const struct ct_made *made, int n,
                            carat_error *err);
 /* Bytes of the file. */
@@ -84,7 +84,7 @@ struct ct_pack *ct_pack_new(const struct ct_file *f, const char *called, carat_e
 carat_status ct_pack_list(struct ct_pack *k, const uint8_t *data, carat_error *err);
 /* Hashes a block, which first is copied from where its section is; the memory behind it is given back. */
 void ct_pack_block(struct ct_pack *k, int block);
-/* The same for all blocks. False: it was stopped. */
+/* Hashes all blocks like that. False: it was stopped. */
 bool ct_pack_blocks(struct ct_pack *k, struct ct_pool *pool);
 
 #endif

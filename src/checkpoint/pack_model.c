@@ -152,7 +152,7 @@ struct filling {
     int n_hash, n_pack; /* of the job under way */
 };
 
-/* Where a chunk of a weight goes, or stays: pieces [first, last) of its packed form. */
+/* The place that a chunk of a weight goes to, or stays at: pieces [first, last) of its packed form. */
 struct place {
     uint64_t at, end;
     int first, last;

@@ -83,7 +83,7 @@ static struct stamp stamp_of(const struct ct_os_id *id)
     return s;
 }
 
-/* Whether the file is as it was when it was stamped. */
+/* True when the file is as it was when it was stamped. */
 static bool is_untouched(const struct ct_packed_copy *c, const struct ct_map *map)
 {
     struct stamp found, expected = stamp_of(&map->id);
@@ -316,7 +316,7 @@ void ct_cache_opened(struct ct_packed_copy *c)
     c->o = &c->kept;
 }
 
-/* Whether the copy under its name is the file that the model is mapped from. */
+/* True when the copy under its name is the file that the model is mapped from. */
 static bool is_mapped(const struct ct_packed_copy *c, const struct ct_file *f)
 {
     const struct ct_os_id *mapped = &ct_file_packed_map(f)->id;

@@ -67,7 +67,7 @@ void ct_cache_end(struct ct_packed_copy *c);
  * then those used longest ago; none if even that would not be enough. Removes the copy of this model, too,
  * unless it stays until the new one has its name. NULL, or what there is too little of. */
 const char *ct_cache_evict(struct ct_packed_copy *c, uint64_t bytes, bool stays);
-/* Whether the copy fits under the cap beside all others there are now: some may have come meanwhile. */
+/* True when the copy fits under the cap beside all others there are now: some may have come meanwhile. */
 bool ct_cache_fits(const struct ct_packed_copy *c, uint64_t bytes);
 
 #endif

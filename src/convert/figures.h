@@ -23,7 +23,7 @@ void ct_figures_begin(struct ct_figures *f);
 /* A row: n values, and what they became; decoded[n] is overwritten. */
 void ct_figures_row(struct ct_figures *f, const float *w, int n, enum ct_type type, const void *blocks,
                     float *decoded);
-/* Of so many blocks in so many rows these lie on lattices, and these have one scale. */
+/* Counts a sample: of so many blocks, `on` lie on lattices; of so many rows, `one_scale` have one scale. */
 void ct_figures_sample(struct ct_figures *f, int blocks, int on, int rows, int one_scale);
 /* Such a value is saturated. */
 void ct_figures_clip(struct ct_figures *f, float w);

@@ -90,7 +90,7 @@ static bool check_row(struct filling *v, int at, int row, const uint8_t *from, i
     return true;
 }
 
-/* Whether values are written as they are read. */
+/* True when values are written as they are read. */
 static bool as_stored(const struct ct_converted *c)
 {
     return c->w.scale == 1 && c->times == 0 && c->less == 0;
@@ -162,7 +162,7 @@ static void encode_row(const struct filling *v, int at, enum ct_type type, uint8
         ct_figures_sample(f, found.blocks, found.on, 1, found.one_scale);
 }
 
-/* Whether sums over a row that importance weighs, or squares, may have overflowed: 2^20 is more than the
+/* True when sums over a row that importance weighs, or squares, may have overflowed: 2^20 is more than the
  * columns of a block times the square of their largest code. */
 static bool may_overflow(const struct ct_converted *c, float largest)
 {
@@ -188,8 +188,8 @@ static int lost_block(const struct scratch *s, int cols, int block)
     return -1;
 }
 
-/* What was encoded is read back: an importance near the largest float gives scales that are no numbers, or
- * none at all, and what rounds to infinity is no number of the row either. The values are in the thread's
+/* Reads back a row that was encoded: an importance near the largest float gives scales that are no numbers,
+ * or none at all, and what rounds to infinity is no number of the row either. The values are in the thread's
  * x. */
 static void check_made(struct filling *v, int at, int row, enum ct_type type, const uint8_t *to, int thread)
 {
@@ -386,7 +386,7 @@ static int ask_progress(void *conversion)
     return v->o->progress(v->o->user, CT_MIN(done, (size_t)v->plan->size) >> 10, (size_t)v->plan->size >> 10);
 }
 
-/* Where the value lies, as the end of a phrase; small matrices are bound as vectors. */
+/* Says where the value lies, as the end of a phrase; small matrices are bound as vectors. */
 static void say_place(const struct filling *v, const struct fault *f, char text[64])
 {
     const struct ct_converted *c = &v->plan->c[f->at];
@@ -532,7 +532,7 @@ static carat_status begin_palettes(struct filling *v, int threads, carat_error *
     return CARAT_OK;
 }
 
-/* What was found in some rows of a tensor. */
+/* A sample counts this in some rows of a tensor. */
 struct sample {
     int blocks, zeros, on, rows, one_scale;
 };
@@ -558,7 +558,7 @@ static void look_at(struct filling *v, const struct ct_converted *c, int at, str
         ct_file_forget(v->plan->m->file, c->w.data, (size_t)c->w.rows * c->w.row_bytes);
 }
 
-/* Whether it becomes blocks of Q4_0, whose scales may be looked for. */
+/* True when it becomes blocks of Q4_0, whose scales may be looked for. */
 static bool may_lie(const struct filling *v, const struct ct_converted *c)
 {
     return v->plan->tensor[c->tensor].type == CT_Q4_0 && !c->scheme.kind && c->w.type < CT_TYPE_COUNT &&

@@ -7,7 +7,7 @@
 #include "convert/keys.h"
 #include "quant/palette.h"
 
-/* What the model makes of a tensor. */
+/* The use that the model makes of a tensor. */
 struct use {
     const char *slot; /* that it is bound to, the first of several; NULL: to none */
     bool matrix;      /* there, else it is a vector or a small matrix, whose type stays */
@@ -22,7 +22,7 @@ struct copying {
     const struct ct_tensor *scaled; /* whose matrices are planned one by one */
 };
 
-/* Whether anything gets another type. */
+/* True when anything gets another type. */
 static bool changes(const struct ct_conversion *v)
 {
     return v->recipe.mix || v->recipe.words || v->recipe.scheme.kind != CT_BLOCKS;
@@ -171,7 +171,7 @@ carat_status ct_gguf_copy_tensors(struct ct_conversion *v)
     return CARAT_OK;
 }
 
-/* What is said about tensors. */
+/* The keys that say something about tensors. */
 static const char *const about_tensors[] = {
     "general.alignment",
     "general.file_type",

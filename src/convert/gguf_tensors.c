@@ -103,7 +103,7 @@ static carat_status gguf_take(struct ct_converted *c, enum ct_type *type, const 
     return CARAT_OK;
 }
 
-/* Where some pairs of global heads do not turn, what their angles are divided by. */
+/* Adds the divisors of angles, where some pairs of global heads do not turn. */
 static carat_status add_rope_freqs(struct ct_conversion *v)
 {
     const struct ct_config *config = &v->m->config;
@@ -133,7 +133,7 @@ static carat_status add_rope_freqs(struct ct_conversion *v)
                    : ct_no_memory(v->err, "the list of weights");
 }
 
-/* How the file was made, or how the one that it is made from was, where nothing is changed. */
+/* Writes how the file was made, or, where nothing is changed, how the one that it is made from was. */
 static carat_status put_recipe(struct ct_conversion *v, carat_error *err)
 {
     static const char key[] = "carat.recipe";
@@ -167,7 +167,7 @@ static void put_importance(struct ct_conversion *v)
         ct_gguf_put_uint(&v->head, "quantize.imatrix.chunks_count", i->chunks);
 }
 
-/* Of the model that nobody scaled: a source may have a scale already. */
+/* Writes the residual scale; a source that was scaled already has one, too. */
 static carat_status put_residual(struct ct_conversion *v, carat_error *err)
 {
     static const char key[] = "carat.residual_scale";
@@ -206,7 +206,7 @@ static carat_status gguf_end(struct ct_conversion *v, carat_error *err)
     return CARAT_OK;
 }
 
-/* What is bound in another form, or with more or fewer rows, than a file has it. */
+/* Plans a weight that is bound in another form, or with more or fewer rows, than a file has it. */
 static carat_status plan_weight(void *conversion, const char *slot, const char *source,
                                 const struct ct_weight *w)
 {

@@ -7,7 +7,8 @@
 #include "carat_convert.h"
 #include "convert/plan.h"
 
-/* Whether the source is such a directory too, and its config.json says of the new one what it says of it. */
+/* True when the source is such a directory too, and its config.json says of the new one what it says of
+ * it. */
 bool ct_hf_keeps_config(const struct ct_conversion *v);
 /* Writes the planned directory. As carat_convert; E_IO: there is something at the path already. */
 carat_status ct_hf_write(struct ct_conversion *v, const carat_convert_options *o, carat_error *err);
@@ -24,7 +25,7 @@ carat_status ct_hf_put_config(struct ct_new_head *h, const struct ct_conversion 
 carat_status ct_hf_put_generation(struct ct_new_head *h, const struct ct_conversion *v, carat_error *err);
 carat_status ct_hf_put_tokenizer_config(struct ct_new_head *h, const struct ct_conversion *v,
                                         carat_error *err);
-/* What the embedding becomes, by which a model scales it. */
+/* The type that the embedding becomes; the scale that a model gives it depends on that. */
 enum ct_type ct_hf_embedding(const struct ct_conversion *v);
 
 #endif

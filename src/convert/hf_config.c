@@ -87,7 +87,7 @@ static const char *torch_name(enum ct_type type)
     return type == CT_F32 ? "float32" : type == CT_F16 ? "float16" : "bfloat16";
 }
 
-/* What scores are divided by the root of. */
+/* The number whose root divides scores. */
 static double query_scalar(float scale)
 {
     const double exact = 1 / ((double)scale * (double)scale), whole = round(exact);
@@ -201,7 +201,7 @@ static void put_newer(struct keys *k)
     ct_new_head_text(k->h, "\n  }");
 }
 
-/* What Gemma 3n and 4 have both. */
+/* Writes what Gemma 3n and 4 both have. */
 static void put_inputs(struct keys *k)
 {
     const struct ct_config *c = k->c;
@@ -236,7 +236,7 @@ static void put_special_ids(struct keys *k)
     put_ids(k, "pad_token_id", &pad, pad >= 0);
 }
 
-/* What is said of the layers, in an object that is the whole or a part of it. */
+/* Writes what is said of the layers, in an object that is the whole or a part of it. */
 static void write_text(struct keys *k, const char *model_type)
 {
     const struct ct_config *c = k->c;
@@ -277,7 +277,7 @@ static void write_text(struct keys *k, const char *model_type)
         put_inputs(k);
 }
 
-/* What a drafter has beside its layers. */
+/* Writes what a drafter has beside its layers. */
 static void write_drafter(struct keys *k)
 {
     const struct ct_config *c = k->c;

@@ -60,7 +60,7 @@ static carat_status put_text(struct making *g, const char *name, struct ct_new_h
 
 /* ---- beside the weights ---- */
 
-/* What the source has of that name, byte for byte; *there: whether it has. */
+/* Copies the source's file of that name, byte for byte; *there: the source has one. */
 static carat_status copy_side(struct making *g, const struct ct_file *from, const char *name, bool *there)
 {
     const struct ct_bytes bytes = ct_file_side(from, name);
@@ -96,8 +96,8 @@ static carat_status put_tokenizer_json(struct making *g, const char *from)
                     ct_tokenizer_put_json(m->tokenizer, &h, m->config.embeds, from, g->err));
 }
 
-/* What of the vocabulary is not there yet. Scores are written in both forms, as published directories have
- * them: programs read tokenizer.json without a library for the other. */
+/* Writes the files of the vocabulary that are not there yet. Scores are written in both forms, as published
+ * directories have them: programs read tokenizer.json without a library for the other. */
 static carat_status put_vocabulary(struct making *g, const struct ct_file *from, bool json, bool model)
 {
     const struct ct_tokenizer *t = g->v->m->tokenizer;
@@ -309,7 +309,7 @@ static carat_status put_shards(struct making *g)
     return status;
 }
 
-/* What stands beside the weights of every model. */
+/* Writes the files that stand beside the weights of every model. */
 static carat_status put_texts(struct making *g)
 {
     CT_TRY(put_config(g));
@@ -327,7 +327,7 @@ static carat_status put_all(struct making *g)
     return ct_read_back(g->v, g->path, g->err);
 }
 
-/* What the directory will not be like. */
+/* Tells how the directory will differ. */
 static void tell_changes(const struct ct_conversion *v, const carat_convert_options *o)
 {
     const struct ct_config *c = &v->m->config;

@@ -6,7 +6,8 @@
 
 #include "base/arena.h"
 
-/* Of a tensor: the mean square of what each column is multiplied by, of one matrix after the other. */
+/* The importance of a tensor: the mean square of what each column is multiplied by, of one matrix after the
+ * other. */
 struct ct_importance_of {
     const char *name;
     const float *value; /* [n] */
@@ -22,7 +23,7 @@ struct ct_importance {
 /* Everything that is kept lies in the arena. E_FORMAT: the message names the place; E_MEMORY. */
 carat_status ct_importance_parse(struct ct_importance *i, const char *path, struct ct_bytes bytes,
                                  struct ct_arena *arena, carat_error *err);
-/* The same of a file. E_NOT_FOUND, E_IO too. */
+/* Reads importance from a file. E_NOT_FOUND, E_IO too. */
 carat_status ct_importance_read(struct ct_importance *i, const char *path, struct ct_arena *arena,
                                 carat_error *err);
 /* NULL: the file does not have it. */

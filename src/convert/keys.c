@@ -51,7 +51,8 @@ static void put_counts(struct keys *k, const char *name, size_t at, bool each)
         ct_gguf_put_uints(k->h, named(k, name), v, (size_t)k->c->n_layer);
 }
 
-/* Of the heads of one kind of layers. Where some pairs do not turn, rope_freqs says so, not a dimension. */
+/* Writes the widths of the heads of one kind of layers. Where some pairs do not turn, rope_freqs says so, not
+ * a dimension. */
 static void put_widths(struct keys *k, const char *kind, const struct ct_attn *a)
 {
     static const char *const names[] = {"attention.key_length", "attention.value_length",
@@ -64,7 +65,7 @@ static void put_widths(struct keys *k, const char *kind, const struct ct_attn *a
     }
 }
 
-/* What Gemma 3n alone has. */
+/* Writes what only Gemma 3n has. */
 static void put_altup(struct keys *k)
 {
     const struct ct_config *c = k->c;
@@ -77,7 +78,7 @@ static void put_altup(struct keys *k)
     ct_gguf_put_floats(k->h, named(k, "activation_sparsity_scale"), deviations, (size_t)c->n_layer);
 }
 
-/* What Gemma 3n and 4 have beside attention. */
+/* Writes what Gemma 3n and 4 have beside attention. */
 static void put_newer(struct keys *k)
 {
     const struct ct_config *c = k->c;
@@ -94,7 +95,7 @@ static void put_newer(struct keys *k)
     }
 }
 
-/* What an embedder has behind its layers, and that rows see those behind them. */
+/* Writes what an embedder has behind its layers, and that rows see those behind them. */
 static void put_embedder(struct keys *k)
 {
     enum { MEAN = 1 };
@@ -112,7 +113,7 @@ static void put_embedder(struct keys *k)
     }
 }
 
-/* What a drafter says of the model that it reads, and of the groups of its vocabulary. */
+/* Writes what a drafter says of the model that it reads, and of the groups of its vocabulary. */
 static void put_drafter(struct keys *k)
 {
     const struct ct_config *c = k->c;
@@ -170,7 +171,7 @@ static void put_embedding_scale(struct keys *k, float times)
         ct_gguf_put_float(k->h, "carat.embedding_scale", k->c->embed_scale * times);
 }
 
-/* What generation_config.json recommends. */
+/* Writes what generation_config.json recommends. */
 static void put_sampling(struct ct_new_head *h, const carat_sampling *s)
 {
     ct_gguf_put_uint(h, "general.sampling.top_k", (uint32_t)s->top_k);

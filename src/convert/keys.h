@@ -14,7 +14,7 @@
 carat_status ct_put_keys(struct ct_new_head *h, const struct carat_model *m, uint32_t file_type,
                          float embed_times, carat_error *err);
 
-/* Of these those about text: vocabulary and chat template. E_FORMAT, E_MEMORY. */
+/* Writes those of these keys that are about text: vocabulary and chat template. E_FORMAT, E_MEMORY. */
 carat_status ct_put_tokenizer_keys(struct ct_new_head *h, const struct carat_model *m, carat_error *err);
 
 /* ---- set_keys.c ---- */

@@ -7,7 +7,8 @@
 
 #include "quant/encode.h"
 
-/* Of several that are mostly of one type, the one that others take a file of that type for comes first. */
+/* Mixes by name. When several are mostly of one type, the one that others take a file of that type for comes
+ * first. */
 const struct ct_mix ct_mixes[CT_MIX_COUNT] = {
     {"f32", NULL, CT_F32, 0, true, false},         {"f16", NULL, CT_F16, 1, true, false},
     {"bf16", NULL, CT_BF16, 32, true, false},      {"q4_0", NULL, CT_Q4_0, 2, false, false},
@@ -99,7 +100,7 @@ const struct ct_mix *ct_mix_named(struct ct_str name)
 
 enum { LONGEST = 16 };
 
-/* How many letters are added, left out or changed between a word, in any case, and a name. */
+/* The number of letters that are added, left out or changed between a word, in any case, and a name. */
 static int letters_apart(struct ct_str word, const char *name)
 {
     int row[LONGEST + 1];
@@ -204,7 +205,8 @@ static enum ct_type by_rules(const struct ct_mixing *m, enum part part, int at, 
     return m->mix->type;
 }
 
-/* Of the embedding where it is the head, of inputs of layers with it, and of a head that stands alone. */
+/* The type of the embedding where it is the head, of inputs of layers with it, and of a head that stands
+ * alone. */
 static enum ct_type of_head(const struct ct_mix *mix, int cols)
 {
     const bool fits = cols % ct_type_info(mix->type)->block == 0;

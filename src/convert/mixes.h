@@ -23,7 +23,7 @@ const char *ct_type_why(char text[CT_TYPE_WHY], struct ct_str word);
 /* The type of a single name: not a mix, F32 to MXFP4. False: there is none such. */
 bool ct_type_written(struct ct_str name, enum ct_type *type);
 
-/* What a mix asks about the model, and how far it is. */
+/* Facts of the model that a mix reads, and how far the mix has come. */
 struct ct_mixing {
     const struct ct_mix *mix;
     int n_layer, n_expert;

@@ -94,7 +94,8 @@ static int add_palettes(struct ct_conversion *v, struct ct_converted *c, const c
     return index;
 }
 
-/* What is quantised in the source would be quantised again. */
+/* Scales a weight. Refuses one that is quantised in the source, unless that is allowed: it would be quantised
+ * again. */
 static carat_status scale_residual(const struct ct_conversion *v, struct ct_converted *c, const char *slot)
 {
     const bool stays = v->tied && strcmp(slot, "token_embd") == 0;
@@ -232,7 +233,7 @@ carat_status ct_plan_order(struct ct_conversion *v, const struct ct_weight *w, b
                                         : CARAT_OK;
 }
 
-/* Of a stack each matrix has its own. */
+/* Finds the importance of a weight. In a stack each matrix has its own. */
 static void weigh(const struct ct_conversion *v, struct ct_converted *c)
 {
     const struct ct_new_tensor *t = &v->tensor[c->tensor];

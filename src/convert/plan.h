@@ -49,7 +49,7 @@ carat_status ct_recipe_choose(struct ct_recipe *r, const struct ct_weights *w, c
 /* The tensor that the weight of a slot of ct_weights_walk belongs to; NULL: it is no weight of the model. */
 const struct ct_chosen *ct_recipe_tensor(const struct ct_recipe *r, const struct ct_config *c,
                                          const char *slot);
-/* How the file is made, in words; "": nothing is changed; NULL: out of memory. */
+/* Says in words how the file is made; "": nothing is changed; NULL: out of memory. */
 const char *ct_recipe_text(const struct ct_recipe *r, struct ct_arena *arena);
 /* llama.cpp's number for such a file. */
 uint32_t ct_recipe_file_type(const struct ct_recipe *r);
@@ -74,12 +74,12 @@ struct ct_converted {
     int rows, chunks;             /* of a chunk; chunks before its first one */
 };
 
-/* What the tensors of a container depend on. */
+/* The tensors of a container depend on this. */
 struct ct_new_container {
     const char *name; /* for messages */
     bool palettes;    /* it can hold palettes and indices */
-    /* What the tensor of a slot is called. Returns how many matrices it has so far, this one included; 0: it
-     * is this weight alone. */
+    /* Names the tensor of a slot. Returns how many matrices it has so far, this one included; 0: it is this
+     * weight alone. */
     int (*tensor)(char name[CT_NEW_NAME], const struct ct_conversion *v, const char *slot);
     /* Fills c->w and c->less for a weight of the model, whose tensor is c->source, and says its new type.
      * E_UNSUPPORTED: the model does not have it as it was stored. */
@@ -124,7 +124,7 @@ struct ct_conversion {
     int n_shard;
 };
 
-/* Where tensors are taken from. */
+/* The file that tensors are taken from. */
 static inline const struct ct_file *ct_taken_from(const struct ct_conversion *v)
 {
     return v->kept ? v->kept : v->m->file;
@@ -153,7 +153,7 @@ void ct_plan_rows(struct ct_conversion *v, struct ct_converted *c, int several);
 
 /* A GGUF file out of another one. */
 
-/* Whether the source is such a file, and its tensors and keys go into the new one as they are, but for the
+/* True when the source is such a file, and its tensors and keys go into the new one as they are, but for the
  * types that a recipe changes. */
 bool ct_gguf_copies(const struct ct_conversion *v);
 /* Plans all of its tensors, also those that no model uses. E_UNSUPPORTED, E_MEMORY. */

@@ -85,7 +85,7 @@ static bool read_layer(const char **at, int n_layer, int *layer)
     return false;
 }
 
-/* Whether layers is "0-2,25", and whether layer is among them; *at: behind it, or at what is wrong. */
+/* True when layers reads like "0-2,25"; *in: layer is among them; *at: behind it, or at what is wrong. */
 static bool read_layers(struct ct_str layers, int n_layer, int layer, bool *in, const char **at)
 {
     const char *end = layers.s + layers.n;
@@ -234,7 +234,7 @@ static carat_status words_used(const struct words *w, carat_error *err)
 
 /* ---- recipes ---- */
 
-/* What llama.cpp's quantiser leaves in the source's type, beside vectors. */
+/* True for the tensors, beside vectors, that llama.cpp's quantiser leaves in the source's type. */
 static bool is_left_alone(const char *name)
 {
     static const char *const parts[] = {"_norm.", "ffn_gate_inp.", "altup", "laurel", "per_layer_model_proj"};
@@ -259,7 +259,7 @@ static carat_status count_weight(void *user, const char *slot, const char *tenso
     return CARAT_OK;
 }
 
-/* What GGUF holds of it: it has no place for a factor, and knows none of gemma.cpp's types. */
+/* The type in which GGUF holds it: GGUF has no place for a factor, and knows none of gemma.cpp's types. */
 static enum ct_type stored_type(const struct ct_weight *w)
 {
     if (w->scale != 1 || w->rows == 1)
@@ -302,8 +302,8 @@ static enum ct_type by_mix(const struct ct_recipe *r, struct ct_mixing *m, const
     return t->rows > 1 && ct_type_info(r->mix->type)->block == 1 ? r->mix->type : t->stored;
 }
 
-/* What a tensor becomes: that type, or the one that its rows can have; as values of a scheme only where they
- * can have its own. */
+/* Gives a tensor that type, or the one that its rows can have; as values of a scheme only where they can have
+ * its own. */
 static void become(struct ct_chosen *t, enum ct_type type, const struct ct_scheme *s)
 {
     const bool whole_bytes = s->kind != CT_PALETTE || (int64_t)t->cols * s->bits % 8 == 0;

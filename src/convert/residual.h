@@ -6,7 +6,7 @@
 
 #include "model/config.h"
 
-/* What the weight of a slot of ct_weights_walk is multiplied by. */
+/* The factor of the weight of a slot of ct_weights_walk. */
 float ct_residual_factor(const struct ct_config *c, const char *slot, float scale);
 /* E_ARGUMENT: it is no such number; E_UNSUPPORTED: the model cannot have one. */
 carat_status ct_residual_check(const struct ct_config *c, float scale, const char *path, carat_error *err);

@@ -4,7 +4,7 @@
 
 #include "quant/palette.h"
 
-/* Whether text begins with what; then it is taken off. */
+/* True when text begins with `what`; then it is taken off. */
 static bool scheme_take(struct ct_str *text, const char *what)
 {
     const size_t n = strlen(what);

@@ -9,7 +9,7 @@
 
 #include "base/utf8.h"
 
-/* What is asked for. */
+/* A key that is asked for. */
 struct asked {
     const char *text;
     char key[128];

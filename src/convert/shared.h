@@ -15,7 +15,7 @@ struct ct_rows_of {
     int first, last, cols; /* [first, last) of them */
 };
 
-/* What an int8 scheme is told: d is the given percentile of |value|, divided by qmax. */
+/* Settings of an int8 scheme: d is the given percentile of |value|, divided by qmax. */
 struct ct_clipping {
     int qmax;
     double percentile; /* above 0, at most 100 */

@@ -26,7 +26,7 @@ struct small {
     uint8_t *matrix; /* all matrices begin with its first block */
 };
 
-/* What is compared. */
+/* The numbers that are compared. */
 struct numbers {
     float logits[PROMPT + STEPS][VOCABULARY];
     carat_candidate best[BEST];
@@ -147,7 +147,7 @@ static carat_status small_model(struct small *s, struct ct_file *file, enum ct_t
 
 /* ---- its numbers ---- */
 
-/* Of a prompt and of the ids behind it; then the best ids, where nobody has asked for all logits. */
+/* Evaluates a prompt and the ids behind it; then gets the best ids, where nobody has asked for all logits. */
 static carat_status evaluate_small(carat_session *session, struct numbers *n, carat_error *err)
 {
     int32_t ids[PROMPT + STEPS + 1];

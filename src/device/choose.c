@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* What layers take that a device has alone, the last ones where the CPU has the others; 0: they cannot stand
+/* Bytes of layers that a device has alone, the last ones where the CPU has the others; 0: they cannot stand
  * alone. Some of the work is the host's, too, so that it is a little more than the device needs. */
 static size_t bytes_alone(const carat_model *model, const carat_engine_options *o, int layers, int all)
 {

@@ -100,7 +100,7 @@ static void measure(struct measuring *m)
     run_all(m, CT_TURN_HOST, held);
 }
 
-/* Whether the table has a pass of each. */
+/* True when the table has a pass of each. */
 static bool is_known(const carat_costs *costs)
 {
     const carat_cost *of = &costs->of[0][0][0], *on_gpu = &costs->on_gpu[0][0][0];

@@ -310,7 +310,7 @@ static void penalty_mark(struct ct_penalty *p, int32_t id)
     p->set[id / 64] |= UINT64_C(1) << id % 64;
 }
 
-/* Where a marked id stands in the list, once all are marked. */
+/* The place of a marked id in the list, once all are marked. */
 static struct ct_edit *penalty_edit(const struct ct_penalty *p, int32_t id)
 {
     uint64_t below = p->set[id / 64] & ((UINT64_C(1) << id % 64) - 1);

@@ -14,7 +14,7 @@ carat_status ct_chain_check(const carat_chain *c, int n_vocab, carat_error *err)
 carat_status ct_sampling_copy(carat_sampling *to, void **memory, const carat_sampling *from,
                               carat_error *err);
 
-/* How many of the best logits a draw reads, edited ones aside; 0: all of them. */
+/* The number of best logits that a draw reads, edited ones aside; 0: all of them. */
 int ct_chain_best(const carat_sampling *o);
 /* The ids that a chain may edit in draws behind held[first], held[first + 1] ... held[last]: at least
  * these, in any order, some more than once. Returns their number; -1: there are more than `room`. NULL:

@@ -39,7 +39,7 @@ struct carat_constraint {
     struct ct_masks masks;
 };
 
-/* Where an answer is. */
+/* The place where an answer is. */
 enum phase { IN_FORM, BEFORE_FORM, IN_THOUGHT };
 
 struct matcher {
@@ -181,7 +181,7 @@ void carat_constraint_close(carat_constraint *constraint)
 
 /* ---- one caller at a time ---- */
 
-/* Where memory for states runs out, those that no matcher is in are forgotten. */
+/* Forgets states that no matcher is in, where memory for states runs out. */
 static void make_room(carat_constraint *c)
 {
     struct ct_automaton *a = &c->ids.automaton;
@@ -202,7 +202,7 @@ static void enter(carat_constraint *c)
         make_room(c);
 }
 
-/* Whether a question is to be asked: once, and once more where states have found no room meanwhile; then
+/* True when a question is to be asked: once, and once more where states have found no room meanwhile; then
  * nearly all room is there for it. Matchers' states have other numbers then. */
 static bool asks(carat_constraint *c, int turn)
 {
@@ -255,7 +255,7 @@ static bool is_beginning(const carat_constraint *c, struct place at)
     return at.phase == BEFORE_FORM || (at.phase == IN_FORM && at.state == c->ids.automaton.start);
 }
 
-/* What follows an id; state CT_DEAD: it does not fit. */
+/* The place behind an id; state CT_DEAD: the id does not fit. */
 static struct place follow(carat_constraint *c, struct place at, int32_t id)
 {
     const struct place begin = {c->opens < 0 ? IN_FORM : BEFORE_FORM, c->ids.automaton.start};
@@ -271,7 +271,7 @@ static struct place follow(carat_constraint *c, struct place at, int32_t id)
     return (struct place){IN_FORM, ct_ids_follow(&c->ids, at.state, id)};
 }
 
-/* Whether the form can be ended within so many ids. */
+/* True when the form can be ended within so many ids. */
 static bool can_end(carat_constraint *c, struct place at, int left)
 {
     if (at.phase == BEFORE_FORM || left == CT_ANY_NUMBER)
@@ -373,7 +373,7 @@ bool ct_matcher_complete(const carat_matcher *face)
     return complete;
 }
 
-/* Whether nothing but white space leads on from a state where the form may end, nor from any behind it. A
+/* True when nothing but white space leads on from a state where the form may end, nor from any behind it. A
  * further call does not count: each may be the last. */
 static bool only_blanks_follow(carat_constraint *c, int32_t state)
 {

@@ -7,8 +7,8 @@
 #include "base/arguments.h"
 #include "carat_constrain.h"
 
-/* Whether an id may come: for the form; and whether the form can be ended behind it. Of a draw also: the
- * logits that had to be computed for another one are not finite. */
+/* An id's fit: it may come in the form, and the form can still be ended behind it. A draw also has this one:
+ * the logits that had to be computed for another id are not finite. */
 enum ct_fit { CT_FITS, CT_FITS_NOT, CT_TOO_LONG, CT_FIT_NOT_FINITE };
 /* Any number of ids may come. */
 #define CT_ANY_NUMBER INT32_MAX
@@ -36,10 +36,11 @@ struct ct_matcher_verbs {
     /* E_ARGUMENT: the shortest answer takes more ids than may come. */
     carat_status (*check)(const struct ct_form *f, int left, carat_error *err);
     void (*draws)(struct ct_form *f); /* what is drawn follows what is given */
-    /* How many of the ids of a draft follow one another in the form. */
+    /* The number of ids of a draft that follow one another in the form. */
     int (*follow)(struct ct_form *f, const int32_t *draft, int k);
     int (*draft)(const carat_matcher *m, int32_t *ids, int k); /* what alone can follow */
-    /* Whether a drawn id fits; if not, bits of the ids that do, in the matcher's own memory, else NULL. */
+    /* Tests whether a drawn id fits. If it does, NULL; if not, bits of the ids that do, in the matcher's own
+     * memory. */
     const uint64_t *(*refuse)(const struct ct_draw_form *d, int32_t id, enum ct_fit *fit);
     void (*accept)(carat_matcher *m, int32_t id); /* one that fits */
     bool (*complete)(const carat_matcher *m);

@@ -44,7 +44,7 @@ int32_t ct_draw(carat_engine *e, struct ct_draw_logits *logits, const carat_samp
     const uint64_t *allowed = form->matcher->verb->refuse(form, id, fit);
     if (!allowed)
         return id;
-    /* Where some are left out the draw begins with top-k, and the places of the others do not matter. */
+    /* The draw begins with top-k where some ids are left out, and the places of the others do not matter. */
     const struct ct_reading reading = {.n = e->model->config.n_text_vocab, .allowed = allowed};
     if (!ct_draw_more(e, logits, &reading)) {
         *fit = CT_FIT_NOT_FINITE;

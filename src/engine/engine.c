@@ -17,14 +17,14 @@
 #define DEFAULT_CONTEXT 8192
 #define LEAST_CONTEXT   256 /* that is worth offering: one block of keys */
 #define DEFAULT_CHUNK   256
-/* Of an embedder: rows of a pass, where the longest text has fewer, and texts in it. */
+/* Limits of an embedder: rows of a pass, where the longest text has fewer, and texts in it. */
 #define EMBEDDER_CHUNK  1024
 #define EMBEDDER_TEXTS  64
 #define MAX_SESSIONS    1024
 #define MAX_THREADS     256
 #define MAX_LOGITS_ROWS 4096
-/* Of eight rows that verify a draft, the first four are enough to see most wrong ones; and what products do
- * for four tokens at a time they do no better for eight. */
+/* Four of eight rows that verify a draft are enough to see most wrong ones; and what products do for four
+ * tokens at a time they do no better for eight. */
 #define DEFAULT_LOGITS_ROWS 4
 
 static enum ct_kv_type kv_type(const carat_engine_options *o)
@@ -291,7 +291,7 @@ static carat_status plan_beside(struct carat_engine *e, const carat_engine_optio
     return CARAT_OK;
 }
 
-/* Where it lies, or is to lie one day. */
+/* True when the table lies on disk, or is to lie there one day. */
 static bool table_on_disk(const carat_model *model, const carat_engine_options *o)
 {
     const void *table = model->weights.ple.data;
@@ -578,7 +578,7 @@ carat_status carat_fit_engine(const carat_model *model, carat_engine_options *op
     return status;
 }
 
-/* What the head made is kept for those who come later. */
+/* Keeps what the head made for those who come later. */
 static carat_status keep_made(struct carat_engine *e, const carat_engine_options *o, carat_error *err)
 {
     const struct ct_listening l = {o->progress, o->user};
@@ -594,7 +594,7 @@ static carat_status keep_made(struct carat_engine *e, const carat_engine_options
 
 enum { MEASURED = 4 }; /* times, of which the shortest counts */
 
-/* Of a drafter that reads K and V: on what nobody has written yet. */
+/* Measures a drafter that reads K and V, on values that nobody has written yet. */
 static void measure_reader(struct carat_engine *e)
 {
     for (int i = 0; i < MEASURED && e->plan.context > 1; i++) {
@@ -605,7 +605,7 @@ static void measure_reader(struct carat_engine *e)
     }
 }
 
-/* Of one beside: a pass over one id. */
+/* Measures a drafter beside the model: a pass over one id. */
 static void measure_beside(struct carat_engine *e)
 {
     carat_session *s = NULL;
@@ -634,7 +634,7 @@ static carat_status create_beside(struct carat_engine *e, const carat_engine_opt
     return CARAT_OK;
 }
 
-/* What comes when the backend has reserved memory. */
+/* Fills in the engine once the backend has reserved memory. */
 static carat_status fill_engine(carat_engine *e, const carat_engine_options *o, carat_error *err)
 {
     engine_lay_out(e);

@@ -28,7 +28,7 @@ struct ct_pass_listener {
     void (*select)(struct ct_backend *b, int n, const ct_mat *m); /* the backend's own; NULL: in its place */
 };
 
-/* Where passes are computed. */
+/* The sides that compute passes. */
 struct ct_sides {
     struct ct_backend *gone; /* a device that failed, whose memory of the host is the engine's; NULL: none */
     carat_error no_device;   /* why "auto" is the CPU; CARAT_OK: it is not */
@@ -55,7 +55,8 @@ struct ct_draft_models {
     double step_ns;                  /* nanoseconds of an id of a draft, measured when the engine was made */
 };
 
-/* What stays of passes (row_logits.h): of sessions now and after the pass, and of a slice of the head. */
+/* Logits that stay of passes (row_logits.h): of sessions now and after the pass, and of a slice of the
+ * head. */
 struct ct_kept_logits {
     int slice;                 /* rows of a slice whose logits are handed over */
     struct ct_row_logits *row; /* [ct_row_logits_count] */
@@ -114,14 +115,15 @@ struct ct_whole_options {
 };
 carat_status ct_take_engine_options(struct ct_whole_options *full, const carat_engine_options *given,
                                     carat_error *err);
-/* Whether they leave the device open. */
+/* True when the options leave the device open. */
 static inline bool ct_device_is_open(const carat_engine_options *o)
 {
     return o->device && strcmp(o->device, "auto") == 0;
 }
-/* What the number of layers on a GPU is, where the CPU has all of them, too: of nobody's options. */
+/* Stands for the number of layers on a GPU where the CPU has all of them, too; no caller's options say it. */
 enum { CT_ALL_ON_BOTH = -1 };
-/* Whether there is memory for that with options that leave the device open, or something else is missing. */
+/* True when there is memory for that with options that leave the device open, or when something else is
+ * missing. */
 bool ct_both_fit(const carat_model *model, const carat_engine_options *o);
 /* An engine on the device that complete options name, which is not checked. */
 carat_status ct_engine_create_on(carat_engine **engine, const carat_model *model, const carat_costs *costs,
@@ -140,7 +142,7 @@ const char *ct_engine_device_why(const carat_engine *e);
 struct ct_weights ct_engine_weights(const carat_engine *e);
 carat_status ct_engine_plan_weights(carat_engine *e, struct ct_backend *b, carat_error *err);
 carat_status ct_engine_load_weights(carat_engine *e, const carat_engine_options *o, carat_error *err);
-/* Where in its layer a weight of the engine is, in bytes; CT_NO_LAYER: beside the layers. */
+/* The place of an engine's weight in its layer, in bytes; CT_NO_LAYER: beside the layers. */
 enum { CT_NO_LAYER = -2 };
 int ct_weight_place(const carat_engine *e, const struct ct_weight *weight);
 /* Columns of the widest matrix that a verb makes. */
@@ -153,7 +155,7 @@ bool ct_engine_leave_device(carat_engine *e);
 /* From now on, and until the engine is closed, results of verbs are rounded to f16. E_MEMORY. */
 carat_status ct_f16_begin(carat_engine *engine, carat_error *err);
 void ct_f16_end(carat_engine *engine);
-/* Whether that made the last pass infinite; then *why says where. */
+/* True when that made the last pass infinite; then *why says where. */
 bool ct_f16_explains(const carat_engine *engine, carat_error *why);
 
 /* embed_pass.c */

@@ -37,7 +37,7 @@ static carat_status plan_weight(void *user, const char *place, const char *tenso
     return left || w == p->aside ? CARAT_OK : ct_weight_plan(p->backend, w, p->err);
 }
 
-/* Of vectors without a place in a file. */
+/* Plans vectors without a place in a file. */
 static carat_status plan_made(struct planning *p, const struct ct_weights *w, int n_layer)
 {
     char place[32] = "";

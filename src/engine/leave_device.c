@@ -8,7 +8,7 @@
  * Memory of the host that the device's backend gave stays the engine's. */
 #include "engine/engine.h"
 
-/* What was the device's; memory of the host stays where it is. */
+/* Lays out again what was the device's; memory of the host stays where it is. */
 static void lay_out_again(carat_engine *e, struct ct_backend *b)
 {
     const struct ct_ple ple = e->pass.ple;
@@ -23,7 +23,7 @@ static void lay_out_again(carat_engine *e, struct ct_backend *b)
         ct_drafter_lay_out(&e->drafts.reader, b, &e->drafts.model->config, &e->config, &e->weights);
 }
 
-/* What was in blocks is lost. Whoever holds some without a session gives them back. */
+/* Forgets all blocks, whose content is lost. Whoever holds some without a session gives them back. */
 static void forget_blocks(carat_engine *e)
 {
     for (int missing = 0; missing < CT_ATTN_TYPES && e->cache.release; missing++)

@@ -56,12 +56,12 @@ void ct_snapshots_leave(struct ct_snapshots *s, int node);
 
 /* ---- prefix.c ---- */
 
-/* What sessions with an owner have evaluated and do not hold any more, as a tree over ids: a node has
- * those of one block of K and V of the global layers, which it holds, behind those of its parent. Only a
- * leaf may have fewer ids than a block has positions, and no node's ids are the beginning of a sibling's.
+/* A tree over ids keeps what sessions with an owner have evaluated and do not hold any more: a node has the
+ * ids of one block of K and V of the global layers, which it holds, behind those of its parent. Only a leaf
+ * may have fewer ids than a block has positions, and no node's ids are the beginning of a sibling's.
  * Snapshots of local layers belong to the node with the token before them. Nodes are as many as there are
- * blocks; when blocks are short, the leaf that was used least recently goes, with its ids. What sessions
- * hold is not here: whoever looks for a prefix asks them, too (reuse.c). The engine's lock is held. */
+ * blocks; when blocks are short, the leaf that was used least recently goes, with its ids. What sessions hold
+ * is not here: whoever looks for a prefix asks them, too (reuse.c). The engine's lock is held. */
 
 struct ct_prefix_node {
     uint64_t owner;

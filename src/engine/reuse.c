@@ -110,7 +110,7 @@ static struct found look(carat_engine *e, const carat_session *self, uint64_t ow
     return f;
 }
 
-/* Where it goes on after `common` tokens, which it holds, with what it has itself. */
+/* The token at which the session goes on after `common` tokens, which it holds, with what it has itself. */
 static int own_ready(const carat_session *s, int common)
 {
     const carat_engine *e = s->engine;
@@ -145,9 +145,9 @@ static void take_over(carat_session *s, const struct found *f, const int32_t *to
         ct_session_empty(s, false); /* two may write into the last block now, and somebody reserved it */
 }
 
-/* Where a prompt of n tokens and one more leaves what others have, and how far the latter are ready when that
- * was not enough: whoever comes there next has a snapshot then. 0: there is one, or the end of this prompt
- * serves him, or it would save him less than a pass costs. */
+/* The place where a prompt of n tokens and one more leaves what others have, when neither the session nor
+ * they are ready near it: whoever comes there next has a snapshot then. 0: there is one, or the end of this
+ * prompt serves him, or it would save him less than a pass costs. */
 static int find_branch(const carat_engine *e, const struct found *f, int ready, int n)
 {
     enum { LEAST = 32 };

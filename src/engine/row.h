@@ -10,11 +10,12 @@
 struct ct_draw_logits;
 struct ct_reading;
 
-/* What a session appends in a step. The caller sets what stands above `again`, zeros included. */
+/* A row is what a session appends in a step. The caller sets the fields above `again`, zeros included. */
 struct ct_row {
     carat_row row;       /* as carat_step takes it; n: fewer once the row was cut */
     struct ct_row *next; /* of the same step; NULL: this is the last one */
-    /* What is read of its logits where `take` gets them, or nobody does; NULL: what its session declares. */
+    /* The reading of its logits where `take` gets them, or nobody does; NULL: the reading that its session
+     * declares. */
     const struct ct_reading *reading;
     /* Gets what is read, in place of row.deliver, with row.user and by the same rules; may be NULL. */
     int (*take)(void *user, int token, struct ct_draw_logits *logits);
@@ -39,8 +40,8 @@ struct ct_row {
     bool not_finite; /* a K, V or logit is not */
 };
 
-/* Where a row of a pass comes from: a token of a row of the step, the number of its logits among those that
- * are wanted, and the row logits that were taken for it, or -1. */
+/* The origin of a row of a pass: a token of a row of the step, the number of its logits among those that are
+ * wanted, and the row logits that were taken for it, or -1. */
 struct ct_row_of {
     struct ct_row *row;
     int token, nth, logits;

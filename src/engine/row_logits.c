@@ -60,7 +60,7 @@ void ct_row_logits_keep(carat_engine *e, int kept, const struct ct_head_row *row
         o->apart[i] = r->apart[i];
 }
 
-/* Whether every id of a is one of b; both ascend. */
+/* True when every id of a is one of b; both ascend. */
 static bool are_among(const int32_t *a, int n, const int32_t *b, int m)
 {
     int i = 0;
@@ -70,8 +70,7 @@ static bool are_among(const int32_t *a, int n, const int32_t *b, int m)
     return i == n;
 }
 
-/* Whether kept logits are enough for a reading. Those with more ids apart serve one with
- * fewer. */
+/* True when kept logits are enough for a reading. Those with more ids apart serve one with fewer. */
 static bool serves(const struct ct_row_logits *o, const struct ct_reading *r)
 {
     if (!o->logits.value)

@@ -6,7 +6,7 @@
 
 #include "engine/engine.h"
 
-/* What a pass leaves behind a token. Sessions that hold the same token share it. */
+/* The logits and state that a pass leaves behind a token. Sessions that hold the same token share it. */
 struct ct_row_logits {
     int32_t holders;
     bool has_hidden;         /* what the head reads is kept; not so when it comes out of a file */
@@ -52,8 +52,8 @@ carat_status ct_fail_not_finite(carat_engine *e, carat_error *err);
 /* The ids that are never drawn: the model's own, then those of a sampling; ids has room for CT_MOST_APART.
  * Returns their number. */
 int ct_never_drawn(const carat_engine *e, const carat_sampling *o, int32_t *ids);
-/* What draws behind held[first] ... held[last] read, tokens held before them; apart has room for
- * CT_MOST_APART ids. held NULL: the tokens are not known yet. */
+/* The reading that draws behind held[first] ... held[last] need; these are tokens held before them. apart has
+ * room for CT_MOST_APART ids. held NULL: the tokens are not known yet. */
 struct ct_reading ct_reading_of(const carat_engine *e, const carat_sampling *o, const int32_t *held,
                                 int first, int last, int32_t *apart);
 
@@ -66,7 +66,7 @@ carat_status ct_take_sampling(const carat_engine *e, carat_sampling *full, carat
  * that was drawn first fits. The engine's lock is held. */
 int32_t ct_draw(carat_engine *e, struct ct_draw_logits *logits, const carat_sampling *o,
                 const struct ct_draw_form *form, const int32_t *held, int n, enum ct_fit *fit);
-/* What a device may guess of that: the sampling, if these logits alone decide and no form is asked; else
+/* The sampling by which a device may guess that draw, if these logits alone decide and no form is asked; else
  * NULL. */
 const carat_sampling *ct_draws_alone(const carat_sampling *o);
 #define CT_ALL_BANNED "every id is banned"

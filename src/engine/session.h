@@ -52,7 +52,7 @@ void ct_session_grows(const carat_session *s, int more);
 void ct_session_kept(carat_session *s);
 /* Makes it hold its first n tokens only. Logits and text stay as they are. */
 void ct_session_cut(carat_session *s, int n);
-/* What it holds stays for others of its owner, who may come, when it is about to forget it. */
+/* Leaves what the session holds to others of its owner, who may come, when it is about to forget it. */
 void ct_session_leave(carat_session *s);
 /* Makes it hold nothing; discard: its memory goes back to the system. */
 void ct_session_empty(carat_session *s, bool discard);

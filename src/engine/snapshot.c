@@ -32,7 +32,7 @@ static int snapshot_cost(const struct ct_snapshots *s, int snapshot)
     return cost;
 }
 
-/* Whether a sequence or a node has it. */
+/* True when a sequence or a node has it. */
 static bool is_held(const struct ct_snapshots *s, int snapshot)
 {
     bool held = s->node[snapshot] > 0;
@@ -101,7 +101,7 @@ void ct_snapshots_lay_out(struct ct_snapshots *s, struct ct_kv_cache *cache)
     s->of = b->verb.alloc_host(b, n * (size_t)cache->sequences * sizeof *s->of);
 }
 
-/* Where there is none yet; the number of those that may be when there is no such place. */
+/* A free place for a snapshot; the number of all places when none is free. */
 static int free_snapshot(const struct ct_snapshots *s)
 {
     int i = 0;

@@ -112,7 +112,7 @@ static double cost_by(cost_table of, int rows, int depth)
     return cost;
 }
 
-/* Where two compute, the pass goes to the faster one. */
+/* The cost of a pass. Where two compute, it is that of the faster one, which the pass goes to. */
 double ct_cost_of(const carat_costs *costs, int rows, int depth, bool all_logits)
 {
     const int kind = all_logits ? 0 : 1;
@@ -160,7 +160,7 @@ double ct_pass_cost(carat_engine *e, int rows)
     return cost;
 }
 
-/* How many passes of a bucket stand behind what is known of it. */
+/* The number of passes behind what is known of a bucket. */
 static int passes_of(const struct ct_stats *s, int rows, int depth, bool all_logits)
 {
     const int kind = all_logits ? 0 : 1, at = class_of(depth), bucket = ct_row_bucket(rows);

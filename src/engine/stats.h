@@ -33,7 +33,7 @@ struct ct_pass_facts {
     int drafted, reevaluated; /* of its rows */
 };
 
-/* What one kind of processor computed. */
+/* Counts what one kind of processor computed. */
 struct ct_dispatched {
     struct ct_times times;
     uint64_t rows, by_reason[CARAT_DISPATCH_REASONS];
@@ -60,7 +60,7 @@ double ct_cost_of(const carat_costs *costs, int rows, int depth, bool all_logits
 /* Which of two takes less time for such a pass; OPEN: not both are known. */
 enum ct_turn { CT_TURN_OPEN, CT_TURN_HOST, CT_TURN_DEVICE };
 enum ct_turn ct_faster_side(const carat_costs *costs, int rows, int depth, bool all_logits);
-/* Whether a pass over n rows of a prompt would take longer than n passes of one row; says no from time to
+/* True when a pass over n rows of a prompt would take longer than n passes of one row; says no from time to
  * time all the same, so that what was measured stays true. */
 bool ct_one_by_one(struct ct_stats *s, int n, int depth);
 

@@ -28,7 +28,7 @@ struct step {
     carat_error *err;            /* of that row */
 };
 
-/* Whether no row before this one has failed. */
+/* True when no row before this one has failed. */
 static bool is_first_failed(const struct step *s, const struct ct_row *r)
 {
     while (r && r != s->failed)
@@ -79,7 +79,7 @@ static carat_wants wants_of(const carat_row *row)
     return row->logits ? CARAT_WANTS_ALL : CARAT_WANTS_LAST;
 }
 
-/* Whether the logits of a token are wanted; tokens are asked about in ascending order. */
+/* True when the logits of a token are wanted; tokens are asked about in ascending order. */
 static bool row_wants(struct ct_row *r, int token)
 {
     const carat_row *row = &r->row;
@@ -170,7 +170,7 @@ static void gather_row(struct step *s, struct ct_row *r)
     r->taking = n;
 }
 
-/* How many rows the pass may have: a chunk, or one of a prompt where that is cheaper and nobody decodes
+/* Sets how many rows the pass may have: a chunk, or one of a prompt where that is cheaper and nobody decodes
  * beside it. */
 static void set_most(struct step *s)
 {
@@ -213,7 +213,7 @@ static void gather(struct step *s)
 
 /* ---- logits ---- */
 
-/* Where a row keeps the logits of a token that it wants; NULL: they are handed over. */
+/* The place where a row keeps the logits of a token that it wants; NULL: they are handed over. */
 static float *logits_place(const struct step *s, const struct ct_row_of *of)
 {
     const carat_row *row = &of->row->row;
@@ -231,7 +231,7 @@ static int row_logits_of(const struct ct_row_of *of)
     return last ? r->logits : of->logits;
 }
 
-/* What is read of the logits of a row; NULL: all. */
+/* The reading of the logits of a row; NULL: all. */
 static const struct ct_reading *reading_of(const struct ct_row *r)
 {
     const struct ct_reading *declared = &r->row.session->declared;
@@ -329,7 +329,7 @@ static void note_all_not_finite(const struct step *s)
         note_not_finite(s, at);
 }
 
-/* Whether anybody still waits for logits of rows of the pass from `at` on. */
+/* True when anybody still waits for logits of rows of the pass from `at` on. */
 static bool logits_are_awaited(const struct step *s, int at)
 {
     const carat_engine *e = s->engine;
@@ -380,7 +380,7 @@ static void run_head(struct step *s)
 
 /* ---- cancelling ---- */
 
-/* Whether a row's call is to end. A token counts in as many parts as there are layers. */
+/* True when a row's call is to end. A token counts in as many parts as there are layers. */
 static bool wants_stop(struct ct_row *r, const struct ct_pass *p)
 {
     carat_session *c = r->row.session;
@@ -533,7 +533,7 @@ static void make_again(struct step *s)
     }
 }
 
-/* What the backend has to say about passes, once. */
+/* Tells once what the backend has to say about passes. */
 static void tell_remark(carat_engine *e)
 {
     ct_head_log(&e->head, "%s", e->backend->remark.message);
@@ -658,7 +658,8 @@ carat_status ct_row_check(const carat_row *row, carat_error *err)
     return check_wants(row, err);
 }
 
-/* What must be right before a session may be claimed: that there is one, of this engine, and only once. */
+/* Checks what must be right before a session may be claimed: that there is one, of this engine, and only
+ * once. */
 static carat_status check_sessions(const carat_engine *engine, const carat_row *rows, int n, carat_error *err)
 {
     for (int i = 0; i < n; i++) {

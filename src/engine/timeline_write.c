@@ -36,7 +36,7 @@ carat_status ct_engine_content(carat_engine *e, carat_error *err)
     return status;
 }
 
-/* What a layer has in a file: all rows of K, then those of V, of positions from `lowest` on. */
+/* The rows that a layer has in a file: all of K, then those of V, of positions from `lowest` on. */
 struct stored_layer {
     const struct ct_kv *kv;
     int lowest;
@@ -58,7 +58,7 @@ static struct stored_layer stored_layer(const carat_engine *e, int i, int n)
     return l;
 }
 
-/* What a file of n tokens of this engine says of itself. */
+/* The facts that a file of n tokens of this engine says of itself. */
 static struct ct_timeline_facts facts_of(const carat_engine *e, int n)
 {
     struct ct_timeline_facts f = {.arithmetic = (uint32_t)ct_engine_arithmetic(e),
@@ -235,7 +235,7 @@ static carat_status bind_timeline(const carat_engine *e, const char *path, const
     return CARAT_OK;
 }
 
-/* Whether no lane of the words at p has all bits of mask, those of an exponent. Above them a lane has its
+/* True when no lane of the words at p has all bits of mask, those of an exponent. Above them a lane has its
  * sign, whose bit is in `top`: it stays where 1 to mask is taken away from it. */
 static bool lanes_are_finite(const uint8_t *p, size_t bytes, uint64_t mask, uint64_t top)
 {
@@ -250,7 +250,7 @@ static bool lanes_are_finite(const uint8_t *p, size_t bytes, uint64_t mask, uint
     return (found & top) == 0;
 }
 
-/* Whether all values that are stored so are finite. */
+/* True when all values that are stored so are finite. */
 static bool stored_are_finite(enum ct_kv_type type, const uint8_t *p, size_t bytes)
 {
     bool finite = true;

@@ -93,7 +93,7 @@ void ct_place_close(struct ct_place *place);
 const char *ct_place_read(const struct ct_place *place, void *to, size_t n, uint64_t from);
 /* Tells the system that they will be read soon. Does not wait. */
 void ct_place_ask(const struct ct_place *place, size_t n, uint64_t from);
-/* Whether those bytes are mapped from a regular file. */
+/* True when those bytes are mapped from a regular file. */
 bool ct_file_on_disk(const struct ct_file *f, const void *p);
 
 /* Reads the mapped files ahead from front to back, until *stop is set: faster where several threads will read
@@ -116,8 +116,8 @@ const struct ct_tensor *ct_file_find(const struct ct_file *f, const char *name);
  * file. */
 const struct ct_tensor *ct_file_weight(const struct ct_file *f, const char *name);
 bool ct_file_is_packed(const struct ct_file *f);
-/* What was made of the weights of a model and is kept in its packed copy. key: of what it was made, and by
- * which rule. */
+/* A section that was made of the weights of a model and is kept in its packed copy. key: of what it was made,
+ * and by which rule. */
 struct ct_made {
     const char *name;
     uint64_t key;
@@ -134,12 +134,12 @@ struct ct_bytes ct_file_tables(const struct ct_file *f, bool *trusted);
  * "tokenizer_config.json", "chat_template.jinja", "chat_template.json", "special_tokens_map.json");
  * data == NULL when absent. Mapped when the file is opened. */
 struct ct_bytes ct_file_side(const struct ct_file *f, const char *name);
-/* The same as a tree, which is read when it is first asked for, by one thread, and kept as long as the file;
- * *root is NULL when there is none. path says in messages what it is. E_FORMAT (no JSON, or a list),
+/* Gives that file as a tree, which is read when it is first asked for, by one thread, and kept as long as the
+ * file; *root is NULL when there is none. path says in messages what it is. E_FORMAT (no JSON, or a list),
  * E_MEMORY. */
 carat_status ct_file_json(const struct ct_file *f, const char *name, const char *path,
                           const struct ct_json_value **root, carat_error *err);
-/* What follows the model in a directory of sentence-transformers, as its modules.json says. */
+/* A module that follows the model in a directory of sentence-transformers, as its modules.json says. */
 enum { CT_MOST_DENSE = 2 };
 struct ct_module {
     const char *folder; /* its files; the tensors of the dense ones are called "2_Dense/linear.weight" and

@@ -194,7 +194,7 @@ static carat_status read_sharded(struct ct_file *f, struct ct_bytes bytes, const
 #define PICKLE  "a Python pickle: pickle is never loaded; convert the model to safetensors"
 #define CONVERT "which carat does not read; convert the model to safetensors or GGUF"
 
-/* What other programs keep in a directory instead of safetensors. */
+/* Weights that other programs keep in a directory instead of safetensors. */
 static const struct {
     const char *name, *what;
 } foreign_weights[] = {

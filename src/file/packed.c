@@ -11,7 +11,7 @@
 
 #include "file/reader.h"
 
-/* What every origin keeps to, and so everything that carat writes. */
+/* Every origin keeps to these limits, and so does everything that carat writes. */
 enum {
     MAX_NAME = 4096, /* of tensors in safetensors */
     MAX_KEY = 65535,
@@ -74,8 +74,8 @@ struct ct_packed_header ct_packed_header(uint64_t index_at, uint64_t index_size,
 
 /* ---- the index ---- */
 
-/* Where the walk is. Reading copies from `from`, writing to `to`; without both it counts. The first fault
- * stays. */
+/* The place where the walk is. Reading copies from `from`, writing to `to`; without both it counts. The first
+ * fault stays. */
 struct walk {
     const uint8_t *from;
     uint8_t *to;
@@ -220,8 +220,8 @@ static void walk_section(struct walk *w, const char *name, struct ct_section *s,
         w->end = s->at + s->size;
 }
 
-/* Whether the name of a file beside the origin leads to elsewhere; in a folder there are those of a module
- * alone (file/modules.c). */
+/* True when the name of a file beside the origin leads to elsewhere. The only names in a folder are those of
+ * a module's files (file/modules.c). */
 static bool leads_out(struct ct_str name)
 {
     size_t from = 0;

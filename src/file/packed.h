@@ -139,7 +139,7 @@ struct ct_packed {
 
 /* Hash of `size` bytes as struct ct_section has it. */
 uint64_t ct_packed_hash(const uint8_t *p, uint64_t size);
-/* Of one block, and over those of all blocks. */
+/* Hash of one block, and hash over those of all blocks. */
 uint64_t ct_packed_hash_block(const uint8_t *p, size_t size);
 uint64_t ct_packed_hash_blocks(const uint64_t *hash, size_t n);
 
@@ -162,9 +162,9 @@ carat_status ct_packed_open(struct ct_file **f, const char *packed, const char *
 /* Maps the sources that weights of a copy stay in; before that these have no data. E_IO (one is not what it
  * was when the model was packed), E_MEMORY. */
 carat_status ct_packed_map_origin(struct ct_file *f, carat_error *err);
-/* Whether p is in a file of the disk that f was read from: which source, and where in it. */
+/* True when p is in a file of the disk that f was read from; tells which source, and where in it. */
 bool ct_file_in_source(const struct ct_file *f, const void *p, uint32_t *source, uint64_t *at);
-/* What f was read from; NULL when that is no packed file. */
+/* The packed file that f was read from; NULL when that is no packed file. */
 const struct ct_packed *ct_file_packed(const struct ct_file *f);
 /* Its path, which for one out of a cache is not that of the checkpoint. */
 const char *ct_file_packed_path(const struct ct_file *f);

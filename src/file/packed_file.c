@@ -41,7 +41,7 @@ static carat_status index_metas(struct ct_file *f, const struct ct_packed *p, ca
     return ct_index_sort(&f->metas.index, "the origin's metadata key", err);
 }
 
-/* What the readers of the origin would not have let pass without. */
+/* Checks what the readers of the origin would not have let pass. */
 static carat_status check_origin(const struct ct_file *f, const char *path, carat_error *err)
 {
     const char *what =
@@ -248,7 +248,7 @@ static bool of_vocabulary(const struct ct_meta *m)
     return m->type == CT_META_ARRAY && m->elem != CT_META_STRING && m->raw.size > MAX_ARRAY;
 }
 
-/* What it was made from; of a packed file, what that was made from. */
+/* Describes the sources that it was made from; for a packed file, those that this was made from. */
 static carat_status describe_sources(const struct ct_file *f, struct ct_packed *p, struct ct_arena *arena,
                                      carat_error *err)
 {

@@ -29,7 +29,7 @@ static const char *path_of(const struct ct_file *f, const struct ct_map *m)
     return NULL;
 }
 
-/* Whether the mapping is that of a copy in the cache, which may have another name by now. */
+/* True when the mapping is that of a copy in the cache, which may have another name by now. */
 static bool is_copy(const struct ct_file *f, const struct ct_map *m)
 {
     return f->copy >= 0 && m->bytes.data == f->packed_map.bytes.data;

@@ -106,9 +106,9 @@ struct ct_file {
 carat_status ct_file_take(struct ct_file *f, const char *name, struct ct_bytes *bytes, const char **path,
                           carat_error *err);
 bool ct_file_has(struct ct_file *f, const char *name);
-/* Whether a directory has something of that name. A path too long to ask about is not there. */
+/* True when a directory has something of that name. A path too long to ask about is not there. */
 bool ct_exists_in(const char *dir, const char *name);
-/* Whether a directory has weights in safetensors. */
+/* True when a directory has weights in safetensors. */
 bool ct_has_safetensors(const char *dir);
 enum { CT_HUB_REVISION = 128 }; /* most bytes of a revision's name */
 /* In the folder that a hub cache has for a repository: the commit that the text of a file below refs/ names;
@@ -128,7 +128,7 @@ carat_status ct_file_add(struct ct_file *f, struct ct_tensor **t, carat_error *e
 /* An index of n tensors; E_FORMAT when a name is there twice. */
 carat_status ct_file_index(struct ct_file *f, const struct ct_tensor *tensor, int n, struct ct_index *ix,
                            carat_error *err);
-/* How many bytes at the front of the mapped file at p are its header. */
+/* Says how many bytes at the front of the mapped file at p are its header. */
 void ct_file_header(struct ct_file *f, const uint8_t *p, size_t head);
 /* Keeps one sentence for ct_file_note, unless there is one already. */
 carat_status ct_file_set_note(struct ct_file *f, carat_error *err, const char *format, ...)
@@ -168,7 +168,7 @@ void ct_meta_decode(struct ct_meta *m, const uint8_t *p, int n);
 
 /* One that can be opened: no image encoder, and of the parts of one model the first. */
 bool ct_gguf_is_model(const char *name);
-/* How many parts the model has of which this is the first; 0: its name says of none. */
+/* The number of parts of the model whose first part has this name; 0: the name says of none. */
 unsigned ct_gguf_parts(const char *name);
 /* E_NOT_FOUND, with those of the n names for which a message has room; the first ones are sorted for that. */
 enum { CT_SHOWN_NAMES = 64 };
@@ -176,7 +176,7 @@ carat_status ct_gguf_fail_several(const char *dir, const char **name, int n, car
 
 /* ---- text from files ---- */
 
-/* How many bytes of white space a text begins with. */
+/* The number of bytes of white space that a text begins with. */
 size_t ct_leading_space(struct ct_bytes b);
 /* Valid UTF-8 without control characters, 1 to max bytes. */
 bool ct_name_ok(struct ct_str s, size_t max);

@@ -10,7 +10,7 @@
 
 enum { MAX_NAME = 4096, MAX_RANK = 8 };
 
-/* What an entry of the header says. */
+/* An entry of the header. */
 struct entry {
     int rank;
     uint64_t dim[MAX_RANK];

@@ -104,7 +104,7 @@ static carat_status read_blob_name(struct sbs *s, struct blob *blob, size_t at)
     return CARAT_OK;
 }
 
-/* Where blob i lies: it must be at `next`, behind the blob before it. */
+/* Reads the place of blob i: it must be at `next`, behind the blob before it. */
 static carat_status read_range(struct sbs *s, int i, size_t next)
 {
     struct blob *blob = &s->blob[i];

@@ -121,7 +121,7 @@ static const struct record entry_record = {"MatPtr", entry_fields, CT_COUNT(entr
 
 /* ---- words ---- */
 
-/* Where a message points: the word before the cursor, which has just been read. */
+/* The byte at which a message points: the word before the cursor, which has just been read. */
 static unsigned long long byte_of(const struct ct_sbs_cursor *c, size_t word)
 {
     return (unsigned long long)(c->offset + 4 * (uint64_t)word);

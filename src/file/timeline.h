@@ -30,7 +30,7 @@ enum {
     CT_TIMELINE_NOTE = 16 << 20,
 };
 
-/* What is in the file, by which it is refused where something else is wanted. */
+/* Facts that the file has, by which it is refused where something else is wanted. */
 struct ct_timeline_facts {
     char content[32];             /* hash of the model, in hexadecimal */
     uint32_t arithmetic;          /* enum ct_arithmetic */
@@ -59,8 +59,8 @@ struct ct_timeline {
     struct ct_bytes part[CT_TIMELINE_PARTS]; /* not aligned */
 };
 
-/* Where the parts of such a file are, and what they take; false when that is more than the file has. data is
- * NULL and the size SIZE_MAX while there is none. */
+/* Finds where the parts of such a file are, and what they take; false when that is more than the file has.
+ * data is NULL and the size SIZE_MAX while there is none. */
 bool ct_timeline_divide(struct ct_timeline *t, struct ct_bytes file, size_t *size);
 /* The header of a file whose parts are there, complete. */
 struct ct_timeline_header ct_timeline_head(const struct ct_timeline *t);

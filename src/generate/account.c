@@ -74,7 +74,7 @@ static double cost_measured(const struct ct_account_cost *c)
     return 0;
 }
 
-/* What a pass costs, as measured, or between the nearest that were. Above them all it is a range: from the
+/* The cost of a pass, as measured, or between the nearest that were. Above them all it is a range: from the
  * nearest one, to as much a row as the smallest pass costs. 0: nothing is known. */
 struct cost {
     double least, most;

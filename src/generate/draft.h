@@ -6,7 +6,7 @@
 
 #include "engine/session.h"
 
-/* Whether the engine has a drafter. */
+/* True when the engine has a drafter. */
 bool ct_draft_exists(const carat_engine *e);
 /* Nanoseconds that a draft takes before its first id, since its drafter has yet to see tokens of ids[n]. */
 double ct_draft_lag(const carat_session *s, int n);

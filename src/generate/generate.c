@@ -193,7 +193,7 @@ static int ids_left(const carat_generation *g, int i, int n)
     return g->max_tokens ? CT_MIN(room, g->max_tokens - g->info.given - i) : room;
 }
 
-/* Whether no more ids can be given behind so many tokens, before one is drawn for nothing. */
+/* Ends the answer when no more ids can be given behind so many tokens, before one is drawn for nothing. */
 static void check_length(carat_generation *g, int tokens)
 {
     bool full = tokens >= g->context;
@@ -247,7 +247,7 @@ static int usable_draft(carat_generation *g, const int32_t *draft, int k)
     return g->form.given ? g->form.given->verb->follow(&g->form, draft, i) : i;
 }
 
-/* What alone can follow in the form, of which each id is decided as others are. */
+/* Drafts the ids that alone can follow in the form; each is decided as others are. */
 static int form_draft(carat_generation *g, int room)
 {
     return room > 0 && g->form.given ? g->form.given->verb->draft(g->form.given, g->ids + 1, room) : 0;
@@ -276,7 +276,7 @@ static int32_t forced_id(const carat_generation *g)
     return g->closes ? g->form.drawn->verb->ending(g->form.drawn) : -1;
 }
 
-/* What number i of a step is drawn by. Before it the answer may be too short to end. */
+/* The sampling that draws number i of a step. Before it the answer may be too short to end. */
 static const carat_sampling *sampling_of(carat_generation *g, int i)
 {
     g->sampling.n_banned = g->own.n_banned + (g->info.given + i < g->own.min_tokens ? g->n_stop : 0);
@@ -323,7 +323,7 @@ static int32_t take_undrawn(carat_generation *g, int32_t id)
     return g->drawn[0] = id;
 }
 
-/* What draws of n ids read, the first of them behind held[first]. */
+/* The reading that draws of n ids need, the first of them behind held[first]. */
 static const struct ct_reading *read_for(carat_generation *g, const int32_t *held, int first, int n)
 {
     const carat_sampling *o = sampling_of(g, 0); /* bans the most of them */
@@ -443,7 +443,8 @@ static carat_reason reason_of_stop(const carat_generation *g)
                                                                   : CARAT_REASON_STOP;
 }
 
-/* What becomes of number i of the ids that were drawn before it is given. True: nothing can be. */
+/* Decides whether number i of the ids that were drawn ends the answer, before it is given. True: it does, and
+ * nothing more can be given. */
 static bool end_with(carat_generation *g, int i, int32_t id)
 {
     const bool stop = id >= 0 && is_stop(g, id);
@@ -536,7 +537,8 @@ static carat_status end_piece(carat_generation *g, carat_status status, carat_er
 
 /* ---- the step ---- */
 
-/* Whether a step is one pass over ids that were given and proposed alone: what its time tells about. */
+/* True when a step is one pass over ids that were given and proposed alone: its time tells about such
+ * passes. */
 static bool is_plain_pass(const struct ct_draft_pass *pass, carat_generation *const *g, int n)
 {
     bool plain = pass->generations + pass->drafts <= pass->most;
@@ -546,7 +548,7 @@ static bool is_plain_pass(const struct ct_draft_pass *pass, carat_generation *co
     return plain;
 }
 
-/* Whether a generation has a row in the pass of a step. */
+/* Readies a generation for a step. True: it has a row in the pass. */
 static bool joins_pass(carat_generation *g)
 {
     if (!g->steps)

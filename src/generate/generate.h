@@ -50,7 +50,7 @@ struct ct_witness {
     void (*closed)(struct ct_witness *w); /* the generation is gone */
 };
 
-/* What there is of a sampling besides itself. */
+/* The fields of a sampling besides the sampling itself. */
 struct ct_own_sampling {
     void *memory;   /* what it points to */
     int n_banned;   /* of its banned ids, behind which the stop ids stand where there is a least length */

@@ -27,7 +27,7 @@ carat_status ct_guard_open(struct ct_guard *g, int least, carat_error *err);
 void ct_guard_close(struct ct_guard *g);
 /* Other ids begin. */
 void ct_guard_begin(struct ct_guard *g);
-/* Whether the entropy of one of the next `more` ids may have to be known. */
+/* True when the entropy of one of the next `more` ids may have to be known. */
 bool ct_guard_wants(const struct ct_guard *g, int more);
 /* An id was given; its entropy counts only where it was wanted. The length of the cycle that is a loop now,
  * or 0. */

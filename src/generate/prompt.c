@@ -33,8 +33,8 @@ static int add_stop(const carat_session *s, int *stop, int n, int end, int posit
     return n + 1;
 }
 
-/* Where sessions may want to go on: where a message begins, and where an empty thought does, which a later
- * rendering of the conversation leaves out. They are found from the end on. */
+/* Finds where sessions may want to go on: where a message begins, and where an empty thought does, which a
+ * later rendering of the conversation leaves out. The search begins at the end. */
 static void find_stops(struct ct_given_prompt *to, const carat_session *s, const carat_prompt *p, int held)
 {
     const struct ct_thought_marks marks = ct_thought_marks(s->engine->model->tokenizer);

@@ -49,7 +49,8 @@ void ct_ngrams_begin(struct ct_ngrams *g)
     g->indexed = 0;
 }
 
-/* What followed tokens that ended at `end` once, read on in the draft itself where the history ends. */
+/* Copies what once followed tokens that ended at `end`; where the history ends, it reads on in the draft
+ * itself. */
 static void copy_on(const int32_t *ids, int n, int end, int32_t *draft, int k)
 {
     for (int i = 0; i < k; i++)
@@ -130,7 +131,8 @@ static int pass_rows(const struct ct_draft_pass *pass)
     return pass->generations + pass->drafts;
 }
 
-/* How many ids are worth a draft of each source, and which gives most tokens a second with them. */
+/* Finds how many ids are worth a draft of each source, and which source gives most tokens a second with
+ * them. */
 static carat_draft_source choose_source(struct ct_speculation *s, const struct ct_draft_pass *pass, int n,
                                         int most, int worth[CARAT_DRAFT_SOURCES])
 {

@@ -10,9 +10,9 @@
 
 /* ---- account.c ---- */
 
-/* Whether drafts pay, and whose. It is arithmetic on what it is told of passes: how many rows they had,
- * how long they took, what their drafts had cost, how many of them were right. No clock, no token and no
- * logit is known here. */
+/* The account finds whether drafts pay, and whose. It is arithmetic on what it is told of passes: how many
+ * rows they had, how long they took, what their drafts had cost, how many of them were right. No clock, no
+ * token and no logit is known here. */
 
 enum {
     CT_ACCOUNT_ROWS = 64,   /* of a pass that is measured; with more, nothing is drafted */
@@ -20,10 +20,10 @@ enum {
     CT_ACCOUNT_WAIT = 64,   /* tokens until a draft is tried again, the first time */
 };
 
-/* Of a draft: the first id, and those that follow a right one. */
+/* Places of a draft: the first id, and those that follow a right one. */
 enum { CT_DRAFT_FIRST, CT_DRAFT_NEXT, CT_DRAFT_PLACES };
 
-/* What was measured lately. */
+/* The costs that were measured lately. */
 struct ct_account_cost {
     float sample[CT_ACCOUNT_SAMPLES]; /* nanoseconds of the last ones */
     unsigned n;                       /* that were measured */
@@ -31,7 +31,7 @@ struct ct_account_cost {
 
 enum { CT_DRAFT_SOURCES = CARAT_FROM_FORM + 1 };
 
-/* Where drafts come from. */
+/* A source of drafts. */
 struct ct_account_source {
     struct ct_account_cost step; /* what an id of a draft costs; n 0: nothing */
     double first;                /* and what comes before the first of the next one */
@@ -62,13 +62,14 @@ void ct_account_always(struct ct_account *a, carat_draft_source source, bool alw
 void ct_account_step(struct ct_account *a, carat_draft_source source, double nanoseconds);
 /* A pass of so many rows takes so long. */
 void ct_account_cost(struct ct_account *a, int rows, double nanoseconds);
-/* The same, unless it was measured. */
+/* Guesses that a pass of so many rows takes so long; nothing changes where that was measured. */
 void ct_account_guess(struct ct_account *a, int rows, double nanoseconds);
-/* How many of up to `most` drafts, at least `least`, are worth a pass that already has so many rows, from
- * which so many tokens are expected: those that give most tokens a second; 0: none are. Switches. */
+/* The number of drafts, at least `least` and at most `most`, that are worth a pass that already has so many
+ * rows, from which so many tokens are expected: the number that gives most tokens a second; 0: none are.
+ * Switches. */
 int ct_account_choose(struct ct_account *a, carat_draft_source source, int rows, double tokens, int least,
                       int most);
-/* The same where fewer can be had than were chosen. */
+/* The best number once more, where fewer drafts can be had than were chosen. */
 int ct_account_best(const struct ct_account *a, carat_draft_source source, int rows, double tokens, int least,
                     int most);
 /* Tokens that a pass gives beside the drawn one, when so many are drafted. */
@@ -90,8 +91,8 @@ void ct_account_book(struct ct_account *a, const struct ct_draft_facts *facts);
 
 enum { CT_NGRAM_LEAST = 2, CT_NGRAM_MOST = 4, CT_NGRAM_LENGTHS = CT_NGRAM_MOST - CT_NGRAM_LEAST + 1 };
 
-/* Where each run of 2, 3 and 4 tokens of a history last ended. A table has open addresses, and its entries
- * are compared with the history itself: whatever stands there can be useless, never wrong. */
+/* The place where each run of 2, 3 and 4 tokens of a history last ended. A table has open addresses, and its
+ * entries are compared with the history itself: whatever stands there can be useless, never wrong. */
 struct ct_ngrams {
     size_t slots; /* of a table: a power of two, at least twice the longest history */
     int32_t *end; /* [CT_NGRAM_LENGTHS][slots] tokens up to and with the run; 0: none */
@@ -144,9 +145,9 @@ struct ct_draft_pass ct_draft_pass(int generations, int most);
 /* Puts at most `room` ids that may follow ids[n] into draft and returns their number. */
 int ct_speculate_propose(struct ct_speculation *s, const struct ct_draft_pass *pass, const int32_t *ids,
                          int n, int32_t *draft, int room);
-/* Of these the first k are possible: how many go into the pass. */
+/* Says how many of these ids go into the pass, when the first k of them are possible. */
 int ct_speculate_settle(struct ct_speculation *s, struct ct_draft_pass *pass, int k);
-/* How many ids of `room` a form may propose; and of k possible ones of it, how many go into the pass. */
+/* Say how many ids of `room` a form may propose; and of k possible ones of it, how many go into the pass. */
 int ct_speculate_room(const struct ct_speculation *s, int room);
 int ct_speculate_given(struct ct_speculation *s, struct ct_draft_pass *pass, int k);
 /* The pass took so long, and so many of the draft were right. */

@@ -12,7 +12,7 @@
 #include "text/chat/call.h"
 #include "text/chat/thought.h"
 
-/* How likely an id was. */
+/* Tells how likely an id was. */
 struct ct_likely {
     float entropy; /* of the choice; infinite: nobody asked for it */
     float logprob;

@@ -282,7 +282,7 @@ static void step_place(struct ct_automaton *a, uint64_t place)
             step_rule_edge(a, &g->edge[i], frame);
 }
 
-/* Whether a place goes on with a symbol, or is the end of the text: only these are kept in a state. */
+/* True when a place goes on with a symbol, or is the end of the text: only these are kept in a state. */
 static bool is_kept(const struct ct_automaton *a, uint64_t place)
 {
     const struct ct_grammar *g = a->grammar;

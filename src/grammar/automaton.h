@@ -47,8 +47,8 @@ enum { CT_SETS_MAX = 1 << 17 }; /* states and frames that there are at once */
 carat_status ct_automaton_open(struct ct_automaton *a, const struct ct_grammar *g, carat_error *err);
 void ct_automaton_close(struct ct_automaton *a);
 
-/* Where memory is running out, between two questions: whoever holds a state marks it, what nobody needs is
- * forgotten, and each marked state has the number that ct_automaton_moved tells, the start too. */
+/* Make room between two questions, where memory is running out: whoever holds a state marks it, what nobody
+ * needs is forgotten, and each marked state has the number that ct_automaton_moved tells, the start too. */
 bool ct_automaton_crowded(const struct ct_automaton *a);
 void ct_automaton_mark(struct ct_automaton *a, int32_t state);
 void ct_automaton_compact(struct ct_automaton *a);
@@ -61,7 +61,7 @@ int32_t ct_automaton_token(struct ct_automaton *a, int32_t state, int32_t id);
 /* [symbols] by class of byte, then by token: where a state leads + 1; 0: nobody has asked yet. NULL: there is
  * no room to keep it. */
 int32_t *ct_automaton_row(struct ct_automaton *a, int32_t state);
-/* Whether the text may end here. */
+/* True when the text may end here. */
 bool ct_automaton_accepts(const struct ct_automaton *a, int32_t state);
 /* Bytes and tokens of the shortest ending; 0: the text may end here. CT_NEVER of CT_DEAD. */
 uint32_t ct_automaton_least(const struct ct_automaton *a, int32_t state);

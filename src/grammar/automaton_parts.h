@@ -42,8 +42,8 @@ static inline const uint64_t *set_places(const struct ct_automaton *a, int32_t s
     return a->place + a->set[set].at;
 }
 
-/* Whether the shortest way from a node stays within the levels that there may be. What does not is left out
- * of every state, so that every state has an end. */
+/* True when the shortest way from a node stays within the levels that there may be. A way that does not is
+ * left out of every state, so that every state has an end. */
 static inline bool is_shallow(const struct ct_grammar *g, int32_t node, int32_t level)
 {
     return !g->deep || node == LAST || level + g->deep[node] <= g->most_levels;
@@ -51,12 +51,12 @@ static inline bool is_shallow(const struct ct_grammar *g, int32_t node, int32_t 
 
 /* ---- bag.c ---- */
 
-/* Whether a member was written in a frame of its bag. */
+/* True when a member was written in a frame of its bag. */
 bool ct_bag_has(const struct ct_automaton *a, int32_t frame, int32_t member);
 uint64_t ct_member_least(const struct ct_grammar *g, const struct ct_member *m);
-/* What is to come of a bag from a place in it at a level of nesting: the required members that are missing,
- * others where there are too few, and another one where a separator has promised one. CT_NEVER: there are
- * too many, or not enough. */
+/* The cost of what is to come of a bag from a place in it at a level of nesting: the required members that
+ * are missing, others where there are too few, and another one where a separator has promised one. CT_NEVER:
+ * there are too many, or not enough. */
 uint64_t ct_bag_cost(const struct ct_automaton *a, const struct ct_rule *r, int32_t node, int32_t frame,
                      int32_t level);
 

@@ -33,7 +33,7 @@ bool ct_ranges_settle(struct ct_ranges *r, bool inverts);
 bool ct_hex_number(const char *s, size_t left, size_t n, uint32_t *out);
 /* The first byte that is no UTF-8, or NUL; text.n: there is none. */
 size_t ct_text_flaw(struct ct_str text);
-/* What is wrong with that byte. */
+/* Says what is wrong with that byte. */
 static inline const char *ct_text_flaw_name(struct ct_str text, size_t at)
 {
     return text.s[at] ? "found a byte that is no UTF-8" : "found NUL, expected \\x00 for the character";

@@ -126,7 +126,7 @@ static int32_t required_members(const struct ct_grammar *g, const struct ct_rule
     return n;
 }
 
-/* What the cheapest text of the bag costs; each member but the first has a separator. */
+/* Finds what the cheapest text of the bag costs; each member but the first has a separator. */
 static void bag_known(struct costs *c, int32_t bag)
 {
     struct ct_grammar *g = c->g;
@@ -143,7 +143,7 @@ static void bag_known(struct costs *c, int32_t bag)
     costs_push(c, sum + separators, r->start, NONE);
 }
 
-/* Of members that need not be there the first ones to become known are the cheapest. */
+/* Takes a member that need not be there: the first ones to become known are the cheapest. */
 static bool bag_takes(struct costs *c, int32_t bag, int32_t rule, uint32_t cost)
 {
     struct ct_grammar *g = c->g;
@@ -484,7 +484,7 @@ static carat_status find_tokens(struct ct_grammar *g, carat_error *err)
     return CARAT_OK;
 }
 
-/* Whether nothing but the end of its rule comes behind a node. */
+/* True when nothing but the end of its rule comes behind a node. */
 static bool is_tail(const struct ct_grammar *g, int32_t node)
 {
     const int32_t end = g->rule[g->owner[node]].end;

@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "grammar/gbnf_read.h"
 
-/* What is repeated more often is a rule of its own, unless it needs no nodes. */
+/* An item that is repeated more often is a rule of its own, unless it needs no nodes. */
 enum { COPIES_MAX = 4 };
 
 struct name {
@@ -115,7 +115,7 @@ static void item_paths(struct maker *m, const struct ct_gbnf_item *item, int32_t
     }
 }
 
-/* Whether a few edges are enough, so that copies cost no more than calls. */
+/* True when a few edges are enough, so that copies cost no more than calls. */
 static bool is_small(const struct maker *m, const struct ct_gbnf_item *item)
 {
     if (item->kind == CT_GBNF_CLASS) /* one of no characters has no edge */
@@ -129,7 +129,7 @@ static bool is_single(const struct ct_gbnf_item *item)
     return item->kind <= CT_GBNF_OTHERS;
 }
 
-/* Whether the alternative ends before the item. */
+/* True when the alternative ends before the item. */
 static bool ends_alternative(const struct maker *m, size_t i)
 {
     const uint8_t kind = m->b->item[i].kind;
@@ -181,7 +181,7 @@ static void repeat_often(struct maker *m, const struct ct_gbnf_item *item, int32
     m->now = out;
 }
 
-/* How often: once, at will, once or more, perhaps, and all other numbers. */
+/* The number of times: once, at will, once or more, perhaps, and all other numbers. */
 enum often { ONCE, AT_WILL, SOME, PERHAPS, OFTEN };
 
 static enum often item_often(const struct ct_gbnf_item *repeat)

@@ -144,7 +144,7 @@ static bool keep_class(struct ct_gbnf *b, struct ct_gbnf_item *item, const struc
     return true;
 }
 
-/* What stands between [ and ], which are read by the caller. */
+/* Reads what stands between [ and ], which are read by the caller. */
 static bool read_members(struct ct_gbnf *b, size_t begin, struct ct_ranges *class)
 {
     while (gbnf_peek(b, 0) != ']') {

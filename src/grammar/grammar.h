@@ -34,7 +34,7 @@ struct ct_grammar_watch {
     bool ended;   /* it has said so, and is not asked again */
 };
 
-/* Whether nobody waits any more, n steps further on. NULL: somebody does. */
+/* True when nobody waits any more, n steps further on. NULL: somebody does. */
 static inline bool ct_watch_ended(struct ct_grammar_watch *w, size_t n)
 {
     if (!w || w->ended)
@@ -88,7 +88,7 @@ struct ct_claim {
     char otherwise[480];
 };
 
-/* How characters are spelled. */
+/* The spelling of characters. */
 enum ct_spelling {
     CT_SPELL_PLAIN, /* in UTF-8 */
     /* as between the quotes of JSON: quotes, backslashes and control characters escaped; what is not ASCII

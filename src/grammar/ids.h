@@ -30,9 +30,9 @@ int32_t ct_ids_follow(struct ct_ids *x, int32_t state, int32_t id);
 /* The first id of the shortest ending in bytes, as the tokenizer spells its beginning; -1: none is needed, or
  * the vocabulary has none for it. */
 int32_t ct_ids_ending(struct ct_ids *x, int32_t state);
-/* How many such ids come, one after another; INT32_MAX: they do not lead to an end. */
+/* The number of such ids that come, one after another; INT32_MAX: they do not lead to an end. */
 int ct_ids_shortest(struct ct_ids *x, int32_t state);
-/* Whether these are at most so many. */
+/* True when these are at most so many. */
 bool ct_ids_ends_within(struct ct_ids *x, int32_t state, int most);
 /* Puts at most k ids of what alone can follow into ids and returns their number. */
 int ct_ids_draft(struct ct_ids *x, int32_t state, int32_t *ids, int k);

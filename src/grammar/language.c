@@ -375,7 +375,7 @@ static int32_t arcs_of_set(struct determining *d, int32_t set)
     return n;
 }
 
-/* Where the states of a set lead: characters are cut where an arc begins or ends. */
+/* Finds where the states of a set lead: characters are cut where an arc begins or ends. */
 static bool determine_set(struct determining *d, int32_t set)
 {
     const int32_t n = arcs_of_set(d, set);

@@ -63,14 +63,14 @@ void ct_language_unite(struct ct_language *l, const struct ct_language *other);
 /* At most one arc of a state takes a character, and none takes nothing; arcs are in the order of their states
  * and characters. */
 carat_status ct_language_determine(const struct ct_language *l, struct ct_language *out, carat_error *err);
-/* The same with the fewest states, where it is not too large for that. */
+/* Makes an equal language with the fewest states, where it is not too large for that. */
 carat_status ct_language_minimise(const struct ct_language *l, struct ct_language *out, carat_error *err);
 carat_status ct_language_complement(const struct ct_language *l, struct ct_language *out, carat_error *err);
 carat_status ct_language_intersect(const struct ct_language *a, const struct ct_language *b,
                                    struct ct_language *out, carat_error *err);
-/* Whether there is no text at all. */
+/* Tells whether there is no text at all. */
 carat_status ct_language_empty(const struct ct_language *l, bool *empty, carat_error *err);
-/* Whether a text (valid UTF-8) is one of it; the language is determined. */
+/* True when a text (valid UTF-8) is one of the language, which is determined. */
 bool ct_language_takes(const struct ct_language *determined, struct ct_str text);
 
 /* ---- as productions ---- */

@@ -59,7 +59,7 @@ static const struct {
     [CT_SPELL_JSON] = {4, {{0x20, 0x21}, {0x23, 0x2e}, {0x30, 0x5b}, {0x5d, 0x7e}}},
 };
 
-/* What of a range is one byte becomes edges, what is between joins the set. */
+/* Makes edges of the part of a range that is one byte; the part between joins the set. */
 static bool charset_range(struct ct_grammar *g, struct ct_charsets *c, uint32_t low, uint32_t high,
                           int32_t from, enum ct_spelling spelling, int32_t to)
 {

@@ -103,7 +103,7 @@ static void add_state(struct some *s, int32_t state)
     s->n = CT_MIN(s->n + 1, TOGETHER + 1);
 }
 
-/* Where these states lead with bytes from low to high. */
+/* The states that these lead to with bytes from low to high. */
 static struct some lead_on(struct ct_automaton *a, const struct some *from, int low, int high)
 {
     const uint8_t *class_of = a->grammar->class_of;
@@ -115,7 +115,7 @@ static struct some lead_on(struct ct_automaton *a, const struct some *from, int 
     return to;
 }
 
-/* Where every plain character leads from a state, perhaps CT_DEAD; -1: not to the same state. */
+/* The state that every plain character leads to, perhaps CT_DEAD; -1: not all lead to one. */
 static int32_t plain_step(struct ct_masks *m, int32_t state)
 {
     struct some all = {0};
@@ -154,7 +154,7 @@ static void note_roots(struct ct_masks *m)
     }
 }
 
-/* Whether an id may lead to a state. */
+/* True when an id may lead to a state. */
 static bool may_reach(struct ct_masks *m, int32_t state, int most)
 {
     if (m->seen[state] / 2 != m->pass) {
@@ -198,15 +198,15 @@ static bool plain_run(struct ct_masks *m, int32_t state, int most)
     return true;
 }
 
-/* Whether all plain texts lead on from a state, and it may be reached itself. */
+/* True when all plain texts lead on from a state, and it may be reached itself. */
 static bool takes_all(struct ct_masks *m, int32_t state, int most)
 {
     return state != CT_DEAD && plain_run(m, state, most) && !memchr(m->run + 1, false, CT_PLAIN_MAX) &&
            may_reach(m, state, most);
 }
 
-/* Where all characters lead of which bytes a range of table `characters` is made, but the first, which lies
- * between low and high; -1: not to one state. */
+/* The state to which all characters lead of which bytes a range of table `characters` is made, but the first,
+ * which lies between low and high; -1: they do not lead to one state. */
 static int32_t lead_to(struct ct_automaton *a, int32_t state, size_t k, int low, int high)
 {
     struct some at = {1, {state}};
@@ -246,7 +246,7 @@ static void find_usual(struct ct_masks *m, int32_t state, int most)
     m->usual = n >= MANY_LETTERS && takes_all(m, usual, most) ? usual : -1;
 }
 
-/* Whether many plain characters lead from a state to itself: m->around; bytes behind the first are part of
+/* True when many plain characters lead from a state to itself: m->around; bytes behind the first are part of
  * it. */
 static bool leads_around(struct ct_masks *m, int32_t state)
 {

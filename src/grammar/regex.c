@@ -32,8 +32,8 @@ struct network {
     carat_status status;            /* CARAT_E_ARGUMENT: more nodes or arcs than there may be */
 };
 
-/* What a quantifier repeats: all nodes and arcs from the first ones on. No other arc leads to start, but one
- * from before, or away from end. */
+/* The part that a quantifier repeats: all nodes and arcs from the first ones on. No other arc leads to start,
+ * but one from before, or away from end. */
 struct piece {
     int32_t before, start, end;
     int32_t first_node, first_arc;
@@ -118,7 +118,7 @@ static int32_t network_repeat(struct network *net, const struct piece *p, int32_
 
 /* ---- anchors ---- */
 
-/* What is known of a place in a text, in bits. */
+/* Facts about a place in a text, in bits. */
 enum { TAKEN = 1, ENDED = 2, PLACES = 4 };
 
 /* Nodes with what is known there, in the order in which they are met. */
@@ -300,7 +300,8 @@ static bool bound_of(const struct regex *r, size_t *at, int32_t *out)
     return *at > begin;
 }
 
-/* What stands between braces: {m}, {m,} or {m,n}; 0 bytes: it is none, and its brace stands for itself. */
+/* Reads what stands between braces: {m}, {m,} or {m,n}; 0 bytes: it is none, and its brace stands for
+ * itself. */
 static size_t read_braces(const struct regex *r, int32_t *min, int32_t *most)
 {
     size_t at = r->at + 1;
@@ -449,7 +450,8 @@ static bool read_plain(struct regex *r, uint32_t *code)
     return true;
 }
 
-/* What stands behind a backslash: *code; or a class, which is added to the set, and *code is NO_CODE. */
+/* Reads what stands behind a backslash: *code; or a class, which is added to the set, and *code is
+ * NO_CODE. */
 #define NO_CODE UINT32_MAX
 static bool read_escape(struct regex *r, uint32_t *code)
 {
@@ -592,7 +594,7 @@ static bool open_group(struct regex *r, size_t at)
     return true;
 }
 
-/* What begins with (? and what becomes of it. */
+/* The beginnings of groups that have (?, and why one is refused. */
 static const struct {
     const char *begins, *refused;
 } group_kinds[] = {

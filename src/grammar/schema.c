@@ -36,7 +36,8 @@ static void fill_space(struct ct_grammar *g, int32_t rule)
 
 /* ---- a value ---- */
 
-/* Whether an array or object must be one of some values; then it is a rule for each. */
+/* Writes a rule for each value where an array or object must be one of some values. False: nothing says
+ * so. */
 static bool emit_listed(struct schema *s, const struct items *all, int types, int32_t from, int32_t to)
 {
     for (int i = 0; i < all->n; i++) {

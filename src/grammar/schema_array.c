@@ -2,7 +2,7 @@
 /* schema_array.c: lists: elements that have a schema of their own, then any number of others, counted. */
 #include "grammar/schema_parts.h"
 
-/* What an item says about elements: a list of schemas for the first ones, a schema for the rest. */
+/* Finds what an item says about elements: a list of schemas for the first ones, a schema for the rest. */
 static const struct ct_json_value *first_schemas(const struct item *item)
 {
     const struct ct_json_value *prefix = ct_schema_get(item, "prefixItems"),

@@ -234,7 +234,7 @@ static bool is_count(const struct ct_json_value *v)
     return ct_json_is(v, CT_JSON_NUMBER) && n >= 0 && n < 1e18 && n == (double)(int64_t)n;
 }
 
-/* What is expected under a keyword; NULL: it is there. */
+/* Says what is expected under a keyword; NULL: it is there. */
 static const char *shape_breach(enum shape shape, const struct ct_json_value *v)
 {
     const bool list = ct_json_is(v, CT_JSON_ARRAY), some = list && ct_json_count(v) > 0;
@@ -301,7 +301,7 @@ bool ct_schema_says_type_only(const struct ct_json_value *schema)
     return true;
 }
 
-/* How many schemas lie around one, itself included. */
+/* The number of schemas that lie around one, itself included. */
 static int schema_level(const struct schema *s, const struct ct_json_value *v)
 {
     const struct ct_json_value *key = NULL, *at = s->root;

@@ -5,7 +5,7 @@
 
 enum { BELOW, LIKE, ABOVE, RELATIONS };
 
-/* What a text may be to its limit. */
+/* The relations to its limit that a text may have. */
 struct side {
     struct ct_language *l;
     const struct decimal *limit; /* its size; the sign is somebody else's */
@@ -80,7 +80,7 @@ static int32_t fraction_like(const struct side *x, const int *digit, int n, cons
     return at;
 }
 
-/* What may come behind the digits before the point, which are in a relation to those of the limit. */
+/* Adds what may come behind the digits before the point, which are in a relation to those of the limit. */
 static void add_fraction(const struct side *x, int relation, const int32_t *apart, int32_t at)
 {
     int digit[DECIMAL_DIGITS + 340];
@@ -97,7 +97,7 @@ static void add_fraction(const struct side *x, int relation, const int32_t *apar
     fraction_like(x, digit, n, apart, point);
 }
 
-/* Whether a text may end where its digits before the point are in this relation to the limit's. */
+/* True when a text may end where its digits before the point are in this relation to the limit's. */
 static bool good_whole(const struct side *x, int relation)
 {
     return x->good[relation == LIKE && fraction_digits(x->limit) ? BELOW : relation];
@@ -294,7 +294,7 @@ static carat_status sizes_language(const struct decimal *low, const struct decim
     return CARAT_OK;
 }
 
-/* What doubles hold, zero aside. */
+/* The sizes that doubles hold, zero aside. */
 static void double_sizes(struct decimal *least, struct decimal *most)
 {
     ct_decimal_spelled(ct_str_of("5e-324"), least);

@@ -131,7 +131,7 @@ static uint32_t fitting_patterns(const struct keys *k, struct ct_str key)
 
 /* ---- what the value of a key is ---- */
 
-/* Whether an object of an argument is closed where nothing is said: their reader wants it so. */
+/* True when an object of an argument is closed where nothing is said: their reader wants it so. */
 static bool closed_by_default(const struct schema *s, const struct items *all)
 {
     for (int i = 0; i < all->n && s->o->argument; i++)

@@ -187,7 +187,7 @@ static int digits_of(const struct decimal *d)
     return d->n ? CT_MAX(d->exponent + 1, 0) : 0;
 }
 
-/* The same language with as few states as there can be; *l is given up. */
+/* Makes a language equal with as few states as there can be; the old *l is given up. */
 static void make_small(struct schema *s, struct ct_language *l)
 {
     struct ct_language small;
@@ -297,7 +297,8 @@ void ct_schema_emit_number(struct schema *s, const struct items *all, int types,
 #define NUMBER(whole, fraction)                                                                              \
     whole fraction "(?:[eE][+-]?[0-9]{1,2})?|"                                                               \
                    "-?[1-9]" fraction "[eE](?:-[0-9]{3}|[+]?(?:[0-2][0-9]{2}|30[0-7]))"
-/* Of an argument: 200 digits before the point, so that an exponent of two digits leads beyond no double. */
+/* A number of an argument has at most 200 digits before the point, so that an exponent of two digits leads
+ * beyond no double. */
 #define FEW "-?(?:0|[1-9][0-9]{0,199})"
 static const char *const any_number[2][2] = {
     {WHOLE, NUMBER(WHOLE, "(?:\\.[0-9]+)?") "|-?1" LARGEST "[eE][+]?308"},

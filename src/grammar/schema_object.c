@@ -51,7 +51,7 @@ static int32_t other_rule(struct schema *s, const struct others *o)
 
 /* ---- in the order of the schema ---- */
 
-/* Where a text of n keys so far may go on. */
+/* The states where a text of n keys so far may go on. */
 struct layer {
     int32_t write; /* before the key i or a later one */
     int32_t wrote; /* behind a member, the keys before i are decided */
@@ -275,7 +275,7 @@ static void emit_members(struct schema *s, const struct items *all, struct keys 
         emit_ordered(s, all, k, begin, close);
 }
 
-/* Whether an object is any at all, which is one rule for all schemas; that rule itself has no items. */
+/* True when an object is any at all, which is one rule for all schemas; that rule itself has no items. */
 static bool is_free(struct schema *s, const struct items *all, const struct keys *k)
 {
     return all->n > 0 && k->n_others == 1 && k->others[0].all && k->min == 0 && k->max < 0 &&

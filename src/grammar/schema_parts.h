@@ -14,7 +14,7 @@ enum {
     SCHEMA_MOST = 1 << 26, /* characters or items: no answer has so many */
 };
 
-/* What of an item is done with. */
+/* Parts of an item that are done with. */
 enum {
     ITEM_OPENED = 1, /* its $ref and allOf are items of their own */
     ITEM_ANY_OF = 2, /* one of anyOf is an item of its own */
@@ -78,7 +78,7 @@ enum {
     TYPE_ALL = 127,
 };
 
-/* Whether nobody waits for the grammar any more, n steps further on; then it has failed. */
+/* True when nobody waits for the grammar any more, n steps further on; then it has failed. */
 static inline bool ct_schema_cancelled(struct schema *s, size_t n)
 {
     const bool ended = ct_watch_ended(s->g->watch, n);
@@ -103,7 +103,7 @@ void ct_schema_free_tasks(struct schema *s);
 /* Adds an item unless it says nothing; false: it lets nothing fit. */
 bool ct_schema_add(struct schema *s, struct item *list, int *n, const struct ct_json_value *schema,
                    uint8_t done);
-/* What a unit of a repetition is. */
+/* A function that writes a unit of a repetition. */
 typedef void schema_unit(struct schema *s, int32_t rule, int32_t from, int32_t to);
 /* From min to max units; max < 0: no end. */
 void ct_schema_repeat(struct schema *s, schema_unit *unit, int32_t rule, int32_t from, int64_t min,
@@ -114,19 +114,19 @@ void ct_schema_repeat(struct schema *s, schema_unit *unit, int32_t rule, int32_t
 /* "PATH.key: sentence" becomes the failure of the grammar; key NULL: PATH alone. Returns -1. */
 int32_t ct_schema_fail(struct schema *s, const struct ct_json_value *v, const char *key, const char *format,
                        ...) __attribute__((format(printf, 4, 5)));
-/* The same of what is sound, and is only not understood here. */
+/* Fails for what is sound, and is only not understood here. */
 int32_t ct_schema_unsupported(struct schema *s, const struct ct_json_value *v, const char *key,
                               const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* The same as the note on why nothing fits, which is only heard if nothing at all does. */
+/* Keeps a message as the note on why nothing fits, which is only heard if nothing at all does. */
 void ct_schema_note(struct schema *s, const struct ct_json_value *v, const char *key, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Where a value lies in the schema. */
+/* Writes where a value lies in the schema. */
 void ct_schema_path(const struct schema *s, const struct ct_json_value *v, char *text, size_t size);
-/* Whether nothing but `type` says anything. */
+/* True when nothing but `type` says anything. */
 bool ct_schema_says_type_only(const struct ct_json_value *schema);
 /* Checks a schema's own keywords, once. */
 bool ct_schema_checked(struct schema *s, const struct ct_json_value *v);
-/* What a $ref leads to; NULL after a failure. */
+/* The schema that a $ref leads to; NULL after a failure. */
 const struct ct_json_value *ct_schema_reference(struct schema *s, const struct ct_json_value *schema);
 /* Under a keyword; NULL where the item has none. */
 const struct ct_json_value *ct_schema_get(const struct item *item, const char *key);
@@ -140,9 +140,9 @@ const struct ct_json_value *ct_schema_values(const struct item *item, size_t *n)
 
 /* ---- schema_values.c ---- */
 
-/* Whether two scalars are the same value. */
+/* True when two scalars are the same value. */
 bool ct_schema_same(const struct ct_json_value *a, const struct ct_json_value *b);
-/* Whether all items allow a scalar. */
+/* True when all items allow a scalar. */
 bool ct_schema_allows(const struct items *all, const struct ct_json_value *v);
 
 /* ---- schema_split.c ---- */
@@ -176,7 +176,7 @@ bool ct_schema_format(struct ct_schema_formats *made, struct ct_str name, bool c
 /* Exactly this key, and any key of a language (NULL: any at all). */
 void ct_schema_emit_key(struct schema *s, struct ct_str key, int32_t from, int32_t to);
 void ct_schema_emit_keys(struct schema *s, const struct ct_language *keys, int32_t from, int32_t to);
-/* Whether the syntax can write a key. */
+/* True when the syntax can write a key. */
 bool ct_schema_good_key(const struct schema *s, struct ct_str key);
 
 /* ---- schema_keys.c ---- */

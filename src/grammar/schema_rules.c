@@ -112,7 +112,7 @@ static int32_t add_task(struct schema *s, const struct item *item, int n)
     return rule;
 }
 
-/* Whether a schema says one scalar type and nothing else: the rule that all such share. */
+/* True when a schema says one scalar type and nothing else; *which: the rule that all such share. */
 static bool is_plain(const struct item *item, int n, enum ct_schema_common *which)
 {
     const struct ct_json_value *type = n == 1 ? ct_schema_get(item, "type") : NULL;

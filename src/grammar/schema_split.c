@@ -39,7 +39,7 @@ static bool list_add(struct splitting *p, struct list *l, const struct ct_json_v
     return !ct_grammar_failed(p->s->g);
 }
 
-/* What $ref and allOf of an item bring. */
+/* Brings in what $ref and allOf of an item say. */
 static bool open_item(struct splitting *p, struct list *l, int i)
 {
     const struct ct_json_value *schema = l->item[i].schema, *ref = ct_json_get(schema, "$ref");
@@ -98,7 +98,7 @@ static void split_item(struct splitting *p, const struct list *l, int i, const c
 
 /* ---- oneOf: branches that exclude each other are the same as anyOf ---- */
 
-/* Whether both say which values there are, and none is the same. */
+/* True when both say which values there are, and none is the same. */
 static bool values_exclude(struct schema *s, const struct ct_json_value *a, const struct ct_json_value *b)
 {
     const struct item of_a = {a, 0, -1}, of_b = {b, 0, -1};
@@ -116,7 +116,7 @@ static bool values_exclude(struct schema *s, const struct ct_json_value *a, cons
     return n_a > 0;
 }
 
-/* Whether a key that one of two branches requires has different values in them. */
+/* True when a key that one of two branches requires has different values in them. */
 static bool tags_exclude(struct schema *s, const struct ct_json_value *a, const struct ct_json_value *b)
 {
     CT_JSON_EACH(name, ct_json_get(a, "required"))
@@ -126,7 +126,8 @@ static bool tags_exclude(struct schema *s, const struct ct_json_value *a, const 
     return false;
 }
 
-/* Whether only types and values of keys are looked at: a quick answer that may be a wrong no. */
+/* True when types and values of keys alone show that two schemas exclude each other: a quick answer that may
+ * be a wrong no. */
 static bool quickly_exclude(struct schema *s, const struct ct_json_value *a, const struct ct_json_value *b)
 {
     if (ct_json_is(a, CT_JSON_FALSE) || ct_json_is(b, CT_JSON_FALSE))
@@ -174,7 +175,7 @@ static bool trial_excludes(struct schema *s, const struct list *l, const struct 
     return empty;
 }
 
-/* Whether no value fits two branches of the oneOf of an item. */
+/* True when no value fits two branches of the oneOf of an item. */
 static bool check_one_of(struct splitting *p, const struct list *l, int i)
 {
     const struct ct_json_value *choice = ct_json_get(l->item[i].schema, "oneOf");

@@ -105,7 +105,7 @@ static bool narrow_by_values(struct schema *s, const struct items *all, struct c
     return true;
 }
 
-/* Whether an item before this one says the same. */
+/* True when an item before this one says the same. */
 static bool is_repeated(const struct items *all, int i, const char *key)
 {
     const struct ct_str own = ct_json_str(ct_schema_get(&all->item[i], key));
@@ -187,7 +187,7 @@ static void string_end(struct schema *s, int32_t from, int32_t to)
         ct_grammar_bytes(s->g, from, '"', '"', to);
 }
 
-/* Where the fault lies when strings are asked for that there are not. */
+/* Notes where the fault lies when strings are asked for that there are not. */
 static void note_empty(struct schema *s, const struct items *all, const struct ct_language *l)
 {
     const struct ct_json_value *at = all->item[0].schema;

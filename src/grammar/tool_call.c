@@ -101,7 +101,7 @@ static carat_status tool_path(struct calls *c, int32_t from, const struct ct_jso
     return arguments_path(c, spaced(c, key, ":"), parameters, i, to, err);
 }
 
-/* Whether a choice names no tool. */
+/* True when a choice names no tool. */
 static bool is_any(const char *choice)
 {
     static const char *const words[] = {"auto", "none", "required"};
@@ -112,7 +112,7 @@ static bool is_any(const char *choice)
     return i < CT_COUNT(words);
 }
 
-/* What stands around the name and the arguments of a call. */
+/* Writes what stands around the name and the arguments of a call. */
 static void call_frame(struct calls *c, int32_t call, int32_t *name, int32_t *end)
 {
     struct ct_grammar *g = c->g;

@@ -90,7 +90,7 @@ INLINE size_t panel_bytes(const enum ct_kv_type type, size_t dim)
                             : dim * CT_KEY_PANEL * (type == CT_KV_F32 ? 4 : 2);
 }
 
-/* What is read next, of two panels, or none. */
+/* Fetches what is read next, of two panels, or none. */
 INLINE void fetch_soon(const uint8_t *at, size_t bytes, size_t panel)
 {
     for (size_t i = 0; at && i < bytes; i += 64) {

@@ -19,8 +19,8 @@ enum { ZERO = 128, ROWS = CT_PANEL_ROWS, MOST = CT_GROUP / 4 };
 
 /* ---- tables ---- */
 
-/* What is done to 8 bytes at once: all bits of some are inverted, and then something is added, which carries
- * from no byte into the next. */
+/* A change of 8 bytes at once: all bits of some are inverted, and then something is added, which carries from
+ * no byte into the next. */
 struct change {
     uint64_t flip, add;
 };

@@ -22,7 +22,7 @@ struct ct_looked_up {
 /* Looks a chunk of a panel of the type up. */
 typedef void ct_look_up(struct ct_looked_up *to, enum ct_type type, const uint8_t *chunk);
 
-/* Whether panels of the type are looked up. */
+/* True when panels of the type are looked up. */
 static inline bool ct_is_book(enum ct_type type)
 {
     return ct_panel_of(type)->lines == CT_LINES_NUMBERS;

@@ -55,7 +55,7 @@ struct ct_panels_next {
 
 /* ---- AltUp (section 6) ---- */
 
-/* What makes coefficients out of a row of a stream. */
+/* A router makes coefficients with this out of a row of a stream. */
 struct ct_altup {
     const float *norm, *router, *coefs; /* [n], [CT_STREAMS][n], [n_coef][CT_STREAMS] */
     int n_coef;
@@ -72,7 +72,7 @@ struct ct_queries {
     float *q;                           /* [CT_QUERIES][head_dim], 64-byte aligned; attend_query wrote it */
 };
 
-/* What n queries made of some blocks of keys: the largest score, the sum of the weights, and the sum of
+/* Results of n queries over some blocks of keys: the largest score, the sum of the weights, and the sum of
  * weights times values. Where the sum of the weights is 0, the query saw no key, and max and out are
  * undefined. */
 struct ct_attended {
@@ -96,7 +96,7 @@ enum { CT_N_ENTRIES = 36 };
 struct ct_kernel {
     const char *isa;
     const char *by[CT_N_ENTRIES]; /* the level that wrote each entry; ct_kernel_level_of reads it */
-    /* How this level wants a weight to lie whose type has panels. It takes both layouts. */
+    /* The layout that this level wants for a weight whose type has panels. It takes both layouts. */
     enum ct_layout layout;
     /* Output rows of a block, the least that a thread claims, for up to CT_LANES tokens and for more. Blocks
      * are small, so that a busy neighbour costs little. */
@@ -111,13 +111,13 @@ struct ct_kernel {
      * read. */
     void (*prepare_input)(struct ct_prepared *p, enum ct_input form, const float *x, size_t ldx,
                           struct ct_input_part part);
-    /* The same for LANES. Only project_panels of the same level reads the result. */
+    /* Prepares an input for LANES. Only project_panels of the same level reads the result. */
     void (*prepare_lanes)(struct ct_prepared *p, const float *x, size_t ldx, struct ct_input_part part);
     /* out[token][row] for rows [r0, r1) and all tokens; rows of out are ldo apart. next may be NULL. */
     void (*project)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                     const struct ct_prepared *x, enum ct_input form, float *scratch,
                     const struct ct_panels_next *next);
-    /* The same for weights in panels; r0 is a multiple of 16. */
+    /* Does what project does, for weights in panels; r0 is a multiple of 16. */
     void (*project_panels)(float *out, size_t ldo, const struct ct_weight *w, int r0, int r1,
                            const struct ct_prepared *x, enum ct_input form, float *scratch,
                            const struct ct_panels_next *next);
@@ -155,15 +155,15 @@ struct ct_kernel {
 
     /* Stores K and V of one position, k[head_dim] and v[head_dim]. */
     void (*kv_write)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
-    /* The same for q8, which shares little with the other types: a level may have one without the other. */
+    /* Stores them as q8, which shares little with the other types: a level may have one without the other. */
     void (*kv_write_q8)(const struct ct_kv_head *kv, int position, const float *k, const float *v);
     /* Writes q[head_dim] as query i of a tile, in the form that attend_block of the same level reads. */
     void (*attend_query)(struct ct_queries *t, int i, const float *q, const struct ct_kv_head *kv);
-    /* What each query of a tile makes of positions [256 * block, 256 * block + 255]. cap 0: none. s is
-     * scratch of CT_ATTEND_SCRATCH floats. */
+    /* Computes what each query of a tile makes of positions [256 * block, 256 * block + 255]. cap 0: none. s
+     * is scratch of CT_ATTEND_SCRATCH floats. */
     void (*attend_block)(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
                          int block, float scale, float cap, float *s);
-    /* The same for q8. */
+    /* Does for q8 what attend_block does for the other types. */
     void (*attend_block_q8)(struct ct_attended *a, const struct ct_queries *t, const struct ct_kv_head *kv,
                             int block, float scale, float cap, float *s);
     /* Adds the next block of n queries to what they made of all blocks before it. */
@@ -171,7 +171,7 @@ struct ct_kernel {
     /* out[dim] of query i, when every block was added. */
     void (*attend_finish)(float *out, const struct ct_attended *all, int i, int dim);
 
-    /* Whether no value is NaN or infinite. */
+    /* True when no value is NaN or infinite. */
     bool (*finite)(const float *x, size_t n);
     /* Returns the log of the sum of exp(x[i] - *top), where *top is the largest of x[n]; n >= 1, all values
      * are finite. x[i] - *top - the result is the log-probability of i. */

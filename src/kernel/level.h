@@ -24,7 +24,8 @@ enum ct_multiply {
     CT_MULTIPLY_COUNT,
 };
 
-/* What the level of that name multiplies with; UNKNOWN for a level without figures. */
+/* The kind of instruction that the level of that name multiplies with; UNKNOWN for a level without
+ * figures. */
 enum ct_multiply ct_level_multiply(const char *isa, carat_arithmetic a);
 
 #define CT_MOST_LEVELS 16 /* of all architectures */

@@ -57,7 +57,7 @@ struct kind {
     KIND(CT_NVFP4, 4, APART, 0, 2, 64, ct_mxfp4_values)                                                      \
     KIND(CT_I8, 8, BLOCK, 128, 4, 64, NULL)
 
-/* What struct ct_looked_up is, for all types of books. */
+/* Fields of struct ct_looked_up, for all types of books. */
 #define CT_KIND_OF_BOOKS                                                                                     \
     {                                                                                                        \
         8, ODD, 128, CT_BOOK_GROUPS, 320, NULL                                                               \
@@ -78,7 +78,7 @@ INLINE int chunk_bytes(const struct kind kind)
     return kind.header + kind.groups * group_bytes(kind);
 }
 
-/* The same as it lies in a panel of the type. */
+/* The bytes of a chunk as it lies in a panel of the type. */
 INLINE int stored_bytes(const struct kind kind, enum ct_type type)
 {
     return kind.factor == ODD ? ct_panel_of(type)->bytes : chunk_bytes(kind);

@@ -46,7 +46,7 @@ void ct_unpack_entries(uint8_t *to, int apart, const struct ct_weight *w, int r)
     }
 }
 
-/* Where the index of row r and k lies in a panel, and the shift of its bits. */
+/* The place of the index of row r and k in a panel, and the shift of its bits. */
 static size_t place_of(int r, int k, int *shift)
 {
     *shift = k % 8 / 4 * 4;

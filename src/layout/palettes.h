@@ -6,7 +6,7 @@
 
 #include "layout/panel.h"
 
-/* Whether w, of layout PALETTE, can lie in panels of indices: at most 4 bits, and four rows side by side
+/* True when w, of layout PALETTE, can lie in panels of indices: at most 4 bits, and four rows side by side
  * share a palette. */
 bool ct_palette_fits(const struct ct_weight *w);
 /* The values of row r in pairs: one after another, or (apart: 16) where a panel of F16 has them. */

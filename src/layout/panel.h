@@ -57,7 +57,7 @@ static inline size_t ct_panel_bytes(const struct ct_panel *p, int cols)
     return (size_t)((cols + p->k - 1) / p->k) * (size_t)p->bytes;
 }
 
-/* How many of the bits of a weight the first plane has. */
+/* The number of bits of a weight that the first plane has. */
 static inline int ct_plane_bits(int bits)
 {
     return bits < 2 ? 1 : bits < 4 ? 2 : bits < 8 ? 4 : 8;
@@ -66,7 +66,7 @@ static inline int ct_plane_bits(int bits)
 /* Packs rows [r0, r0 + 16) of w (layout ROWS or PALETTE) into one panel; rows that w does not have become
  * zeros. */
 void ct_pack(uint8_t *panel, const struct ct_weight *w, int r0);
-/* Whether rows of w lie as files of its type store them; else ct_unpack makes such. */
+/* True when rows of w lie as files of its type store them; else ct_unpack makes such. */
 static inline bool ct_lies_in_rows(const struct ct_weight *w)
 {
     return !ct_in_panels(w) && w->layout != CT_LAYOUT_PALETTE;

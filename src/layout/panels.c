@@ -29,7 +29,7 @@ INLINE void move_bytes(uint8_t *panel, uint8_t *stored, size_t n, const bool pac
 
 /* ---- codes: of a stored block as 8 words of 4 bytes for each group of 32 ---- */
 
-/* Where a stored block keeps one plane of its codes. */
+/* The place where a stored block keeps one plane of its codes. */
 struct source {
     enum { NONE, SHARED, CROSSED, HALVED, QUARTERED, BYTES, ROW } order;
     int at;    /* offset in the block */
@@ -353,7 +353,7 @@ static void move_plain(uint8_t *panel, enum ct_type type, uint8_t *row, int r, i
 
 /* ---- rows of blocks ---- */
 
-/* Where group g of a chunk keeps factor i of row r: pairs lie apart. */
+/* The place where group g of a chunk keeps factor i of row r: pairs lie apart. */
 INLINE size_t factor_at(const struct packing *t, int g, int i, int r)
 {
     const int lanes = t->panel.k / CT_GROUP * CT_PANEL_ROWS, width = CT_MIN(t->groups.n, 2);

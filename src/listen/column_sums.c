@@ -53,7 +53,7 @@ static double *sums_of(const carat_importance *i, int layer, size_t input)
     return i->sums + ((size_t)layer * INPUTS + input) * (size_t)i->widest;
 }
 
-/* Of the first expert of a layer, and how far the next one's lie behind. */
+/* The number of a layer's first expert; and how many columns further on those of the next expert lie. */
 static size_t expert_of(const carat_importance *i, int layer)
 {
     return (size_t)layer * (size_t)i->experts.most;
@@ -69,7 +69,7 @@ static void add_squares(double *sum, const float *x, int n)
         sum[c] += (double)x[c] * (double)x[c];
 }
 
-/* What down reads. */
+/* Hears what down reads. */
 static void hear_inner(void *user, const struct ct_inner *inner)
 {
     const carat_importance *i = user;
@@ -80,7 +80,7 @@ static void hear_inner(void *user, const struct ct_inner *inner)
         add_squares(sum, inner->x + (size_t)row * (size_t)inner->stride, inner->cols);
 }
 
-/* What gate and up read, and who took which expert; nobody knows in a pass that is stopped. */
+/* Hears what gate and up read, and who took which expert; nobody knows in a pass that is stopped. */
 static void hear_experts(carat_importance *i, struct ct_backend *b, const struct ct_experts *e)
 {
     const struct ct_pass *p = &i->engine->pass;
@@ -123,7 +123,7 @@ static void hear(void *user, struct ct_backend *b, const struct ct_event *event)
     }
 }
 
-/* How much there is to be kept. */
+/* Finds how much there is to be kept. */
 static void importance_extent(carat_importance *i)
 {
     const carat_engine *e = i->engine;

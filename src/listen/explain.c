@@ -30,7 +30,7 @@ say(struct explaining *x, const char *key, const char *format, ...)
 
 /* ---- operations ---- */
 
-/* What has the weight of an operation. */
+/* The owner of the weight of an operation. */
 enum owner { NO_WEIGHT, OF_MODEL, OF_HEAD, OF_LAYER, OF_EXPERT };
 #define MODEL(weight)  OF_MODEL, offsetof(struct ct_weights, weight)
 #define LAYER(weight)  OF_LAYER, offsetof(struct ct_layer, weight)
@@ -90,7 +90,7 @@ static const struct ct_weight *explained_weight(const carat_engine *e, const str
                                  : (const struct ct_weight *)((const char *)owner[o->owner] + o->place);
 }
 
-/* Whether the same kernels serve two weights of an operation: they are stored alike, in one place. */
+/* True when the same kernels serve two weights of an operation: they are stored alike, in one place. */
 static bool are_alike(const struct explaining *x, const struct operation *o, bool decodes,
                       const struct ct_weight *a, const struct ct_weight *b)
 {

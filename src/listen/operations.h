@@ -6,7 +6,7 @@
 
 #include "listen/listener.h"
 
-/* What a pass computes, in its order. */
+/* Operations that a pass computes, in its order. */
 enum ct_operation {
     CT_OP_EMBED,
     CT_OP_INPUTS_PROJ, /* of all layers */
@@ -75,7 +75,7 @@ static inline int ct_operation_at(int op, int layer, int n_layer)
            : op < CT_OP_STREAMS_BACK ? layer * (int)CT_OPS_OF_LAYER + op
                                      : (n_layer - 1) * (int)CT_OPS_OF_LAYER + op;
 }
-/* How many numbers there are. */
+/* The number of operations. */
 static inline int ct_operations_of(int n_layer)
 {
     return ct_operation_at(CT_OP_HEAD, 0, n_layer) + 1;

@@ -66,8 +66,8 @@ int carat_tap_name(const carat_engine *e, int i, char name[32])
     return 0;
 }
 
-/* Whether a value has that name. What leaves a layer of Gemma 4 is scaled after the last sum; of Gemma 3n it
- * is the first stream, which is corrected behind the layer. */
+/* True when a value has that name. What leaves a layer of Gemma 4 is scaled after the last sum; of Gemma 3n
+ * it is the first stream, which is corrected behind the layer. */
 static bool tap_has_name(const carat_engine *e, size_t name, const char *verb, int place, int out)
 {
     const bool leaves = named[name].place == PLACE(ffn_post_norm);

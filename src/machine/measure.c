@@ -24,7 +24,7 @@
 #define PARTS         8
 #define ROUND_SECONDS 0.001 /* of multiplying */
 
-/* What is measured: rounds of `items` calls of fn. */
+/* The loop that is measured: rounds of `items` calls of fn. */
 struct loop {
     void (*fn)(void *loop, int item, int thread);
     int items;

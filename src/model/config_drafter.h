@@ -17,7 +17,7 @@ carat_status ct_drafter_refuse(const struct ct_file *f, carat_error *err);
  * it reads there. E_NOT_FOUND: none does; E_FORMAT. */
 carat_status ct_drafter_config_beside(struct ct_config *c, const struct ct_config *model,
                                       const struct ct_file *f, carat_error *err);
-/* Whether a GGUF architecture is a drafter's. */
+/* True when a GGUF architecture is a drafter's. */
 bool ct_drafter_named(struct ct_str architecture);
 /* Every layer reads the K and V of another model. */
 void ct_drafter_shares_all(struct ct_config *c);

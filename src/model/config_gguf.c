@@ -513,7 +513,7 @@ static void gguf_vocabulary(struct reader *r, struct ct_config *c)
         c->n_text_vocab = CT_MIN(c->n_text_vocab, r->arch->n_text_vocab);
 }
 
-/* Whether a key that nobody asked for says what is so anyway. */
+/* True when a key that nobody asked for says what is so anyway. */
 static bool gguf_is_no_news(const struct ct_meta *m, const char *name, const struct ct_config *c)
 {
     static const struct {

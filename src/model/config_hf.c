@@ -7,7 +7,7 @@
 
 enum { MOST_WIDTH = 1 << 20 }; /* of a feed-forward */
 
-/* Whether the class of the object has such a key; a key of another one says nothing there. */
+/* True when the class of the object has such a key; a key of another one says nothing there. */
 static bool hf_declares(const struct ct_hf_reader *r, const char *key)
 {
     return ct_hf_standard(r->class, ct_str_of(key)) != NULL;
@@ -279,7 +279,7 @@ static carat_status hf_refuse_quantised(struct ct_hf_reader *r, struct ct_hf_rea
     return CARAT_OK;
 }
 
-/* Whether rows see those behind them. Later classes have words for it, of which "vision" is about pictures
+/* True when rows see those behind them. Later classes have words for it, of which "vision" is about pictures
  * only. */
 static bool hf_sees_both_ways(struct ct_hf_reader *r, const struct ct_architecture *a)
 {

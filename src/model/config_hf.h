@@ -62,8 +62,8 @@ void ct_hf_own_layers(struct ct_hf_reader *r, struct ct_config *c, const struct 
 
 /* The one form of quantised safetensors that carat reads. */
 
-/* Whether the object q, to which key leads in config.json (`text`, at `path`), says compressed-tensors' form
- * "pack-quantized" with groups of layers. */
+/* True when the object q, to which key leads in config.json (`text`, at `path`), says compressed-tensors'
+ * form "pack-quantized" with groups of layers. */
 bool ct_int4_is(const struct ct_json_value *q);
 /* Such a one: refuses what weights_compressed.c does not read. E_UNSUPPORTED names file, key and place. */
 carat_status ct_int4_check(const struct ct_json_value *q, const char *path, struct ct_bytes text,

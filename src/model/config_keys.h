@@ -37,14 +37,14 @@ const char *ct_hf_class_name(enum ct_hf_class class);
 
 /* What the class says where a file does not, as JSON; NULL: the class declares no such key. */
 const char *ct_hf_standard(enum ct_hf_class class, struct ct_str key);
-/* Whether null may stand there. False where the class declares no such key. */
+/* True when null may stand there. False where the class declares no such key. */
 bool ct_hf_takes_null(enum ct_hf_class class, struct ct_str key);
-/* Whether a value is what the JSON of ct_hf_standard says; numbers are equal as such. */
+/* True when a value is what the JSON of ct_hf_standard says; numbers are equal as such. */
 bool ct_hf_is_standard(const struct ct_json_value *v, const char *standard);
-/* Whether two values are equal, whatever their spelling. */
+/* True when two values are equal, whatever their spelling. */
 bool ct_hf_same(const struct ct_json_value *a, const struct ct_json_value *b);
-/* Whether the key says nothing about logits: it is for training, for programs or for what carat does not run,
- * or older releases wrote it. */
+/* True when the key says nothing about logits: it is for training, for programs or for what carat does not
+ * run, or older releases wrote it. */
 bool ct_hf_no_effect(struct ct_str key);
 
 #endif

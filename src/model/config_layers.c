@@ -34,7 +34,7 @@ static const char *shown(struct ct_str key, char text[64])
     return text;
 }
 
-/* Whether the model says the same of an attribute, in the file or by its class. */
+/* True when the model says the same of an attribute, in the file or by its class. */
 static bool as_the_model(const struct ct_hf_reader *r, struct ct_str attribute, const struct ct_json_value *v)
 {
     const struct ct_json_value *given = ct_json_find(r->o, attribute);

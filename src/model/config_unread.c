@@ -34,7 +34,7 @@ static bool knows_key(struct ct_str key)
     return false;
 }
 
-/* Whether the key, if nobody reads it, is nothing to tell of. */
+/* True when the key, if nobody reads it, is nothing to tell of. */
 static bool is_silent(enum ct_hf_class class, struct ct_str key, const struct ct_json_value *v)
 {
     const char *standard = ct_hf_standard(class, key);
@@ -47,7 +47,7 @@ static bool is_silent(enum ct_hf_class class, struct ct_str key, const struct ct
            (ct_json_is(v, CT_JSON_FALSE) || ct_json_is_text(v, "gelu_pytorch_tanh"));
 }
 
-/* Whether the reader goes on inside, if it has looked at the key. */
+/* True when the reader goes on inside, if it has looked at the key. */
 static bool goes_inside(struct ct_str key)
 {
     static const char *const objects[] = {"text_config", "rope_parameters", "rope_scaling", "full_attention",

@@ -83,7 +83,7 @@ extern const int ct_member_count;
 /* The member that has as many layers of the same width; NULL: none. */
 const struct ct_member *ct_member_find(const struct ct_config *c);
 const struct ct_member *ct_member_of_sbs(uint32_t model);
-/* Whether a model of that depth divides scores by the root of hidden / n_head, as the 27B do, instead of
+/* True when a model of that depth divides scores by the root of hidden / n_head, as the 27B do, instead of
  * head_dim's. */
 bool ct_member_scales_by_width(const struct ct_architecture *a, int n_layer);
 /* Layer i of a member; K and V are its own, or the layer's before. */

@@ -18,7 +18,7 @@ struct ct_head_account {
     } of[CT_HEAD_BUCKETS];
 };
 
-/* Whether the next step with n rows is pruned. */
+/* True when the next step with n rows is pruned. */
 bool ct_head_account_prunes(struct ct_head_account *a, int n);
 /* Why a step with n rows was not pruned, a clause. */
 const char *ct_head_account_reason(struct ct_head_account *a, int n);

@@ -152,7 +152,8 @@ static int32_t *entry(const struct ct_kv_blocks *g, int sequence, int number)
     return &g->pool.table[sequence * g->pool.length + number % g->pool.length];
 }
 
-/* Whether a snapshot or a prefix could be ended, which may have held the last blocks that are missing. */
+/* Ends a snapshot or a prefix, which may have held the last blocks that are missing. False: there was none to
+ * end. */
 static bool release(const struct ct_kv_cache *cache, const struct ct_kv_blocks *g)
 {
     return cache->release && cache->release(cache->user, (enum ct_attn_type)(g - cache->group));
@@ -267,7 +268,7 @@ static int blocks_to_come(const struct ct_kv_blocks *g, int sequence, int n, int
     return CT_MIN(all, g->pool.length - own);
 }
 
-/* Whether there are so many global blocks for a sequence, should all prefixes go: none is ended in vain. */
+/* True when a sequence could get so many global blocks if all prefixes went: none is ended in vain. */
 static bool could_reserve(const struct ct_kv_cache *cache, int sequence, int reserved)
 {
     const struct ct_kv_blocks *g = &cache->group[CT_GLOBAL];

@@ -60,7 +60,7 @@ static const struct ending {
     {".lora_A.default.weight", "holds a LoRA adapter that is not merged", MERGE, false},
 };
 
-/* Whether `name`, its case and separators aside, begins with the folded name `row`. */
+/* True when `name`, its case and separators aside, begins with the folded name `row`. */
 static bool name_begins(struct ct_str name, const char *row)
 {
     for (size_t i = 0; i < name.n && *row; i++) {

@@ -6,9 +6,9 @@
 
 #include "file/file.h"
 
-/* Whether the name is of a relative of Gemma, or of a part of a model, that carat does not run. */
+/* True when the name is of a relative of Gemma, or of a part of a model, that carat does not run. */
 bool ct_refuse_knows(struct ct_str name);
-/* Whether it is of a drafter for Gemma 4, whose model_type may be that of a model. */
+/* True when it is of a drafter for Gemma 4, whose model_type may be that of a model. */
 bool ct_refuse_drafts(struct ct_str name);
 /* Always fails. key: where the name stands, "model_type" or "general.architecture". */
 carat_status ct_refuse_name(const char *path, const char *key, struct ct_str name, carat_error *err);

@@ -137,7 +137,7 @@ static const char *part_name(const struct part *p, int expert, char name[PART_NA
     return name;
 }
 
-/* Whether the layer, or for one of the whole model any, has the slot. */
+/* True when the layer has the slot; for a slot of the whole model: when any layer has it. */
 static bool has_slot(const struct slot *s, const struct ct_config *c, int layer)
 {
     const struct ct_layer_config *l = &c->layer[CT_MAX(layer, 0)];
@@ -412,7 +412,7 @@ static carat_status bind_embedding(struct ct_binding *b)
     return CARAT_OK;
 }
 
-/* Whether the tensor of the head is the embedding once more, as checkpoints had it that were saved without
+/* True when the tensor of the head is the embedding once more, as checkpoints had it that were saved without
  * sharing memory. Its first bytes tell of nearly any other. */
 static bool is_embedding(const struct ct_binding *b, const struct ct_tensor *of_head)
 {

@@ -83,7 +83,7 @@ static carat_status find_parts(struct compressed *c, struct ct_binding *b, const
     return CARAT_OK;
 }
 
-/* Whether 16 bits of bf16 are a value of f16, and which. */
+/* True when 16 bits of bf16 are a value of f16; *half: which one. */
 static bool exact_scale(uint16_t scale, uint16_t *half)
 {
     const float v = ct_bf16_to_f32(scale);

@@ -172,7 +172,7 @@ carat_status ct_check_ordering(const struct ct_binding *b);
 /* The names that a drafter's tensors have in GGUF: in which of two dialects, and that of a slot, if it is of
  * drafters alone; else name stays. */
 void ct_drafter_find_names(struct ct_binding *b);
-/* Whether a tensor that is no part of the model is one of the drafter beside it, or the other way round. */
+/* True when a tensor that is no part of the model is one of the drafter beside it, or the other way round. */
 bool ct_drafter_owns(const struct ct_binding *b, const struct ct_tensor *t);
 void ct_drafter_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, const char *slot);
 

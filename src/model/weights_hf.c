@@ -107,7 +107,7 @@ void ct_hf_tensor_name(char name[CT_TENSOR_NAME], const struct ct_weights *w, co
         snprintf(name, CT_TENSOR_NAME, "%slayers.%d.%s%s", prefix, layer, within, hf_names[i].name);
 }
 
-/* Whether the file has the tensor of a slot of the whole model as w would call it. */
+/* True when the file has the tensor of a slot of the whole model as w would call it. */
 static bool is_named(const struct ct_binding *b, const char *slot)
 {
     char name[CT_TENSOR_NAME];

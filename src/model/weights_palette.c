@@ -74,7 +74,7 @@ static carat_status check_entries(const struct palette *p, const struct ct_bindi
     return CARAT_OK;
 }
 
-/* Whether readers of slots with so many rows know palettes. */
+/* True when readers of slots with so many rows know palettes. */
 static bool are_known(const struct palette *p, enum ct_dim rows)
 {
     return p->rows > 1 && rows != CT_DIM_PLE_ROWS && rows != CT_DIM_STREAMS && rows != CT_DIM_COEFS;

@@ -12,9 +12,9 @@
 
 enum { CT_HUB_REPOSITORY = 200 }; /* most bytes of its name */
 
-/* Whether s is OWNER/NAME as the hub allows it. */
+/* True when s is OWNER/NAME as the hub allows it. */
 bool ct_hub_is_repository(struct ct_str s);
-/* Whether s can be a branch, a tag or a commit: parts between slashes, none of them "." or "..". */
+/* True when s can be a branch, a tag or a commit: parts between slashes, none of them "." or "..". */
 bool ct_hub_is_revision(struct ct_str s);
 
 /* The snapshot that refs/REVISION of this folder names, or the one that is called so; NULL: it has none.
@@ -31,7 +31,7 @@ bool ct_hub_follows(char out[CT_HUB_LINK], const char *hub, const char *link, co
 carat_status ct_hub_check_links(const char *hub, const char *snapshot, struct ct_arena *arena,
                                 carat_error *err);
 
-/* Whether it is the name of a GGUF file. */
+/* True when it is the name of a GGUF file. */
 bool ct_hub_is_gguf(const char *name);
 /* The one of n names, which are sorted for that, that such a quantisation means; "" as below. NULL: none.
  * E_NOT_FOUND (several). */

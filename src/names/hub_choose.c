@@ -34,7 +34,7 @@ static bool same_text(const char *a, const char *b, size_t n)
     return i == n;
 }
 
-/* Whether the text has this word, without regard to case. */
+/* True when the text has this word, without regard to case. */
 static bool has_word(const char *text, const char *word)
 {
     size_t n = strlen(word);
@@ -45,7 +45,7 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-/* Whether the name of a file ends so, before ".gguf" and the number of a part. */
+/* True when the name of a file ends like that, before ".gguf" and the number of a part. */
 static bool ends_in(const char *name, const char *quant)
 {
     const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
@@ -172,7 +172,7 @@ static bool is_weights(const char *name)
     return strcmp(name, "model.safetensors") == 0 || strcmp(name, "model.safetensors.index.json") == 0;
 }
 
-/* Whether it is a part of the same model as the first one. */
+/* True when it is a part of the same model as the first one. */
 static bool is_part_with(const char *name, const char *first)
 {
     const size_t n = strlen(first), number = strlen("00001-of-00002.gguf");

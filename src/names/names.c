@@ -70,7 +70,7 @@ static char next(struct ct_str *s)
     return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-/* Whether name begins with key; *rest: what follows. */
+/* True when name begins with key; *rest: what follows. */
 static bool begins(struct ct_str name, const char *key, struct ct_str *rest)
 {
     struct ct_str k = ct_str_of(key);

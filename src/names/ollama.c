@@ -89,7 +89,7 @@ static const char *blob_path(const char *dir, const char *blob, struct ct_arena 
     return ct_store_place(arena, CT_AT_OLLAMA_BLOB, &names);
 }
 
-/* Whether it is there with all its bytes. */
+/* True when it is there with all its bytes. */
 static bool is_whole(const char *path, int64_t size)
 {
     struct ct_os_id id;

@@ -18,7 +18,7 @@ carat_status ct_llama_cpp_find(struct ct_hub_model *model, const char *dir, cons
 carat_status ct_lm_studio_find(struct ct_hub_model *model, const char *dir, const char *repository,
                                const char *part, struct ct_arena *arena, carat_error *err);
 
-/* Whether s is OWNER/MODEL/FRAMEWORK/VARIATION, perhaps with /VERSION, a number. */
+/* True when s is OWNER/MODEL/FRAMEWORK/VARIATION, perhaps with /VERSION, a number. */
 bool ct_kaggle_is_handle(struct ct_str s);
 /* In kagglehub's cache, which marks what is complete. *version: the one that was found, the newest where the
  * handle names none; NULL: none was. As ct_hub_find_model. */

@@ -20,10 +20,10 @@ struct ct_cpu {
     struct ct_cpu_level level[8]; /* [n_level], weakest first */
 };
 void ct_cpu_detect(struct ct_cpu *cpu);
-/* Whether the level of that name is usable; false for a name that this architecture does not know. */
+/* True when the level of that name is usable; false for a name that this architecture does not know. */
 bool ct_cpu_usable(const struct ct_cpu *cpu, const char *level);
 
-/* Whether AVX-512's permutations of bytes (VBMI) are usable: no level, but a way to do what levels do. */
+/* True when AVX-512's permutations of bytes (VBMI) are usable: no level, but a way to do what levels do. */
 bool ct_cpu_has_vbmi(void);
 /* AVX2 with FMA and F16C, for what is compiled for the baseline and once more for these. */
 bool ct_cpu_has_avx2(void);

@@ -10,7 +10,7 @@ struct ct_os_new_dir {
     int fd;
     const char *path; /* borrowed */
 };
-/* Whether nothing is at path, or a directory without files; else *why is the end of a sentence. */
+/* True when nothing is at path, or a directory without files; else *why is the end of a sentence. */
 bool ct_os_takes_dir(const char *path, const char **why);
 /* What a killed process left there is removed: files, and folders of files. E_BUSY: another process makes it;
  * E_IO. */

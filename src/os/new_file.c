@@ -95,7 +95,7 @@ void ct_os_remove_empty(const char *dir)
 
 /* ---- a file that appears whole ---- */
 
-/* Whether the open file has that name now: the directory may have been cleared, and another file begun. */
+/* True when the open file has that name now: the directory may have been cleared, and another file begun. */
 static bool is_called(int fd, const char *path, struct ct_os_id *id)
 {
     struct stat st;

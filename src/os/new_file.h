@@ -13,7 +13,7 @@ bool ct_os_own_file(const char *path);
 /* A directory of this user alone; with make it is made when absent, with its parents. *why, when false: what
  * is wrong, the end of a sentence. */
 bool ct_os_own_directory(const char *dir, bool make, bool *writable, const char **why);
-/* Whether dir is a directory that this user may make files in. */
+/* True when dir is a directory that this user may make files in. */
 bool ct_os_takes_files(const char *dir);
 /* Bytes of the disk that dir is on, and those of them that this user may still take; false when not known. As
  * df counts its share, what is reserved for others belongs to neither. */
@@ -29,7 +29,7 @@ struct ct_os_new {
 /* What a killed process left there is emptied. mode: of the new file, as open takes it. E_BUSY: another
  * process makes the file; E_IO. */
 carat_status ct_os_new_begin(struct ct_os_new *n, const char *path, unsigned mode, carat_error *err);
-/* Whether a process makes the file at this moment. */
+/* True when a process makes the file at this moment. */
 bool ct_os_new_held(const char *path);
 /* Takes size bytes of the disk and maps them, zeroed; E_IO when the disk has no room or the process may not
  * write so much, E_MEMORY. */

@@ -43,7 +43,7 @@ static inline uint32_t bits_stored(float v, enum ct_type stored)
     return stored == CT_F16 ? ct_f32_bits(ct_f16_to_f32(ct_f32_to_f16(v))) : bits;
 }
 
-/* Whether the scale gives all values; code: their magnitudes. */
+/* True when the scale gives all values; code: their magnitudes. */
 static inline bool gives(const struct place *p, const float code[VALUES], float d, enum ct_type stored)
 {
     uint32_t off = 0;

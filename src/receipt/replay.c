@@ -331,7 +331,7 @@ static int take_logits(void *user, int token, struct ct_draw_logits *logits)
     return !draw_token(p, logits, ct_held_tokens(p->session), p->first + token + 1);
 }
 
-/* Whether the logits of token number i are asked for: it is one of the share that is drawn, as the last one
+/* True when the logits of token number i are asked for: it is one of the share that is drawn, as the last one
  * always is, or their hash is kept. */
 static bool is_wanted(const struct replay *p, int i)
 {

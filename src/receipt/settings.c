@@ -103,7 +103,7 @@ static void take_chain(struct ct_receipt_header *h, const carat_chain *c)
     }
 }
 
-/* Whether the chain comes to a temperature: one of 0 leaves nothing to chance there, and nowhere else. */
+/* True when the chain comes to a temperature: one of 0 leaves nothing to chance there, and nowhere else. */
 static bool is_tempered(const carat_chain *c)
 {
     for (int i = 0; c && c->links && i < c->n_links; i++)

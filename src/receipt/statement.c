@@ -178,7 +178,7 @@ static carat_status read_reason(const struct reading *g, const struct ct_json_va
                             "why an answer ends, as \"stop\"");
 }
 
-/* Whether an answer that ended so was ended by an id that was drawn and not given. */
+/* True when the reason fits: an answer that ended so was ended by an id that was drawn and not given. */
 static bool reason_fits(const carat_receipt *r)
 {
     switch (r->reason) {

@@ -46,7 +46,7 @@ static struct ct_attended attended_at(float *at, int n, int dim)
     return (struct ct_attended){max, max + n, at};
 }
 
-/* Of one thread: queries, what they made of one block and of all, scratch of a kernel. */
+/* Floats of one thread: queries, what they made of one block and of all, scratch of a kernel. */
 static size_t thread_floats(int dim)
 {
     return CT_QUERIES * (size_t)dim + 2 * attended_floats(CT_QUERIES, dim) + CT_ATTEND_SCRATCH;

@@ -117,7 +117,7 @@ void ct_cpu_weight_verbs(struct ct_verbs *v);
 /* Bytes that a thread works in while weights are made. */
 size_t ct_cpu_made_work(const struct ct_cpu_backend *b);
 size_t ct_cpu_mapped_bytes(const struct ct_cpu_backend *b);
-/* Whether kernels read the panels of a weight as such; others unpack them row by row. */
+/* True when kernels read the panels of a weight as such; others unpack them row by row. */
 bool ct_cpu_reads_panels(const struct ct_cpu_backend *b, const struct ct_weight *w);
 
 /* cpu_project.c: products */
@@ -149,10 +149,10 @@ void ct_cpu_told_verbs(struct ct_verbs *v);
 void ct_cpu_altup_verbs(struct ct_verbs *v);
 
 /* cpu_cost.c */
-/* Of products and attention over these rows, on any backend. */
+/* The cost of products and attention over these rows, on any backend. */
 struct ct_cost ct_cost_of_rows(const struct ct_rows *rows, const struct ct_event *event, bool exact);
 struct ct_cost ct_cpu_cost(const struct ct_backend *b, const struct ct_event *event);
-/* What products with weights of a type are made with. */
+/* The arithmetic of products with weights of a type. */
 carat_arithmetic ct_cpu_arithmetic(enum ct_type type, bool exact);
 
 /* cpu_explain.c */

@@ -198,7 +198,7 @@ static void widen_blocks(struct ct_block_job *job, struct ct_blocks now, struct 
 
 /* ---- down, and the sum ---- */
 
-/* What one expert gives to columns [r0, r1) of its rows. */
+/* Adds what one expert gives to columns [r0, r1) of its rows. */
 static void add_group(const struct job *j, const struct ct_cpu_group *g, int r0, int r1,
                       struct ct_panels_next next, int thread)
 {

@@ -14,7 +14,7 @@ static const char *const form_names[CT_INPUT_COUNT] = {
     [CT_INPUT_BF16_LANES] = "bf16 for panels",
 };
 
-/* What a level needs of the processor. */
+/* Names what a level needs of the processor. */
 static const char *needs_of(const char *isa)
 {
     int i = 0;

@@ -69,7 +69,7 @@ static void sort(uint64_t *key, int n)
 
 /* ---- memory ---- */
 
-/* How the memory of a row is laid out: what is found, in its final form; the values of ids apart; what is
+/* The memory of a row has four parts: what is found, in its final form; the values of ids apart; what is
  * found, to be sorted; and for each thread how many it has, and the heap of its best. */
 static int read_of(const struct ct_reading *r)
 {
@@ -92,7 +92,7 @@ static uint64_t *found_by(const struct ct_few *few, int thread)
     return sorted_of(few) + read_of(few->reading) + (size_t)thread * (size_t)(few->reading->k + 1);
 }
 
-/* Whether there is room for that where all logits would have it. */
+/* True when there is room for that where all logits would have it. */
 static bool fits(const struct ct_few *few, int threads, int logits)
 {
     return found_by(few, threads) <= (const uint64_t *)(const void *)(few->memory + logits);
@@ -111,7 +111,7 @@ void ct_cpu_few_begin(const struct ct_cpu_backend *b, struct ct_few *few, int n,
             few[i].logits = (struct ct_logits){few[i].memory, NULL, logits};
 }
 
-/* Where in the ids apart those from id on begin. */
+/* The place in the ids apart from which on they are `id` or above. */
 static int apart_from(const struct ct_reading *r, int32_t id)
 {
     int low = 0, high = r->n_apart;

@@ -22,7 +22,7 @@ static uint8_t *block_at(const struct ct_cpu_backend *b, const struct ct_kv_pool
     return b->kv.base + pool->at + (size_t)block * pool->block_bytes;
 }
 
-/* Where the next bytes of each block of a pool are. */
+/* Takes the next bytes of each block of a pool and returns where they begin. */
 static size_t take_half(struct ct_cpu_backend *b, struct ct_kv_pool *pool, size_t *used, size_t bytes)
 {
     size_t at = *used;

@@ -20,7 +20,7 @@ static bool exact_panels(enum ct_type type)
     return lines == CT_LINES_16 || lines == CT_LINES_32;
 }
 
-/* Whether kernels read panels of the weight, in the arithmetic that it has. */
+/* True when kernels read panels of the weight, in the arithmetic that it has. */
 static bool panels_are_read(const struct ct_cpu_backend *b, const struct ct_weight *w)
 {
     return !(b->o.exact || w->f32_input) || exact_panels(w->type);

@@ -57,7 +57,7 @@ static void *cuda_alloc_host(struct ct_backend *b, size_t bytes)
     return ct_cuda(b)->host->verb.alloc_host(ct_cuda(b)->host, bytes);
 }
 
-/* Of the device and of the host together; only stacks and part of the work are the host's. */
+/* Counts what the device and the host need together; only stacks and part of the work are the host's. */
 static void cuda_count(const struct ct_backend *base, carat_plan *p)
 {
     const struct ct_cuda_backend *b = (const struct ct_cuda_backend *)base;

@@ -11,8 +11,8 @@
 
 /* ---- cuda_driver.c ---- */
 
-/* What is used of NVIDIA's driver, which is a library that may be there or not. Names and numbers are
- * those of its interface; nothing of its headers is needed. */
+/* The part of NVIDIA's driver that is used; the driver is a library that may be there or not. Names and
+ * numbers are those of its interface; nothing of its headers is needed. */
 
 typedef int ct_cu_result; /* 0: it went well */
 typedef int ct_cu_device;
@@ -103,7 +103,7 @@ enum ct_cuda_kernel {
 };
 extern const char *const ct_cuda_kernel_names[];
 
-/* What the kernels read of the rows of a pass, in one piece that comes from the host. */
+/* The kernels read this of the rows of a pass; it comes from the host in one piece. */
 struct ct_cuda_rows {
     ct_cu_address token, position, sequence, origin, from; /* from: the place of a row before select_rows */
     ct_cu_address seen[CT_ATTN_TYPES], cosine[CT_ATTN_TYPES], sine[CT_ATTN_TYPES];
@@ -116,7 +116,7 @@ struct ct_cuda_pool {
     int32_t *sent_table, *sent_kept; /* of the host: what lies there */
 };
 
-/* What is read of logits (cuda_few.c). */
+/* Memory of the device for reading logits (cuda_few.c). */
 struct ct_cuda_few {
     ct_cu_address id, apart; /* ids that stand apart, and their candidates */
     ct_cu_address keys[2], found;
@@ -266,7 +266,8 @@ void ct_cuda_end(struct ct_cuda_backend *b);
 ct_cu_address ct_cuda_take(struct ct_cuda_memory *m, size_t bytes);
 void *ct_cuda_take_pinned(struct ct_cuda_backend *b, size_t bytes);
 void ct_cuda_put(struct ct_cuda_backend *b, ct_cu_address to, const void *from, size_t bytes);
-/* The same of what no launch that waits reads or changes: these go on waiting. */
+/* Puts bytes like ct_cuda_put, but no launch that waits may read or change their place: launches go on
+ * waiting. */
 void ct_cuda_put_ahead(struct ct_cuda_backend *b, ct_cu_address to, const void *from, size_t bytes);
 /* The bytes are there when something was waited for; of ct_cuda_get they are, and zeros after a failure. */
 void ct_cuda_fetch(struct ct_cuda_backend *b, void *to, ct_cu_address from, size_t bytes);
@@ -282,7 +283,7 @@ void ct_cuda_launch(struct ct_cuda_backend *b, enum ct_cuda_kernel kernel, const
                     int rows);
 /* Launches that wait (cuda_graph.c) run; whoever asks for anything else calls it first. */
 void ct_cuda_settle(struct ct_cuda_backend *b);
-/* Whether the pass goes on; asks the watch now and then. */
+/* True when the pass goes on; asks the watch now and then. */
 bool ct_cuda_goes_on(struct ct_cuda_backend *b);
 
 /* cuda_graph.c: which bucket the rows of a pass are brought to; -1: none. */
@@ -294,7 +295,7 @@ void ct_cuda_hold_back(struct ct_cuda_backend *b, int bucket, bool runs);
  * none. */
 bool ct_cuda_run_graph(struct ct_cuda_backend *b, int bucket);
 ct_cu_result ct_cuda_run_waiting(struct ct_cuda_backend *b);
-/* Whether this one waits; and runs it at once. */
+/* ct_cuda_waits is true when this launch waits; ct_cuda_launch_now runs it at once. */
 bool ct_cuda_waits(struct ct_cuda_backend *b, enum ct_cuda_kernel kernel, const void *arguments, int blocks,
                    int rows);
 ct_cu_result ct_cuda_launch_now(struct ct_cuda_backend *b, enum ct_cuda_kernel kernel, const void *arguments,
@@ -328,10 +329,10 @@ size_t ct_cuda_stage_rows(struct ct_cuda_backend *b, uint8_t *staged, const stru
 size_t ct_cuda_piece_bytes(const struct ct_cuda_backend *b);
 /* cuda_ahead.c: the rows of a pass are these; those of the one before are still known. */
 void ct_cuda_note_rows(struct ct_cuda_backend *b, const struct ct_rows *rows, int bucket);
-/* Whether the pass that begins, whose piece is staged, has run ahead. */
+/* True when the pass that begins, whose piece is staged, has run ahead. */
 bool ct_cuda_ran_ahead(struct ct_cuda_backend *b, size_t used);
-/* Whether the pass behind the one under way may, of which these are all rows; then its rows are on the device
- * but for their ids, and *a tells `best` to draw them. */
+/* True when the pass behind the one under way may run ahead, where these are all its rows; then its rows are
+ * on the device but for their ids, and *a tells `best` to draw them. */
 bool ct_cuda_may_run_ahead(struct ct_cuda_backend *b, const struct ct_few *few, int first, int n,
                            struct ct_gpu_best *a);
 /* Runs it, behind all that the pass under way wants, and waits for that. */

@@ -57,7 +57,7 @@ static double copy_rate(const struct ct_cuda_driver *d, size_t free_bytes)
     return good ? best : 0;
 }
 
-/* What fails is not known. */
+/* Figures stay unknown where asking for them fails. */
 static void look_at_memory(carat_device *to, const struct ct_cuda_driver *d, ct_cu_device device,
                            bool measure)
 {

@@ -132,7 +132,7 @@ carat_status ct_cuda_reserve(struct ct_cuda_backend *b, carat_error *err)
     return lives(b) ? CARAT_OK : ct_fail(err, b->base.failure.code, "%s", b->base.failure.message);
 }
 
-/* What a device that failed answers does not matter any more. */
+/* The device may have failed; then its answers do not matter any more. */
 void ct_cuda_end(struct ct_cuda_backend *b)
 {
     const struct ct_cuda_driver *d = &b->driver;
@@ -181,7 +181,8 @@ void *ct_cuda_take_pinned(struct ct_cuda_backend *b, size_t bytes)
     return (void *)(uintptr_t)ct_cuda_take(&b->pinned, bytes);
 }
 
-/* Whether the device is to be asked for something, which may be other memory than is here. */
+/* Prepares for asking the device for something, which may be other memory than is here. False: it has
+ * failed. */
 static bool asks(struct ct_cuda_backend *b)
 {
     b->idle = b->ahead.runs = false;

@@ -20,7 +20,7 @@ static size_t keys_left(size_t n)
 
 /* ---- on the device ---- */
 
-/* What is read of the rows of a slice together; a row may get more of the best than it asked for. */
+/* The reading that serves all rows of a slice; a row may get more of the best than it asked for. */
 struct slice {
     int rows, k, ids, n;
 };
@@ -94,7 +94,7 @@ static void unpack(struct ct_few *few, const uint64_t *candidate, int most)
     few->logits = (struct ct_logits){few->memory, id, n};
 }
 
-/* Of the first rows all is wanted. Returns how many of them have it now. */
+/* Serves the first rows when all their logits are wanted. Returns how many of them have these now. */
 static int give_all(struct ct_cuda_backend *b, ct_mat in, int first, int n, struct ct_few *few,
                     const struct ct_weight *head, float cap)
 {
@@ -116,7 +116,7 @@ static size_t here_most(const struct ct_cuda_backend *b)
     return (size_t)CT_CUDA_LOGITS_ROWS * ct_round_up((size_t)CT_MAX(b->widest, 1), 32) * sizeof(float);
 }
 
-/* Of the first rows few are read. Returns how many of them have these now. */
+/* Serves the first rows when few of their logits are read. Returns how many of them have these now. */
 static int give_few(struct ct_cuda_backend *b, ct_mat in, int first, int n, struct ct_few *few,
                     const struct ct_weight *head, float cap)
 {

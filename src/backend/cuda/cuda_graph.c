@@ -116,7 +116,7 @@ static int32_t beginning(const struct ct_cuda_graphs *g)
     return first->kernel;
 }
 
-/* Whether those that wait have run, as a graph of the bucket. */
+/* True when the launches that wait have run, as a graph of the bucket. */
 static bool run_as_graph(struct ct_cuda_backend *b, struct ct_cuda_graph *graph)
 {
     struct ct_cuda_graphs *g = &b->graphs;

@@ -32,7 +32,8 @@ static void note_pool(struct ct_cuda_backend *b, const struct ct_kv_pool *pool)
                               .sent_kept = b->host->verb.alloc_host(b->host, sequences * sizeof(int32_t))};
 }
 
-/* What is there already stays as it is: most passes that decode find it so. */
+/* Brings numbers to the device, all but those that are there already: most passes that decode find nothing
+ * new. */
 static void bring(struct ct_cuda_backend *b, ct_cu_address to, int32_t *sent, const int32_t *now, size_t n)
 {
     const size_t bytes = n * sizeof *now;
@@ -43,7 +44,8 @@ static void bring(struct ct_cuda_backend *b, ct_cu_address to, int32_t *sent, co
     ct_cuda_put(b, to, sent, bytes);
 }
 
-/* Whether positions that were kept when they were sent decide of the rows of the pass as those of now. */
+/* True when positions that were kept when they were sent decide of the rows of the pass as those of now
+ * do. */
 static bool decides_alike(const struct ct_cuda_backend *b, const struct ct_cuda_pool *p)
 {
     bool alike = true;
@@ -86,7 +88,7 @@ static void cuda_alloc_kv(struct ct_backend *base, struct ct_kv_pool *pool, int 
     ct_cuda_take(&b->kv, (size_t)pool->n_blocks * used);
 }
 
-/* Where K of a head of a block begins; V is as far behind as kv says. */
+/* The address where K of a head of a block begins; V is as far behind as kv says. */
 static ct_cu_address head_at(const struct ct_cuda_backend *b, const struct ct_kv *kv, int block, int head)
 {
     return b->kv.base + kv->pool->at + (size_t)block * kv->pool->block_bytes + kv->k +

@@ -150,7 +150,7 @@ static void cuda_embed(struct ct_backend *base, ct_mat x, const struct ct_weight
                    ct_cuda_blocks(x.cols), b->rows.n);
 }
 
-/* Of parts of n columns each. */
+/* Norms parts of n columns each. */
 static void norm_parts(struct ct_cuda_backend *b, ct_mat y, ct_mat x, const struct ct_weight *w, int n,
                        bool add)
 {
@@ -216,8 +216,8 @@ enum ct_input ct_cuda_input(const struct ct_cuda_backend *b, const struct ct_wei
     return ct_input_form(w, b->o.exact);
 }
 
-/* Whether units for matrices sum it: of a prompt, and where they can, since decoding waits for memory. What
- * decides a choice is left to the chains. */
+/* True when the units for matrices sum the product: for a prompt, and where they can, since decoding waits
+ * for memory. A product that decides a choice is left to the chains. */
 static bool is_tensor(const struct ct_cuda_backend *b, int rows, const struct ct_weight *w)
 {
     return b->o.tensor && rows > CT_GPU_TILE && !w->f32_input && (w->type == CT_BF16 || w->type == CT_F16);

@@ -38,7 +38,7 @@ static void cuda_gelu_times(struct ct_backend *base, ct_mat x, ct_mat up, int at
                    ct_cuda_blocks(x.cols), b->rows.n);
 }
 
-/* Of either kind; w: coefficients, norm, router. */
+/* Runs AltUp, to predict or to correct; w: coefficients, norm, router. */
 static void altup(struct ct_cuda_backend *b, ct_mat y, const ct_mat stream[CT_STREAMS],
                   const struct ct_weight *const w[3], const struct ct_weight *scale, bool corrects)
 {

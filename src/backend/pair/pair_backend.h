@@ -18,14 +18,14 @@
 enum { CT_HOST, CT_DEVICE, CT_SIDES };
 enum { CT_AT_HOST = 1 << CT_HOST, CT_AT_DEVICE = 1 << CT_DEVICE, CT_AT_BOTH = CT_AT_HOST | CT_AT_DEVICE };
 
-/* What the handle of a matrix points to. */
+/* The handle of a matrix points to this. */
 struct ct_pair_mat {
     ct_mat at[CT_SIDES];
     int rows, cols; /* cols: that were written last */
     uint8_t has;    /* who has its values */
 };
 
-/* What the data of a packed weight points to. */
+/* The data of a packed weight points to this. */
 struct ct_pair_weight {
     struct ct_weight at[CT_SIDES];
     uint8_t has;
@@ -38,7 +38,7 @@ struct ct_pair_pool {
     uint8_t *lacks; /* [n_blocks] who does not have what is in a block; where both have all */
 };
 
-/* How far loading has come at each of the two. */
+/* Counts how far loading has come at each of the two. */
 struct ct_pair_loading {
     struct ct_pair_backend *pair;
     size_t done; /* KiB */

@@ -50,7 +50,7 @@ static float pair_logprob(struct ct_backend *b, const struct ct_logits *l, int32
     return host_of(b)->verb.logprob(host_of(b), l, id, top, k);
 }
 
-/* Of who ran the verb: the event has what both count. */
+/* The cost at the side that ran the verb: the event has what both count. */
 static struct ct_cost pair_cost(const struct ct_backend *base, const struct ct_event *event)
 {
     const struct ct_pair_backend *b = (const struct ct_pair_backend *)base;
@@ -77,7 +77,7 @@ static void pair_facts(const struct ct_backend *base, bool decodes, struct ct_ba
     snprintf(f->why + used, sizeof f->why - used, "; %s", device.why);
 }
 
-/* Where both have the weight, or none has one, what the device does is said. */
+/* Says what the device does where both have the weight, or none has one. */
 static bool pair_serving(const struct ct_backend *base, bool decodes, const char *verb,
                          const struct ct_weight *w, enum ct_kv_type kv, struct ct_serving *s)
 {

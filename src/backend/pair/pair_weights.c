@@ -13,8 +13,8 @@ static int homes_of(const struct ct_pair_backend *b)
     return part < b->o.host_layers ? CT_AT_HOST : CT_AT_DEVICE;
 }
 
-/* Whether the host reads it where it is stored. Of a table whose products the device computes it reads rows
- * alone. */
+/* True when the host reads the weight where it is stored. From a table whose products the device computes it
+ * reads only rows. */
 static bool is_left(const struct ct_pair_backend *b, const struct ct_weight *w)
 {
     return w->rows == 1 || (!b->both && b->base.part <= CT_PART_TIED);

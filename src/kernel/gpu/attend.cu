@@ -10,7 +10,7 @@
  * queries whose groups are added up at a time. */
 enum { QUERIES = CT_GPU_QUERIES, OF_SUMS = 512, INPUTS = OF_SUMS + BLOCK, IN_PART = QUERIES / 2 };
 
-/* Where a group of inputs of four outputs lies: lines of an input, or of a pair, `step` bytes apart. Heads
+/* The place of a group of inputs of four outputs: lines of an input, or of a pair, `step` bytes apart. Heads
  * have a multiple of four channels, so that what is read together is aligned. */
 struct attend_lines {
     GLOBAL const uint8_t *at;
@@ -93,7 +93,7 @@ DEVICE float attend_ordered(uint32_t order)
     return AS_F32(order & 0x80000000u ? order & 0x7fffffffu : ~order);
 }
 
-/* What the merge multiplies by: of the two, one is 1. */
+/* The merge multiplies by these factors: of the two, one is 1. */
 struct attend_factors {
     float of_all, of_block, most; /* most: of both */
 };
@@ -106,7 +106,7 @@ DEVICE struct attend_factors attend_factors(float all, float block)
     return f;
 }
 
-/* Of a query. Factors below 0: its sums are taken as they are; it sees none of these keys. */
+/* Facts about a query. Factors below 0: its sums are taken as they are; it sees none of these keys. */
 struct attend_query {
     GLOBAL float *to, *parts; /* where sums over values go; parts of the query */
     int row, first, last;     /* of the block's rows, -1: none; the keys that it sees */
@@ -143,7 +143,7 @@ DEVICE float attend_weigh(struct ct_gpu_attend a, LOCAL float *score, float most
     return l;
 }
 
-/* What a block of keys is to a query: it is merged with the others, or left as a part. */
+/* Notes what a block of keys is to a query: it is merged with the others, or left as a part. */
 DEVICE void attend_note(struct ct_gpu_attend a, LOCAL struct attend_query *q, bool seen, float m, float l,
                         int entry)
 {
@@ -180,7 +180,7 @@ DEVICE struct attend_round attend_round(uint32_t dim, int i, int of_keys, int fi
     return i < of_keys ? keys : channels;
 }
 
-/* What a group gives: for each query the two chains of four outputs. */
+/* The sums of a group: for each query the two chains of four outputs. */
 struct attend_chains {
     float e[QUERIES][4], o[QUERIES][4];
 };

@@ -30,14 +30,14 @@ enum {
     EIGHT_LINE = 64 /* bytes that are brought near: so many of each thread are on their way */
 };
 
-/* What a step leaves to those who fold: sums by row of the weight and of the pass, and factors by group. */
+/* A step leaves this to those who fold: sums by row of the weight and of the pass, and factors by group. */
 struct eight_step {
     uint32_t dot[EIGHT_STEP][CT_GPU_PANEL][EIGHT_ACROSS];
     float ws[CT_GPU_PANEL][EIGHT_WIDE], m[CT_GPU_PANEL][EIGHT_WIDE];
     float xs[CT_GPU_TOKENS][EIGHT_WIDE];
 };
 
-/* What a lane reads of a group ahead of time: 8 k of a row of the pass, and of types of ct_gpu_has_matrix,
+/* A lane reads this of a group ahead of time: 8 k of a row of the pass, and of types of ct_gpu_has_matrix,
  * the commonest ones, these 8 k of its two rows: all of them, or the last four in `more`. */
 struct eight_words {
     uint32_t x[2], low[2], more[2];
@@ -63,7 +63,7 @@ DEVICE void eight_common_codes(uint32_t code[2][4], struct ct_gpu_type t, const 
     }
 }
 
-/* The same of any type, where there are so many groups. room is the lane's own, every 32nd word. */
+/* Reads the codes of any type, where there are so many groups. room is the lane's own, every 32nd word. */
 DEVICE void eight_codes(uint32_t code[2][4], struct ct_gpu_type t, GLOBAL const uint8_t *lines,
                         uint32_t further, int groups, int c, LOCAL uint32_t *room)
 {
@@ -102,7 +102,7 @@ DEVICE float eight_fold(float acc, LOCAL const struct eight_step *s, int r, int 
     return acc;
 }
 
-/* The same of so many groups of a type that takes a second step for each. sum: of the input's halves. */
+/* Folds so many groups of a type that takes a second step for each. sum: of the input's halves. */
 DEVICE float eight_fold_two(float acc, LOCAL const struct eight_step *s, int r, int i, float zero,
                             GLOBAL const int32_t *sum, int groups)
 {
@@ -120,7 +120,7 @@ KERNEL(project_eight, ct_gpu_project)
     struct ct_gpu_type t = a.type;
     int warp = tid / 32, q = lane / 4, c = lane % 4, r = lane % 16, token = row * CT_GPU_TOKENS;
     int n = a.n - token < CT_GPU_TOKENS ? a.n - token : CT_GPU_TOKENS;
-    /* What the thread computes of a step: sums of groups g and g + 1; factors of group `whose` of row r, and
+    /* The thread computes this of a step: sums of groups g and g + 1; factors of group `whose` of row r, and
      * of group `of` of row `to` of the pass; the chain of row `mine` of it, with row r. */
     int g = 2 * warp, whose = g + lane / 16, of = tid / CT_GPU_TOKENS, to = tid % CT_GPU_TOKENS;
     int mine = tid / 16;

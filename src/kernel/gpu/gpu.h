@@ -41,8 +41,8 @@
 
 /* ---- weights: panels of 16 rows (layout/panel.h), one behind the other ---- */
 
-/* What a value is: a float of so many bits, or a code by factors. d and e are the 16 bit factors of a row in
- * a chunk, a and b the bytes of a group. */
+/* The form of a value: a float of so many bits, or a code by factors. d and e are the 16 bit factors of a row
+ * in a chunk, a and b the bytes of a group. */
 enum ct_gpu_form {
     CT_GPU_F32,
     CT_GPU_F16,
@@ -65,8 +65,8 @@ struct ct_gpu_type {
     enum ct_gpu_more more;
     uint32_t low, high;       /* bits of a plane, and of the one above it */
     uint32_t mask, mask_high; /* ones of these in each byte */
-    /* Of a chunk: its groups as a power of two, its bytes, and those before its lines; to the d of the next
-     * group, and to e; before a, and from row to row. */
+    /* A chunk's measures: its groups as a power of two, its bytes, and those before its lines; to the d of
+     * the next group, and to e; before a, and from row to row. */
     uint32_t shift, chunk, lines, stride, apart, bytes, width;
     uint32_t times; /* an integer is code * times - minus */
     int minus;
@@ -120,8 +120,8 @@ struct ct_gpu_project {
     GLOBAL const void *x;
     GLOBAL const float *scale; /* of x */
     GLOBAL const int32_t *sum;
-    /* Of experts, by project_q8 and project_value: a row of blocks is row i of out, by expert id[i] and row
-     * i / share of x. NULL: by w and its factor. */
+    /* Experts, for project_q8 and project_value: a row of blocks is row i of out, by expert id[i] and row i /
+     * share of x. NULL: by w and its factor. */
     GLOBAL const struct ct_gpu_expert *expert;
     GLOBAL const int32_t *id;
     uint64_t panel; /* bytes */
@@ -212,8 +212,8 @@ struct ct_gpu_scale {
     int ldx, n;
 };
 
-/* Where K and V of a layer lie: heads of a block of 256 positions one after another, each as layout/kv.h says
- * for the type, which has the number of its enum ct_kv_type. */
+/* The places of K and V of a layer: heads of a block of 256 positions one after another, each as layout/kv.h
+ * says for the type, which has the number of its enum ct_kv_type. */
 enum { CT_GPU_KV_BF16, CT_GPU_KV_F16, CT_GPU_KV_F32, CT_GPU_KV_Q8 };
 struct ct_gpu_kv {
     GLOBAL uint8_t *k, *v; /* of block 0 */
@@ -282,7 +282,8 @@ struct ct_gpu_apart {
     int none;
 };
 
-/* How an id is drawn from the k best of a row, at most CT_GPU_THREADS: by the usual chain, without edits. */
+/* Settings that draw an id from the k best of a row, at most CT_GPU_THREADS: by the usual chain, without
+ * edits. */
 struct ct_gpu_draw {
     float temperature, top_p, min_p; /* temperature 0: the best */
     int k;

@@ -20,7 +20,7 @@ DEVICE uint32_t gpu_kv_code(uint32_t slot, uint32_t d, bool is_v)
     return 32 + (is_v ? slot % 16 * 32 + d % 32 : d % 32 * 16 + slot % 16);
 }
 
-/* Of the other types, in values. */
+/* The place of a value in the other types, in values. */
 DEVICE uint64_t gpu_kv_place(struct ct_gpu_kv kv, uint32_t slot, uint32_t d, bool is_v)
 {
     if (kv.type == CT_GPU_KV_BF16) /* pairs of keys, or of channels */

@@ -15,7 +15,7 @@ enum { EXPANDED_K = 256, FACTORS = 64, LINES = 320, EXPANDED = LINES + EXPANDED_
 
 static const int8_t levels_iq1[] = {1, 7, 9}, levels_tq[] = {1};
 
-/* How codes and factors of a type lie, where its panel does not say it. */
+/* The forms of codes and factors of a type, where its panel does not say them. */
 static const struct row {
     enum ct_gpu_form form;
     int bits, factors;    /* of a value; bytes of a group */
@@ -62,7 +62,7 @@ static uint32_t ones(uint32_t bits)
     return bits < 8 ? ((1u << bits) - 1) * 0x01010101u : ~0u;
 }
 
-/* What the 16 codes of an expanded type stand for; those that no block has are 0. */
+/* Writes what the 16 codes of an expanded type stand for; those that no block has are 0. */
 static void expanded_values(int8_t value[16], const struct row *row)
 {
     memset(value, 0, 16);

@@ -8,12 +8,13 @@
 #include "quant/weight.h"
 
 struct ct_gpu_type ct_gpu_type_of(enum ct_type type);
-/* Whether project_matrix reads it. */
+/* True when project_matrix reads it. */
 static inline bool ct_gpu_has_matrix(const struct ct_gpu_type *t)
 {
     return t->form == CT_GPU_F16_SCALE && !t->more && !t->high && !t->tabled && t->low >= 4;
 }
-/* Whether project_eight does: all of integers, but those whose halves have scales or minima of their own. */
+/* True when project_eight reads it: all types of integers, but those whose halves have scales or minima of
+ * their own. */
 static inline bool ct_gpu_has_eight(const struct ct_gpu_type *t)
 {
     return t->form > CT_GPU_SFP && t->form != CT_GPU_NIBBLES && t->form != CT_GPU_E4M3;

@@ -32,8 +32,8 @@ struct gpu_group {
     int32_t first, second, low0, low1; /* factors of halves: of codes, and of the minimum */
 };
 
-/* Where it lies: its row's first word, its d, its a. A chunk has eight groups, or a part of them, so that the
- * group eight behind lies alike. */
+/* The place of a group: its row's first word, its d, its a. A chunk has eight groups, or a part of them, so
+ * that the group eight behind lies alike. */
 struct gpu_place {
     GLOBAL const uint8_t *lines, *d, *a;
 };
@@ -117,7 +117,7 @@ DEVICE struct gpu_group gpu_group(GLOBAL const uint8_t *panel, struct ct_gpu_typ
     return gpu_read(gpu_place(panel, t, g, row), t);
 }
 
-/* What four codes stand for, which are numbers of a table's entries. */
+/* Looks up what four codes stand for, which are numbers of a table's entries. */
 DEVICE uint32_t gpu_look_up(struct ct_gpu_type t, uint32_t code)
 {
     uint32_t s = PERMUTE(code | code >> 4, 0u, 0x4420u), low = s & 0x7777u;

@@ -7,7 +7,7 @@
 
 enum { WARPS = BLOCK / 32 };
 
-/* What a row of blocks multiplies: n rows of the input from `from` on, with one weight. */
+/* A row of blocks multiplies this: n rows of the input from `from` on, with one weight. */
 struct project_job {
     GLOBAL const void *w;
     float factor;

@@ -30,7 +30,7 @@ ENTRY(draw);
 
 /* ---- parts of a draw ---- */
 
-/* What a link does to logits that have an edit. */
+/* The edits that a link makes to logits. */
 enum ct_edit_kind { CT_EDIT_BIAS, CT_EDIT_PENALTIES, CT_EDIT_DRY };
 /* value[l->n] are the logits of l's ids. */
 void CT_NAME(ct_edit_all)(float *value, const struct ct_logits *l, enum ct_edit_kind kind,
@@ -47,7 +47,7 @@ struct ct_candidates {
 };
 /* Makes weights of logits that have none. */
 void CT_NAME(ct_chain_weigh)(struct ct_candidates *c);
-/* Whether a link changes nothing, whatever the logits; u: the random number of XTC's chance. */
+/* True when a link changes nothing, whatever the logits; u: the random number of XTC's chance. */
 bool CT_NAME(ct_chain_idle)(carat_link link, const struct ct_draw *d, float u);
 void CT_NAME(ct_chain_link)(struct ct_candidates *c, carat_link link, const struct ct_draw *d, float u);
 

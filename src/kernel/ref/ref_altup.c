@@ -69,7 +69,7 @@ void CT_NAME(ct_altup_coefs)(float *out, const float *x, const struct ct_altup *
     }
 }
 
-/* What one stream is predicted to be, of values of all. */
+/* The value that one stream is predicted to have, from values of all. */
 static inline float predicted(const float *c, float h0, float h1, float h2, float h3, float own)
 {
     return ct_fma(c[3], h3, ct_fma(c[2], h2, ct_fma(c[1], h1, ct_fma(c[0], h0, 0)))) + own;

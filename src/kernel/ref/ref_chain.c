@@ -51,7 +51,7 @@ static float edit(float logit, enum ct_edit_kind kind, const struct ct_edit *e, 
                                        : edit_dry(logit, e, c);
 }
 
-/* The same for all logits that have one. */
+/* Edits all logits that have an edit. */
 void CT_NAME(ct_edit_all)(float *value, const struct ct_logits *l, enum ct_edit_kind kind,
                           const struct ct_draw *d)
 {

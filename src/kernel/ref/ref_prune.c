@@ -34,7 +34,7 @@ void CT_NAME(ct_input_norms)(struct ct_input_norms *out, const float *x, int n, 
 
 /* ---- the test ---- */
 
-/* How many of n rows stay: those that are not certain to be below the bar. */
+/* The number of n rows that stay: those that are not certain to be below the bar. */
 static inline int prune_stays(const float *restrict score, const struct ct_row_bound *restrict bound, int n,
                               struct ct_token_bound t, float bar)
 {

@@ -15,7 +15,7 @@ struct rows {
     ivec scale;                  /* s of both halves, 16 bits each */
 };
 
-/* Where they lie: the lines of the group, at these rows where lines have 4, 2 and 1 bytes of a row. */
+/* The place of lines: those of the group, at these rows where lines have 4, 2 and 1 bytes of a row. */
 struct lines {
     const uint8_t *chunk, *four, *two, *one;
     int g, row;
@@ -155,7 +155,7 @@ INLINE void read_iq1_m(struct rows *to, const struct lines *at)
     TYPE(CT_IQ1_S, read_iq1_s, 64, 96, 8, false, false, true)                                                \
     TYPE(CT_IQ1_M, read_iq1_m, 128, 96, 8, false, true, true)
 
-/* What reads the rows of a type. */
+/* A function that reads the rows of a type. */
 typedef void read_rows(struct rows *to, const struct lines *at);
 
 #endif

@@ -325,8 +325,8 @@ INLINE const uint8_t *chunk_to_read(struct ct_looked_up *looked, const struct ki
     return (const uint8_t *)looked;
 }
 
-/* Whether one token is multiplied where entries of the type are looked up: with vectors of 512 bits and dots
- * of bytes, unless permutations of bytes look up, which store what they find. */
+/* True when one token is multiplied where entries of the type are looked up: with vectors of 512 bits and
+ * dots of bytes, unless permutations of bytes look up, which store what they find. */
 INLINE bool multiplies_books(enum ct_type type)
 {
     return PARTS == 1 && BYTE_DOTS && ct_books[type].entries && ct_book_reader(BOOK_WAY) == ct_look_up_avx2;

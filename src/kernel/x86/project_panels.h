@@ -9,7 +9,7 @@
 #include "kernel/ref/ref_math.h"
 #include "kernel/sizes.h"
 
-/* How the bytes of a line stand for weights. */
+/* The way in which the bytes of a line stand for weights. */
 enum code {
     BYTE,   /* weight + zero */
     NIBBLE, /* weight + zero, below 16 */

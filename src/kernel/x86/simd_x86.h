@@ -30,7 +30,7 @@ INLINE void ivec_store(void *p, ivec v)
     BITS(storeu)(p, v);
 }
 
-/* The same 4 bytes in every lane. */
+/* Repeats 4 bytes in every lane. */
 INLINE ivec same(const void *p)
 {
     int32_t v;

@@ -47,7 +47,7 @@ static bool has_type(const struct ct_json_value *schema, const char *name)
     return found;
 }
 
-/* Whether a value is listed that holds others. */
+/* True when a value is listed that holds others. */
 static bool lists_structure(const struct ct_json_value *schema)
 {
     const struct ct_json_value *one = ct_json_get(schema, "const");

@@ -187,7 +187,7 @@ static void read_name(struct call_parser *p, const struct ct_json_tree *tree)
         p->part->name = ct_call_copy(&p->text, ct_json_str(name).s, ct_json_str(name).n);
 }
 
-/* Whether a text that is no JSON is only too short: at its end, or within the last word. */
+/* True when a text that is no JSON is only too short: at its end, or within the last word. */
 static bool breaks_off(const struct ct_json *j)
 {
     static const char letters[] = "aeflnrstu"; /* of true, false and null */
@@ -314,8 +314,8 @@ static bool wrong_behind(struct call_parser *p, carat_calls *out, const char *ex
     return false;
 }
 
-/* Whether another call comes next; what stands between two of them is passed over. *list becomes false at its
- * end. */
+/* True when another call comes next; what stands between two of them is passed over. *list becomes false at
+ * its end. */
 static bool goes_on(struct call_parser *p, struct cursor *c, bool *list, carat_calls *out)
 {
     bool fenced = false, inner = false;

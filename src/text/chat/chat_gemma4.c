@@ -187,7 +187,7 @@ static carat_status write_results(struct turns *c, struct place at, bool has_cal
     return CARAT_OK;
 }
 
-/* Whether a message continues the turn of the one before. */
+/* True when a message continues the turn of the one before. */
 static bool continues(const struct turns *c, bool has_calls)
 {
     return c->state->results_inside ? c->after_model

@@ -563,7 +563,7 @@ carat_status ct_tokenizer_finish(struct ct_tokenizer *t, const char *name, carat
     return build_matcher(t, err);
 }
 
-/* Whether something but the list of pieces rests on one. */
+/* True when something but the list of pieces rests on one. */
 static bool is_leaned_on(const struct ct_tokenizer *t, int32_t id)
 {
     bool leaned = id == t->unknown || id == t->bos;

@@ -9,14 +9,14 @@
 /* The keys tokenizer.ggml.* of a GGUF file: pieces, kinds and scores as SentencePiece has them; of Gemma 4
  * merges instead. Scores are ranks of merges, so that the ids of a text stay the same. E_MEMORY. */
 carat_status ct_tokenizer_put_gguf(const struct ct_tokenizer *t, struct ct_new_head *h, carat_error *err);
-/* Whether the merge rule is a list of pairs, as in tokenizer.json; else a score for each piece. */
+/* True when the merge rule is a list of pairs, as in tokenizer.json; else it is a score for each piece. */
 bool ct_tokenizer_merges_pairs(const struct ct_tokenizer *t);
 /* A piece as tokenizer.model and tokenizer.json spell it: user-defined ones of GGUF with scores hold spaces,
  * which become U+2581 in text. */
 #define CT_SPELLED_PIECE 720
 struct ct_str ct_tokenizer_spelled(const struct ct_tokenizer *t, int32_t id, char text[CT_SPELLED_PIECE]);
-/* Whether tokenizer.json can hold scores as merges with the ids of every text: no piece means something else
- * there, as two of one text would. */
+/* True when tokenizer.json can hold scores as merges with the ids of every text: no piece means something
+ * else there, as two of one text would. */
 bool ct_tokenizer_fits_json(const struct ct_tokenizer *t);
 /* vocab_write_model.c: tokenizer.model, for a tokenizer that has scores; vocab_write_json.c: tokenizer.json,
  * where scores become merges; ends: <eos> stands behind each text. path, of the tokenizer's file, is for

@@ -12,7 +12,7 @@
 
 #define META "\xe2\x96\x81" /* U+2581 */
 
-/* Whether a merge by text makes it. */
+/* True when a merge by text makes it. */
 static bool can_be_made(const struct ct_tokenizer *t, int32_t id)
 {
     return t->piece[id].rank != CT_NO_RANK;
@@ -132,7 +132,7 @@ static bool put_made(const struct ct_tokenizer *t, struct ct_new_head *h)
     return good;
 }
 
-/* Whether merges there can begin with each character of a text: by texts a piece is made out of characters
+/* True when merges there can begin with each character of a text: by texts a piece is made out of characters
  * that are no pieces, too. */
 static bool is_of_pieces(const struct ct_tokenizer *t, struct ct_str s)
 {
@@ -145,7 +145,7 @@ static bool is_of_pieces(const struct ct_tokenizer *t, struct ct_str s)
     return true;
 }
 
-/* Whether a piece means there what it means here. */
+/* True when a piece means there what it means here. */
 static bool fits(const struct ct_tokenizer *t, int32_t id)
 {
     char text[CT_SPELLED_PIECE];

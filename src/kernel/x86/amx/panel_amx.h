@@ -44,7 +44,7 @@ INLINE struct ahead ahead_of_call(const struct ct_panels_next *next)
                           w->row_bytes, next->r1 - next->r0 > CT_PANEL_ROWS ? w->row_bytes : 0};
 }
 
-/* What is asked for while tiles are multiplied: up to so many lines at each, as long as there are some. */
+/* Lines that are asked for while tiles are multiplied: up to so many at each, as long as there are some. */
 struct asking {
     const uint8_t *at, *end;
     size_t beside;
@@ -81,7 +81,7 @@ INLINE void own_line(const float *p)
 
 /* ---- results ---- */
 
-/* Where the results of a panel and of some tokens go. */
+/* The place of the results of a panel and of some tokens. */
 struct results {
     float *at;
     size_t ldo;

@@ -12,7 +12,7 @@ enum {
 static const struct ct_tile_config of_values = {
     .palette = 1, .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 16, 16}};
 
-/* What is multiplied: chunks [from, to) of k. */
+/* The part that is multiplied: chunks [from, to) of k. */
 struct stretch {
     const uint8_t *w, *x; /* at the first */
     size_t apart, block;  /* to another panel, another block of tokens */

@@ -18,7 +18,7 @@ static const _Alignas(64) int32_t start[CT_PANEL_ROWS] = {
 
 /* ---- weights: [k/4][16][4] signed bytes ---- */
 
-/* Whether the scales of halves fit the bytes: 3 * 15 and -(-4 * -32), of which the sign is minus. Then a
+/* True when the scales of halves fit the bytes: 3 * 15 and -(-4 * -32), of which the sign is minus. Then a
  * group is one tile, else two of 16 k, as where halves stand apart. */
 INLINE bool scaled(const struct kind kind)
 {
@@ -59,7 +59,7 @@ INLINE __m512i scaled_word(const struct kind kind, __m512i code, __m512i product
     return _mm512_sub_epi8(_mm512_maskz_mov_epi8(~high, often), v);
 }
 
-/* What codes mean, as signed bytes. */
+/* Turns codes into signed bytes. */
 INLINE __m512i signed_word(const struct kind kind, __m512i code, __m512i table)
 {
     if (kind.table)
@@ -99,7 +99,7 @@ INLINE const uint8_t *unpack(int8_t *to, struct ct_looked_up *looked, const stru
 
 /* ---- a block of 16 tokens ---- */
 
-/* What panel_amx.c made of them, from some group on: [group][16]. */
+/* A block as panel_amx.c made it, from some group on: [group][16]. */
 struct block {
     const int8_t *q; /* [32] */
     const float *scale, *xsum;

@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 
-/* What ldtilecfg reads. */
+/* The instruction ldtilecfg reads this. */
 struct ct_tile_config {
     uint8_t palette, start_row, zero[14];
     uint16_t row_bytes[16];

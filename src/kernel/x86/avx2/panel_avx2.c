@@ -140,7 +140,7 @@ INLINE int factor_bytes(const struct kind kind)
     return by_weight(kind) ? 8 * 128 : 8 * 64;
 }
 
-/* Whether keeping factors pays: they are more than the stored bytes. */
+/* True when keeping factors pays: they are more than the stored bytes. */
 INLINE bool pays(const struct kind kind)
 {
     return by_weight(kind) || code_of(kind) != BYTE;
@@ -235,13 +235,13 @@ INLINE void store_tile_avx2(float *out, size_t ldo, const __m256 *acc, const int
         store_rows(out + (size_t)t * ldo, (const fvec[]){acc[t], acc[T + t]}, rows, scale);
 }
 
-/* What memory a tile asks for: what this stream reads a little later, or the same place of the next panel,
- * which was 7 to 12 % faster for two tokens and not for four; a panel that was read already asks for
- * nothing. */
+/* A tile asks for memory in one of these ways: what this stream reads a little later, or the same place of
+ * the next panel, which was 7 to 12 % faster for two tokens and not for four; a panel that was read already
+ * asks for nothing. */
 enum ask { NOTHING, AHEAD_OF_LINE, NEXT_PANEL };
 
-/* How far ahead of a line to ask for memory, at a byte of its panel: near its end, in the panel that this
- * stream reads next. */
+/* The distance ahead of a line to ask for memory, at a byte of its panel: near its end, in the panel that
+ * this stream reads next. */
 INLINE size_t ahead_of(size_t at, size_t apart, const int panels)
 {
     return at + AHEAD < apart ? AHEAD : AHEAD + (size_t)(panels - 1) * apart;

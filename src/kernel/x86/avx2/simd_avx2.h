@@ -36,7 +36,7 @@ INLINE __m128i load_quarter(const void *p)
     return _mm_loadl_epi64(p);
 }
 
-/* The same 16 bytes in every 16. */
+/* Repeats 16 bytes in every 16. */
 INLINE ivec sixteen(const void *p)
 {
     return _mm256_broadcastsi128_si256(_mm_loadu_si128(p));

@@ -213,7 +213,7 @@ INLINE int panels_at_once(const struct ct_weight *w, int n, int rows, const int 
     return n <= 4 && fit >= 4 ? 4 : fit >= 2 ? 2 : 1;
 }
 
-/* What `panels` panels from row r0 on ask for: the next as many, in this call or after it. */
+/* The stream that `panels` panels from row r0 on ask for: the next as many, in this call or after it. */
 INLINE struct stream next_stream(const struct ct_weight *w, int r0, int r1, int n, int panels, const int most,
                                  const struct ct_panels_next *next)
 {
