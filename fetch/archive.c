@@ -314,7 +314,8 @@ static int look_at_files(const struct archive *a)
     return DONE;
 }
 
-/* What a process that was killed had whole is looked at again, as kagglehub's would be. */
+/* Takes up an archive that a process had whole when it was killed: it is looked at again, as kagglehub's
+ * would be. */
 static void take_up(const struct archive *a)
 {
     struct store s = {.plan = &a->plan, .layout = &archive_layout};

@@ -282,7 +282,7 @@ static const char *what_else(const struct wanted *w, const void *data, size_t n)
     return "";
 }
 
-/* What has come is of something else, or parts are not what they are called: the file begins again. */
+/* Makes the file begin again: what has come is of something else, or parts are not what they are called. */
 static bool begin_again(struct running *f, bool only_whole)
 {
     f->again = true;
@@ -331,7 +331,7 @@ static bool look_at_answer(struct worker *c, const struct http_reply *r, const v
     return fail(c->d, running_hash(f));
 }
 
-/* Where so many bytes a second are wished: who has got some waits until they are due. */
+/* Keeps to the rate where so many bytes a second are wished: who has got some waits until they are due. */
 static void keep_rate(struct download *d, size_t n)
 {
     const double second = 1e9;
@@ -367,7 +367,7 @@ static bool take_bytes(void *user, const struct http_reply *reply, const void *d
 
 /* ---- a piece ---- */
 
-/* What is counted over the tries of a piece. */
+/* Counts over the tries of a piece. */
 struct trying {
     int fruitless, slow; /* tries in a row without a byte; spans of patience with too few */
     int gone;            /* addresses that had run out */
@@ -475,7 +475,7 @@ static void drop(struct download *d, struct running *f)
     pthread_cond_broadcast(&d->changed);
 }
 
-/* What has come goes. */
+/* Drops what has come, and begins the file again, MOST_RESTARTS times at most. */
 static void restart(struct download *d, struct running *f)
 {
     if (f->restarts++ < MOST_RESTARTS)
@@ -489,7 +489,7 @@ static void restart(struct download *d, struct running *f)
     pthread_cond_broadcast(&d->changed);
 }
 
-/* Whether the hash is right, once all is there; with the lock. */
+/* True: the hash is right; all of the file is there. Comes and goes with the lock, and waits without it. */
 static bool check_hash(struct download *d, struct running *f, char hash[PLAN_HASH])
 {
     struct hasher *h = f->hasher;
@@ -541,7 +541,7 @@ static void finish(struct download *d, struct running *f)
     drop(d, f);
 }
 
-/* What lies there, in a layout whose names say nothing, is what is wanted. */
+/* Checks that the file that lies there is what is wanted, in a layout whose names say nothing of it. */
 static int check_old(struct download *d, struct running *f)
 {
     char hash[PLAN_HASH];

@@ -42,7 +42,7 @@ static bool begin_hash(struct hasher *h, size_t digits)
            (!git || EVP_DigestUpdate(h->context, head, (size_t)n));
 }
 
-/* How many bytes can be hashed now, in whole pieces; 0: it ends. */
+/* Waits for bytes that can be hashed, and returns how many, in whole pieces; 0: it ends. */
 static int64_t wait_for_more(struct hasher *h)
 {
     int64_t ready = 0;

@@ -18,7 +18,7 @@ struct tap;
 struct hasher *hasher_start(int fd, int64_t bytes, const char *kind, struct tap *tap);
 /* So many bytes from the beginning on may be read now. */
 void hasher_allow(struct hasher *h, int64_t have);
-/* How many are hashed. */
+/* The number of bytes that are hashed. */
 int64_t hasher_at(struct hasher *h);
 /* Waits until all are, or cannot be read. Whoever waits is the only one to end it. */
 void hasher_wait(struct hasher *h);

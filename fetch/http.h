@@ -12,7 +12,7 @@
 
 struct http;
 
-/* What the last answer of a request said; texts are "" and numbers -1 where it did not. */
+/* The headers of a request's last answer; texts are "" and numbers -1 where it did not say them. */
 struct http_reply {
     long status;
     char first_commit[72],
@@ -52,13 +52,13 @@ enum http_end http_get(struct http *h, const char *url, int64_t from, int64_t un
 /* POST of a body of JSON, and GET of where that leads, of which alone a part can be wanted. NULL: GET. */
 enum http_end http_ask(struct http *h, const char *url, const char *body, int64_t from, int64_t until,
                        http_sink sink, void *user, struct http_reply *reply);
-/* Where the last request led in the end; "": nowhere that can be asked without a body. */
+/* The address where the last request led in the end; "": none that can be asked without a body. */
 const char *http_where(const struct http *h);
 /* Why the last request did not end with an answer. */
 const char *http_why(const struct http *h);
 /* Text as it stands in a path of an address, / included; false: it does not fit. */
 bool http_escape(char *out, size_t capacity, const char *text);
-/* Whether both addresses have one scheme, host and port. */
+/* True: both addresses have one scheme, host and port. */
 bool http_same_host(const char *a, const char *b);
 
 #endif

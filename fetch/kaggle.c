@@ -73,7 +73,7 @@ static const char *find_framework(const char *s, size_t n)
     return NULL;
 }
 
-/* What is asked of a model: {"ownerSlug": ..., and more. False: the plan's model is none. */
+/* Writes a question about a model: {"ownerSlug": ..., and more. False: the plan's model is none. */
 static bool write_question(char *body, size_t capacity, const struct plan *plan, const char *more)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";

@@ -84,7 +84,8 @@ static void folder_name(struct store *s)
     snprintf(s->folder, sizeof s->folder, "%s", s->plan->out);
 }
 
-/* What is on its way is known by its hash, or by what the file is pinned to. */
+/* Sets the places of a file. One that is on its way is known by its hash, or by what the file is pinned
+ * to. */
 static void folder_place(struct place *p, const struct store *s, const struct wanted *w)
 {
     snprintf(p->whole, sizeof p->whole, "%s/%s", s->folder, w->name);

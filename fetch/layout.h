@@ -42,7 +42,7 @@ extern const struct layout kaggle_layout, ollama_layout;
 enum { FOLDER_PATH = 4 * PLAN_PATH + 64 };
 /* For layouts. The folders of a path, without its last part. */
 int make_folders(const char *path);
-/* The same; false: errno says why, and folder[] is the one that cannot be made. */
+/* make_folders without a message; false: errno says why, and folder[] is the one that cannot be made. */
 bool make_path(char folder[FOLDER_PATH], const char *path);
 int sync_folder(const char *path);
 int fail_at(const char *path, const char *what);

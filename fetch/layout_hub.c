@@ -29,7 +29,7 @@ static void tag_cache(const char *root)
         close(fd);
 }
 
-/* What stands in paths below a root. */
+/* The names that stand in paths below a root. */
 static struct ct_store_names names_of(const struct store *s, const char *root, const struct wanted *w)
 {
     struct ct_store_names names = {.root = root, .version = ct_str_of(s->plan->commit)};
@@ -56,7 +56,7 @@ static bool is_file(const char *path)
     return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Where there are no links, a snapshot has the file itself. */
+/* Sets the places of a file. Where there are no links, a snapshot has the file itself. */
 static void hub_place(struct place *p, const struct store *s, const struct wanted *w)
 {
     const struct ct_store_names names = names_of(s, s->folder, w), in_cache = names_of(s, s->plan->root, w);

@@ -20,7 +20,7 @@
 
 enum { LONG = 600 }; /* seconds */
 
-/* Whether who made the file is known to be gone. */
+/* True: who made the file is known to be gone. */
 static bool is_left(int fd)
 {
     char text[512] = "", host[256] = "", own[256] = "";
@@ -37,7 +37,7 @@ static bool is_left(int fd)
     return pid > 0 && strcmp(host, own) == 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
-/* Whether it says nothing of who has it, as before filelock 3.20, and as files do that flock has left. */
+/* True: the file says nothing of who has it, as before filelock 3.20, and as files do that flock has left. */
 static bool is_silent(int fd)
 {
     struct stat st;

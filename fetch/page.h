@@ -18,10 +18,10 @@ void page_close(struct page *p);
 /* what: for messages. Answers other than 200 are the source's to refuse. */
 int page_get(struct http *h, const struct plan *plan, const char *url, const char *what, struct page *p,
              struct http_reply *reply);
-/* The same as a POST of a body of JSON. */
+/* page_get as a POST of a body of JSON. */
 int page_ask(struct http *h, const struct plan *plan, const char *url, const char *body, const char *what,
              struct page *p, struct http_reply *reply);
-/* The same, of what there is to say about the bytes behind it: none is kept. */
+/* page_ask for what there is to say about the bytes behind the address: it keeps none of them. */
 int page_peek(struct http *h, const struct plan *plan, const char *url, const char *body, const char *what,
               struct http_reply *reply);
 /* A sink that ends a request behind its headers. */

@@ -21,7 +21,7 @@ struct part {
     int code;     /* of report.h */
 };
 
-/* What the answer says of itself. */
+/* Checks what the answer says of itself. */
 static int look_at_answer(struct part *p, const struct http_reply *r)
 {
     char range[64];

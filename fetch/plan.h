@@ -16,7 +16,7 @@ struct wanted {
     char hash[PLAN_HASH];       /* digits: SHA-256 (64), git's SHA-1 of a blob (40), MD5 (32); or "" */
 };
 
-/* What is done. */
+/* The task of a plan. */
 enum task {
     TASK_LIST,   /* the files of a repository are told, and nothing is fetched */
     TASK_CHECK,  /* those of the plan are told, and which of them are there */

@@ -10,7 +10,7 @@
  * that come. A code of report.h. */
 int search_all(struct http *h, struct plan *plan);
 
-/* The same of Kaggle, each variation of a model in each framework by its own name, in Kaggle's order. */
+/* search_all of Kaggle: each variation of a model in each framework by its own name, in Kaggle's order. */
 int search_kaggle(struct http *h, const struct plan *plan);
 
 #endif

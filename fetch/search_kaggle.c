@@ -34,7 +34,7 @@ static void spell_framework(char out[PART], const char *name)
     out[n] = 0;
 }
 
-/* What its files are, where that is something that carat reads. */
+/* The kind of files that a framework has, where carat reads them. */
 static const char *tags_of(const char *framework)
 {
     return strcmp(framework, "gguf") == 0           ? " gguf "

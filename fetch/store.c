@@ -39,7 +39,7 @@ bool store_has(const struct store *s, const struct wanted *w)
     return is_whole(&at, w);
 }
 
-/* Whether the disk has room for what is missing, and 5 % of it beside. */
+/* Refuses a file when the disk has no room for what is missing, and 5 % of it beside. */
 static int check_room(const struct part *p, int64_t missing)
 {
     struct statvfs fs;

@@ -40,21 +40,21 @@ enum { PRUNED = -1 }; /* of store_finish: somebody has removed it meanwhile */
 
 /* Makes nothing yet. */
 void store_open(struct store *s, const struct plan *plan);
-/* Whether the file is there, whole. */
+/* True: the file is there, whole. */
 bool store_has(const struct store *s, const struct wanted *w);
 /* Opens what is there of a file; *whole: it is all there, and p->fd reads it; for that the layout has to name
  * its files by hashes, or somebody to look. Takes the file's lock, waiting for who has it. missing: bytes of
  * all files to come, for which there has to be room. */
 int store_begin(const struct store *s, struct part *p, const struct wanted *w, int64_t missing, bool *whole);
-/* What has come is wrong: it goes, and an empty file takes its place. */
+/* Drops what has come, which is wrong: an empty file takes its place. */
 int store_again(struct part *p);
 /* Bytes behind those that are there. */
 int store_put(struct part *p, const void *data, size_t n);
-/* What was written stays for the next time, unless it is wrong. */
+/* Leaves what was written for the next time, unless it is wrong. */
 void store_leave(struct part *p, bool wrong);
 /* It is whole and right: gets its name. PRUNED: start again. */
 int store_finish(const struct store *s, struct part *p, const struct wanted *w);
-/* What leads to it. */
+/* Makes what leads to the file. */
 int store_enter(const struct store *s, const struct wanted *w);
 /* All files are there. path[] gets what the command is told. */
 int store_end(const struct store *s, char *path, size_t capacity);

@@ -7,7 +7,7 @@
 
 enum { MOST_TRIES = 5 }; /* without a new byte */
 
-/* Whether a status may be another one the next time. */
+/* True: the status may be another one the next time. */
 bool is_passing(long status);
 /* Nanoseconds to wait before try number n (0: bytes came the last time): growing, and by chance. asked_for:
  * Retry-After in seconds, or -1. A patience of 60 seconds is the usual one. */

@@ -25,7 +25,7 @@ struct untar *untar_open(const struct untar_listener *listener, int64_t most);
 bool untar_take(struct untar *u, const void *data, size_t n);
 /* All has come: whether it ends where a tar.gz does. */
 bool untar_end(struct untar *u);
-/* What was found and where, once one of them was false; "" where the listener ended it. */
+/* Says what was found and where, once one of them was false; "" where the listener ended it. */
 const char *untar_why(const struct untar *u);
 /* NULL is allowed. */
 void untar_close(struct untar *u);

@@ -294,7 +294,7 @@ CARAT_DEFAULT(carat_render_options)
 CARAT_API carat_status carat_render(const carat_model *model, const carat_message *messages,
                                     size_t message_size, int n, const carat_render_options *options,
                                     carat_tokens *ids, char **text, carat_error *err);
-/* The same for a JSON array of messages in OpenAI's form. Errors as carat_render. */
+/* carat_render for a JSON array of messages in OpenAI's form. Errors as carat_render. */
 CARAT_API carat_status carat_render_json(const carat_model *model, const char *messages,
                                          const carat_render_options *options, carat_tokens *ids, char **text,
                                          carat_error *err);
@@ -323,8 +323,8 @@ CARAT_API carat_status carat_talk_json(carat_talk *talk, const char *message, si
 /* Messages so far; 0 for NULL. */
 CARAT_API int carat_talk_count(const carat_talk *talk);
 typedef enum carat_talk_member { CARAT_TALK_ROLE, CARAT_TALK_TEXT, CARAT_TALK_THOUGHT } carat_talk_member;
-/* What message i says: a text, for carat_free. CARAT_E_NOT_FOUND (it has none of that), CARAT_E_ARGUMENT,
- * CARAT_E_MEMORY. */
+/* Gets what message i says: a text, for carat_free. CARAT_E_NOT_FOUND (it has none of that),
+ * CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
 CARAT_API carat_status carat_talk_get(carat_talk *talk, int i, carat_talk_member member, char **text,
                                       carat_error *err);
 /* carat_render of a conversation, to which more may be added later. Errors as carat_render. */
@@ -475,7 +475,7 @@ CARAT_API const float *carat_logits(const carat_session *session);
 #define CARAT_TEMPERATURE_MIN 1e-6f /* below, logits / temperature could exceed a float */
 #define CARAT_TEMPERATURE_MAX 100.0f
 #define CARAT_TOP_P_MIN       1e-6f
-/* How an id is drawn; NUMERICS.md section 8 has the order and the formulas. */
+/* The way to draw an id; NUMERICS.md section 8 has the order and the formulas. */
 typedef struct carat_sampling {
     size_t size;
     float temperature; /* 0: the highest logit; else CARAT_TEMPERATURE_MIN to CARAT_TEMPERATURE_MAX */

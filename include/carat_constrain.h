@@ -26,7 +26,7 @@ extern "C" {
 
 /* A form, for the vocabulary of a model. It never changes and is shared by threads and matchers. */
 typedef struct carat_constraint carat_constraint;
-/* How far an answer has come in a form. */
+/* The state of an answer in a form: how far it has come. */
 typedef struct carat_matcher carat_matcher;
 
 typedef enum carat_form {
@@ -52,8 +52,8 @@ typedef struct carat_constraint_options {
      * answer is sought here, and not when it is asked for first. */
     carat_progress progress;
     void *user;
-    /* Of another form than tools: a terminated JSON array as tools have it, and the answer may be calls of
-     * these (by one_call one) in the place of what the form says; NULL: it may not. */
+    /* Tools for a form other than tools: a terminated JSON array as tools have it, and the answer may be
+     * calls of these (by one_call one) in the place of what the form says; NULL: it may not. */
     const char *tools;
 } carat_constraint_options;
 CARAT_DEFAULT(carat_constraint_options)
@@ -70,7 +70,7 @@ CARAT_API carat_status carat_constraint_create(carat_constraint **constraint, co
 /* Ends the caller's use of it; matchers keep theirs. NULL is allowed. Any thread. */
 CARAT_API void carat_constraint_close(carat_constraint *constraint);
 
-/* What a form has become. */
+/* Facts about a compiled form. */
 typedef struct carat_constraint_info {
     size_t size;
     int rules, nodes; /* of the grammar */
@@ -102,8 +102,8 @@ CARAT_API int carat_matcher_allows(const carat_matcher *matcher, int32_t id, int
  * call with the matcher. Stop ids are the caller's business: they may come where the answer may end. NULL
  * for NULL. */
 CARAT_API const uint64_t *carat_matcher_mask(carat_matcher *matcher, int left);
-/* What the form has come to next whatever is drawn, as ids in the tokenizer's own spelling: puts at most k of
- * them into ids and returns their number. */
+/* Drafts the ids that have to come next in the form whatever is drawn, in the tokenizer's own spelling: puts
+ * at most k of them into ids and returns their number. */
 CARAT_API int carat_matcher_draft(const carat_matcher *matcher, int32_t *ids, int k);
 /* 1: the answer may end here. */
 CARAT_API int carat_matcher_complete(const carat_matcher *matcher);

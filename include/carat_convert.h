@@ -64,8 +64,8 @@ typedef struct carat_converted {
     double correlation;             /* of values before and after */
     double mean_error, rms_error;   /* of what is after minus what was before */
     double largest_error;           /* |after - before| */
-    /* Of Q4_0 where it was looked for (qat): the share of blocks that lie on a lattice, and of rows that lie
-     * on one with one scale; of some rows where the tensor got the usual scales; -1: nobody looked. */
+    /* Shares for Q4_0 where it was looked for (qat): of blocks that lie on a lattice, and of rows that lie on
+     * one with one scale; of some rows where the tensor got the usual scales; -1: nobody looked. */
     double on_lattice, one_scale;
     /* Values that the type does not reach: of int8 schemes those more than half a step beyond the largest
      * integer, else those that `clamp` saturated; and the largest |value| of them before, or 0. */
@@ -78,11 +78,11 @@ typedef struct carat_converted {
 CARAT_DEFAULT(carat_converted)
 typedef void (*carat_converted_visit)(void *user, const carat_converted *tensor);
 
-/* How blocks of Q4_0 get their scales. Weights trained for four bits lie on a lattice: steps from -8 to 7 of
- * some scale of F16, rounded to the source's type. ON looks for that scale, so that decoding and rounding
- * gives every value of such a block again, and gives other blocks the scale of least squared error. OFF: as
- * llama-quantize. AUTO: ON for tensors of F32, F16 or BF16 of which 99 % of a sample lie on lattices, OFF for
- * others. */
+/* The way in which blocks of Q4_0 get their scales. Weights trained for four bits lie on a lattice: steps
+ * from -8 to 7 of some scale of F16, rounded to the source's type. ON looks for that scale, so that decoding
+ * and rounding gives every value of such a block again, and gives other blocks the scale of least squared
+ * error. OFF: as llama-quantize. AUTO: ON for tensors of F32, F16 or BF16 of which 99 % of a sample lie on
+ * lattices, OFF for others. */
 typedef enum { CARAT_QAT_AUTO, CARAT_QAT_ON, CARAT_QAT_OFF } carat_qat;
 
 typedef struct carat_convert_options {
@@ -167,7 +167,7 @@ CARAT_API carat_status carat_convert(const carat_model *model, const char *path,
  * its embedding; "" where there are no weights, and for NULL. Lives as long as the program. */
 CARAT_API const char *carat_model_mix(const carat_model *model);
 
-/* How much the columns of matrices matter, as an engine meets them: sums of squares of what each is
+/* Measures how much the columns of matrices matter, as an engine meets them: sums of squares of what each is
  * multiplied by, of an expert by the rows that took it. */
 typedef struct carat_importance carat_importance;
 /* From now on every pass of the engine is measured, and goes through all layers with all rows; logits stay
@@ -184,8 +184,8 @@ CARAT_API carat_status carat_importance_write(const carat_importance *importance
 /* Before the engine is closed; NULL is allowed. */
 CARAT_API void carat_importance_end(carat_importance *importance);
 
-/* How large the values of a model become, as an engine meets them: for hardware that computes in f16, whose
- * largest number is 65504. */
+/* Measures how large the values of a model become, as an engine meets them: for hardware that computes in
+ * f16, whose largest number is 65504. */
 typedef struct carat_ranges carat_ranges;
 /* A matrix that a pass makes, over all rows of all passes so far. Strings live until the call returns. */
 typedef struct carat_range {

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* What the kernels for GPUs are in this build, as "PTX for sm_61"; NULL: it was built without clang, and has
+/* Names the kernels for GPUs in this build, as "PTX for sm_61"; NULL: it was built without clang, and has
  * none. */
 CARAT_API const char *carat_gpu_kernels(void);
 

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* What a vector is for. The model was trained with a sentence before the text that says so. */
+/* The use of a vector. The model was trained with a sentence before the text that says so. */
 typedef enum carat_task {
     CARAT_TASK_NONE = 0, /* the text alone */
     CARAT_TASK_QUERY,    /* what is looked for */
@@ -31,7 +31,7 @@ typedef enum carat_task {
 /* "query" for CARAT_TASK_QUERY, "" for CARAT_TASK_NONE; NULL when there is no such task. Any thread. */
 CARAT_API const char *carat_task_name(carat_task task);
 
-/* What an embedder gives. */
+/* Facts about the vectors of an embedder. */
 typedef struct carat_embedder {
     size_t size;
     int width;      /* values of a vector */

@@ -53,13 +53,13 @@ CARAT_API carat_status carat_save(carat_session *session, const char *path, cons
 CARAT_API carat_status carat_load(carat_session *session, const char *path, char **note, size_t *n_note,
                                   carat_error *err);
 
-/* What a caller left in such a file, also in one that no session here could load: *note is terminated and for
- * carat_free, *n_note (may be NULL) gets its bytes. The whole file is checked but for the numbers in it. Any
- * thread. CARAT_E_ARGUMENT, CARAT_E_NOT_FOUND, CARAT_E_IO, CARAT_E_FORMAT (damaged), CARAT_E_UNSUPPORTED (of
- * another layout), CARAT_E_MEMORY. */
+/* Gets what a caller left in such a file, also in one that no session here could load: *note is terminated
+ * and for carat_free, *n_note (may be NULL) gets its bytes. The whole file is checked but for the numbers in
+ * it. Any thread. CARAT_E_ARGUMENT, CARAT_E_NOT_FOUND, CARAT_E_IO, CARAT_E_FORMAT (damaged),
+ * CARAT_E_UNSUPPORTED (of another layout), CARAT_E_MEMORY. */
 CARAT_API carat_status carat_load_note(const char *path, char **note, size_t *n_note, carat_error *err);
 
-/* What sessions of an owner have of a prompt. */
+/* The part of a prompt that sessions of an owner have. */
 typedef struct carat_prefix {
     size_t size;
     int reused; /* tokens that carat_sync of a new session of this owner would not evaluate now */
@@ -76,7 +76,8 @@ CARAT_DEFAULT(carat_prefix)
 CARAT_API carat_status carat_find_prefix(carat_engine *engine, uint64_t owner, const int32_t *ids, int n,
                                          carat_prefix *prefix, int32_t *next, int most, carat_error *err);
 
-/* What the last carat_sync, carat_rewind, carat_fork or carat_load that made or changed the session kept. */
+/* The tokens that were kept by the last carat_sync, carat_rewind, carat_fork or carat_load that made or
+ * changed the session. */
 typedef struct carat_session_stats {
     size_t size;
     int kept;          /* tokens that it left held */
@@ -105,7 +106,7 @@ typedef enum carat_head {
 /* "exact-pruned" for CARAT_HEAD_EXACT_PRUNED; "" for none; never NULL. Any thread. */
 CARAT_API const char *carat_head_name(carat_head head);
 
-/* What the weights of a tile are: the head's own, or int8 made from them, which is another model. */
+/* The weights of a tile: the head's own, or int8 made from them, which is another model. */
 typedef enum carat_head_quant {
     CARAT_QUANT_NATIVE,
     CARAT_QUANT_GROUP,   /* a scale for 32 values: what Q8_0 is */
@@ -130,7 +131,7 @@ typedef struct carat_head_options {
 } carat_head_options;
 CARAT_DEFAULT(carat_head_options)
 
-/* What the head of an engine did since it was created. */
+/* Statistics of an engine's head since the engine was created. */
 typedef struct carat_head_stats {
     size_t size;
     carat_head strategy;      /* in use; auto: what it chose */
@@ -248,7 +249,7 @@ typedef enum carat_reason {
 /* "stop" for CARAT_REASON_STOP, "" for none; never NULL. Any thread. */
 CARAT_API const char *carat_reason_name(carat_reason reason);
 
-/* How likely an id was: the logarithm of its probability among all ids of the text vocabulary, before any
+/* The likelihood of an id: the logarithm of its probability among all ids of the text vocabulary, before any
  * link of the chain and any ban. */
 typedef struct carat_logprob {
     int32_t id;
@@ -289,7 +290,7 @@ typedef int (*carat_on_token)(void *user, const carat_given *given);
 typedef int (*carat_propose)(void *user, const int32_t *ids, int n, int32_t *draft, int k);
 
 typedef enum { CARAT_LOOKUP_AUTO, CARAT_LOOKUP_ON, CARAT_LOOKUP_OFF } carat_lookup;
-/* Where drafts come from: the text itself, or propose in its place; carat_model_options.drafter; a form that
+/* The sources of drafts: the text itself, or propose in its place; carat_model_options.drafter; a form that
  * leaves no choice (carat_constrain.h), as options.lookup says. */
 typedef enum {
     CARAT_FROM_TEXT,
@@ -337,7 +338,7 @@ typedef struct carat_generation_options {
 } carat_generation_options;
 CARAT_DEFAULT(carat_generation_options)
 
-/* What a generation answers. */
+/* The prompt that a generation answers. */
 typedef struct carat_prompt {
     size_t size;
     const int32_t *ids; /* [n], copied, at least 1 */
@@ -394,20 +395,20 @@ CARAT_API size_t carat_generation_rest(carat_generation *generation, char *out, 
 /* Steps until the generation ends. Errors as carat_generation_pass. */
 CARAT_API carat_status carat_generate(carat_generation *generation, carat_error *err);
 
-/* Where drafting was switched on, since it began to pay, or off. */
+/* A place where drafting was switched on, since it began to pay, or off. */
 typedef struct carat_draft_switch {
     int given; /* ids, by then */
     int on;
     const char *reason; /* a clause; static */
 } carat_draft_switch;
 enum { CARAT_MOST_SWITCHES = 16 };
-/* What became of the drafts of one source. */
+/* Counts of what became of the drafts of one source. */
 typedef struct carat_draft_use {
     int drafted, accepted; /* ids */
     double gained_ms;      /* as below */
 } carat_draft_use;
 
-/* How far a generation is. */
+/* The state of a generation: how far it is. */
 typedef struct carat_generation_info {
     size_t size;
     carat_reason reason;
@@ -448,8 +449,8 @@ CARAT_API carat_status carat_generation_get_info(const carat_generation *generat
 /* A line of an explanation, until the call returns. Keys are lower case, parts of one between dots, and do
  * not repeat; values are one line of text for people. Nonzero ends the call with CARAT_E_CANCELLED. */
 typedef int (*carat_explain_line)(void *user, const char *key, const char *value);
-/* What the passes of an engine are made of, and why: arithmetic, versions of the rules of numbers and
- * draws; level asked for, found, used; for each operation types of weights, layout, input, the entry of
+/* Explains what the passes of an engine are made of, and why: arithmetic, versions of the rules of numbers
+ * and draws; level asked for, found, used; for each operation types of weights, layout, input, the entry of
  * the kernels and the level that has written it, and why it is no better one; sizes of blocks and tiles;
  * threads, chunk and level of each phase; context, K and V, cache file, snapshots. Any thread.
  * CARAT_E_ARGUMENT, CARAT_E_CANCELLED. */
@@ -503,11 +504,11 @@ typedef struct carat_engine_stats {
     uint64_t snapshots_taken, snapshots_used, snapshots_dropped;
 } carat_engine_stats;
 CARAT_DEFAULT(carat_engine_stats)
-/* What the passes of the engine did since it was created. Any thread. CARAT_E_ARGUMENT. */
+/* Gets what the passes of the engine did since it was created. Any thread. CARAT_E_ARGUMENT. */
 CARAT_API carat_status carat_engine_get_stats(carat_engine *engine, carat_engine_stats *stats,
                                               carat_error *err);
 
-/* What passes cost, as measured: where there are more rows, weights are read for all of them at once. One
+/* The costs of passes, as measured: where there are more rows, weights are read for all of them at once. One
  * table is of passes in which every row wants logits, as those of generations do, the other of the rest. Each
  * has passes that end below position 1024, 4096, 16384, and beyond. */
 enum { CARAT_COST_KINDS = 2, CARAT_COST_DEPTHS = 4 };
@@ -522,10 +523,10 @@ typedef struct carat_costs {
     carat_cost on_gpu[CARAT_COST_KINDS][CARAT_COST_DEPTHS][CARAT_ROW_BUCKETS];
 } carat_costs;
 CARAT_DEFAULT(carat_costs)
-/* What passes of this engine cost: what carat_engine_options.costs gave it, and what it measured since. Costs
- * are those of this machine, model, arithmetic, KV type, threads and level. A prompt goes through passes of
- * one row where the table says that a larger pass would take longer, and with "auto" each where it says that
- * it takes less time; no bit depends on it. Any thread. CARAT_E_ARGUMENT. */
+/* Gets what passes of this engine cost: what carat_engine_options.costs gave it, and what it measured since.
+ * Costs are those of this machine, model, arithmetic, KV type, threads and level. A prompt goes through
+ * passes of one row where the table says that a larger pass would take longer, and with "auto" each where it
+ * says that it takes less time; no bit depends on it. Any thread. CARAT_E_ARGUMENT. */
 CARAT_API carat_status carat_engine_get_costs(carat_engine *engine, carat_costs *costs, carat_error *err);
 
 #ifdef __cplusplus

@@ -100,8 +100,8 @@ typedef struct carat_difference_options {
     const int32_t *ids; /* [n] of the logits, ascending, where some are left out; NULL: 0 to n - 1 */
 } carat_difference_options;
 CARAT_DEFAULT(carat_difference_options)
-/* How far two rows of logits are apart. p is their softmax. Where the test leaves ids out, numbers that are
- * of the reference alone are still of all ids, and those that take both are of the ids that both have. */
+/* The distance of two rows of logits. p is their softmax. Where the test leaves ids out, numbers that are of
+ * the reference alone are still of all ids, and those that take both are of the ids that both have. */
 typedef struct carat_difference {
     size_t size;
     double kl, kl_reverse; /* KL(ref||test) = sum p_ref (log p_ref - log p_test), and KL(test||ref) */
@@ -121,9 +121,9 @@ typedef struct carat_difference {
     double outside;         /* probability in ref of the ids that the test leaves out */
 } carat_difference;
 CARAT_DEFAULT(carat_difference)
-/* Of the logits ref[n] and test[n], n at least 2; options may be NULL. left_out and outside are 0: nobody
- * said how many ids there are. Any thread. CARAT_E_ARGUMENT, CARAT_E_NUMERIC (a NaN or infinity; the message
- * says in which, and the id). */
+/* Gets the difference of the logits ref[n] and test[n], n at least 2; options may be NULL. left_out and
+ * outside are 0: nobody said how many ids there are. Any thread. CARAT_E_ARGUMENT, CARAT_E_NUMERIC (a NaN or
+ * infinity; the message says in which, and the id). */
 CARAT_API carat_status carat_difference_of(const float *ref, const float *test, int n,
                                            const carat_difference_options *options,
                                            carat_difference *difference, carat_error *err);
@@ -147,7 +147,7 @@ CARAT_DEFAULT(carat_summary)
 CARAT_API carat_status carat_summarise(const double *values, const int64_t *counts, int n_prompts,
                                        carat_summary *summary, carat_error *err);
 
-/* Whether an answer goes round. */
+/* Signs that an answer goes round. */
 typedef struct carat_repetition {
     size_t size;
     int repeated_4grams; /* places whose four ids stood there before */
@@ -170,8 +170,8 @@ typedef enum carat_health {
 /* "healthy" for CARAT_HEALTHY; "" for none; never NULL. Any thread. */
 CARAT_API const char *carat_health_name(carat_health health);
 
-/* What is judged, over all positions of all prompts. An interval is that of the mean before it, as
- * carat_summary has it: low and high. Two zeros, or a NaN: there is none. */
+/* The figures that are judged, over all positions of all prompts. An interval is that of the mean before it,
+ * as carat_summary has it: low and high. Two zeros, or a NaN: there is none. */
 typedef struct carat_quality {
     size_t size;
     double kl, correlation; /* means; kl is KL(ref||test) */
@@ -258,7 +258,7 @@ CARAT_DEFAULT(carat_position)
 /* Hears of each position of a prompt in ascending order. Nonzero ends that prompt. */
 typedef int (*carat_on_position)(void *user, void *prompt, const carat_position *position);
 
-/* How a prompt ended. */
+/* The result of a prompt once it has ended. */
 typedef struct carat_compared {
     size_t size;
     carat_status status;
@@ -320,8 +320,8 @@ CARAT_API carat_status carat_compare(carat_engine *ref, carat_engine *test,
 CARAT_API carat_status carat_score(carat_session *session, const int32_t *ids, int n, double *logprob,
                                    carat_error *err);
 
-/* What is told of each id beside that, out of the same passes: exactly what a generation with logprobs would
- * have told had it drawn that id there (carat_given), in float. */
+/* Further figures of each id, out of the same passes: exactly what a generation with logprobs would have told
+ * had it drawn that id there (carat_given), in float. */
 typedef struct carat_score_options {
     size_t size;
     float *given;       /* [n] as carat_given.logprob; may be NULL */

@@ -84,7 +84,8 @@ CARAT_API carat_status carat_receipt_get_info(const carat_receipt *receipt, cara
 CARAT_API carat_status carat_receipt_engine(const carat_receipt *receipt, carat_engine_options *options,
                                             carat_head_options *head, carat_error *err);
 
-/* What an operation has given, in a chain over positions: of the hash before and its row of float32. */
+/* The hash of what an operation has given, in a chain over positions: of the hash before and its row of
+ * float32. */
 typedef struct carat_operation_hash {
     size_t size;
     int position;          /* of the last row in it */
@@ -115,7 +116,7 @@ typedef struct carat_replay_options {
 } carat_replay_options;
 CARAT_DEFAULT(carat_replay_options)
 
-/* What became of a replay. */
+/* The result of a replay. */
 typedef struct carat_replay {
     size_t size;
     int confirmed; /* 1: every digest is the same, and every id that was drawn */

@@ -17,7 +17,7 @@ extern "C" {
 
 /* ------------------------------------------------------- names of models ---- */
 
-/* Where the programs of this machine keep models; NULL: nowhere. All of it is only read. */
+/* Places where the programs of this machine keep models; NULL: nowhere. All of it is only read. */
 typedef struct carat_places {
     size_t size;
     const char *hub; /* the hub's cache, which holds folders models--OWNER--NAME; NULL: there is none */
@@ -30,7 +30,7 @@ typedef struct carat_places {
 } carat_places;
 CARAT_DEFAULT(carat_places)
 
-/* What a name is, in the order in which it is tried. */
+/* The kinds of names, in the order in which they are tried. */
 typedef enum carat_named {
     CARAT_NAMED_PATH = 0,   /* a path: of something that exists, or of no other form */
     CARAT_NAMED_REPOSITORY, /* OWNER/NAME of the hub, perhaps behind its host; @REVISION and :PART */
@@ -140,7 +140,7 @@ CARAT_API int carat_model_tensor_count(const carat_model *model);
 CARAT_API carat_status carat_model_get_tensor(const carat_model *model, int i, carat_tensor_info *info,
                                               carat_error *err);
 
-/* Where the time of opening went, in seconds. */
+/* The time that opening took, in seconds, by what it went into. */
 typedef struct carat_load_times {
     size_t size;
     double open;          /* finding and mapping the container, reading its headers */
@@ -370,7 +370,7 @@ CARAT_API carat_status carat_profile_end(carat_engine *engine, carat_profile *pr
 
 /* ----------------------------------------------------------------- taps ---- */
 
-/* What an operation of a pass has written: rows of float32. */
+/* The rows of float32 that an operation of a pass has written. */
 typedef struct carat_tap {
     size_t size;
     const char *operation; /* a verb of the forward pass: "embed", "norm", "project", "attend", ...; static */
@@ -421,7 +421,7 @@ typedef struct carat_host_limit {
     char text[64];  /* its content, of two files with a space between */
 } carat_host_limit;
 
-/* What this machine is, and what an engine with default options uses of it. A text that is not known is
+/* Facts about this machine, and what an engine with default options uses of it. A text that is not known is
  * "unknown", a number 0. */
 typedef struct carat_host_info {
     size_t size;
@@ -458,7 +458,7 @@ CARAT_DEFAULT(carat_host_info)
 /* Reads /proc and /sys, a few milliseconds. Any thread. CARAT_E_ARGUMENT. */
 CARAT_API carat_status carat_get_host(carat_host_info *info, carat_error *err);
 
-/* What this machine can do at most, measured. No pass reads or multiplies faster. */
+/* The most that this machine can do, measured. No pass reads or multiplies faster. */
 typedef struct carat_limits {
     size_t size;
     int threads;                           /* that measured */

@@ -243,7 +243,8 @@ static int begin_line(struct batch *b, struct slot *slot)
     return slot->g ? DONE : end_answer(b, slot); /* -n 0 */
 }
 
-/* What has been answered and is next. Behind a Ctrl-C all that was. */
+/* Prints the answers that are ready, in the order of the lines, up to the first line that still waits; all
+ * (behind a Ctrl-C): every answer that is there. */
 static int print_answers(struct batch *b, bool all)
 {
     const bool calls = !b->with.o->answer->raw_calls;

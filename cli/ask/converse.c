@@ -141,7 +141,7 @@ bool converse_draws(const carat_sampling *s)
     return s->temperature > 0 && s->top_k != 1;
 }
 
-/* What stays has to leave room, which the plan knows before anything is loaded. */
+/* Checks --keep before anything is loaded, by the plan: the tokens that stay have to leave room. */
 static int check_keep(const struct converse *c, const carat_engine_options *engine)
 {
     carat_plan plan = {.size = sizeof plan};
@@ -243,7 +243,7 @@ static int too_long(const struct converse *c, int n, int context)
                    context, room);
 }
 
-/* What --prompt-cache has is a help, never needed: a file that is of no use is noted. */
+/* Loads the session of --prompt-cache. It is a help and never needed: a file that is of no use is noted. */
 static void take_kept(const struct converse *c)
 {
     const char *path = c->o->answer->prompt_cache;
@@ -331,7 +331,7 @@ void converse_end_text(struct converse *c)
     out_flush();
 }
 
-/* What is held of calls has come to its end. A line of its own begins, unless it goes into a list. */
+/* Ends the calls that are held. They begin on a line of their own, unless they go into a list. */
 static int emit_calls(struct converse *c)
 {
     int code = DONE;
@@ -430,7 +430,7 @@ static int emit_held(struct converse *c, carat_generation *g)
     return c->calls.held.n > 0 ? DONE : emit_text(c, text, n);
 }
 
-/* What is left at the end, calls without an end, too. */
+/* Puts out the rest at the end, with calls that have no end. */
 static int emit_rest(struct converse *c, carat_generation *g)
 {
     int code = emit_held(c, g);
@@ -446,7 +446,7 @@ static int emit_rest(struct converse *c, carat_generation *g)
     return code;
 }
 
-/* What a further generation of the same answer has counted. */
+/* Adds the counts of a further generation of the same answer. */
 static void add_info(carat_generation_info *all, const carat_generation_info *info)
 {
     for (int i = 0; i < info->switched && i < CARAT_MOST_SWITCHES; i++, all->switched++)
@@ -534,7 +534,7 @@ static int generate_on(struct converse *c, carat_generation_options *options, ca
     return generate(c, *g);
 }
 
-/* Whether the context has ended an answer that goes on when there is room. */
+/* True: the full context ended this answer, which goes on when there is room. */
 static bool wants_room(const struct converse *c)
 {
     return c->o->answer->context_shift && carat_engine_context(c->engine) > 1 && c->generation.context_full &&

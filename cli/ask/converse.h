@@ -71,8 +71,9 @@ struct converse {
 int converse_open(struct converse *c, const struct options *o);
 /* Engine, session and sampling; tools (may be NULL) are those that calls are read by. */
 int converse_start(struct converse *c, const char *tools);
-/* The same without a session, for answers that are drawn together: each in a conversation of its own, which
- * has what all share from the first. It is left before that is closed. */
+/* Conversations for answers that are drawn together. converse_engine is converse_start without a session;
+ * each answer has a conversation of its own, which joins the first and takes from it what all share. Leave it
+ * before the first is closed. */
 int converse_engine(struct converse *c, const char *tools);
 int converse_join(struct converse *c, const struct converse *with, const char *tools);
 void converse_leave(struct converse *c);
@@ -82,8 +83,9 @@ int converse_sampling(struct converse *c);
 int converse_prompt(struct converse *c, const carat_tokens *prompt);
 /* Draws until something ends it. The answer ends with its last byte, not with a newline. */
 int converse_answer(struct converse *c);
-/* The same for who steps the generation: begins, *g NULL where nothing is to be drawn, and takes what is left
- * when it has ended and c->generation and c->stop say how, and closes it. */
+/* converse_answer in two parts, for a caller that steps the generation itself. converse_begin begins, with *g
+ * NULL where nothing is to be drawn. converse_end takes what is left when the generation has ended and
+ * c->generation and c->stop say how, and closes it. */
 int converse_begin(struct converse *c, carat_generation **g);
 int converse_end(struct converse *c, carat_generation *g);
 /* The name of why an answer ended; closed: its form has ended, too. */
@@ -98,11 +100,11 @@ int converse_keep(struct converse *c);
 void note_unfinished_thought(const struct converse *c);
 /* Says of an answer that it ended before its form did. An exit code: that of a form which went no further. */
 int note_unfinished_form(const struct converse *c);
-/* How many tokens were thoughts, if any, and which the budget ended. */
+/* Remarks how many tokens were thoughts, if any, and which the budget ended. */
 void remark_thoughts(struct remarks *r, const struct converse *c);
 /* Do the seed and the last two options matter? A temperature of 0 draws nothing. */
 bool converse_draws(const carat_sampling *s);
-/* What the audits of the head found, with --audit. */
+/* Reports what the audits of the head found, with --audit. */
 int converse_audits(const struct converse *c);
 void converse_close(struct converse *c);
 

@@ -22,8 +22,8 @@ static bool copy_tokens(const struct converse *c, carat_tokens *all)
     return good && (c->generation.last < 0 || push_id(all, c->generation.last));
 }
 
-/* How many of all tokens stay at the beginning: those that were asked for, of the prompt, and its <bos>. The
- * last token stays, too, and one goes. */
+/* The number of tokens that stay at the beginning: as many of the prompt as --keep asks for, and its <bos>.
+ * The last token stays, too, and at least one goes. */
 static int kept_of(const struct converse *c, const carat_tokens *all)
 {
     int bos = c->info.bos >= 0 && all->ids[0] == c->info.bos;

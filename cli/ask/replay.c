@@ -233,7 +233,7 @@ static void show_id(const struct replays *r, int32_t id, char *out, size_t capac
     carat_free(text);
 }
 
-/* What a difference may come from, in plain words. */
+/* Tells in plain words what a difference may come from. */
 static const char *cause(const carat_replay *t)
 {
     if (t->states_differ >= 0 && t->states_same == 0)
@@ -367,7 +367,8 @@ static int check_content(const struct replays *r, const char *name, const char *
                          name, expected, content);
 }
 
-/* Of more positions than an engine can have, from those of the two largest that it can. */
+/* Bytes of K and V for more positions than an engine can have, drawn on in a straight line from `most`, the
+ * most that it can, and half of that. */
 static double cache_bytes(const carat_model *model, const carat_engine_options *options, int most)
 {
     carat_engine_options o = *options;
@@ -383,8 +384,8 @@ static double cache_bytes(const carat_model *model, const carat_engine_options *
            ((double)all.kv_bytes - (double)half.kv_bytes) / (most - most / 2) * (options->context - most);
 }
 
-/* What an engine of the receipt's would be refused for: that it is another model's, or a header that nobody
- * can have. Where nothing of it is wrong the replay looks at the content itself. */
+/* Refuses a receipt whose engine cannot be made: it is another model's, or has a header that nobody can have.
+ * Where nothing of it is wrong the replay looks at the content itself. */
 static int check_engine(const struct replays *r, const char *name, const carat_receipt *receipt,
                         const carat_engine_options *options)
 {

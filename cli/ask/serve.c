@@ -7,7 +7,7 @@
 #include "server.h"
 #include "term/message.h"
 
-/* What `carat serve` is asked for. */
+/* The options of `carat serve`. */
 struct serve_options {
     const char *host, *alias, *half_close;
     int port, parallel, default_tokens, drain_delay;
@@ -103,7 +103,7 @@ struct serving {
     bool embeds; /* the model gives vectors */
 };
 
-/* What a person needs to begin with; the line with curl works as it stands. */
+/* Tells what a person needs to begin with; the line with curl works as it stands. */
 static void tell_address(void *user, const char *url, const char *ollama)
 {
     const struct serving *s = user;
@@ -153,7 +153,8 @@ static int choose_prefixes(carat_engine_options *e, const struct serving *s)
     return DONE;
 }
 
-/* Of an embedding model: texts as long as it was made for, unless the user says how long. */
+/* Makes the engine of an embedding model, for texts as long as it was made for, unless the user says how
+ * long. */
 static int open_embedding(struct serving *s, carat_engine_options *engine)
 {
     carat_embedder about;
@@ -185,7 +186,8 @@ static int open_engine(struct serving *s)
     return create_engine(&s->engine, s->model, &engine);
 }
 
-/* Whether the template has what it needs in the vocabulary: said at once, and not to each client. */
+/* Checks that the vocabulary has what the template needs, so that an error is said at once, and not to each
+ * client. */
 static int check_talk(const struct serving *s)
 {
     const carat_message hello = {"user", "Hello", NULL};
@@ -241,8 +243,8 @@ static int serve_model(struct serving *s)
     }
 }
 
-/* What requests took goes back to the system, and does not stay with the thread that took it: glibc keeps a
- * heap for each thread, and puts what is large into it once as much was freed before. */
+/* Makes memory that requests took go back to the system instead of staying with the thread that took it:
+ * glibc keeps a heap for each thread, and puts what is large into it once as much was freed before. */
 static void keep_no_memory(void)
 {
 #if defined(__GLIBC__)

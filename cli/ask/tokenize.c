@@ -271,7 +271,8 @@ static int check_texts(const struct options *o)
     return DONE;
 }
 
-/* What --lossy lets through, the library replaces as the reference does. */
+/* Refuses text that is not UTF-8; --lossy lets it through, and the library replaces what is wrong as the
+ * reference does. */
 static int tokenize_argument(struct converter *c, const char *text, size_t n, const char *what)
 {
     TRY(check_utf8(what, text, n, c->o->prompt->lossy));

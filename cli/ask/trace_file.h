@@ -23,13 +23,13 @@ struct traced {
 
 /* A carat_replay_options.on_operation adds what it hears; false: memory is out. */
 bool traced_add(struct traced *t, const carat_operation_hash *heard);
-/* What a failed stream makes of it is its owner's to say. */
+/* Writes the trace. The owner of the file has to say when the stream failed. */
 void traced_write(const struct traced *t, FILE *file);
 /* Refuses what is no trace, or of another receipt: a text that messages call name, and a file. Exit codes. */
 int traced_parse(struct traced *t, const char *name, const char *text, size_t n,
                  const carat_receipt_info *receipt);
 int traced_read(struct traced *t, const char *path, const carat_receipt_info *receipt);
-/* Where the operations of mine are not those of the file. An exit code. */
+/* Says where the operations of mine differ from those of the file. An exit code. */
 int traced_check(const struct traced *file, const char *path, const struct traced *mine);
 void traced_free(struct traced *t);
 

@@ -14,7 +14,7 @@ int bench_whole(const struct options *o);
 int bench_timeline(const struct options *o);
 int bench_head(const struct options *o);
 int bench_draft(const struct options *o);
-/* Of an embedding model, which stays the caller's. */
+/* Times an embedding model, which stays the caller's. */
 int bench_embed(const struct options *o, carat_model *model);
 
 /* Options that a special bench refuses, besides those that all of them refuse; ended by name NULL. */

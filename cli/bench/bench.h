@@ -25,7 +25,7 @@
 
 /* ---- what work costs ---- */
 
-/* What something had to read and compute, and how long it took. */
+/* The bytes and operations that something needed, and the time it took. */
 struct work {
     uint64_t bytes, operations;
     double seconds;
@@ -62,8 +62,8 @@ const char *older_word(const struct verdict *v, double explained);
 
 /* ---- what else happens on the machine while something is timed ---- */
 
-/* What else happened on the machine while a test ran: shares of the time of all its processors, except for
- * throttled, which is a share of the time that passed. NAN: not known, or too short to be known. */
+/* Load by others while a test ran: shares of the time of all processors, except for throttled, which is a
+ * share of the time that passed. NAN: not known, or too short to be known. */
 struct load {
     double foreign, steal, throttled;
     double mhz,
@@ -96,18 +96,18 @@ void table_cell(struct table *t, const char *format, ...) PRINTF(2, 3);
 /* Nothing where there is nothing to say: the number is NAN or not above 0. */
 void table_number(struct table *t, const char *format, double value);
 void table_print(struct table *t);
-/* The same in steps, for rows that come one by one: the widths, out of all that stands there; the titles; a
- * row. */
+/* table_print in steps, for rows that come one by one: measure sets the widths, out of all that stands there;
+ * head prints the titles; row prints one row. */
 void table_measure(struct table *t);
 void table_head(const struct table *t);
 void table_row(const struct table *t, int row);
 
 enum { MOST_TESTS = 64, MOST_SETTINGS = 64, MOST_REPETITIONS = 1000 };
 
-/* What may explain or distort the figures of a test. */
+/* Causes that may explain or distort the figures of a test. */
 enum cause { NOISE, FOREIGN, STEAL, THROTTLED, FREQUENCY, THREADS, SHORT, BEYOND, UNSEEN, N_CAUSE };
 
-/* What the tests of one engine have in common. */
+/* The setting that all tests of one engine share. */
 struct setting {
     int threads, chunk; /* as asked for; 0: the library's choice */
     int flash;          /* of -fa: 0 or 1, which are one kernel */

@@ -18,7 +18,8 @@ static const char *name_of(const struct bench *b)
     return input_name(b->o->bench->compare);
 }
 
-/* How much of a test's setting an element has: as many threads count for more than passes as wide. */
+/* Points for what an element has in common with a test's setting: two for as many threads, one for passes as
+ * wide. */
 static int likeness(const json_t *element, const struct setting *s)
 {
     int threads, chunk;
@@ -91,7 +92,7 @@ static const json_t *ours_at(const struct test *t, const char *key)
     return json_object_get(json_object_get(t->old.element, "carat"), key);
 }
 
-/* Of a machine that is another one, or is used in another way, nothing can be said. */
+/* True: the older result is of this machine, used in the same way. Nothing can be said of another. */
 static bool same_machine(const struct bench *b, const struct test *t)
 {
     static const char *const same[] = {"cpu_info", "n_threads", "carat.isa"};
@@ -102,7 +103,7 @@ static bool same_machine(const struct bench *b, const struct test *t)
     return true;
 }
 
-/* What memory, or arithmetic, whichever binds the test, has lost of its speed. */
+/* The share of its speed that memory, or arithmetic, whichever binds the test, has lost. */
 static double machine_lost(const struct test *t)
 {
     const carat_limits *limits = &t->with->limits;
@@ -166,7 +167,8 @@ static double largest(const struct bench *b, size_t field)
     return most;
 }
 
-/* What the machine has won since hides what the program has lost, so both directions are named. */
+/* Notes what the machine has lost or won since: a gain hides what the program has lost, so both directions
+ * are named. */
 static void note_machine(const struct bench *b)
 {
     static const double much = 0.05;

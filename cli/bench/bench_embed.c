@@ -18,7 +18,7 @@
 
 enum { MOST_INPUTS = 64, LONGEST = 512 };
 
-/* What is timed: n texts of so many tokens in one call. */
+/* One thing that is timed: n texts of so many tokens in one call. */
 struct timed {
     int n, tokens;
     double *sample; /* [runs] seconds */

@@ -129,7 +129,7 @@ static void put_axes(FILE *f, const struct panel *p)
     svg_axes(f, &p->in, "tokens in the context before (depth)", "tokens per second", 56);
 }
 
-/* Of one point the limit is a line through the whole panel. */
+/* Draws the limit of a series. A series of one point gets a line through the whole panel. */
 static void put_limit(FILE *f, const struct panel *p, const struct series *s)
 {
     bool begun = false;

@@ -69,7 +69,7 @@ static const char *full_name(char *out, size_t capacity, const struct bench *b, 
     return out;
 }
 
-/* What binds it: the resource that it uses the larger share of. */
+/* Names the resource that binds it: the one that it uses the larger share of. */
 static void limit_cell(struct table *table, const struct work *w)
 {
     bool reads = !(w->of_compute > w->of_read);
@@ -118,14 +118,14 @@ static double attention_seconds(const struct test *t)
     return 0;
 }
 
-/* The same test but for the width of its passes. */
+/* True: b is the same test as a, except for the width of its passes. */
 static bool is_other_width(const struct test *a, const struct test *b)
 {
     return a->n_prompt == b->n_prompt && a->depth == b->depth && b->n_gen == 0 &&
            a->with->plan.threads == b->with->plan.threads && a->with->flash == b->with->flash;
 }
 
-/* What the prompt tests cost pass by pass, or attention alone in them. */
+/* Prints what the prompt tests cost pass by pass, or what attention alone costs in them. */
 static void print_widths(const struct bench *b, bool attention, struct table *table)
 {
     static const char *const titles[] = {

@@ -31,7 +31,7 @@ static void keep_higher(carat_limits *best, const carat_limits *other)
         best->operations[a] = fmax(best->operations[a], other->operations[a]);
 }
 
-/* Of the settings with as many threads. */
+/* Keeps limits for every setting with as many threads. */
 static void keep(struct bench *b, const struct setting *s, const carat_limits *found)
 {
     for (int i = 0; i < b->n_setting; i++)
@@ -39,13 +39,13 @@ static void keep(struct bench *b, const struct setting *s, const carat_limits *f
             keep_higher(&b->setting[i].limits, found);
 }
 
-/* How the options name the GPU. */
+/* The name of the GPU in the options. */
 static const char *device_name(const struct options *o)
 {
     return strcmp(o->engine->device, "auto") == 0 ? "cuda" : o->engine->device;
 }
 
-/* Of a GPU: what it reads and writes while it copies its memory; of its arithmetic nothing is known. */
+/* Measures what a GPU reads and writes while it copies its memory; nothing is known of its arithmetic. */
 static int measure_device(struct bench *b, const struct setting *s)
 {
     carat_device found = {.size = sizeof found};
@@ -132,7 +132,7 @@ static int find_device(struct bench *b, struct setting *s)
     return DONE;
 }
 
-/* What the engine of a setting is made of. */
+/* Sets the options for the engine of a setting. */
 static int set_options(struct bench *b, const struct setting *s, carat_engine_options *options)
 {
     engine_options(options, b->o);

@@ -13,8 +13,8 @@
 int bench_fields_begin(const char *format);
 int bench_fields_test(const struct bench *b, int i, const char *format);
 int bench_fields_end(const char *format);
-/* The same for results of other benches: an object, numbered from 0 on, whose scalars are the cells of CSV.
- * Takes the reference; an exit code. */
+/* Writes a result of another bench: an object, numbered from 0 on, whose scalars are the cells of CSV. Takes
+ * the reference; an exit code. */
 int bench_fields_object(json_t *object, int i, const char *format);
 /* Is a field of a test what the older result has under that name? Yes, if it has none. */
 bool bench_field_equal(const struct bench *b, const struct test *t, const char *name, const json_t *older);

@@ -45,7 +45,7 @@ static int stop_quietly(void *user, size_t done, size_t total)
     return term_interrupted();
 }
 
-/* What a row cannot have is said in its place. */
+/* Creates the engine of a row. A head that the row cannot have is no error: the row says why. */
 static int create_head(struct heads *h, struct head_seat *seat, struct head_row *row)
 {
     carat_engine_options options;

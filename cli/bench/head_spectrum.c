@@ -49,7 +49,7 @@ static float next_normal(uint64_t *state)
     return (float)(sum - 2 * 0xffff) * (1.7320508F / 65536);
 }
 
-/* How much energy direction i has. */
+/* The strength of direction i in the spectrum. */
 static float strength(const struct spectrum *s, int i)
 {
     return s->falling ? 1 / sqrtf((float)i + 1) : 1;
@@ -179,7 +179,8 @@ static bool fill_head(struct spectrum *s, uint8_t *to)
     return true;
 }
 
-/* What is added to hidden states: rows are their directions, which get the head's spectrum. */
+/* Fills a matrix of a layer with random values. to_hidden: its results are added to hidden states; its rows
+ * are then their directions, which get the head's spectrum. */
 static bool fill_matrix(struct spectrum *s, uint8_t *to, int rows, int cols, bool to_hidden)
 {
     float *x = calloc((size_t)rows * (size_t)cols, sizeof *x);
@@ -351,7 +352,7 @@ static bool stored_as(const char *type, enum stored *as)
     return *as != STORED_F32 || strcmp(type, "F32") == 0;
 }
 
-/* Of the embedding, which is the head. */
+/* The type of the embedding, which is the head. */
 static const char *type_of_head(const carat_model *model)
 {
     for (int i = 0; i < carat_model_tensor_count(model); i++) {

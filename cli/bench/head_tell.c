@@ -32,7 +32,7 @@ static double head_bytes(const struct head_row *row)
     return share_of((double)row->head.bytes, row->head.tokens);
 }
 
-/* Of tokens for which a sketch was asked. */
+/* Rows that were finished for each token for which a sketch was asked; NAN: none. */
 static double rows_finished(const struct head_row *row)
 {
     const carat_head_stats *s = &row->head;

@@ -31,7 +31,7 @@ struct head_row {
     struct verdict old;
 };
 
-/* What dense gave. */
+/* The results of dense, which the other rows are compared with. */
 struct head_truth {
     int32_t *ids;          /* [n_ids + n_steps] the prompt, and what follows it */
     float *logits;         /* [compared][n_vocab] */
@@ -46,7 +46,7 @@ int head_spectrum(carat_model **model, uint8_t **memory, size_t *n, const char *
 /* Opens it once more. */
 int head_spectrum_open(carat_model **model, const uint8_t *memory, size_t n);
 
-/* What a row runs on. */
+/* The model, engine and session that a row runs on. */
 struct head_seat {
     carat_model *model;
     carat_engine *engine;
@@ -81,7 +81,7 @@ void head_seat_close(struct head_seat *s);
 
 /* ---- head_like.c ---- */
 
-/* What a row gives behind step i, best[k], beside what dense gave. */
+/* Compares what a row gives behind step i, best[k], with what dense gave. */
 void heads_liken(const struct heads *h, struct head_row *row, int i, const carat_candidate *best);
 
 /* ---- head_tell.c ---- */

@@ -31,7 +31,7 @@ static carat_task task_named(const char *name)
     return (carat_task)task;
 }
 
-/* What the options say of a text, or its own line. */
+/* The task of a text: that of its own line, else that of the options. */
 static carat_task task_of(const struct options *o, const char *own, const char *title)
 {
     const char *name = own ? own : o->embed->task ? o->embed->task : title ? "document" : "query";

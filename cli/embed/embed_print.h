@@ -33,7 +33,7 @@ struct embed_inputs {
 int embed_inputs_read(struct embed_inputs *in, const struct options *o, const carat_model *model,
                       const carat_embedder *about);
 void embed_inputs_free(struct embed_inputs *in);
-/* What is wrong with options whatever the model is. An exit code. */
+/* Refuses options that are wrong whatever the model is. An exit code. */
 int embed_inputs_check(const struct options *o);
 
 struct embed_printer {

@@ -13,7 +13,7 @@
 #include "carat.h"
 
 enum { INPUT_LIMIT = 64 << 20 };
-/* How messages call what is read from path: "-" is standard input. */
+/* The name that messages use for what is read from path: "-" is standard input. */
 const char *input_name(const char *path);
 /* All of a file ("-" is stdin) as one malloc'd, terminated string. Returns an exit code. */
 int read_input(const char *path, char **data, size_t *n);
@@ -24,7 +24,7 @@ int read_json_text(const char *path, char **data);
 /* Ids separated by commas or white space, or as JSON. `what` names their origin in messages. Returns an exit
  * code. */
 int parse_ids(const char *text, size_t n, const char *what, carat_tokens *out);
-/* The same for the value of an option: ids, @FILE, or - for standard input. */
+/* Reads ids from the value of an option: ids, @FILE, or - for standard input. */
 int read_ids(const char *value, const char *what, carat_tokens *out);
 /* A list of ids, or an object that has one under "ids". */
 int ids_of_json(const json_t *value, const char *what, carat_tokens *out);
@@ -32,7 +32,7 @@ int ids_of_json(const json_t *value, const char *what, carat_tokens *out);
 json_t *parse_json(const char *text, size_t n, const char *what, int *code);
 /* One more id; false when memory is out. */
 bool push_id(carat_tokens *t, int32_t id);
-/* What has to be UTF-8: refused with the offset, unless it may be lossy. `what` names it in the message. */
+/* Refuses text that is not UTF-8, with the offset, unless it may be lossy. `what` names it in the message. */
 int check_utf8(const char *what, const char *text, size_t n, bool lossy);
 /* Refuses what is not UTF-8, or when it may be lossy replaces it in place. */
 int settle_utf8(const char *what, char **text, size_t *n, bool lossy);

@@ -26,8 +26,8 @@ bool json_lines_next(struct json_lines *l);
 json_t *json_lines_value(const struct json_lines *l, int *code);
 /* Says what is wrong in the line at a byte of it, from 0, and returns USAGE. */
 int json_lines_fail(const struct json_lines *l, size_t byte, const char *format, ...) PRINTF(3, 4);
-/* Where a member of the line's object begins, or element i of that list when i >= 0; 0 when it is not
- * there. */
+/* The place where a member of the line's object begins, or element i of that list when i >= 0; 0 when it is
+ * not there. */
 size_t json_lines_byte(const struct json_lines *l, const char *member, int i);
 void json_lines_close(struct json_lines *l);
 

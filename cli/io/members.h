@@ -64,7 +64,7 @@ bool fields_equal(const struct field *table, const void *a, const void *b);
 void fields_read(const struct field *table, void *to, const json_t *object);
 /* NAN: it is no number. */
 double field_number(const json_t *value);
-/* What stands under a name with dots; NULL: nothing. */
+/* The value under a name with dots; NULL: nothing. */
 json_t *field_find(const json_t *object, const char *name);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "term/message.h"
 
-/* What is left of the literal. */
+/* The rest of the literal, which is still to be read. */
 struct literal {
     const char *at, *end;
     struct npy_head *head;

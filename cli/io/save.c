@@ -13,8 +13,8 @@
 #include "term/message.h"
 #include "term/question.h"
 
-/* What is written beside a regular file and renamed needs its directory; what is not a regular file is opened
- * as it is. */
+/* Checks that path can be written. A regular file is written beside the old one and renamed, which needs the
+ * directory; anything else is opened as it is. */
 int check_writable(const char *what, const char *path)
 {
     struct stat status;

@@ -25,7 +25,8 @@ extern const char svg_style[];
  * style, and is as wide as that allows. */
 void svg_begin(FILE *f, int width, int height, bool alone, const char *title);
 void svg_end(FILE *f);
-/* What is not UTF-8 becomes U+FFFD, control characters and what XML forbids become spaces. */
+/* Writes text. Bytes that are not UTF-8 become U+FFFD, control characters and what XML forbids become
+ * spaces. */
 void svg_text(FILE *f, const char *s);
 /* A character of XML text: escaped where it must be. */
 void svg_char(FILE *f, char c);

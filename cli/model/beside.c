@@ -12,7 +12,7 @@
 #include "term/message.h"
 #include "term/output.h"
 
-/* What is not found has nothing beside it: opening says so. */
+/* Looks for the model. One that is not found has nothing beside it: opening says so. */
 static int look(carat_location *at, const struct options *o)
 {
     carat_location_default(at);

@@ -12,7 +12,7 @@
 int beside_sampling(carat_sampling *s, const struct options *o);
 /* The store's system message, for free; NULL: it has none. */
 int beside_system(char **system, const struct options *o);
-/* What the store has and is not used. */
+/* Notes what the store has and carat does not use. */
 void beside_note(const carat_location *at);
 /* Lines of `carat show`. */
 void beside_show(const carat_location *at);

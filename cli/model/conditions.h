@@ -29,7 +29,7 @@ struct cpu_time {
     bool known;
 };
 struct cpu_time cpu_time_now(void);
-/* How many processors were kept busy by others, other guests included, on the average; -1: not known. */
+/* The average number of processors that others kept busy, other guests included; -1: not known. */
 double cpu_time_others(const struct cpu_time *before, const struct cpu_time *after);
 
 /* The words for CARAT_BY_... in output. */

@@ -106,7 +106,7 @@ static json_t *table_json(carat_costs *table)
     return list;
 }
 
-/* Whether a pass of the bucket can have such rows and such a time. */
+/* True: a pass of the bucket can have such rows and such a time. */
 static bool is_cost(int bucket, const carat_cost *c)
 {
     double first = bucket ? (double)(1 << (bucket - 1)) + 1 : 1;

@@ -23,13 +23,13 @@ struct costs {
     char settings[COSTS_SETTINGS]; /* of the engine, with its device */
     char content[33];              /* of the model */
 };
-/* Where the costs of a model are; e may be NULL for those of all settings. False: nowhere, since there is no
- * cache or the model is not in it. */
+/* Finds where the costs of a model are; e may be NULL for those of all settings. False: nowhere, since there
+ * is no cache or the model is not in it. */
 bool costs_place(struct costs *c, const carat_model *model, const carat_engine_options *e,
                  const struct options *o);
 /* Those that an earlier run kept. False: none, or none that can be trusted. */
 bool costs_recall(const struct costs *c, carat_costs *table);
-/* Whether they have passes on a GPU beside the CPU, which were measured when the engine was made. */
+/* True: they have passes on a GPU beside the CPU, which were measured when the engine was made. */
 bool costs_are_of_two(carat_costs *table);
 /* Has the next run recall them. In silence: it is a help, never needed. */
 void costs_keep(const struct costs *c, carat_costs *table);

@@ -33,7 +33,7 @@ int fit_engine(carat_engine_options *e, const carat_model *model, const struct o
 /* Memory for the snapshots of a conversation: as many of eight as fit into 64 MiB, and at least one. An exit
  * code. */
 int choose_snapshots(carat_engine_options *e, const carat_model *model);
-/* Whether results of operations are to be rounded to f16. */
+/* True: results of operations are to be rounded to f16. */
 bool rounds_activations(const struct options *o);
 
 #endif

@@ -127,7 +127,7 @@ int form_open(struct form *f, const struct options *o, const carat_model *model,
     return compile(&f->first, model, c, s);
 }
 
-/* Whether a call has to come, as long as none has a result. */
+/* True: a call has to come, as long as none has a result. */
 static bool demands_call(const struct form *f)
 {
     const char *choice = f->options.tool_choice;

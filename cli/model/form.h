@@ -15,7 +15,8 @@ struct form_options {
 
 struct form {
     carat_constraint *first; /* NULL: the answer has no form */
-    /* Of an answer behind the results of calls, where none has to be called again; made when there is one. */
+    /* The form of an answer behind the results of calls, where none has to be called again; made when there
+     * is one. */
     carat_constraint *later;
     carat_constraint_options options, options_later; /* of both; what they name is borrowed */
     bool is_later;                                   /* the answer under way has that form */
@@ -32,7 +33,7 @@ int form_check(const struct options *o, bool tools, bool ignores_ends);
 int form_open(struct form *f, const struct options *o, const carat_model *model, const char *tools);
 /* A matcher at its beginning; NULL: there is no form. An exit code. */
 int form_begin(struct form *f, bool behind_results, carat_matcher **matcher);
-/* What the form of that answer was compiled from; NULL: it has none. */
+/* The options that the form of that answer was compiled from; NULL: it has no form. */
 const carat_constraint_options *form_of_answer(const struct form *f);
 /* The matcher of an answer that goes on in another generation. An exit code. */
 int form_goes_on(struct form *f, const carat_generation *g, carat_matcher **matcher);

@@ -67,8 +67,8 @@ const char *quant_name(carat_head_quant quant)
     return quants[quant];
 }
 
-/* What programs with an accelerator call what is done here without one: the words that the option takes and
- * does not show. */
+/* Words of programs with an accelerator for what is done here without one: the option takes them and does not
+ * show them. */
 static const struct {
     const char *word, *own;
 } foreign[] = {{"cpu", "dense"}, {"coral", "preload"}, {"coral-preload", "preload"}, {"coral-lazy", "lazy"}};

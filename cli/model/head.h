@@ -18,7 +18,7 @@ struct head_options {
 /* Makes one spelling of several, and refuses options that contradict each other; notes what other programs'
  * words mean here. Before a model is opened; an exit code. */
 int settle_head(struct options *o);
-/* What the options ask for, until the next call; NULL when they ask for nothing. */
+/* The head that the options ask for, valid until the next call; NULL when they ask for nothing. */
 const carat_head_options *head_asked(const struct options *o);
 /* By the names of the library. */
 carat_head head_of_name(const char *name);

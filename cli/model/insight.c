@@ -51,7 +51,7 @@ int insight_costs(struct insight *i, const carat_model *model, carat_engine_opti
     return DONE;
 }
 
-/* Whether the result is an object that has a place for plan and statistics. */
+/* True: the result is an object that has a place for plan and statistics. */
 static bool as_json(const struct options *o)
 {
     return o->json || o->lines;
@@ -59,7 +59,7 @@ static bool as_json(const struct options *o)
 
 /* ---- the plan ---- */
 
-/* Whether answers of this command draft from the text itself, and why. */
+/* Tells if answers of this command draft from the text itself, and why. */
 static const char *lookup_text(const struct options *o)
 {
     static const char *const texts[] = {

@@ -51,7 +51,7 @@ static carat_lookup drafter_of(const struct options *o)
     return o->lookup->spec_type ? CARAT_LOOKUP_ON : CARAT_LOOKUP_AUTO;
 }
 
-/* Of the two options, and a --draft-max of 0. */
+/* The lookup that --lookup and --spec-type ask for; a --draft-max of 0 turns it off. */
 static carat_lookup lookup_of(const struct options *o)
 {
     if (o->lookup->draft_max == 0 || says(o->lookup->spec_type, "none") ||

@@ -121,10 +121,10 @@ static carat_status open_named(carat_model **model, const struct options *o, con
     return carat_model_open(model, path, options, err);
 }
 
-/* What opening is for. */
+/* The purpose that a model is opened for. */
 enum purpose { TOKENIZE, LOOK, COMPUTE, COMPUTE_ITS_KIND, WRITE };
 
-/* Where the model and its drafter lie. */
+/* The places of the model and its drafter. */
 struct places {
     carat_location model, drafter;
 };
@@ -163,7 +163,7 @@ static int check_kind(const struct options *o, const carat_model *model)
         o->model, info.architecture, o->verb->name, o->model);
 }
 
-/* What decides whether a model is taken, and what was said if it is not. */
+/* The test that decides if a model is taken, and the exit code of what was said if it is not. */
 struct taking {
     struct progress bar; /* first: the other callbacks know nothing else */
     const struct options *o;

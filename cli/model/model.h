@@ -17,9 +17,9 @@ struct open_options {
 
 /* The name `tiny` is the model inside the command (`./tiny` is a file); of all else see located.h. */
 int open_model(carat_model **model, const struct options *o, bool tokenizer_only);
-/* The same; what is not in the cache is put there. For verbs that compute. */
+/* open_model for verbs that compute: a model that is not in the cache is put there. */
 int open_packed(carat_model **model, const struct options *o);
-/* The same, for one that measures either kind of models. */
+/* open_packed for a verb that measures either kind of model. */
 int open_either(carat_model **model, const struct options *o);
 /* For verbs that write it elsewhere: a drafter too, and nothing from the cache. */
 int open_source(carat_model **model, const struct options *o);

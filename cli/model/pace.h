@@ -17,7 +17,8 @@ struct pace {
     struct progress evaluating, bar;       /* what the pass under way has done; the steps of a generation */
 };
 
-/* What is timed: behind `depth` ids a prompt, then steps of so many sessions; a prompt is that of one. */
+/* The work that is timed: behind `depth` ids a prompt, then steps of so many sessions; a prompt is that of
+ * one. */
 struct stretch {
     int n_prompt, n_gen, depth, parallel;
 };
@@ -28,8 +29,8 @@ struct paced {
     double first; /* of the prompt and one draw behind it */
 };
 
-/* The same ids for the same seed: a speed should not depend on them, but a comparison should not have to
- * trust that. */
+/* Draws random ids, the same for the same seed: a speed should not depend on them, but a comparison should
+ * not have to trust that. */
 void random_ids(int32_t *ids, int n, const carat_model_info *info, uint64_t seed);
 
 /* Fresh sessions that hold `depth` ids. An exit code. */

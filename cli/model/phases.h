@@ -20,8 +20,8 @@ struct phases {
 
 /* Reads the file, unless there is none or --no-profile. An exit code. */
 int phases_read(struct phases *p, const struct options *o);
-/* What options say of an engine, and where they say nothing the file that was read. *e points into p, the
- * engine does not. */
+/* Takes the settings of an engine from the options, and from the file that was read where the options say
+ * nothing. *e points into p, the engine does not. */
 void phases_options(const struct phases *p, carat_engine_options *e);
 /* Both. An exit code. */
 int phases_engine(struct phases *p, carat_engine_options *e, const struct options *o);

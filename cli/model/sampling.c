@@ -313,7 +313,7 @@ static int links_of(const carat_sampling *s, const carat_link **links)
     return chosen ? s->chain->n_links : CARAT_LINKS;
 }
 
-/* What a link does, as words; "" where it does nothing. */
+/* Writes in words what a link does; "" where it does nothing. */
 static void link_text(char *out, size_t capacity, const carat_sampling *s, carat_link link)
 {
     const carat_chain *c = s->chain;

@@ -28,7 +28,7 @@ struct sampling {
     int32_t breakers[CARAT_MOST_BREAKERS];
 };
 
-/* What can be said without a model. An exit code. */
+/* Checks as much as can be said without a model. An exit code. */
 int sampling_check(const struct options *o);
 /* Overrides the model's own. The seed and what is banned are the caller's. An exit code; then nothing has
  * changed. */
@@ -41,7 +41,7 @@ bool sampling_is_asked(const struct options *o);
 enum { SAMPLING_TEXT = 400 };
 const char *sampling_names(char out[SAMPLING_TEXT], const carat_sampling *s);
 const char *sampling_text(char out[SAMPLING_TEXT], const carat_sampling *s);
-/* The same as an object: samplers, a list of names, and the values of all that are there; NULL without
+/* The sampling as an object: samplers, a list of names, and the values of all that are there; NULL without
  * memory. */
 json_t *sampling_json(const carat_sampling *s);
 

@@ -131,7 +131,7 @@ static int keep_hash(void *user, const carat_operation_hash *hash)
     return 0;
 }
 
-/* How much of it is done. */
+/* The share of the check that is done. */
 static double share_done(const struct self_check *c)
 {
     const double all = c->rounds > 0 ? (double)c->rounds * c->n_processors : c->limit;
@@ -210,8 +210,8 @@ static bool is_elsewhere(const struct self_check *c, const struct self_check_has
     return run->of_run.processor != processor || (run->confirmed && c->processor[0] != processor);
 }
 
-/* What is right: what more than one processor gave; else what came most often. -1: of so few runs nobody can
- * say yet. */
+/* Chooses the run that is right: one whose hashes came from more than one processor; else those that came
+ * most often. -1: the runs are too few to say yet. */
 static int choose_right(const struct self_check *c, const struct self_check_hashes *run, int n, bool last)
 {
     int best = 0, most = 0;
@@ -234,7 +234,7 @@ static int choose_right(const struct self_check *c, const struct self_check_hash
     return last ? best : -1;
 }
 
-/* What a run says of what is right, and of what is not. */
+/* Takes from a run what it says of the right hashes, and of those that are wrong. */
 static void weigh_run(struct self_check *c, struct self_check_hashes *run)
 {
     const carat_operation_hash *differs = difference(run, &c->right);

@@ -12,7 +12,7 @@
 
 enum { MOST_PROCESSORS = 1024 };
 
-/* What a run gave that gave something else than the others. */
+/* A run that gave something else than the others. */
 struct self_check_fault {
     int processor;  /* -1: which one is not known */
     long run;       /* from 1 */

@@ -7,7 +7,8 @@
 
 #include "carat.h"
 
-/* How many tensors of at least so many dimensions have which type, the most frequent first. */
+/* Counts, for each type, the tensors of at least so many dimensions that have it, the most frequent type
+ * first. */
 enum { MOST_TYPES = 64 };
 struct type_counts {
     int n;

@@ -28,7 +28,7 @@ bool aliases_path(char *path, size_t capacity)
            (int)capacity;
 }
 
-/* What is damaged names nothing. */
+/* Reads the file of names. A damaged file names nothing. */
 static json_t *read_file(const char *path)
 {
     char why[OBJECT_WHY];

@@ -37,8 +37,8 @@ static void skip_blanks(const char **at, const char *end)
         ++*at;
 }
 
-/* What stands between quotes; \ keeps the next byte within double ones. False: they are not closed, or more
- * stands behind them than a comment. */
+/* Takes the value between quotes; \ keeps the next byte within double ones. False: the quotes are not closed,
+ * or more stands behind them than a comment. */
 static bool take_quoted(char value[MOST_SETTING], const char *at, const char *end)
 {
     const char quote = *at++;

@@ -13,12 +13,12 @@ typedef int (*fetch_hear)(void *user, const char *event, json_t *line);
 /* Starts it, sends the plan, which it takes over (NULL: out of memory), and hears what comes of it until
  * `hear` returns another code than DONE. What the program refuses is said. An exit code. */
 int fetch_program(json_t *plan, fetch_hear hear, void *user);
-/* Whether it was built, and lies where it is looked for. */
+/* True: the program was built, and lies where it is looked for. */
 bool has_fetch_program(void);
 
 /* ---- rehash.c ---- */
 
-/* Whether the files of a model in the hub's cache, or the weights in a store of ollama, are what the
+/* Checks that the files of a model in the hub's cache, or the weights in a store of ollama, are what the
  * publisher hashed: their names there are those hashes. carat-fetch hashes them; it asks nobody. */
 
 enum { REHASHED_TEXT = 512 };

@@ -75,7 +75,7 @@ static void find_token(char token[MOST_TOKEN])
         *token = 0;
 }
 
-/* Where files come from. */
+/* The source that files come from. */
 struct origin {
     json_t *(*plan)(const char *what, const struct origin *from); /* what to do: "list", "check", "get" */
     const char *name, *revision;   /* OWNER/NAME, a handle or an address; "" where it has none */
@@ -176,7 +176,7 @@ static bool is_pickle(const char *name)
     return false;
 }
 
-/* Whether one of the patterns is of this name, or of the folder that it is in. */
+/* True: one of the patterns is of this name, or of the folder that it is in. */
 static bool matches(const struct texts *patterns, const char *name)
 {
     for (int i = 0; patterns && i < patterns->n; i++)

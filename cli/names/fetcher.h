@@ -18,14 +18,14 @@ struct fetch_options {
     char with_file[2048]; /* MODEL and the file together */
 };
 
-/* Where a model's files are. */
+/* The source of a model's files. */
 struct origin;
 /* Gets the files that make a model, objects with name, bytes and hash, and what they are pinned to. */
 typedef int (*fetch_look)(void *user, const struct origin *from, json_t *files, const char *commit);
 /* A plan for parts of files (objects with from and until too), for fetch_program. */
 json_t *fetch_parts(const struct origin *from, json_t *files, const char *commit);
 
-/* What is wished beside a name. Everything may be 0 or NULL, and is so for those who only want the model. */
+/* Wishes beside a name. Everything may be 0 or NULL, and is so for those who only want the model. */
 struct fetch_wish {
     const char *out;                       /* a folder for the files; NULL: the hub's cache */
     const char *token;                     /* NULL: it is looked for */
@@ -45,7 +45,7 @@ struct fetch_wish {
 
 enum { FETCHED_PATH = 4096 };
 
-/* What forbids to fetch: --offline, or the name of a variable; NULL: nothing does. */
+/* The word that forbids to fetch: --offline, or the name of a variable; NULL: nothing forbids it. */
 const char *forbids_fetching(bool offline);
 /* Fetches what a repository's name stands for, at->part and at->revision, into the hub's cache, under a bar;
  * what is there already is not fetched again, and what has come stays when it ends early. Afterwards
@@ -53,7 +53,7 @@ const char *forbids_fetching(bool offline);
 int fetch_model(const carat_location *at, const struct fetch_options *how);
 /* Fetches nothing: `look` gets the files. An exit code. */
 int fetch_looks(const carat_location *at, const struct fetch_options *how, fetch_look look, void *user);
-/* The same as it is wished; path[] gets the snapshot, or where it went with `out`, "" with `dry`. */
+/* Fetches files as the wish says; path[] gets the snapshot, or where it went with `out`, "" with `dry`. */
 int fetch_files(const carat_location *at, const struct fetch_wish *wish, char path[FETCHED_PATH]);
 /* Asks the hub, or Kaggle, for at most so many models by words; hears "found" of each (fetch/report.h). */
 int fetch_search(const char *words, bool kaggle, int limit, const struct fetch_options *how, fetch_hear hear,
@@ -81,8 +81,8 @@ struct heads {
     uint64_t bytes, fetched;
 };
 
-/* Whether files of such a name can be asked for; false: something forbids it, there is no carat-fetch, or it
- * is here. */
+/* True: heads of files of such a name can be asked for; false: something forbids it, there is no carat-fetch,
+ * or the model is here. */
 bool heads_can(const carat_location *at, const struct fetch_options *o);
 /* Fetches the heads and opens the model, which is for looking at alone; tokenizer: a file with another one,
  * or NULL. An exit code. The heads are for heads_free, in any case, once the model is closed. */

@@ -113,7 +113,8 @@ static bool is_below(const char *path, const char *dir)
     return strncmp(path, dir, n) == 0 && path[n] == '/';
 }
 
-/* The same file, or a further part of it: "-00002-of-00003.gguf" for "-00001-of-00003.gguf". */
+/* True: path is the file `first`, or a further part of it: "-00002-of-00003.gguf" for
+ * "-00001-of-00003.gguf". */
 static bool is_part_of(const char *path, const char *first)
 {
     static const char number[] = "-00001-of-00001.gguf";
@@ -250,7 +251,8 @@ uint64_t hub_incomplete(const char *folder, bool removes)
 
 /* ---- for lists ---- */
 
-/* Whether the cache has a store that all repositories share; asked once of each, as they follow. */
+/* True: the cache has a store that all repositories share. The answer about the last cache is remembered:
+ * questions about one cache follow each other. */
 static bool has_store(const char *dir)
 {
     static char last[HUB_PATH];

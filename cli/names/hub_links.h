@@ -10,7 +10,7 @@
 
 enum { HUB_PATH = 4096 };
 
-/* Whether it is a hash as the hub spells them: so many digits, 40 of a commit. */
+/* True: the text is a hash as the hub spells them: so many digits, 40 of a commit. */
 bool is_hub_hash(const char *text, size_t digits);
 
 struct hub_link {

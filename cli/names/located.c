@@ -96,7 +96,8 @@ static void write_names(char *text, size_t capacity, const carat_location *at, c
         snprintf(text, capacity, "%.200s is %s", typed, at->repository);
 }
 
-/* What Kaggle, ollama and addresses have, and this machine has not, or not all of it. */
+/* Explains a name of Kaggle, of ollama or of an address whose model this machine has not, or not all of
+ * it. */
 static int explain_handle(const carat_location *at, const char *typed, const char *forbids)
 {
     const bool ollama = at->named == CARAT_NAMED_OLLAMA && !at->handle; /* the registry need not have it */
@@ -140,7 +141,7 @@ int look_for_name(carat_location *at, const char *typed)
     return carat_locate(at, typed, &known.places, &err) == CARAT_OK ? DONE : fail_open(&err);
 }
 
-/* What models.lock says of a name that does not say a revision. */
+/* Does what models.lock says of a name that does not say a revision. */
 static int obey_lock(carat_location *at, const char *typed)
 {
     char name[LOCKED_NAME];

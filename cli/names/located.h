@@ -10,17 +10,18 @@
 
 /* The hub's cache, as the environment says; false: it does not. */
 bool find_hub(char *path, size_t capacity);
-/* What a name stands for, which need not be on this machine; for carat_location_free. */
+/* Finds what a name stands for, which need not be on this machine; for carat_location_free. */
 int look_for_model(carat_location *at, const char *typed);
-/* The same, of names that nobody has given with carat cp. */
+/* look_for_model without the names that somebody gave with carat cp. */
 int look_for_name(carat_location *at, const char *typed);
-/* Whether it is found by its name or path: it is neither tiny, the model inside the command, nor -. */
+/* True: it is found by its name or path: it is neither tiny, the model inside the command, nor -. */
 bool is_located(const char *typed);
 /* Finds such a model: at->path is for carat_model_open, at for carat_location_free. What is not on this
  * machine is an error, which says what to type. */
 int locate_model(carat_location *at, const char *typed);
 
-/* The same error for what look_for_model did not find; forbids: what forbids to fetch it, or NULL. */
+/* Says that error of locate_model for what look_for_model did not find; forbids: what forbids to fetch it, or
+ * NULL. */
 int explain_missing(const carat_location *at, const char *typed, const char *forbids);
 
 enum { LOCATED_TEXT = 512 };

@@ -19,7 +19,7 @@ struct known_places {
 void find_places_of_models(struct known_places *p);
 /* carat's own store that is laid as ollama lays its; false: there is no place for it. */
 bool find_own_ollama(char *path, size_t capacity);
-/* Where models of ollama's registry go: the user's store, if it is there, his, and can be written, else
+/* The store for models of ollama's registry: the user's store, if it is there, his, and can be written, else
  * carat's. */
 bool find_ollama_store(char *path, size_t capacity);
 

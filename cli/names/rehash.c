@@ -39,7 +39,7 @@ static const char *hash_in_name(const char *name)
     return last + (strncmp(last, ollama_front, strlen(ollama_front)) == 0 ? strlen(ollama_front) : 0);
 }
 
-/* What the user knows the file by: its place in the snapshot. */
+/* The name by which the user knows the file: its place in the snapshot. */
 static const char *hashed_file(const struct hub_links *l, const char *hash)
 {
     for (size_t i = 0; i < l->n; i++)

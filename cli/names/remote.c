@@ -135,7 +135,7 @@ static int hear_part(void *user, const char *event, json_t *line)
     return DONE;
 }
 
-/* What is wanted of the files and has not come. */
+/* Lists the parts of the files that are wanted and have not come. */
 static int list_parts(struct heads *h, json_t *list)
 {
     for (int i = 0; i < h->n; i++) {
@@ -165,8 +165,8 @@ static int fetch_wanted(struct heads *h, const struct origin *from)
     return code;
 }
 
-/* What the first bytes of the files say about their heads; a length that cannot be is the reader's to
- * refuse. */
+/* Takes from the first bytes of the files how long their heads are; a length that cannot be is the reader's
+ * to refuse. */
 static void read_lengths(struct heads *h)
 {
     for (int i = 0; i < h->n; i++) {
@@ -179,8 +179,8 @@ static void read_lengths(struct heads *h)
     }
 }
 
-/* Whether more of a head can be tried: of a split model that of the first part, since the others have a list
- * of tensors alone. */
+/* Asks for more of a head; false: there is no more to try. Of a split model only the first part has such a
+ * head, since the others have a list of tensors alone. */
 static bool widen(struct heads *h)
 {
     struct head *f = h->head;

@@ -56,7 +56,7 @@ static void print_worded(const char *format)
     }
 }
 
-/* What the first argument of a verb may be: a model, one of some words (prints them), or neither. */
+/* The kind of a verb's first argument: a model, one of some words (prints them), or neither. */
 enum first { NOTHING, A_MODEL, A_WORD };
 
 static enum first first_argument(const struct verb *verb)

@@ -105,7 +105,7 @@ static void note_unknown(void)
     }
 }
 
-/* What variables with that prefix say about an option. *found is set when there is one. */
+/* Takes what variables with that prefix say about an option. *found is set when there is one. */
 static int take_all(struct options *o, const struct option_row *row, const char *prefix, bool *found)
 {
     char name[64];
@@ -122,7 +122,7 @@ static int take_all(struct options *o, const struct option_row *row, const char 
     return code;
 }
 
-/* Whether there is a variable with that prefix at all, which spares asking for each. */
+/* True: there is a variable with that prefix at all; if not, none has to be asked for. */
 static bool is_used(const char *prefix)
 {
     char **entry = environ;

@@ -7,7 +7,7 @@
 
 /* The variable that gives this option, as CARAT_ARG_TEMP; false when there is none. */
 bool option_variable(char *out, size_t capacity, const struct option *option);
-/* What those variables say, to be overwritten by the command line. An exit code. */
+/* Takes what those variables say; the command line goes over it later. An exit code. */
 int options_environment(struct options *o);
 
 #endif

@@ -27,14 +27,14 @@ static int width(void)
            1; /* some terminals go on when their last column is taken */
 }
 
-/* Where the words stand that explain what is left of them. */
+/* The column of the words that explain what is left of them. */
 static int left(void)
 {
     return width() < NARROW ? LEFT_NARROW : LEFT;
 }
 
-/* How many bytes of the text go together: a word, or of one that is too long for a line what ends with a
- * |. */
+/* The number of bytes that stay together at the beginning of the text: a word, or of a word that is too long
+ * for a line the part up to a |. */
 static int next_word(const char *text, int room)
 {
     int n = (int)strcspn(text, " \n"), cut = n;
@@ -72,7 +72,8 @@ static void wrap(const char *text, int at, int indent)
     out_print("\n");
 }
 
-/* What stands at the left wraps too, one column further in each line but the first. */
+/* Prints a name and its text. A name that is too long wraps too, one column further in each line but the
+ * first. */
 static void print_entry(const char *name, const char *text)
 {
     int n = (int)strlen(name) + 2;

@@ -19,7 +19,7 @@ struct amount {
     bool bytes;
 };
 
-/* What one option said, time after time. */
+/* The texts of an option that may be given several times, in their order. */
 enum { MOST_TEXTS = 64 };
 struct texts {
     const char *text[MOST_TEXTS];
@@ -48,7 +48,8 @@ enum option_kind {
     AMOUNT,     /* a whole number; with K, M, G or T bytes */
 };
 
-/* Where help shows a row: one of these sections, and the place in it. Numbers leave room for rows between. */
+/* The place of a row in help: one of these sections, and the place in it. Numbers leave room for rows
+ * between. */
 enum {
     ABOUT_MODEL = 1000,
     ABOUT_INPUT = 2000,
@@ -79,9 +80,9 @@ struct option {
     /* Placeholder in help; for CHOICE and SWITCH the words, separated by |; behind || those that are taken
      * but not shown. */
     const char *value;
-    /* What the field has when the option is not given, as one would type it. NULL: what says so, NULL of
-     * texts, NAN of reals, NO_SIZE of a MAYBE_SIZE, of whole numbers 0, -1 or NOT_GIVEN: the first that is
-     * out of range. */
+    /* The value of the field when the option is not given, as one would type it. NULL: the value that says
+     * so, NULL of texts, NAN of reals, NO_SIZE of a MAYBE_SIZE, of whole numbers 0, -1 or NOT_GIVEN: the
+     * first that is out of range. */
     const char *standard;
     const char *help; /* {default} and {most} stand for the default and the upper end of the range */
     double low, high; /* INT, INTS, REAL, REAL_OR_0, SIZE, MAYBE_SIZE, AMOUNT, OFF_OR_INT: accepted range,

@@ -36,7 +36,7 @@ static int unknown(const struct verb *verb, const char *word, size_t n)
                      (int)(n < 80 ? n : 80), word, verb->name);
 }
 
-/* Where the parser stands. */
+/* The state of the parser. */
 struct parse {
     struct options *o;
     const struct verb *verb;

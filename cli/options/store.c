@@ -11,7 +11,7 @@
 
 #include "term/message.h"
 
-/* Where each group has its pointer in struct options. */
+/* Offsets in struct options of each group's pointer. */
 static const size_t pointers[N_GROUPS] = {
 #define GROUP(name) offsetof(struct options, name),
     OPTION_GROUPS(GROUP)
@@ -237,7 +237,7 @@ static int store(void *field, const struct option *option, const char *what, con
     return DONE;
 }
 
-/* What says that nothing was given. */
+/* Stores the value that says that nothing was given. */
 static void store_nothing(void *field, const struct option *option)
 {
     switch (option->kind) {

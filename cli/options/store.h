@@ -8,7 +8,7 @@
 
 /* Memory for all groups, and defaults in them. An exit code. */
 int options_begin(struct options *o, const struct verb *verb);
-/* Where the value of a row is kept. */
+/* The field that keeps the value of a row. */
 void *option_field(const struct options *o, const struct option_row *row);
 /* Puts a value into its field; what names the origin in messages ("option --temp", "CARAT_ARG_TEMP"). An exit
  * code. */

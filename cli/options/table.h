@@ -34,7 +34,7 @@ bool may_stand_alone(const struct option *option);
  * a test holds all of them against these sizes. */
 enum { HEADING_TEXT = 256 };
 const char *option_heading(char out[HEADING_TEXT], const struct option *option);
-/* What help says of it; out. */
+/* The text of help about an option; returns out. */
 enum { HELP_TEXT = 512 };
 const char *option_help(char out[HELP_TEXT], const struct option *option);
 
@@ -43,7 +43,7 @@ bool is_choice(const char *choices, const char *word);
 /* "a, b, c" for messages, those that are shown; out. */
 enum { CHOICES_TEXT = 256 };
 const char *choices_text(char out[CHOICES_TEXT], const char *choices);
-/* How many bytes of them are shown. */
+/* The number of bytes of them that are shown. */
 size_t choices_shown(const char *choices);
 
 /* ---- compat.c ---- */

@@ -44,7 +44,7 @@ struct verb {
 };
 extern const struct verb verb_table[]; /* ended by one without a name */
 
-/* What a verb does, in its own file; an exit code. main.c alone calls it. */
+/* The function of each verb, in the verb's own file; an exit code. main.c alone calls it. */
 struct options;
 #define VERB(name) int verb_##name(const struct options *o);
 VERBS(VERB)
@@ -74,7 +74,7 @@ struct verb_call {
 };
 struct verb_calls {
     const struct verb_call *calls; /* ended by one without a name */
-    /* What the options mean together, before a verb sees them; an exit code. */
+    /* Settles what the options mean together, before a verb sees them; an exit code. */
     int (*settle)(struct options *o);
 };
 /* argv holds what follows the command's name. An exit code. */

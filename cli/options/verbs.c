@@ -23,7 +23,7 @@ const struct verb *find_verb(const char *name)
     return verb->name ? verb : NULL;
 }
 
-/* What other programs call what they do. */
+/* Names of other programs for what these verbs do. */
 static const struct {
     const char *names, *instead; /* names between spaces, one at each end */
 } foreign_verbs[] = {

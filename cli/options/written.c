@@ -47,7 +47,7 @@ static const char *read_by(const struct options *o, const struct option_row *row
     return value && kind == MODEL && strcmp(value, "tiny") == 0 ? NULL : value;
 }
 
-/* What a file is for, after "is what". */
+/* Tells what a file is for, in words that follow "is what". */
 static const char *use(const struct option *option)
 {
     static char text[64];

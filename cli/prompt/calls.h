@@ -10,7 +10,8 @@
 
 #include "carat.h"
 
-/* Whether an answer in a vocabulary without tokens for calls is calls, which are JSON then. */
+/* The state of an answer in a vocabulary without tokens for calls: calls are JSON there, and the answer is
+ * none, may be calls, or is calls. */
 enum json_calls { NO_JSON, MAY_BE_JSON, IS_JSON };
 
 struct calls {

@@ -15,7 +15,7 @@ struct conversation {
 /* Reads what the options name; needs no model, so that mistakes show before a long load. Start from {0}. An
  * exit code. */
 int conversation_read(struct conversation *c, const struct options *o);
-/* What the model's template makes of the messages, or without them of the system message and the user's text;
+/* Renders the messages with the model's template, or without messages the system message and the user's text;
  * ids and text as for carat_render. An exit code. */
 int conversation_render(const struct conversation *c, const carat_model *model, const char *user,
                         carat_tokens *ids, char **text);

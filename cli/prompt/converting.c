@@ -51,7 +51,7 @@ static int read_recipe(const struct writing_options *w, char *words, size_t size
     return code;
 }
 
-/* What the model itself asks for: its values are measured first, and it may be that nothing has to change. */
+/* Measures the scale that the model itself asks for; it may be that nothing has to change. */
 static int measure_scale(float *scale, const carat_model *model, carat_convert_options how,
                          const struct options *o)
 {

@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-/* Where the prompt comes from; the first of them that a line has. */
+/* The member that the prompt comes from; the first of them that a line has. */
 enum prompt_kind { PROMPT_IDS, PROMPT_MESSAGES, PROMPT_USER, PROMPT_RAW };
 
 struct dataset_line {
@@ -26,7 +26,7 @@ struct dataset_line {
     const char *logits; /* a file; or NULL */
 };
 
-/* What is wrong with a line. */
+/* A fault of a line. */
 struct line_fault {
     size_t byte; /* of the line, from 0 */
     bool memory; /* memory was out */

@@ -21,7 +21,8 @@ int make_prompt(const carat_model *model, const carat_model_info *info, struct c
                 carat_tokens *ids);
 /* Does a text become the user's turn in a template? */
 bool becomes_turn(const struct options *o, const carat_model_info *info);
-/* Where it does not: refuses what only a template has, and notes that texts are run raw. An exit code. */
+/* Checks options for texts that do not become turns: refuses what only a template has, and notes that texts
+ * are run raw. An exit code. */
 int check_template(const struct options *o, const carat_model_info *info);
 /* A text as that turn, or raw. An exit code. */
 int encode_prompt(const carat_model *model, const struct conversation *talk, bool turn, const char *text,

@@ -36,8 +36,8 @@ static int settle_cache_types(struct options *o)
     return DONE;
 }
 
-/* What standard input is for a verb whose options say nothing of it: what "reads" of its row says, NULL when
- * it is not read. */
+/* The use of standard input for a verb whose options say nothing of it: what "reads" of its row says, NULL
+ * when it is not read. */
 static const char *read_unasked(const struct options *o)
 {
     const struct prompt_options *p = o->prompt;

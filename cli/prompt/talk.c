@@ -112,7 +112,7 @@ static int divide(const carat_model *model, const carat_tokens *ids, size_t most
     return kept ? DONE : fail_memory();
 }
 
-/* What it wrote besides thoughts. */
+/* Adds what the model wrote, with its thoughts as a member of their own. */
 static int add_answer(struct talk *t, const carat_model *model, const carat_tokens *ids, const char *thought,
                       size_t most, bool calls, const char *tools)
 {

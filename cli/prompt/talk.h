@@ -20,9 +20,9 @@ void talk_close(struct talk *t);
 int talk_set_system(struct talk *t, const char *text);
 const char *talk_system(const struct talk *t); /* NULL: there is none */
 int talk_add_user(struct talk *t, const char *text);
-/* What the model wrote: its text, at most so many bytes of it, and with `calls` the calls of functions in it,
- * by which its template writes the same tokens again, as it does its thoughts as long as the turn goes on.
- * in_thought: it began within one. An exit code. */
+/* Adds the model's answer: its text, at most so many bytes of it, and with `calls` the calls of functions in
+ * it, by which its template writes the same tokens again, as it does its thoughts as long as the turn goes
+ * on. in_thought: it began within one. An exit code. */
 int talk_add_answer(struct talk *t, const carat_model *model, const carat_tokens *ids, bool in_thought,
                     size_t most, bool calls, const char *tools);
 /* The name of the first function that was called last and has no result yet; NULL: there is none. */
@@ -30,7 +30,7 @@ const char *talk_awaits(const struct talk *t);
 /* That call, {"name": ..., "arguments": ...}, for free; NULL when memory is out. */
 char *talk_awaited_call(const struct talk *t);
 int talk_add_result(struct talk *t, const char *text);
-/* Whether the last message is a result. */
+/* True: the last message is a result. */
 bool talk_ends_with_result(const struct talk *t);
 /* Messages beside the system message. */
 size_t talk_count(const struct talk *t);

@@ -9,7 +9,7 @@
 #include "carat_generate.h"
 #include "options/options.h"
 
-/* Where an answer ends, and what is told of it. */
+/* Options about where an answer ends, and what is told of it. */
 struct told_options {
     const char *stop_ids; /* "": none */
     const char *ban;

@@ -18,11 +18,11 @@ struct windows {
 /* The ids of a text, behind <bos>; what: where it is from, for messages. An exit code. */
 int windows_tokenize(const carat_model *model, const char *text, size_t n, const char *what,
                      carat_tokens *ids);
-/* The same of a file, or of standard input. */
+/* windows_tokenize of a file, or of standard input. */
 int windows_read(const carat_model *model, const struct options *o, const char *path, carat_tokens *ids);
 /* Engine and session for windows of at most `context` ids; total is known. An exit code. */
 int windows_begin(struct windows *w, const carat_model *model, carat_engine_options *options, int context);
-/* How many of ids windows_evaluate evaluates. */
+/* The number of ids that windows_evaluate evaluates. */
 size_t windows_count(const carat_tokens *ids, int context, bool first);
 /* Whole windows of ids, each behind <bos>; what is left over is not evaluated, unless it is all. first: the
  * first one alone. An exit code. */

@@ -23,7 +23,7 @@ struct score {
     int chosen[N_WAYS];
 };
 
-/* How many were right. */
+/* Counts of items, and of those that were right in each way. */
 struct tally {
     int items, right[N_WAYS];
 };

@@ -18,7 +18,7 @@ struct eval_item {
     int answer; /* index of the right one */
 };
 
-/* What is wrong with an item. */
+/* A fault of an item. */
 struct item_fault {
     const char *member; /* of the object, in which; "": in the object itself */
     int element;        /* of that list; -1: all of it */

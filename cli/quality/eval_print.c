@@ -140,7 +140,7 @@ static const struct field share_fields[] = {
     {0},
 };
 
-/* Of all items, or of those of a subject. */
+/* Figures of all items, or of those of a subject. */
 struct figures {
     int items;
     struct share way[N_WAYS];

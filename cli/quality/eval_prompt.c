@@ -37,7 +37,7 @@ static char *prompt_text(const struct eval *e, const struct eval_item *item, enu
     return text;
 }
 
-/* What the model is to write; behind "Answer:" a space comes first. */
+/* The text that the model is to write; behind "Answer:" a space comes first. */
 static char *choice_text(const struct eval *e, const struct eval_item *item, enum eval_way way, int i)
 {
     char *text = malloc(strlen(item->choice[i]) + 4);

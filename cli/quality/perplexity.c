@@ -74,7 +74,7 @@ static int score_window(struct perplexity *p, int number, int32_t *ids)
     return perplexity_print_window(p, number + 1, w.first, &l);
 }
 
-/* How many windows there are. An exit code. */
+/* Counts the windows. An exit code. */
 static int cut_windows(struct perplexity *p, int *windows)
 {
     const int n = p->ids.n, stride = p->o->score->stride;

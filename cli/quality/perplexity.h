@@ -11,7 +11,7 @@
 #include "options/options.h"
 #include "term/progress.h"
 
-/* Of ids that were scored: minus their log-probabilities, and the squares of these. */
+/* Sums over ids that were scored: minus their log-probabilities, and the squares of these. */
 struct losses {
     int64_t n;
     double sum, squares;

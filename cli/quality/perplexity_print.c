@@ -57,7 +57,7 @@ static const struct field scored_talk_fields[] = {
     {0},
 };
 
-/* What is below 0 does not belong to what was scored. */
+/* The result as it is printed. A value below 0 does not belong to what was scored. */
 struct result {
     struct figures figures;
     const char *model, *file;

@@ -102,7 +102,7 @@ static int add_turn(struct talks *t, const json_t *messages, size_t i, const cha
     return code;
 }
 
-/* What a line may have; without an object it is the messages themselves. */
+/* Members that a line may have; a line without an object is the messages themselves. */
 struct talk_line {
     json_t *id, *messages, *tools;
 };

@@ -20,7 +20,7 @@
 #include "term/out_json.h"
 #include "term/output.h"
 
-/* What `carat grammar` is asked for beside a file. */
+/* The options of `carat grammar` beside a file. */
 struct grammar_options {
     const char *as; /* schema, regex, grammar or auto */
     const char *check, *check_file;

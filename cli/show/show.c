@@ -55,8 +55,8 @@ const struct option_group show_group = OPTION_GROUP(rows, struct show_options, N
 
 /* ---- where it lies ---- */
 
-/* What `carat show` says of a name: which rule it goes by, what that found and where it lies, or what there
- * is to fetch. */
+/* This part of `carat show` tells of a name: which rule it goes by, what that found and where it lies, or
+ * what there is to fetch. */
 
 static const char *const rules[] = {
     [CARAT_NAMED_PATH] = "path",
@@ -82,7 +82,7 @@ static bool is_remote(const struct heads *heads)
     return heads->n > 0;
 }
 
-/* Of what is not here: "gemma3:1b is google/gemma-3-1b-it, commit 0123456789ab of main". */
+/* Tells of a model that is not here: "gemma3:1b is google/gemma-3-1b-it, commit 0123456789ab of main". */
 static void print_remote(const struct options *o, const carat_location *at, const struct heads *heads)
 {
     const bool one = heads->n == 1;
@@ -156,8 +156,8 @@ static json_t *show_found_json(const struct options *o, const carat_location *at
 
 /* ---- memory ---- */
 
-/* What an engine with these options would reserve, and with --memory to the page, beside what other contexts
- * and KV types would. */
+/* This part tells what an engine with these options would reserve, and with --memory to the page, beside what
+ * other contexts and KV types would. */
 
 /* The contexts of the table, besides the model's largest and the one that is shown. */
 static const int contexts[] = {2048, 8192, 32768};
@@ -224,7 +224,7 @@ static void print_part(const char *name, size_t bytes, size_t page)
     out_print("\n");
 }
 
-/* What is where: in memory without K and V, on the disk, K and V. */
+/* Prints how much is where: in memory without K and V, on the disk, K and V. */
 static void print_kinds(const carat_plan *p)
 {
     const size_t bytes[] = {p->bytes - p->kv_bytes, p->disk_bytes, p->kv_bytes};
@@ -330,7 +330,7 @@ static json_t *show_memory_json(const carat_model *model, const carat_engine_opt
 
 /* ---- vectors ---- */
 
-/* What a model that gives vectors gives, and what for. */
+/* This part tells of a model that gives vectors: what it gives, and what for. */
 
 static carat_embedder about(const carat_model *model)
 {
@@ -520,7 +520,7 @@ static void print_scales(const carat_model_info *m)
             "", m->hidden, root_of(m->hidden));
 }
 
-/* What a file says of activations, which carat quantises by their own values. */
+/* Tells what a file says of activations, which carat quantises by their own values. */
 static void print_input_scales(const struct subject *s)
 {
     static const char ending[] = ".input_scale";
@@ -716,7 +716,7 @@ static int print_json(const struct subject *s)
     return out_json(all);
 }
 
-/* What convert would make of it. */
+/* Tells what convert would make of the model. */
 static int show_conversion(const carat_model *model, const struct options *o)
 {
     struct written written = {0};

@@ -66,7 +66,8 @@ static int progress(void *user, size_t done, size_t total)
     return progress_update(&((struct job *)user)->bar, done, total);
 }
 
-/* Of a model in the hub's cache: before it is opened, since what is damaged may be what opening reads. */
+/* Compares the hashes of a model in the hub's cache, before it is opened, since what is damaged may be what
+ * opening reads. */
 static int compare_hashes(struct job *j)
 {
     struct rehashed found = {.files = 0};

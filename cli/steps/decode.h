@@ -9,13 +9,13 @@
 #include "model/insight.h"
 #include "model/sampling.h"
 
-/* What the head did meanwhile. */
+/* The work of the head between two looks at the engine. */
 struct head_work {
     uint64_t tokens, bytes, hits, misses, evictions, evaluated, rows_finished, fallbacks, audits;
     double recall, top1; /* sums over audits */
     uint64_t differences;
 };
-/* What lies between two looks at an engine. */
+/* The work between `before` and `after`, two looks at an engine. */
 struct head_work head_work_between(const carat_head_stats *before, const carat_head_stats *after);
 
 struct step {
@@ -57,7 +57,7 @@ struct decoding {
 
 /* All that is known before the first round, if people read it. */
 void decode_print_head(const struct decoding *d);
-/* What drafts did in the last round; NULL without them. */
+/* The use of drafts in the last round; NULL without them. */
 const carat_generation_info *last_drafts(const struct decoding *d);
 /* Each as it comes; codes are exit codes. */
 int decode_print_step(const struct decoding *d, int round, int step);

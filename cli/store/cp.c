@@ -34,7 +34,7 @@ static int check_name(const char *name)
     return free_ ? DONE : term_fail(USAGE, "cp: %.200s is the name of a model already, or of a file", name);
 }
 
-/* What the name stands for: a name of a store, or a path from the root. */
+/* Finds what the name stands for: a name of a store, or a path from the root. */
 static int find_target(char target[MOST_TARGET], const char *typed)
 {
     char real[PATH_MAX];

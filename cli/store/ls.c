@@ -54,7 +54,7 @@ static void put_word(char out[GLANCE_TEXT], const char *s, size_t n)
     snprintf(out, GLANCE_TEXT, "%.*s", (int)(i == n ? n : 0), s);
 }
 
-/* What a file begins with; a directory has nothing. */
+/* Reads the bytes that a file begins with; a directory has none. */
 static size_t read_head(const char *path, char *out, size_t capacity, struct glance *g, bool *directory)
 {
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -86,7 +86,7 @@ static const char *const mixes[] = {
     [36] = "TQ1_0",  [37] = "TQ2_0",  [38] = "MXFP4",
 };
 
-/* What is left of the head. */
+/* The rest of the head, which is still to be read. */
 struct rest {
     const char *at;
     size_t n;
@@ -404,7 +404,7 @@ static void print_line(const struct row *r, const int width[N_CELLS])
     }
 }
 
-/* Where a line is too narrow for a row: the name, and below it what there is to say. */
+/* Prints a row for which a line is too narrow: the name, and below it what there is to say. */
 static void print_record(const struct row *r)
 {
     bool any = false;

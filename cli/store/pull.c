@@ -12,7 +12,7 @@
 #include "term/out_json.h"
 #include "term/output.h"
 
-/* What `carat pull` is asked for beside names. */
+/* The options of `carat pull` beside names. */
 struct pull_options {
     const char *revision, *out, *token_file;
     struct texts include, exclude;
@@ -125,7 +125,7 @@ static int pull_repository(carat_location *at, const char *typed, const struct f
     return tell_place(at, at->path, typed, json);
 }
 
-/* Of Kaggle or of ollama's registry. */
+/* Pulls a model of Kaggle or of ollama's registry. */
 static int pull_whole(carat_location *at, const char *typed, const char *revision,
                       const struct fetch_wish *wish, bool json)
 {
@@ -149,7 +149,7 @@ static int pull_whole(carat_location *at, const char *typed, const char *revisio
     return tell_place(at, at->path, typed, json);
 }
 
-/* Whether it is something that can be pulled. */
+/* Refuses a name that cannot be pulled. */
 static int check_named(const carat_location *at, const char *typed, bool locks)
 {
     const bool fetched = at->named == CARAT_NAMED_ADDRESS || at->named == CARAT_NAMED_KAGGLE ||
@@ -201,7 +201,7 @@ static int pull_one(const char *typed, const struct options *o, const struct fet
     return code;
 }
 
-/* What is locked is a model in the cache. */
+/* Refuses --lock with options that fetch something else than a model in the cache. */
 static int check_lock(const struct pull_options *p)
 {
     return !p->lock || !(p->out || p->dry_run || p->include.n || p->exclude.n)

@@ -31,7 +31,7 @@
 
 /* ---- wherever it lies ---- */
 
-/* What removing a model means: the question, a file, the packed copy. */
+/* Removing a model means a question, a file, and its packed copy. */
 
 struct packed {
     struct stat model;
@@ -88,7 +88,7 @@ static int agree_to_remove(const char *called, uint64_t freed, bool yes)
 
 /* ---- other programs' ---- */
 
-/* How the programs that own a store remove a model; a path follows where a path is needed. */
+/* Commands by which the programs that own a store remove a model; a path follows where a path is needed. */
 static const struct {
     const char *store, *command;
     bool by_path;
@@ -115,7 +115,7 @@ static int leave_to_owner(const carat_location *at, const char *typed)
 
 enum { MOST_PATH = 3 * PLACE_PATH, BLOB = 72 };
 
-/* Whether it was found there. */
+/* True: the model was found in that store. */
 static bool is_own_ollama(const carat_location *at)
 {
     return at->path && at->handle && strcmp(at->store, "carat") == 0 && strstr(at->path, "/blobs/sha256-");
@@ -360,7 +360,7 @@ static int remove_from_hub(const char *path, const char *typed, bool rest, bool 
     return code;
 }
 
-/* Where a part of a model lies that is not complete. */
+/* Finds where a part of a model lies that is not complete. */
 static bool find_rest(char path[HUB_PATH], const carat_location *at)
 {
     char hub[HUB_PATH], folder[HUB_PATH];

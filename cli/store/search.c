@@ -14,7 +14,7 @@
 #include "term/out_json.h"
 #include "term/output.h"
 
-/* What `carat search` is asked for beside words. */
+/* The options of `carat search` beside words. */
 struct search_options {
     const char *source; /* "hf", "kaggle" */
     int limit;

@@ -7,8 +7,8 @@ enum { USUAL_COLUMNS = 80 }; /* where nobody says how many */
 
 /* Columns of the terminal behind a descriptor; 0 when there is none, or it does not say. */
 int terminal_columns(int fd);
-/* How many columns text for this descriptor may have: COLUMNS, or those of its terminal, never below 20; or
- * `otherwise` where neither says how many. */
+/* The number of columns that text for this descriptor may have: COLUMNS, or those of its terminal, never
+ * below 20; or `otherwise` where neither says how many. */
 int columns_of(int fd, int otherwise);
 
 #endif

@@ -10,7 +10,7 @@
  * not fit, all of it is the line, so that a path can be copied. */
 size_t columns_fit(const char *line, size_t n, int columns, int label);
 
-/* How a line stands on the screen; all zero at its beginning. */
+/* The state of a line on the screen; all zero at its beginning. */
 struct wrap {
     int used;        /* columns of the line that are taken */
     int word;        /* of these, by the word under way */

@@ -17,8 +17,8 @@ int stop_when_interrupted(void *user, size_t done, size_t total);
  * code 1. */
 void interrupt_on_fault(const char *path);
 
-/* What a signal that ends the command writes to stderr before its message: what wipes a bar from the line.
- * The text must stay where it is; "" is nothing. */
+/* Sets the text that a signal which ends the command writes to stderr before its message: it wipes a bar from
+ * the line. The text must stay where it is; "" is nothing. */
 void interrupt_wipes(const char *text);
 
 #endif

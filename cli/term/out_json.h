@@ -16,7 +16,7 @@ json_t *json_number(double value);
 /* One line on stdout; consumes the value; NULL means that building it ran out of memory. Returns an exit
  * code. */
 int out_json(json_t *value);
-/* The same for an object, with a list under `key` behind its own members; items are JSON already. */
+/* out_json for an object, with a list under `key` behind its own members; items are JSON already. */
 int out_json_with(json_t *value, const char *key, const char *items);
 
 #endif

@@ -229,7 +229,7 @@ static void put_error(const void *data, size_t n)
 
 static struct speech answer = {.put = put_bytes}, thought = {.put = put_error}, *speech;
 
-/* Where a terminal can wipe what stands there: its columns; else 0. */
+/* The columns of a terminal that can wipe what stands there; else 0. */
 static int wiping_columns(int fd)
 {
     const char *term = getenv("TERM");

@@ -18,7 +18,7 @@ void out_print(const char *format, ...) PRINTF(1, 2);
 void out_text(const char *text, size_t n);
 /* Likewise, of an answer that comes in pieces: a terminal does not break it inside a word. */
 void out_answer(const char *text, size_t n);
-/* The same to standard error, dim. */
+/* out_answer to standard error, dim. */
 void err_text(const char *text, size_t n);
 void err_end_line(void);
 /* From here on lines that are wider than the terminal go on in the next one, below column `indent`, between

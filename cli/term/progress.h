@@ -28,8 +28,8 @@ void progress_always(struct progress *p);
 /* A carat_progress; user is the struct progress. Nonzero after Ctrl-C. After progress_end that is all it
  * does. */
 int progress_update(void *user, size_t done, size_t total);
-/* The same for opening a model, which counts a few steps; then, where it packs, KiB; and 0 of 1 while another
- * process does. Only KiB say how long they take, so the rest is a word without a bar, and no bar runs
+/* progress_update for opening a model, which counts a few steps; then, where it packs, KiB; and 0 of 1 while
+ * another process does. Only KiB say how long they take, so the rest is a word without a bar, and no bar runs
  * backwards. */
 int progress_opening(void *user, size_t done, size_t total);
 void progress_end(struct progress *p); /* wipes the bar */
@@ -65,7 +65,7 @@ struct bars {
 };
 
 void bars_begin(struct bars *b, const char *label);
-/* How far all of it is, in bytes, and the parts of it that go on. Draws when it is time. */
+/* Takes how far all of it is, in bytes, and the parts of it that go on. Draws when it is time. */
 void bars_update(struct bars *b, int64_t done, int64_t all, const struct bar *bar, int n);
 void bars_end(struct bars *b); /* wipes them */
 

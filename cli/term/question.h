@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Whether standard input and standard error are a terminal, so that somebody can be asked. */
+/* True: standard input and standard error are a terminal, so that somebody can be asked. */
 bool somebody_is_there(void);
 /* Prints the question, with "[y/N] " behind it, and reads a line. True for y and yes. */
 bool term_agrees(const char *format, ...)

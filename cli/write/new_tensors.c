@@ -49,7 +49,8 @@ static void shape(const carat_converted *t, char text[64])
         at += snprintf(text + at, 64 - (size_t)at, "%s%" PRId64, i ? " x " : "", t->dim[i]);
 }
 
-/* Whether an earlier tensor, or an earlier pair of types where they are, is the same. */
+/* True: an earlier tensor has the type of tensor n; of the second function, the type that was asked for,
+ * too. */
 static bool told_before(const struct written *w, int n)
 {
     for (int i = 0; i < n; i++)

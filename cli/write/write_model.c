@@ -49,7 +49,7 @@ int write_over(const carat_model *model, const char *path, const struct options 
     return save_over(path, o->writing->force);
 }
 
-/* What the file will consist of, for the line at the end. */
+/* Finds what the file will consist of, for the line at the end. */
 static int look_ahead(const carat_model *model, const char *path, const carat_convert_options *how,
                       struct written *w)
 {

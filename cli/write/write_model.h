@@ -9,8 +9,8 @@
  * code. */
 int write_model(const carat_model *model, const char *path, carat_convert_options *how,
                 const struct options *o, bool sums);
-/* Whether a file may be made there: it is none that the model is read from, and one that is there already may
- * be replaced, by --force or by who is asked. An exit code. */
+/* Checks that a file may be made there: it is none that the model is read from, and one that is there already
+ * may be replaced, by --force or by who is asked. An exit code. */
 int write_over(const carat_model *model, const char *path, const struct options *o);
 
 #endif

@@ -92,7 +92,8 @@ static int take_message(struct chat *c, const char *text)
     return code;
 }
 
-/* What a line asks for; a function that was called waits for what it gave. */
+/* Does what a line asks for. While a called function waits for its result, the line is that result, unless it
+ * is a command. */
 static int take_line(struct chat *c, char *text)
 {
     bool waits = talk_awaits(&c->talk) != NULL;
@@ -183,7 +184,7 @@ static int chat_loop(struct chat *c)
 
 /* ---- beginning and end ---- */
 
-/* What was spoken of stays at hand. */
+/* Gives snapshots their memory, so that what was spoken of stays at hand. */
 static int take_snapshots(struct chat *c)
 {
     carat_engine_options engine;

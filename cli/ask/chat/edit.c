@@ -76,7 +76,7 @@ struct edit {
 
 enum { SHOW_KEY = 0x1f }; /* a key that draws what has been inserted */
 
-/* What signals leave for the next look. */
+/* Signals leave their news here for the next look. */
 static volatile sig_atomic_t resized, stopped, continued;
 static struct termios cooked;
 
@@ -155,7 +155,7 @@ static void stop_here(struct edit *e)
     stopped = 0;
 }
 
-/* How many rows of the terminal stand above the one with the cursor, as wide as it is now: terminals break
+/* The number of terminal rows above the row of the cursor, at the terminal's present width: terminals break
  * lines anew when they change. */
 static int rows_above(struct edit *e)
 {
@@ -290,7 +290,8 @@ static bool next_is(struct edit *e, const char *text, bool *over)
     }
 }
 
-/* What a terminal puts between two marks is text, newlines included, and no key. */
+/* Reads pasted text, which a terminal puts between two marks: all of it is text, newlines included, and none
+ * of it is a key. */
 static bool take_paste(struct edit *e)
 {
     wchar_t *text = malloc((MOST_PASTED + 1) * sizeof *text), c;
@@ -437,7 +438,8 @@ static void take_kept(void *user, const char *line)
     history(e->history, &event, H_ENTER, line);
 }
 
-/* Where characters are as wide as on the terminal, which shows UTF-8. */
+/* Sets a locale in which characters are as wide as on the terminal, which shows UTF-8. False: there is
+ * none. */
 static bool set_characters(void)
 {
     return (setlocale(LC_CTYPE, "C.UTF-8") || setlocale(LC_CTYPE, "")) &&

@@ -76,7 +76,7 @@ static void unescape(char *line)
     *to = 0;
 }
 
-/* Where the last HISTORY_LINES lines of a text begin. */
+/* The beginning of the last HISTORY_LINES lines of a text. */
 static char *last_lines(char *text, size_t n)
 {
     int lines = 0;

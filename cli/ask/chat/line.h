@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What became of a line. */
+/* The ways in which reading a line ends. */
 enum line_end {
     LINE_READ,
     LINE_DROPPED, /* Ctrl-C in a line: it is forgotten */

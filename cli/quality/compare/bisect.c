@@ -17,7 +17,7 @@
 
 /* ---- what is found ---- */
 
-/* Where it is put, and whose bar tells how far it is. */
+/* The bisection that operations are put into, and the comparison whose bar tells how far it is. */
 struct listing {
     struct compare *compare;
     struct bisection *b;
@@ -164,13 +164,13 @@ int bisect_dataset(struct compare *c, struct dataset *d, int context, struct bis
 
 /* ---- for a terminal ---- */
 
-/* What JSON calls null. */
+/* The error as a number; NAN for one that JSON writes as null. */
 static double number_of(double error)
 {
     return isfinite(error) ? error : NAN;
 }
 
-/* What stands in one line: an operation over all its layers. */
+/* One line of the table: an operation over all its layers. */
 struct row {
     const char *operation;
     double own, channel; /* the largest of each */

@@ -77,7 +77,7 @@ int mode_read(struct side *s, const char *what, const char *words);
 
 /* ---- compare.c; exit codes ---- */
 
-/* What the options of `carat compare` say. */
+/* Does what the options of `carat compare` say. */
 int compare_models(const struct options *o, bool quiet);
 /* --limits */
 int compare_limits(carat_quality_limits *l, const char *text);
@@ -102,11 +102,11 @@ void compared_free(struct compared *p);
 
 /* Refuses two engines that cannot be bisected. */
 int bisect_check(const struct compare *c);
-/* Of the longest prompt of the data; makes engines where there are none. Freed by bisect_free in any case, as
- * the other. */
+/* Bisects the longest prompt of the data; makes engines where there are none. bisect_free frees b in any
+ * case, as after the other. */
 struct dataset;
 int bisect_dataset(struct compare *c, struct dataset *d, int context, struct bisection *b);
-/* Of a finished prompt and what followed it. */
+/* Bisects a finished prompt and what followed it. */
 int bisect_compared(struct compare *c, const struct compared *p, struct bisection *b);
 void bisect_free(struct bisection *b);
 int bisect_print(const struct bisection *b);

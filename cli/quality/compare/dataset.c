@@ -95,7 +95,7 @@ static int refuse_member(const struct dataset *d, const char *member, const char
     return refuse_line(d, json_member_at(d->line, d->n, member, -1), what);
 }
 
-/* What the library says of a line's text or conversation. */
+/* Says what the library says of a line's text or conversation. */
 static int refuse_text(const struct dataset *d, const char *member, const carat_error *err)
 {
     if (err->code != CARAT_E_ARGUMENT)
@@ -223,7 +223,8 @@ static int take_prompt(const struct dataset *d, const struct dataset_line *l, st
     return code;
 }
 
-/* What a report shows of the prompt, where its ids do not say it: those of a driver text are one. */
+/* Takes the text of the prompt that a report shows, where its ids do not say it: those of a driver text are
+ * one. */
 static int take_shown(const struct dataset *d, struct dataset_prompt *p)
 {
     carat_error err;

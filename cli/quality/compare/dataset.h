@@ -28,7 +28,7 @@ struct dataset {
     json_int_t number; /* of the line */
 };
 
-/* What a line asks for. Start from {0}. */
+/* The prompt that a line asks for. Start from {0}. */
 struct dataset_prompt {
     struct compared c; /* its id is as given, else the number of the line; NULL: there are no more lines */
     struct npy_rows recorded;

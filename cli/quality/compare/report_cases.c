@@ -211,7 +211,7 @@ static void put_failed(FILE *f, const struct report_figures *g, int64_t failed)
     fputs("</ul>\n", f);
 }
 
-/* What the two answers of a line are. */
+/* Says what the two answers of a line are. */
 static const char *answers_of(struct words driver)
 {
     static const char *const drivers[][2] = {

@@ -171,7 +171,7 @@ static void keep_worst(struct report_figures *g, struct report_case *c)
     g->n_worst++;
 }
 
-/* What is kept of c's line is no longer its own. */
+/* Adds c's line to the figures. A line that they keep no longer belongs to c. */
 static void add_line(struct report_figures *g, struct report_case *c)
 {
     const size_t n = result_end(&c->line);

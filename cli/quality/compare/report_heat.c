@@ -17,7 +17,7 @@ struct heat {
     double top, width, height; /* where the cells begin; of a cell */
 };
 
-/* Where an entry stands; false: the picture has no room for it. */
+/* Finds the row and column of an entry; false: the picture has no room for it. */
 static bool place_entry(struct heat *h, const carat_operation_error *e, int *row, int *column)
 {
     int y = 0, x = 0;
@@ -127,7 +127,7 @@ static void lay_out(struct heat *h, const struct bisection *b)
     h->height = h->layers > 40 ? 9 : h->layers > 24 ? 12 : 15;
 }
 
-/* Of own errors, or of those of the worst channel. */
+/* Draws a map of own errors, or of the errors of the worst channel. */
 static void put_map(FILE *f, const struct bisection *b, bool own, const char *title, const char *caption)
 {
     struct heat h = {0};

@@ -30,7 +30,7 @@ struct report_column {
     uint32_t bins[KL_BINS];
 };
 
-/* How an entropy becomes a place from 0 to 1. */
+/* The scale that makes an entropy a place from 0 to 1. */
 struct report_scale {
     bool logarithmic;
     double least, most;
@@ -59,7 +59,7 @@ struct report_figures {
 /* An exit code. What is gathered is freed by report_forget, also after a failure. */
 int report_gather(struct report_figures *g, FILE *results, const struct summary *summary);
 void report_forget(struct report_figures *g);
-/* Of the values in a column: least, highest or what lies between by bins. NAN without any. */
+/* A quantile of the values in a column: least, highest or what lies between by bins. NAN without any. */
 double report_quantile(const struct report_column *c, double q);
 double report_place(const struct report_scale *s, double value);
 
@@ -71,13 +71,13 @@ double report_place(const struct report_scale *s, double value);
 size_t report_text(FILE *f, const char *s, size_t n, size_t most, bool boxed);
 /* A text, "–" for none; isolated from the directions around it. */
 void report_words(FILE *f, struct words text);
-/* The same of JSON of any type. */
+/* report_words for JSON of any type. */
 void report_value(FILE *f, const json_t *value);
 
 enum { NUMBER_TEXT = 48 };
 /* "0.0213", "2.1×10⁻⁷", "–" for NAN. */
 const char *number_text(char out[NUMBER_TEXT], double value, int digits);
-/* The same for what is best at 1: "0.9987", "1 − 2.3×10⁻⁸". */
+/* number_text for what is best at 1: "0.9987", "1 − 2.3×10⁻⁸". */
 const char *near_one_text(char out[NUMBER_TEXT], double value);
 /* "99.3 %", with a space that does not break; 100 % only where nothing is missing. */
 const char *percent_text(char out[NUMBER_TEXT], double share);

@@ -49,7 +49,7 @@ static void put_positions(FILE *f, const struct report_figures *g, const char *l
     svg_axes(f, &field, "position in the answer (ids, from 0)", left, ASIDE);
 }
 
-/* What a curve has at a column, as a share of the height; NAN where it has nothing. */
+/* The value of a curve at a column, as a share of the height; NAN where it has none. */
 typedef double curve(const struct report_figures *g, int i, const void *with);
 
 /* A line with gaps where there is nothing; few points are marked. */

@@ -25,7 +25,8 @@ static int results_failed(const struct results *r, const char *what)
 
 /* ---- whose they are ---- */
 
-/* What has to be the same in a run; the rest changes no number. "options" has nothing but what does. */
+/* Members that have to be the same in a run; the rest changes no number. "options" has nothing but what
+ * does. */
 static const char *const telling[] = {
     "numerics",     "driver",    "ref.content", "ref.mode", "ref.recorded",
     "test.content", "test.mode", "data.hash",   "data.raw", "data.chat_template"};

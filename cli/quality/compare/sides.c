@@ -157,7 +157,7 @@ static carat_engine_options side_options(const struct side *s, int sessions, int
     return e;
 }
 
-/* What both need beside each other. */
+/* Plans what both sides need beside each other. */
 static int plan_sides(const struct compare *c, carat_plan *plan, int sessions, int context)
 {
     carat_error err;

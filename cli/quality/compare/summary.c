@@ -159,7 +159,7 @@ static int gather_positions(struct gathering *g, const struct result *line)
     return code;
 }
 
-/* What texts of a line belong to; its lists are dropped. */
+/* Keeps the JSON that texts of a line belong to; its lists are dropped. */
 static void keep_line(struct summary *s, const struct result *line)
 {
     json_array_append(s->kept, line->value);

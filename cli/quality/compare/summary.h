@@ -38,7 +38,7 @@
 #define FIRST(which, ...) which,
 enum column { RESULT_COLUMNS(FIRST) N_COLUMNS };
 
-/* Where two answers part. */
+/* The place where two answers part. */
 struct divergence {
     bool there;
     json_t *prompt; /* its id, where it is not the line's own */
@@ -63,7 +63,7 @@ struct run_side {
     struct words content, mode;
 };
 
-/* What the first line says of all: who is compared, and how. */
+/* The run as the first line tells it for all: who is compared, and how. */
 struct run {
     bool there;
     struct words version;
@@ -144,7 +144,7 @@ struct part {
     int64_t first_divergence; /* -1: none */
 };
 
-/* Where two models begin to differ. */
+/* The place where two models begin to differ. */
 struct bisection {
     int tokens;
     int32_t row[CARAT_MOST_BISECT_ROWS];

@@ -59,7 +59,7 @@ static int check_name(const struct recipes *r, const struct recipe *one)
     return DONE;
 }
 
-/* What the sweep itself says of each recipe. */
+/* Refuses options that are not the recipe's: the sweep itself sets them for each recipe. */
 static int check_options(const struct options *o)
 {
     const struct writing_options *w = o->writing;

@@ -36,7 +36,7 @@ void recipes_free(struct recipes *r);
 /* From here on messages begin with the recipe's place; NULL: no more. */
 void recipe_speaks(const char *file, const struct recipe *r);
 
-/* What `carat sweep` is asked to try. */
+/* The options of `carat sweep`. */
 struct sweep_options {
     const char *recipes;
     bool keep;
@@ -46,7 +46,7 @@ struct sweep_options {
 
 enum advice { RECOMMENDED, BEST_OF_SIZE, ACCEPTABLE, NOT_RECOMMENDED, N_ADVICE };
 
-/* What a recipe made, or the model itself. */
+/* The model that a recipe made, or the model itself. */
 struct made {
     const char *name, *text;                         /* text NULL: the model itself */
     uint64_t bytes;                                  /* of all tensors */

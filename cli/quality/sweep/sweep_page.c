@@ -33,7 +33,7 @@ static double place_x(const struct axes *a, double mb)
     return field.x + field.width * (mb - a->from) / (a->most - a->from);
 }
 
-/* What is too near to be drawn lies on the axis. */
+/* The height of a KL divergence in the picture. One that is too near to 0 to be drawn lies on the axis. */
 static double place_y(const struct axes *a, double kl)
 {
     const double share = kl > 0 ? (log10(kl) - a->least) / a->decades : 0;

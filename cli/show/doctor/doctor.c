@@ -58,7 +58,7 @@ static const char *known_size(char buffer[SIZE_TEXT], double bytes)
     return bytes > 0 ? size_text(buffer, bytes) : strcpy(buffer, "unknown");
 }
 
-/* What decided, in words. */
+/* Says in words what decided. */
 static const char *reason(const char *by)
 {
     static const struct {
@@ -296,7 +296,7 @@ static int doctor_print_text(const struct report *r)
     return DONE;
 }
 
-/* What is remembered, unless it shall be measured anew. An exit code. */
+/* Finds the limits that are remembered, unless they shall be measured anew. An exit code. */
 static int find_limits(struct report *r, const char *when)
 {
     bool on = strcmp(when, "on") == 0, off = strcmp(when, "off") == 0;

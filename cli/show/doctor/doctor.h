@@ -14,7 +14,7 @@
 
 /* ---- machine.c ---- */
 
-/* What this machine can do at most, measured in two seconds and remembered in the cache. */
+/* The most that this machine can do, measured in two seconds and remembered in the cache. */
 
 struct machine {
     carat_limits limits;  /* by all threads of an engine with default options; read 0: not measured */
@@ -44,7 +44,7 @@ struct cache_content {
     double part_bytes;
 };
 
-/* What NVIDIA's driver shows, and why nothing else. */
+/* The GPUs that NVIDIA's driver shows, or why there are none. */
 enum { MOST_DEVICES = 16 };
 struct devices {
     carat_device of[MOST_DEVICES];
