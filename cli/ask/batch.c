@@ -14,7 +14,7 @@
 
 #include "io/input.h"
 #include "io/json_lines.h"
-#include "model/insight.h"
+#include "model/engine_report.h"
 #include "prompt/dataset_line.h"
 #include "prompt/prompt.h"
 #include "term/clock.h"
@@ -343,20 +343,20 @@ static int open_slots(struct batch *b)
     return DONE;
 }
 
-static void remark_batch(const struct batch *b)
+static void note_batch(const struct batch *b)
 {
     const double s = term_seconds() - b->start;
-    struct remarks said;
+    struct speed_notes said;
 
     if (!b->with.o->verbose && !(out_is_terminal() && isatty(STDERR_FILENO)))
         return;
-    remarks_begin(&said);
-    model_remark(&said, "%d answer%s, up to %d together", b->printed, b->printed == 1 ? "" : "s", b->n_slots);
-    remark_speed(&said, "generation with prompts", (int)b->tokens, (int)b->tokens,
-                 speed_of((int)b->tokens, s));
+    speed_notes_begin(&said);
+    speed_note_tell(&said, "%d answer%s, up to %d together", b->printed, b->printed == 1 ? "" : "s",
+                    b->n_slots);
+    note_speed(&said, "generation with prompts", (int)b->tokens, (int)b->tokens, speed_of((int)b->tokens, s));
     if (converse_draws(&b->with.sampling) && b->with.seed_is_random)
-        model_remark(&said, "seed %llu", (unsigned long long)b->with.sampling.seed);
-    remarks_flush(&said);
+        speed_note_tell(&said, "seed %llu", (unsigned long long)b->with.sampling.seed);
+    speed_notes_flush(&said);
 }
 
 static int answer(struct batch *b)
@@ -374,8 +374,8 @@ static int answer(struct batch *b)
     const int code = answer_all(b);
     if (code != DONE && code != INTERRUPTED)
         return code;
-    remark_batch(b);
-    insight_end(&c->insight, c->engine, NULL);
+    note_batch(b);
+    engine_report_end(&c->engine_report, c->engine, NULL);
     const int audits = converse_audits(c);
     return code != DONE ? code : b->unfinished ? FAILED : audits;
 }

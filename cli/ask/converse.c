@@ -178,15 +178,15 @@ int converse_engine(struct converse *c, const char *tools)
     TRY(form_open(&c->form, c->o, c->model, tools));
     if (c->info.has_tokenizer && c->holds_calls)
         calls_start(&c->calls, c->model, tools);
-    TRY(insight_begin(&c->insight, &engine, c->o));
+    TRY(engine_report_begin(&c->engine_report, &engine, c->o));
     engine.sessions = c->together;
     TRY(fit_engine(&engine, c->model, c->o));
     fit_together(c, &engine);
-    TRY(insight_costs(&c->insight, c->model, &engine));
+    TRY(engine_report_costs(&c->engine_report, c->model, &engine));
     TRY(check_keep(c, &engine));
     TRY(create_engine(&c->engine, c->model, &engine));
     log_load(c);
-    return insight_engine(&c->insight, c->engine);
+    return engine_report_engine(&c->engine_report, c->engine);
 }
 
 static int open_session(struct converse *c)
@@ -641,12 +641,12 @@ void note_unfinished_thought(const struct converse *c)
             c->ids.n, c->ids.n == 1 ? "" : "s");
 }
 
-void remark_thoughts(struct remarks *r, const struct converse *c)
+void note_thoughts(struct speed_notes *r, const struct converse *c)
 {
     if (c->generation.thought_ids)
-        model_remark(r, "thought %d token%s%s", c->generation.thought_ids,
-                     c->generation.thought_ids == 1 ? "" : "s",
-                     c->thoughts.forced ? ", up to the budget" : "");
+        speed_note_tell(r, "thought %d token%s%s", c->generation.thought_ids,
+                        c->generation.thought_ids == 1 ? "" : "s",
+                        c->thoughts.forced ? ", up to the budget" : "");
 }
 
 int converse_audits(const struct converse *c)
@@ -678,7 +678,7 @@ void converse_close(struct converse *c)
     calls_free(&c->calls);
     carat_tokens_free(&c->ids);
     carat_tokens_free(&c->stop_ids);
-    insight_free(&c->insight);
+    engine_report_free(&c->engine_report);
     told_close(&c->told);
     carat_session_close(c->session);
     carat_engine_close(c->engine);

@@ -6,8 +6,8 @@
 
 #include "ask/receipt.h"
 #include "model/form.h"
-#include "model/insight.h"
-#include "model/remark.h"
+#include "model/engine_report.h"
+#include "model/speed_note.h"
 #include "model/sampling.h"
 #include "prompt/calls.h"
 #include "prompt/reasoning.h"
@@ -36,7 +36,7 @@ struct converse {
     bool seed_is_random;
     carat_tokens stop_ids; /* of --stop-ids */
     struct progress bar;
-    struct insight insight;
+    struct engine_report engine_report;
     struct told told;
     struct form form;
     struct receipts receipts;
@@ -101,7 +101,7 @@ void note_unfinished_thought(const struct converse *c);
 /* Says of an answer that it ended before its form did. An exit code: that of a form which went no further. */
 int note_unfinished_form(const struct converse *c);
 /* Remarks how many tokens were thoughts, if any, and which the budget ended. */
-void remark_thoughts(struct remarks *r, const struct converse *c);
+void note_thoughts(struct speed_notes *r, const struct converse *c);
 /* Do the seed and the last two options matter? A temperature of 0 draws nothing. */
 bool converse_draws(const carat_sampling *s);
 /* Reports what the audits of the head found, with --audit. */

@@ -27,32 +27,32 @@ static void print_timings(const struct run *r)
 {
     const struct converse *c = &r->with;
     const carat_sampling *s = &c->sampling;
-    struct remarks said;
+    struct speed_notes said;
     char names[SAMPLING_TEXT];
 
-    remarks_begin(&said);
+    speed_notes_begin(&said);
     if (!c->o->answer->no_perf) {
-        remark_speed(&said, "prompt", c->evaluated, r->prompt.n, speed_of(c->evaluated, c->prompt_s));
-        remark_speed(&said, "generation", c->ids.n, c->ids.n,
-                     speed_of(from_passes(&c->generation), c->generation_s));
+        note_speed(&said, "prompt", c->evaluated, r->prompt.n, speed_of(c->evaluated, c->prompt_s));
+        note_speed(&said, "generation", c->ids.n, c->ids.n,
+                   speed_of(from_passes(&c->generation), c->generation_s));
     }
     if (converse_draws(s) && (c->seed_is_random || c->o->verbose))
-        model_remark(&said, "seed %llu", (unsigned long long)s->seed);
+        speed_note_tell(&said, "seed %llu", (unsigned long long)s->seed);
     if (c->o->verbose) {
-        remarks_flush(&said);
-        model_remark(&said, "loaded in %.2f s", c->load_s);
-        model_remark(&said, "prompt in %.2f s", c->prompt_s);
-        model_remark(&said, "generation in %.2f s", c->generation_s);
-        remark_thoughts(&said, c);
-        model_remark(&said, "stopped: %s", c->stop);
-        model_remark(&said, "temperature %g", (double)s->temperature);
-        model_remark(&said, "top-k %d", s->top_k);
-        model_remark(&said, "top-p %g", (double)s->top_p);
-        model_remark(&said, "min-p %g", (double)s->min_p);
-        model_remark(&said, "samplers %s", sampling_names(names, s));
-        remark_drafts(&said, &c->generation);
+        speed_notes_flush(&said);
+        speed_note_tell(&said, "loaded in %.2f s", c->load_s);
+        speed_note_tell(&said, "prompt in %.2f s", c->prompt_s);
+        speed_note_tell(&said, "generation in %.2f s", c->generation_s);
+        note_thoughts(&said, c);
+        speed_note_tell(&said, "stopped: %s", c->stop);
+        speed_note_tell(&said, "temperature %g", (double)s->temperature);
+        speed_note_tell(&said, "top-k %d", s->top_k);
+        speed_note_tell(&said, "top-p %g", (double)s->top_p);
+        speed_note_tell(&said, "min-p %g", (double)s->min_p);
+        speed_note_tell(&said, "samplers %s", sampling_names(names, s));
+        note_drafts(&said, &c->generation);
     }
-    remarks_flush(&said);
+    speed_notes_flush(&said);
 }
 
 static int print_json(const struct run *r)
@@ -88,7 +88,7 @@ static int print_json(const struct run *r)
         json_object_set_new(object, "thinking", json_text(c->thoughts.text, c->thoughts.n_text));
     tell_head(c->o, c->engine, object);
     told_json(&c->told, object);
-    insight_json(&c->insight, c->engine, &c->generation, object);
+    engine_report_json(&c->engine_report, c->engine, &c->generation, object);
     return out_json_with(object, c->o->answer->raw_calls ? NULL : "calls",
                          c->calls.list ? c->calls.list : "");
 }
@@ -179,7 +179,7 @@ static int answer(struct run *r)
     const int unfinished = note_unfinished_form(c);
     if (o->verbose || (!o->json && out_is_terminal() && isatty(STDERR_FILENO)))
         print_timings(r);
-    insight_end(&c->insight, c->engine, &c->generation);
+    engine_report_end(&c->engine_report, c->engine, &c->generation);
     if (code == DONE && strcmp(c->stop, "cancelled") == 0)
         return INTERRUPTED;
     int audits = converse_audits(c);

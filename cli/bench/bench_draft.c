@@ -269,7 +269,7 @@ static int step_all(struct drafting *d)
     return DONE;
 }
 
-static int note_drafts(struct drafting *d)
+static int drafts_note(struct drafting *d)
 {
     carat_error err;
 
@@ -298,7 +298,7 @@ static int run_generations(struct drafting *d, bool drafts, bool counts, double 
         code = step_all(d);
     *spent = term_seconds() - start;
     if (code == DONE && drafts && counts)
-        code = note_drafts(d);
+        code = drafts_note(d);
     close_generations(d);
     for (int i = 0; i < d->parallel && code == DONE; i++)
         if (d->stream[i].differs)

@@ -151,31 +151,31 @@ const carat_draft_use *drafts_of(const carat_generation_info *info, carat_draft_
 }
 
 /* The part of one source, where there are several. */
-static void remark_source(struct remarks *r, const carat_generation_info *info, carat_draft_source source)
+static void note_source(struct speed_notes *r, const carat_generation_info *info, carat_draft_source source)
 {
     const carat_draft_use *use = drafts_of(info, source);
 
     if (use->drafted)
-        model_remark(r, "drafts of the %s %d of %d right, %.1f ms gained", draft_source_name(source),
-                     use->accepted, use->drafted, use->gained_ms);
+        speed_note_tell(r, "drafts of the %s %d of %d right, %.1f ms gained", draft_source_name(source),
+                        use->accepted, use->drafted, use->gained_ms);
 }
 
-void remark_drafts(struct remarks *r, const carat_generation_info *info)
+void note_drafts(struct speed_notes *r, const carat_generation_info *info)
 {
     if (info->drafted) {
-        model_remark(r, "drafts %d of %d right", info->accepted, info->drafted);
-        model_remark(r, "%.1f ms gained", info->gained_ms);
+        speed_note_tell(r, "drafts %d of %d right", info->accepted, info->drafted);
+        speed_note_tell(r, "%.1f ms gained", info->gained_ms);
     }
     if (info->use[CARAT_FROM_DRAFTER].drafted || info->use_of_form.drafted)
         for (int i = 0; i <= CARAT_FROM_FORM; i++)
-            remark_source(r, info, (carat_draft_source)i);
+            note_source(r, info, (carat_draft_source)i);
     for (int i = 0; i < info->switched && i < CARAT_MOST_SWITCHES; i++) {
         const carat_draft_switch *s = &info->switches[i];
         const carat_draft_source of = info->switched_source[i];
         const bool named = of != CARAT_FROM_TEXT;
-        model_remark(r, "drafting %s%s%s%s after %d: %s", named ? "by the " : "",
-                     named ? draft_source_name(of) : "", named ? " " : "", s->on ? "on" : "off", s->given,
-                     s->reason);
+        speed_note_tell(r, "drafting %s%s%s%s after %d: %s", named ? "by the " : "",
+                        named ? draft_source_name(of) : "", named ? " " : "", s->on ? "on" : "off", s->given,
+                        s->reason);
     }
 }
 

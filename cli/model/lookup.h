@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "carat_generate.h"
-#include "model/remark.h"
+#include "model/speed_note.h"
 #include "options/options.h"
 
 /* Drafts from the text itself: on, off, auto; llama.cpp's kinds. */
@@ -29,7 +29,7 @@ bool add_drafts(json_t *timings, const carat_generation_info *info);
 const char *draft_source_name(carat_draft_source source);
 const carat_draft_use *drafts_of(const carat_generation_info *info, carat_draft_source source);
 /* Remarks what became of drafts, with each time that drafting was switched. */
-void remark_drafts(struct remarks *r, const carat_generation_info *info);
+void note_drafts(struct speed_notes *r, const carat_generation_info *info);
 /* Ids that passes of an answer gave: the first one comes from the pass of the prompt. */
 int from_passes(const carat_generation_info *info);
 

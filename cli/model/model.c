@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "io/input.h"
-#include "model/beside.h"
+#include "model/side_settings.h"
 #include "model/cache_place.h"
 #include "model/embed.h"
 #include "names/find_model.h"
@@ -228,7 +228,7 @@ static int open_with(carat_model **model, const struct options *o, enum purpose 
     TRY(check_named_files(o));
     int code = find_places(&at, o, purpose);
     if (code == DONE && purpose != WRITE)
-        beside_note(&at.model);
+        side_settings_note(&at.model);
     if (code == DONE)
         code = open_found(model, o, purpose, &at);
     carat_location_free(&at.model);

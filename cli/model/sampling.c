@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/beside.h"
+#include "model/side_settings.h"
 #include "options/table.h"
 #include "term/message.h"
 
@@ -248,7 +248,7 @@ static int fill_sampling(struct sampling *to, const carat_model *model, const st
     carat_error err;
 
     carat_sampling_default(model, &to->s);
-    TRY(beside_sampling(&to->s, o));
+    TRY(side_settings_sampling(&to->s, o));
     if (o->draw->temp >= 0)
         to->s.temperature = (float)o->draw->temp;
     if (o->draw->top_k >= 0)

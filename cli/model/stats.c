@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/insight.h"
+#include "model/engine_report.h"
 #include "model/lookup.h"
 #include "term/columns.h"
 

@@ -48,7 +48,7 @@
     DO(draw)                                                                                                 \
     DO(lookup)                                                                                               \
     DO(form)                                                                                                 \
-    DO(insight)                                                                                              \
+    DO(engine_report)                                                                                        \
     DO(prompt)                                                                                               \
     DO(reasoning)                                                                                            \
     DO(told)                                                                                                 \

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "io/input.h"
-#include "model/beside.h"
+#include "model/side_settings.h"
 #include "prompt/prompt.h"
 #include "prompt/reasoning.h"
 #include "term/interrupt.h"
@@ -29,7 +29,7 @@ int conversation_read(struct conversation *c, const struct options *o)
     if (code == DONE && o->prompt->system && !(c->system = strdup(o->prompt->system)))
         code = fail_memory();
     if (code == DONE && !c->system && !c->messages)
-        code = beside_system(&c->system, o);
+        code = side_settings_system(&c->system, o);
     if (code == DONE && c->system) {
         n = strlen(c->system);
         code = settle_utf8(o->prompt->system_file ? input_name(o->prompt->system_file) : "the system message",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* told.c: see told.h. How a stop string is found and a loop noticed is the library's. */
+/* readout.c: see readout.h. How a stop string is found and a loop noticed is the library's. */
 #define _POSIX_C_SOURCE 200809L
 #include "prompt/told.h"
 

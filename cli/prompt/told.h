@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* told.h: what ends an answer besides the model, and what is reported of its tokens: --stop, --ban,
+/* readout.h: what ends an answer besides the model, and what is reported of its tokens: --stop, --ban,
  * --loop-guard, --logprobs. */
 #ifndef TOLD_H
 #define TOLD_H

@@ -11,7 +11,7 @@
 #include "carat_embed.h"
 #include "carat_tools.h"
 #include "names/aliases.h"
-#include "model/beside.h"
+#include "model/side_settings.h"
 #include "model/engine.h"
 #include "names/fetcher.h"
 #include "names/located.h"
@@ -122,7 +122,7 @@ static void show_found(const struct options *o, const carat_location *at, const 
         if (located_text(text, at, o->model))
             out_print("  %-18s%s\n", "found", text);
         out_print("  %-18s%s\n", "path", at->path);
-        beside_show(at);
+        side_settings_show(at);
     }
 }
 

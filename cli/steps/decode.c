@@ -119,20 +119,20 @@ static int open_decoding(struct decoding *d)
         return fail_status(&err);
     if ((code = settle_sampling(d)) != DONE)
         return code;
-    if ((code = insight_begin(&d->insight, &options, o)) != DONE ||
+    if ((code = engine_report_begin(&d->engine_report, &options, o)) != DONE ||
         (code = check_ids(d, options.context)) != DONE)
         return code;
     if (!options.context)
         options.context = d->ids.n + d->n_steps;
     if ((code = allocate_decoding(d)) != DONE || (code = fit_engine(&options, d->model, o)) != DONE ||
-        (code = insight_costs(&d->insight, d->model, &options)) != DONE)
+        (code = engine_report_costs(&d->engine_report, d->model, &options)) != DONE)
         return code;
     start = term_seconds();
     code = create_engine(&d->engine, d->model, &options);
     d->engine_s = term_seconds() - start;
     if (code == DONE && carat_engine_get_head(d->engine, &d->head, &err) != CARAT_OK)
         code = fail_status(&err);
-    return code == DONE ? insight_engine(&d->insight, d->engine) : code;
+    return code == DONE ? engine_report_engine(&d->engine_report, d->engine) : code;
 }
 
 /* ---- a round ---- */
@@ -333,10 +333,10 @@ int verb_decode(const struct options *o)
     if (code == DONE)
         code = decode_print_result(&d);
     if (code == DONE)
-        insight_end(&d.insight, d.engine, last_drafts(&d));
+        engine_report_end(&d.engine_report, d.engine, last_drafts(&d));
     if (code == DONE)
         code = decode_check(&d);
-    insight_free(&d.insight);
+    engine_report_free(&d.engine_report);
     free(d.steps);
     free(d.best);
     free(d.rounds);

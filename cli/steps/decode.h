@@ -6,7 +6,7 @@
 
 #include "carat_generate.h"
 #include "carat_tools.h"
-#include "model/insight.h"
+#include "model/engine_report.h"
 #include "model/sampling.h"
 
 /* The work of the head between two looks at the engine. */
@@ -38,7 +38,7 @@ struct decoding {
     carat_engine *engine;
     carat_session *session;
     carat_generation *generation; /* which draws, with --logprobs and drafts */
-    struct insight insight;
+    struct engine_report engine_report;
     bool drafts; /* from the text, or of a drafter */
     carat_model_info info;
     struct sampling how; /* of it */

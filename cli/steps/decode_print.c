@@ -166,7 +166,7 @@ static json_t *decoding_json(const struct decoding *d)
                             (d->open_s + d->engine_s) * 1e3, "setup", setup_json(d));
 
     json_object_update_new(all, figures_json(&mean));
-    insight_json(&d->insight, d->engine, last_drafts(d), all);
+    engine_report_json(&d->engine_report, d->engine, last_drafts(d), all);
     return all;
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* score_ids.c: log-probabilities of given ids. A slice of them is evaluated with the logits of every row,
  * which lie in memory of the call and not in the session's; then threads of the call's own make one number
- * of each row, and tell what a generation would tell. What a number is, is score.h's, and told.h's what is
+ * of each row, and tell what a generation would tell. What a number is, is score.h's, and readout.h's what is
  * told. */
 #include "check/quality.h"
 
 #include "engine/row.h"
 #include "engine/row_logits.h"
 #include "engine/session.h"
-#include "generate/told.h"
+#include "generate/readout.h"
 #include "os/fp_environment.h"
 #include "os/memory.h"
 #include "os/pool.h"

@@ -101,7 +101,7 @@ carat_status carat_generation_create(carat_generation **generation, carat_sessio
     memcpy(g->stop, o.stop_ids ? o.stop_ids : e->model->stop, (size_t)g->n_stop * sizeof *g->stop);
     bool proposes = ct_speculate_open(&g->speculation, &o, e->plan.context);
     ct_speculate_with(&g->speculation, session, o.naive ? CARAT_LOOKUP_OFF : o.drafter);
-    carat_status status = ct_told_open(&g->told, session, &o, err);
+    carat_status status = ct_readout_open(&g->readout, session, &o, err);
     if (!status)
         status = take_sampling(g, &sampling, err);
     if (!status && sampling.matcher)
@@ -124,7 +124,7 @@ void carat_generation_close(carat_generation *generation)
     if (generation->witness)
         generation->witness->closed(generation->witness);
     ct_speculate_close(&generation->speculation);
-    ct_told_close(&generation->told);
+    ct_readout_close(&generation->readout);
     if (generation->form.given)
         generation->form.given->verb->close(&generation->form);
     free(generation->all);
@@ -165,7 +165,7 @@ static void begin_anew(carat_generation *g, int n)
     ct_speculate_begin(&g->speculation);
     for (int rows = 1; rows <= CT_ACCOUNT_ROWS; rows++)
         ct_account_guess(&g->speculation.account, rows, ct_pass_cost(g->session->engine, rows));
-    ct_told_begin(&g->told, ct_held_tokens(g->session), n);
+    ct_readout_begin(&g->readout, ct_held_tokens(g->session), n);
     g->n_all = 0;
     g->given_last = -1;
     g->info = fresh_info;
@@ -173,7 +173,7 @@ static void begin_anew(carat_generation *g, int n)
     if (g->witness)
         g->witness->begin(g->witness, ct_held_tokens(g->session), n);
     if (g->form.given)
-        g->form.given->verb->begin(&g->form, g->told.thought.inside);
+        g->form.given->verb->begin(&g->form, g->readout.thought.inside);
 }
 
 /* What the session holds may have been changed since the last step; then all begins anew. */
@@ -272,7 +272,7 @@ static int propose_draft(carat_generation *g, struct ct_draft_pass *pass)
 static int32_t forced_id(const carat_generation *g)
 {
     if (g->thought_budget >= 0 && ct_thought_reached(&g->ahead, g->thought_budget))
-        return g->told.marks.end;
+        return g->readout.marks.end;
     return g->closes ? g->form.drawn->verb->ending(g->form.drawn) : -1;
 }
 
@@ -289,7 +289,7 @@ static int32_t draw(carat_generation *g, int i, struct ct_draw_logits *logits, c
     const struct ct_draw_form form = {g->form.drawn, ids_left(g, i, n), g->stop, g->n_stop};
     int32_t id = forced_id(g);
 
-    ct_told_sees(&g->told, g->session->engine, i, &logits->have);
+    ct_readout_sees(&g->readout, g->session->engine, i, &logits->have);
     g->forced[i] = id >= 0;
     g->fit[i] = CT_FITS;
     if (id < 0)
@@ -297,8 +297,8 @@ static int32_t draw(carat_generation *g, int i, struct ct_draw_logits *logits, c
     g->forced[i] |= g->fit[i] == CT_TOO_LONG;
     if (g->form.drawn && id >= 0 && !is_stop(g, id))
         g->form.drawn->verb->accept(g->form.drawn, id);
-    ct_thought_follow(&g->told.marks, &g->ahead, id);
-    ct_told_drawn(&g->told, g->session->engine, i, &logits->have, id);
+    ct_thought_follow(&g->readout.marks, &g->ahead, id);
+    ct_readout_drawn(&g->readout, g->session->engine, i, &logits->have, id);
     if (g->witness && id >= 0)
         g->witness->drawn(g->witness, i, n, id, ct_row_logits_state(g->session->engine, logits->kept));
     g->drawn[i] = id;
@@ -313,13 +313,13 @@ static int32_t take_undrawn(carat_generation *g, int32_t id)
 
     g->forced[0] = false;
     g->fit[0] = CT_FITS;
-    g->told.likely[0] = (struct ct_likely){.entropy = INFINITY};
+    g->readout.likely[0] = (struct ct_likely){.entropy = INFINITY};
     if (g->form.drawn && (stop ? !g->form.drawn->verb->complete(g->form.drawn)
                                : g->form.drawn->verb->follow(&g->form, &id, 1) < 1))
         return -1;
     if (g->form.drawn && !stop)
         g->form.drawn->verb->accept(g->form.drawn, id);
-    ct_thought_follow(&g->told.marks, &g->ahead, id);
+    ct_thought_follow(&g->readout.marks, &g->ahead, id);
     return g->drawn[0] = id;
 }
 
@@ -329,7 +329,7 @@ static const struct ct_reading *read_for(carat_generation *g, const int32_t *hel
     const carat_sampling *o = sampling_of(g, 0); /* bans the most of them */
 
     g->reading = ct_reading_of(g->session->engine, o, held, first, first + n - 1, g->apart);
-    ct_told_reads(&g->told, n, &g->reading);
+    ct_readout_reads(&g->readout, n, &g->reading);
     g->reading.draws = n == 1 ? ct_draws_alone(o) : NULL;
     return &g->reading;
 }
@@ -412,7 +412,7 @@ static void give(carat_generation *g, int i, int position, bool drafted)
 {
     carat_given given = {.id = g->drawn[i], .position = position, .drafted = drafted, .forced = g->forced[i]};
     int which;
-    carat_reason reason = ct_told_give(&g->told, g->session, i, &given, &which);
+    carat_reason reason = ct_readout_give(&g->readout, g->session, i, &given, &which);
 
     given.ms = (ct_os_seconds() - g->start) * 1e3;
     g->info.given++;
@@ -555,7 +555,7 @@ static bool joins_pass(carat_generation *g)
         return false;
     g->info.reason = CARAT_REASON_NONE;
     g->n_drawn = 0;
-    g->ahead = g->told.thought;
+    g->ahead = g->readout.thought;
     if (g->form.given)
         g->form.given->verb->draws(&g->form);
     check_length(g, all_tokens(g));
@@ -738,8 +738,8 @@ carat_status carat_generation_get_info(const carat_generation *generation, carat
     carat_generation_info full = generation->info;
     full.gained_ms = a->gained * 1e-6;
     full.switched = a->switched;
-    full.thought_ids = generation->told.thought_ids;
-    full.in_thought = generation->told.thought.inside;
+    full.thought_ids = generation->readout.thought_ids;
+    full.in_thought = generation->readout.thought.inside;
     full.prompt_left = ct_prompt_left(&generation->prompt, generation->session);
     full.complete = !generation->form.given || generation->form.given->verb->complete(generation->form.given);
     full.closed = generation->info.reason != CARAT_REASON_NONE && generation->form.given &&
@@ -762,8 +762,8 @@ size_t carat_generation_rest(carat_generation *generation, char *out, size_t cap
     out[0] = 0;
     if (ct_session_claim(generation->session, NULL))
         return 0;
-    size_t n = ct_told_rest(&generation->told, generation->session,
-                            generation->changes == generation->session->changes, out, capacity);
+    size_t n = ct_readout_rest(&generation->readout, generation->session,
+                               generation->changes == generation->session->changes, out, capacity);
     (void)ct_session_release(generation->session, CARAT_OK);
     return n;
 }

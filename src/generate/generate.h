@@ -7,7 +7,7 @@
 #include "engine/row_logits.h"
 #include "engine/session.h"
 #include "generate/speculate.h"
-#include "generate/told.h"
+#include "generate/readout.h"
 
 /* ---- prompt.c ---- */
 
@@ -75,7 +75,7 @@ struct carat_generation {
 
     struct ct_given_prompt prompt;
     struct ct_speculation speculation;
-    struct ct_told told;
+    struct ct_readout readout;
     struct ct_form form;
     bool closes;                /* ids of the shortest ending follow, since the answer goes round */
     bool cut_short;             /* ids were chosen so that the form ends within max_tokens */

@@ -32,7 +32,7 @@ static uint32_t place_cost(const struct ct_automaton *a, uint64_t place, int32_t
     if (node == LAST)
         return 0;
     const struct ct_rule *r = &g->rule[g->owner[node]];
-    const uint64_t own = r->n_members < 0 ? g->least[node] : ct_bag_cost(a, r, node, frame, level);
+    const uint64_t own = r->n_members < 0 ? g->least[node] : ct_unordered_cost(a, r, node, frame, level);
     return (uint32_t)CT_MIN(own + a->set[frame].least, CT_NEVER);
 }
 
@@ -228,7 +228,7 @@ static void step_members(struct ct_automaton *a, const struct ct_rule *r, int32_
 {
     for (int32_t i = 0; i < r->n_members; i++) {
         const struct ct_member *m = &a->grammar->member[r->first_member + i];
-        const int32_t with = ct_bag_has(a, frame, i) ? CT_DEAD : bag_with(a, frame, i);
+        const int32_t with = ct_unordered_has(a, frame, i) ? CT_DEAD : bag_with(a, frame, i);
         if (with != CT_DEAD && a->set[with].least < CT_NEVER && ct_member_least(a->grammar, m) < CT_NEVER)
             step_call(a, m->rule, place_in(r->after, with));
     }
@@ -239,10 +239,10 @@ static void step_bag(struct ct_automaton *a, const struct ct_rule *r, int32_t no
 {
     if (node == r->start || node == r->again)
         step_members(a, r, frame);
-    const uint64_t missing = ct_bag_cost(a, r, r->after, frame, a->level);
+    const uint64_t missing = ct_unordered_cost(a, r, r->after, frame, a->level);
     if ((node == r->start || node == r->after) && missing == 0)
         step_add(a, r->end, frame);
-    if (node == r->after && ct_bag_cost(a, r, r->again, frame, a->level) < CT_NEVER)
+    if (node == r->after && ct_unordered_cost(a, r, r->again, frame, a->level) < CT_NEVER)
         step_call(a, r->separator, place_in(r->again, frame));
 }
 

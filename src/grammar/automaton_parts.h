@@ -49,15 +49,15 @@ static inline bool is_shallow(const struct ct_grammar *g, int32_t node, int32_t 
     return !g->deep || node == LAST || level + g->deep[node] <= g->most_levels;
 }
 
-/* ---- bag.c ---- */
+/* ---- unordered.c ---- */
 
 /* True when a member was written in a frame of its bag. */
-bool ct_bag_has(const struct ct_automaton *a, int32_t frame, int32_t member);
+bool ct_unordered_has(const struct ct_automaton *a, int32_t frame, int32_t member);
 uint64_t ct_member_least(const struct ct_grammar *g, const struct ct_member *m);
 /* The cost of what is to come of a bag from a place in it at a level of nesting: the required members that
  * are missing, others where there are too few, and another one where a separator has promised one. CT_NEVER:
  * there are too many, or not enough. */
-uint64_t ct_bag_cost(const struct ct_automaton *a, const struct ct_rule *r, int32_t node, int32_t frame,
-                     int32_t level);
+uint64_t ct_unordered_cost(const struct ct_automaton *a, const struct ct_rule *r, int32_t node, int32_t frame,
+                           int32_t level);
 
 #endif

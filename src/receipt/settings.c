@@ -161,18 +161,19 @@ carat_status ct_header_of(struct ct_receipt_header *h, struct ct_arena *arena, c
 
     *h = (struct ct_receipt_header){.context = g->context,
                                     .max_tokens = g->max_tokens,
-                                    .loop_guard = g->told.guard.least,
+                                    .loop_guard = g->readout.guard.least,
                                     .thought_budget = g->thought_budget,
-                                    .in_thought = g->told.goes_on,
+                                    .in_thought = g->readout.goes_on,
                                     .stop_ids = {g->stop, g->n_stop},
-                                    .n_stops = g->told.stops.n};
+                                    .n_stops = g->readout.stops.n};
     ct_lock_enter(&e->lock);
     carat_status status = ct_engine_content(e, err);
     ct_lock_leave(&e->lock);
     if (status)
         return status;
     for (int i = 0; i < h->n_stops; i++)
-        if (!(h->stops[i] = ct_arena_str(arena, g->told.stops.of[i].text, (size_t)g->told.stops.of[i].n)))
+        if (!(h->stops[i] =
+                  ct_arena_str(arena, g->readout.stops.of[i].text, (size_t)g->readout.stops.of[i].n)))
             return ct_no_memory(err, "a receipt");
     take_engine(h, e);
     if (e->tensor)

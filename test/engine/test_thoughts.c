@@ -5,7 +5,7 @@
 #include "thinking.h"
 
 #include "carat_tools.h"
-#include "generate/told.h"
+#include "generate/readout.h"
 
 /* ---- ids that are given one by one ---- */
 
@@ -29,7 +29,7 @@ static void add(struct texts *x, const carat_given *given, bool begins)
 /* The session holds what comes before. */
 static void tell(struct texts *x, struct rig *r, const carat_tokens *ids, const char *stop)
 {
-    static struct ct_told t;
+    static struct ct_readout t;
     carat_generation_options o;
     bool begins = false;
     int of_thought = 0;
@@ -41,13 +41,13 @@ static void tell(struct texts *x, struct rig *r, const carat_tokens *ids, const 
     o.sampling = &sampling;
     o.stops = stop ? &stop : NULL;
     o.n_stops = stop != NULL;
-    OK(ct_told_open(&t, r->session[0], &o, err));
-    ct_told_begin(&t, ct_held_tokens(r->session[0]), r->session[0]->n);
+    OK(ct_readout_open(&t, r->session[0], &o, err));
+    ct_readout_begin(&t, ct_held_tokens(r->session[0]), r->session[0]->n);
     for (int i = 0; i < ids->n && !x->stopped; i++) {
         carat_given given = {.id = ids->ids[i]};
         int which;
         begins |= given.id == CHANNEL;
-        if (ct_told_give(&t, r->session[0], 0, &given, &which) == CARAT_REASON_STOP_STRING)
+        if (ct_readout_give(&t, r->session[0], 0, &given, &which) == CARAT_REASON_STOP_STRING)
             x->stopped = i + 1;
         add(x, &given, begins);
         of_thought += given.of_thought;
@@ -58,10 +58,10 @@ static void tell(struct texts *x, struct rig *r, const carat_tokens *ids, const 
     x->ids = t.thought_ids;
     assert_int_equal(of_thought, x->ids); /* the tokens around it, too */
     carat_given last = {.text = rest, .thought = x->inside};
-    assert_true(ct_told_rest(&t, r->session[0], true, rest, 1) <= 1 || rest[0] == 0); /* taken back */
-    last.n_text = ct_told_rest(&t, r->session[0], true, rest, sizeof rest);
+    assert_true(ct_readout_rest(&t, r->session[0], true, rest, 1) <= 1 || rest[0] == 0); /* taken back */
+    last.n_text = ct_readout_rest(&t, r->session[0], true, rest, sizeof rest);
     add(x, &last, begins);
-    ct_told_close(&t);
+    ct_readout_close(&t);
 }
 
 /* carat_split_thoughts says the same of the whole. */

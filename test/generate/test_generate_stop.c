@@ -4,7 +4,7 @@
  * The search itself is test_stop.c's. */
 #include "engine/told_util.h"
 
-#include "generate/told.h"
+#include "generate/readout.h"
 
 /* ---- stop strings ---- */
 
@@ -257,7 +257,7 @@ static void text_before_a_call(void **state)
     static const char *const stops[] = {" on<start", "lights on<start_function_call>", "call>The", "zzz"};
     struct rig r = open_rig(1, NULL);
     carat_generation_options o = greedy();
-    struct ct_told told;
+    struct ct_readout told;
     carat_tokens ids = {0};
     char all[256] = "";
     int which;
@@ -266,17 +266,17 @@ static void text_before_a_call(void **state)
     o.stops = stops;
     o.n_stops = 4;
     OK(carat_tokenize(tiny, " lights on<start_function_call>The lights", 41, CARAT_SPECIAL, &ids, err));
-    OK(ct_told_open(&told, r.session[0], &o, err));
+    OK(ct_readout_open(&told, r.session[0], &o, err));
     for (int i = 0; i < ids.n; i++) {
         carat_given given = {.id = ids.ids[i]};
-        assert_int_equal(ct_told_give(&told, r.session[0], 0, &given, &which), CARAT_REASON_NONE);
+        assert_int_equal(ct_readout_give(&told, r.session[0], 0, &given, &which), CARAT_REASON_NONE);
         strcat(all, given.text);
         if (strstr(given.text, "<start_function_call>")) /* with all that was held back */
             assert_string_equal(all, " lights on<start_function_call>");
     }
-    ct_told_rest(&told, r.session[0], true, all + strlen(all), 64);
+    ct_readout_rest(&told, r.session[0], true, all + strlen(all), 64);
     assert_string_equal(all, " lights on<start_function_call>The lights");
-    ct_told_close(&told);
+    ct_readout_close(&told);
     carat_tokens_free(&ids);
     rig_close(&r);
 }

@@ -6,7 +6,7 @@
 #include <carat_tools.h>
 #include <stdlib.h>
 
-#include "generate/told.h"
+#include "generate/readout.h"
 
 enum { LONGEST = 24 };
 
@@ -29,7 +29,7 @@ static void put(char *out, const char *s, size_t n)
 static int tell(carat_session *s, const int32_t *ids, int n, const char *const *stops, int n_stops,
                 struct heard *h)
 {
-    struct ct_told *t = calloc(1, sizeof *t);
+    struct ct_readout *t = calloc(1, sizeof *t);
     carat_sampling sampling;
     const carat_generation_options o = {
         .size = sizeof o, .sampling = &sampling, .stops = stops, .n_stops = n_stops};
@@ -40,12 +40,12 @@ static int tell(carat_session *s, const int32_t *ids, int n, const char *const *
     assert_non_null(t);
     memset(h, 0, sizeof *h);
     carat_sampling_default(tiny, &sampling);
-    OK(ct_told_open(t, s, &o, err));
-    ct_told_begin(t, NULL, 0);
+    OK(ct_readout_open(t, s, &o, err));
+    ct_readout_begin(t, NULL, 0);
     for (carat_reason reason = CARAT_REASON_NONE; i < n && reason == CARAT_REASON_NONE; i++) {
         carat_given given = {.id = ids[i], .position = i};
         int which;
-        reason = ct_told_give(t, s, 0, &given, &which);
+        reason = ct_readout_give(t, s, 0, &given, &which);
         assert_true(given.n_call <= given.n_text && (given.call || !given.n_call));
         if (inside && (!given.call || given.n_call < given.n_text))
             fail_msg("id %d: text of none within a call", i);
@@ -58,9 +58,9 @@ static int tell(carat_session *s, const int32_t *ids, int n, const char *const *
         if (given.call && !inside)
             put(h->call, "|", 1);
     }
-    size_t n_rest = ct_told_rest(t, s, true, rest, sizeof rest);
+    size_t n_rest = ct_readout_rest(t, s, true, rest, sizeof rest);
     put(inside ? h->call : h->text, rest, n_rest);
-    ct_told_close(t);
+    ct_readout_close(t);
     free(t);
     return i;
 }

@@ -263,7 +263,7 @@ int chat_begin(struct converse *with)
     if (code == DONE)
         code = chat_talk(&c);
     if (with->engine)
-        insight_end(&with->insight, with->engine, &with->generation);
+        engine_report_end(&with->engine_report, with->engine, &with->generation);
     if (code == DONE)
         code = converse_audits(with);
     with->o = o;

@@ -61,23 +61,22 @@ static int conversation_too_long(const struct chat *c, int n)
                    n, context, most - n < 256 ? most : n + 256);
 }
 
-static void remark_turn(const struct chat *c, int n)
+static void note_turn(const struct chat *c, int n)
 {
     const struct converse *w = c->with;
-    struct remarks r;
+    struct speed_notes r;
 
-    remarks_begin(&r);
-    remark_speed(&r, "prompt", w->evaluated, n, speed_of(w->evaluated, w->prompt_s));
-    remark_speed(&r, "generation", w->ids.n, w->ids.n,
-                 speed_of(from_passes(&w->generation), w->generation_s));
-    model_remark(&r, "prompt in %.2f s", w->prompt_s);
-    model_remark(&r, "generation in %.2f s", w->generation_s);
-    remark_thoughts(&r, w);
-    model_remark(&r, "stopped: %s", w->stop);
-    remark_drafts(&r, &w->generation);
+    speed_notes_begin(&r);
+    note_speed(&r, "prompt", w->evaluated, n, speed_of(w->evaluated, w->prompt_s));
+    note_speed(&r, "generation", w->ids.n, w->ids.n, speed_of(from_passes(&w->generation), w->generation_s));
+    speed_note_tell(&r, "prompt in %.2f s", w->prompt_s);
+    speed_note_tell(&r, "generation in %.2f s", w->generation_s);
+    note_thoughts(&r, w);
+    speed_note_tell(&r, "stopped: %s", w->stop);
+    note_drafts(&r, &w->generation);
     if (converse_draws(&w->sampling))
-        model_remark(&r, "seed %llu", (unsigned long long)w->sampling.seed);
-    remarks_flush(&r);
+        speed_note_tell(&r, "seed %llu", (unsigned long long)w->sampling.seed);
+    speed_notes_flush(&r);
 }
 
 /* The timeline of the first prompt, unless that of the answers is wanted. */
@@ -140,7 +139,7 @@ int turn_answer(struct chat *c)
     if (code == DONE)
         (void)note_unfinished_form(w); /* the conversation goes on */
     if (code == DONE && c->o.verbose)
-        remark_turn(c, prompt.n);
+        note_turn(c, prompt.n);
     if (code == DONE && was_stopped(c) && !c->by_hand)
         code = INTERRUPTED;
     carat_tokens_free(&prompt);

@@ -3,7 +3,7 @@
  * two control tokens, behind the line that names its channel and before a line break, which are no part of
  * its text. Text that spells the tokens counts for nothing. Rendering thoughts is chat_gemma4.c's.
  *
- * A generation flags the text that it gives (generate/told.c), so that the command, a server and bindings
+ * A generation flags the text that it gives (generate/readout.c), so that the command, a server and bindings
  * divide it alike. */
 #ifndef CT_THOUGHT_H
 #define CT_THOUGHT_H

@@ -83,7 +83,7 @@ bool is_located(const char *typed)
     return true;
 }
 
-void beside_note(const carat_location *at)
+void side_settings_note(const carat_location *at)
 {
     (void)at;
 }

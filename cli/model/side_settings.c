@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* beside.c: see beside.h. The texts are found by the library, with the model. */
+/* side_settings.c: see side_settings.h. The texts are found by the library, with the model. */
 #define _POSIX_C_SOURCE 200809L
-#include "model/beside.h"
+#include "model/side_settings.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static int look(carat_location *at, const struct options *o)
     return o->model && is_located(o->model) ? look_for_model(at, o->model) : DONE;
 }
 
-int beside_sampling(carat_sampling *s, const struct options *o)
+int side_settings_sampling(carat_sampling *s, const struct options *o)
 {
     carat_location at;
     int code = look(&at, o);
@@ -49,7 +49,7 @@ int beside_sampling(carat_sampling *s, const struct options *o)
     return code;
 }
 
-int beside_system(char **system, const struct options *o)
+int side_settings_system(char **system, const struct options *o)
 {
     carat_location at;
     int code = look(&at, o);
@@ -61,7 +61,7 @@ int beside_system(char **system, const struct options *o)
     return code;
 }
 
-void beside_note(const carat_location *at)
+void side_settings_note(const carat_location *at)
 {
     if (at->template_odd)
         term_note(
@@ -81,7 +81,7 @@ static void show_text(const char *label, const char *text)
     out_print("\n");
 }
 
-void beside_show(const carat_location *at)
+void side_settings_show(const carat_location *at)
 {
     show_text("store's params", at->params);
     show_text("store's system", at->system);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* told.h: what a generation tells of an id that was drawn: its text, of a thought or of the answer, as far
+/* readout.h: what a generation tells of an id that was drawn: its text, of a thought or of the answer, as far
  * as stop strings let it out, how likely it was, and whether ids go round. Which ids are drawn is
  * generate.c's. */
-#ifndef CT_TOLD_H
-#define CT_TOLD_H
+#ifndef CT_READOUT_H
+#define CT_READOUT_H
 
 #include "engine/row_logits.h"
 #include "generate/guard.h"
@@ -19,7 +19,7 @@ struct ct_likely {
     carat_logprob top[CARAT_MOST_LOGPROBS];
 };
 
-struct ct_told {
+struct ct_readout {
     bool logprobs; /* down to ignored nothing changes after creation */
     int n_top;
     int32_t *never; /* [n_never] ids that are never drawn */
@@ -39,27 +39,27 @@ struct ct_told {
     char text[CT_STOP_HELD + 2 * (CT_STREAM_MAX + CT_THOUGHT_HELD)];
 };
 
-/* E_ARGUMENT, E_MEMORY; what was opened is closed by ct_told_close in any case. options are complete. */
-carat_status ct_told_open(struct ct_told *t, const carat_session *s, const carat_generation_options *o,
-                          carat_error *err);
-void ct_told_close(struct ct_told *t);
+/* E_ARGUMENT, E_MEMORY; what was opened is closed by ct_readout_close in any case. options are complete. */
+carat_status ct_readout_open(struct ct_readout *t, const carat_session *s, const carat_generation_options *o,
+                             carat_error *err);
+void ct_readout_close(struct ct_readout *t);
 /* Other ids and another text begin, behind tokens[n]. */
-void ct_told_begin(struct ct_told *t, const int32_t *tokens, int n);
+void ct_readout_begin(struct ct_readout *t, const int32_t *tokens, int n);
 /* Adds what is told of the next n ids to what their draws read. */
-void ct_told_reads(struct ct_told *t, int n, struct ct_reading *r);
+void ct_readout_reads(struct ct_readout *t, int n, struct ct_reading *r);
 /* Number i of these is drawn from such logits; the draw may put others in their place. The engine's lock is
  * held, as in the next one. */
-void ct_told_sees(struct ct_told *t, carat_engine *e, int i, const struct ct_logits *l);
+void ct_readout_sees(struct ct_readout *t, carat_engine *e, int i, const struct ct_logits *l);
 /* The log-probability of an id by the logits of all ids, and the n_top most likely ids, as carat_logprob has
  * them. Takes no lock: any number of threads at once. */
 float ct_likelihood(carat_engine *e, const struct ct_logits *l, int32_t id, carat_logprob *top, int n_top);
 /* It was drawn; -1: none could be. Where likelihoods are told, the logits are all. */
-void ct_told_drawn(struct ct_told *t, carat_engine *e, int i, const struct ct_logits *l, int32_t id);
+void ct_readout_drawn(struct ct_readout *t, carat_engine *e, int i, const struct ct_logits *l, int32_t id);
 /* It is given now: fills in what is told of it. Returns the reason to end with it, for which *which is the
  * stop string or the length of the cycle, or NONE. */
-carat_reason ct_told_give(struct ct_told *t, carat_session *s, int i, carat_given *given, int *which);
+carat_reason ct_readout_give(struct ct_readout *t, carat_session *s, int i, carat_given *given, int *which);
 /* As carat_generation_rest, out being "" already; flushes: an unfinished character of the session is part of
  * it. */
-size_t ct_told_rest(struct ct_told *t, carat_session *s, bool flushes, char *out, size_t capacity);
+size_t ct_readout_rest(struct ct_readout *t, carat_session *s, bool flushes, char *out, size_t capacity);
 
 #endif

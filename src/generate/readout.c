@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* told.c: see told.h. How likely an id is comes from the logits that it is drawn from, in the pass; its text,
- * and whether ids go round, when it is given, which ids behind an end never are. */
-#include "generate/told.h"
+/* readout.c: see readout.h. How likely an id is comes from the logits that it is drawn from, in the pass;
+ * its text, and whether ids go round, when it is given, which ids behind an end never are. */
+#include "generate/readout.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 /* ---- opening ---- */
 
-carat_status ct_told_open(struct ct_told *t, const carat_session *s, const carat_generation_options *o,
-                          carat_error *err)
+carat_status ct_readout_open(struct ct_readout *t, const carat_session *s, const carat_generation_options *o,
+                             carat_error *err)
 {
     const carat_model *m = s->engine->model;
 
-    *t = (struct ct_told){.logprobs = o->logprobs != 0,
-                          .n_top = CT_MIN(o->top_logprobs, m->config.n_text_vocab),
-                          .marks = ct_thought_marks(m->tokenizer),
-                          .goes_on = o->in_thought != 0};
+    *t = (struct ct_readout){.logprobs = o->logprobs != 0,
+                             .n_top = CT_MIN(o->top_logprobs, m->config.n_text_vocab),
+                             .marks = ct_thought_marks(m->tokenizer),
+                             .goes_on = o->in_thought != 0};
     t->call = m->tokenizer ? ct_call_span(m->tokenizer) : (struct ct_call_span){.begin = -1};
     if (m->tokenizer && t->call.begin == ct_tokenizer_control(m->tokenizer, CT_CONTROL_START_CALL))
         t->n_call_begin = strlen(CARAT_CALL_START);
@@ -31,14 +31,14 @@ carat_status ct_told_open(struct ct_told *t, const carat_session *s, const carat
     return CARAT_OK;
 }
 
-void ct_told_close(struct ct_told *t)
+void ct_readout_close(struct ct_readout *t)
 {
     ct_stops_close(&t->stops);
     ct_guard_close(&t->guard);
     free(t->never);
 }
 
-void ct_told_begin(struct ct_told *t, const int32_t *tokens, int n)
+void ct_readout_begin(struct ct_readout *t, const int32_t *tokens, int n)
 {
     ct_stops_begin(&t->stops);
     ct_guard_begin(&t->guard);
@@ -53,7 +53,7 @@ void ct_told_begin(struct ct_told *t, const int32_t *tokens, int n)
 
 /* ---- likelihoods ---- */
 
-void ct_told_reads(struct ct_told *t, int n, struct ct_reading *r)
+void ct_readout_reads(struct ct_readout *t, int n, struct ct_reading *r)
 {
     t->asks_entropy = ct_guard_wants(&t->guard, n);
     if (t->logprobs)
@@ -71,7 +71,7 @@ static struct ct_logits of_text(const carat_engine *e, const struct ct_logits *l
     return text;
 }
 
-void ct_told_sees(struct ct_told *t, carat_engine *e, int i, const struct ct_logits *l)
+void ct_readout_sees(struct ct_readout *t, carat_engine *e, int i, const struct ct_logits *l)
 {
     t->likely[i].entropy = INFINITY;
     if (!t->asks_entropy)
@@ -86,7 +86,7 @@ float ct_likelihood(carat_engine *e, const struct ct_logits *l, int32_t id, cara
     return e->backend->verb.logprob(e->backend, &text, id, top, n_top);
 }
 
-void ct_told_drawn(struct ct_told *t, carat_engine *e, int i, const struct ct_logits *l, int32_t id)
+void ct_readout_drawn(struct ct_readout *t, carat_engine *e, int i, const struct ct_logits *l, int32_t id)
 {
     struct ct_likely *likely = &t->likely[i];
 
@@ -110,7 +110,7 @@ static bool is_mark(const struct ct_tokenizer *t, int32_t id)
 
 /* Adds the text of an id to what is told; id -1: of an unfinished character. The stop string that is
  * complete, or -1: thoughts have none. */
-static int pass_text(struct ct_told *t, carat_session *s, int32_t id, size_t *n)
+static int pass_text(struct ct_readout *t, carat_session *s, int32_t id, size_t *n)
 {
     char piece[CT_STREAM_MAX];
     size_t more, n_piece = ct_detokenizer_push(&s->detokenizer, id, piece, sizeof piece);
@@ -125,7 +125,7 @@ static int pass_text(struct ct_told *t, carat_session *s, int32_t id, size_t *n)
 }
 
 /* A thought begins or ends: what the text before holds back comes out of it. */
-static int turn_over(struct ct_told *t, carat_session *s, int32_t id, size_t *n)
+static int turn_over(struct ct_readout *t, carat_session *s, int32_t id, size_t *n)
 {
     int which = pass_text(t, s, -1, n);
 
@@ -136,7 +136,7 @@ static int turn_over(struct ct_told *t, carat_session *s, int32_t id, size_t *n)
     return which;
 }
 
-static int tell_text(struct ct_told *t, carat_session *s, int32_t id, size_t *n)
+static int tell_text(struct ct_readout *t, carat_session *s, int32_t id, size_t *n)
 {
     const struct ct_tokenizer *tokenizer = s->engine->model->tokenizer;
     char piece[CT_STREAM_MAX];
@@ -158,7 +158,7 @@ static int tell_text(struct ct_told *t, carat_session *s, int32_t id, size_t *n)
     return which;
 }
 
-size_t ct_told_rest(struct ct_told *t, carat_session *s, bool flushes, char *out, size_t capacity)
+size_t ct_readout_rest(struct ct_readout *t, carat_session *s, bool flushes, char *out, size_t capacity)
 {
     const struct ct_detokenizer text_before = s->detokenizer;
     const struct ct_stops stops_before = t->stops;
@@ -181,7 +181,7 @@ size_t ct_told_rest(struct ct_told *t, carat_session *s, bool flushes, char *out
 /* ---- calls ---- */
 
 /* Says of an id whose text was told whether it is of a call; in a thought none begins. */
-static void tell_call(struct ct_told *t, carat_given *given, bool stops)
+static void tell_call(struct ct_readout *t, carat_given *given, bool stops)
 {
     const bool thinks = t->thought.inside || given->thought,
                goes_on = t->in_call && !ct_call_stops_before(&t->call, given->id),
@@ -197,7 +197,7 @@ static void tell_call(struct ct_told *t, carat_given *given, bool stops)
 
 /* ---- giving ---- */
 
-carat_reason ct_told_give(struct ct_told *t, carat_session *s, int i, carat_given *given, int *which)
+carat_reason ct_readout_give(struct ct_readout *t, carat_session *s, int i, carat_given *given, int *which)
 {
     const struct ct_likely *likely = &t->likely[i];
     given->thought = t->thought.inside;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* insight.c: see insight.h. */
-#include "model/insight.h"
+/* engine_report.c: see engine_report.h. */
+#include "model/engine_report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "term/out_json.h"
 
 /* The options about what an engine says of itself. */
-#define AT(field) offsetof(struct insight_options, field)
+#define AT(field) offsetof(struct engine_report_options, field)
 
 /* clang-format off */
 static const struct option rows[] = {
@@ -23,18 +23,18 @@ static const struct option rows[] = {
 };
 /* clang-format on */
 
-const struct option_group insight_group = OPTION_GROUP(rows, struct insight_options, NULL);
+const struct option_group engine_report_group = OPTION_GROUP(rows, struct engine_report_options, NULL);
 
 /* Passes of a run below which it has learned nothing about costs. */
 enum { ENOUGH_PASSES = 16 };
 
-int insight_begin(struct insight *i, carat_engine_options *e, const struct options *o)
+int engine_report_begin(struct engine_report *i, carat_engine_options *e, const struct options *o)
 {
     i->o = o;
     return phases_engine(&i->phases, e, o);
 }
 
-int insight_costs(struct insight *i, const carat_model *model, carat_engine_options *e)
+int engine_report_costs(struct engine_report *i, const carat_model *model, carat_engine_options *e)
 {
     static carat_costs recalled; /* until the engine has copied it */
 
@@ -81,9 +81,9 @@ static const char *lookup_text(const struct options *o)
 }
 
 /* "key: value", or a member of the object; settings with their origin. */
-static int insight_take(void *user, const char *key, const char *value)
+static int engine_report_take(void *user, const char *key, const char *value)
 {
-    struct insight *i = user;
+    struct engine_report *i = user;
     const char *origin = phases_origin(&i->phases, key);
     char from[64];
 
@@ -101,22 +101,22 @@ static int insight_take(void *user, const char *key, const char *value)
     return 0;
 }
 
-int insight_engine(struct insight *i, const carat_engine *engine)
+int engine_report_engine(struct engine_report *i, const carat_engine *engine)
 {
     carat_error err;
 
-    if (!i->o->insight->explain_plan)
+    if (!i->o->engine_report->explain_plan)
         return DONE;
     if (as_json(i->o) && !(i->plan = json_object()))
         return fail_memory();
     if (*i->phases.path)
-        insight_take(i, "settings", i->phases.path);
-    return carat_explain(engine, insight_take, i, &err) == CARAT_OK ? DONE : fail_status(&err);
+        engine_report_take(i, "settings", i->phases.path);
+    return carat_explain(engine, engine_report_take, i, &err) == CARAT_OK ? DONE : fail_status(&err);
 }
 
 /* ---- the end ---- */
 
-static void keep_costs(const struct insight *i, carat_engine *engine)
+static void keep_costs(const struct engine_report *i, carat_engine *engine)
 {
     carat_engine_stats s;
     carat_engine_stats_default(&s);
@@ -130,23 +130,24 @@ static void keep_costs(const struct insight *i, carat_engine *engine)
         costs_keep(i->costs, &table);
 }
 
-void insight_end(const struct insight *i, carat_engine *engine, const carat_generation_info *generation)
+void engine_report_end(const struct engine_report *i, carat_engine *engine,
+                       const carat_generation_info *generation)
 {
     keep_costs(i, engine);
-    if (i->o->insight->stats && !as_json(i->o))
+    if (i->o->engine_report->stats && !as_json(i->o))
         stats_print(engine, generation);
 }
 
-void insight_json(const struct insight *i, carat_engine *engine, const carat_generation_info *generation,
-                  json_t *object)
+void engine_report_json(const struct engine_report *i, carat_engine *engine,
+                        const carat_generation_info *generation, json_t *object)
 {
     if (object && i->plan)
         json_object_set(object, "plan", i->plan);
-    if (object && i->o->insight->stats)
+    if (object && i->o->engine_report->stats)
         json_object_set_new(object, "stats", stats_json(engine, generation));
 }
 
-void insight_free(struct insight *i)
+void engine_report_free(struct engine_report *i)
 {
     json_decref(i->plan);
     free(i->costs);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bag.c: what is written of a bag, and what is to come of it. Its frame has a mark of each member that was
- * written. */
+/* unordered.c: what is written of a bag, and what is to come of it. Its frame has a mark of each member
+ * that was written. */
 #include "grammar/automaton_parts.h"
 
-bool ct_bag_has(const struct ct_automaton *a, int32_t frame, int32_t member)
+bool ct_unordered_has(const struct ct_automaton *a, int32_t frame, int32_t member)
 {
     const uint64_t *place = set_places(a, frame), mark = place_in(MARK + member, 0);
     uint32_t n = a->set[frame].n;
@@ -43,7 +43,7 @@ static uint64_t cheapest_members(const struct ct_automaton *a, const struct ct_r
             const struct ct_member *m = &g->member[r->first_member + i];
             const uint64_t cost = ct_member_least(g, m);
             if (m->required || cost <= last || cost > next || !is_shallow(g, g->rule[m->rule].start, level) ||
-                ct_bag_has(a, frame, i))
+                ct_unordered_has(a, frame, i))
                 continue;
             alike = cost == next ? alike + 1 : 1;
             next = cost;
@@ -54,8 +54,8 @@ static uint64_t cheapest_members(const struct ct_automaton *a, const struct ct_r
     return next == CT_NEVER ? CT_NEVER : sum;
 }
 
-uint64_t ct_bag_cost(const struct ct_automaton *a, const struct ct_rule *r, int32_t node, int32_t frame,
-                     int32_t level)
+uint64_t ct_unordered_cost(const struct ct_automaton *a, const struct ct_rule *r, int32_t node, int32_t frame,
+                           int32_t level)
 {
     const struct ct_grammar *g = a->grammar;
     const uint64_t separator = g->least[g->rule[r->separator].start];
@@ -67,7 +67,7 @@ uint64_t ct_bag_cost(const struct ct_automaton *a, const struct ct_rule *r, int3
         return 0;
     for (int32_t i = 0; i < r->n_members; i++) {
         const struct ct_member *m = &g->member[r->first_member + i];
-        if (m->required && !ct_bag_has(a, frame, i)) {
+        if (m->required && !ct_unordered_has(a, frame, i)) {
             sum += ct_member_least(g, m);
             n++;
         }
