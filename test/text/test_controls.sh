@@ -13,7 +13,7 @@ tokens=$(grep -ho '"<[a-z_|]*>"' "$table" "$header" | tr -d '"' | sed 's/|/[|]/g
 # spelled FILE...: the lines with a control token in a string
 spelled() {
     awk -v token="^[^/]*\"[^\"]*($tokens)" '
-        /^(static )?const struct (option|verb) [a-z]+\[\] = \{$/ { help = 1 }
+        /^(static )?const struct (option|verb) [a-z_]+\[\] = \{$/ { help = 1 }
         /^};$/ { help = 0 }
         !help && $0 ~ token && !/^ *(\*|\/\*)/ { print FILENAME ":" FNR ":" $0 }' "$@"
 }
