@@ -36,7 +36,18 @@ symbols=$(find "$objects" -name '*.[cS].o' -print0 | xargs -0r nm -A | awk -v pr
         }
         exit !n
     }' <(find "${programs[@]}" -name '*.[cS]' 2>/dev/null) - | sort) || { echo "$objects: no objects"; exit 2; }
-[ -n "$symbols" ] || exit 0
+# Names that tools of maintainers meet (nm, perf, a debugger): of programs one word is too little.
+short=$(find "$objects" -name '*.c.o' -print0 | xargs -0r nm -A | awk -v prefix="${#objects}" '
+    $(NF - 1) ~ /^[TDBRC]$/ && $NF !~ /_/ && $NF != "main" {
+        file = substr($0, prefix + 2, match($0, /:[0-9a-f ]+ [A-Za-z] [^ ]+$/) - prefix - 2)
+        sub(/^[^\/]*\.dir\//, "", file)
+        sub(/\.o$/, "", file)
+        if (file ~ /^(cli|server|fetch)\//)
+            print file ": external name of one word: " $NF ", expected with its room before it"
+    }' | sort -u | while read -r file rest; do [ ! -e "${file%:}" ] || echo "$file $rest"; done)
+bad=0
+[ -z "$short" ] || { echo "$short"; bad=1; }
+[ -n "$symbols" ] || exit $bad
 
 declare -A declared # "header symbol"; public headers together are "include"
 read -ra names <<<"include ${may_use[*]}"
@@ -57,23 +68,12 @@ allowed() {
     return 1
 }
 
-bad=0
 while read -r user owner symbol; do
     room_of "$user" && mine=$room && room_of "$owner" && theirs=$room || continue # check_house.sh says so
     allowed "$user" "$owner" "$symbol" && continue
     echo "$user: room $mine may not use $symbol, which room $theirs defines"
     bad=1
 done <<<"$symbols"
-
-# Names that tools of maintainers meet (nm, perf, a debugger): of programs one word is too little.
-short=$(find "$objects" -name '*.c.o' -print0 | xargs -0r nm -A | awk -v prefix="${#objects}" '
-    $(NF - 1) ~ /^[TDBRC]$/ && $NF !~ /_/ && $NF != "main" {
-        file = substr($0, prefix + 2, match($0, /:[0-9a-f ]+ [A-Za-z] [^ ]+$/) - prefix - 2)
-        sub(/^[^\/]*\.dir\//, "", file)
-        if (file ~ /^(cli|server|fetch)\//)
-            print file ": external name of one word: " $NF ", expected with its room before it"
-    }' | sort -u)
-[ -z "$short" ] || { echo "$short"; bad=1; }
 
 # The shortest way from each file back to itself, over files that are in no circle told before.
 circles=$(awk '

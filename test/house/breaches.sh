@@ -209,7 +209,7 @@ symbols 0 'a function of the header that may be used'
 # The command. What the library defines is used where a public header declares it.
 fresh
 object src/convert/x.c 'int carat_x(void); int carat_x(void) { return 1; }'
-object cli/term/x.c 'int carat_x(void); int say(void); int say(void) { return carat_x(); }'
+object cli/term/x.c 'int carat_x(void); int term_say(void); int term_say(void) { return carat_x(); }'
 symbols 1 'a function of the library that no public header declares'
 plant include/carat_x.h 'int carat_x(void);'
 symbols 0 'a public function of the library'
@@ -217,22 +217,28 @@ object src/model/x.c 'int carat_x(void); int ct_model(void); int ct_model(void) 
 symbols 1 'a public function in a room that may not use its room'
 rm "$tree/src/model/x.c"
 symbols 0 'an object whose source has gone'
-object src/convert/x.c 'int say(void); int carat_x(void); int carat_x(void) { return say(); }'
+object src/convert/x.c 'int term_say(void); int carat_x(void); int carat_x(void) { return term_say(); }'
 symbols 1 'a function of the command in the library'
 fresh
-object cli/term/x.c 'int say(void); int say(void) { return 1; }'
-object cli/model/x.c 'int say(void); int made(void); int made(void) { return say(); }'
-object cli/ask/run.c 'int made(void); int verb_run(void); int verb_run(void) { return made(); }'
-object cli/main.c 'int verb_run(void); int (*verbs[])(void) = {verb_run};'
+object cli/term/x.c 'int term_say(void); int term_say(void) { return 1; }'
+object cli/model/x.c 'int term_say(void); int model_made(void); int model_made(void) { return term_say(); }'
+object cli/ask/run.c 'int model_made(void); int verb_run(void); int verb_run(void) { return model_made(); }'
+object cli/main.c 'int verb_run(void); int (*verb_table[])(void) = {verb_run};'
 symbols 0 'a table of functions, and calls downward'
-object cli/show/show.c 'int verb_run(void); int (*verb)(void) = verb_run;'
+object cli/show/show.c 'int verb_run(void); int (*verb_show)(void) = verb_run;'
 symbols 1 'the function of another verb'
 fresh
-object cli/model/embed.S 'int made;'
-object cli/term/x.c 'extern int made; int *say = &made;'
+object cli/model/embed.S 'int model_made;'
+object cli/term/x.c 'extern int model_made; int *term_say = &model_made;'
 symbols 1 'a variable of a room above'
-plant include/carat_made.h 'extern int made;'
+plant include/carat_made.h 'extern int model_made;'
 symbols 1 'a variable of a room above that is called as a public one'
+
+fresh
+object cli/term/x.c 'int say(void); int say(void) { return 1; }'
+symbols 1 'an external name of one word'
+object cli/term/x.c 'static int say(void) { return 1; } int term_say(void); int term_say(void) { return say(); }'
+symbols 0 'one of a file alone'
 
 # Files that need each other in a circle.
 circle() { # what, the way that must be told
@@ -251,12 +257,12 @@ for room in src/os cli/term; do
     object $room/c.c 'int ct_a(void); int ct_c(void); int ct_c(void) { return ct_a(); }'
     circle 'three files of a room' "$room/a.c -> $room/b.c (ct_b) -> $room/c.c (ct_c) -> $room/a.c (ct_a)"
 done
-object cli/term/c.c 'int ct_b(void); int ct_c(void); int (*c)(void) = ct_b; int ct_c(void) { return 1; }'
+object cli/term/c.c 'int ct_b(void); int ct_c(void); int (*ct_pointer)(void) = ct_b; int ct_c(void) { return 1; }'
 circle 'a circle beside the way of its first file' 'cli/term/b.c -> cli/term/c.c (ct_c) -> cli/term/b.c (ct_b)'
 fresh
-object cli/term/a.c 'int draw(void); int say(void); int say(void) { return draw(); }'
-object cli/model/b.c 'int say(void); int draw(void); int draw(void) { return say(); }'
-circle 'files of two rooms' 'cli/model/b.c -> cli/term/a.c (say) -> cli/model/b.c (draw)'
+object cli/term/a.c 'int model_draw(void); int term_say(void); int term_say(void) { return model_draw(); }'
+object cli/model/b.c 'int term_say(void); int model_draw(void); int model_draw(void) { return term_say(); }'
+circle 'files of two rooms' 'cli/model/b.c -> cli/term/a.c (term_say) -> cli/model/b.c (model_draw)'
 
 # What was too large when its limit came stands in a table, which only becomes shorter.
 table() { # status, what, rows
@@ -305,10 +311,10 @@ plant gate/x.c '#include "model/embed.h"'
 expect 1 check_includes.sh 'a header of the command that a further program may not use'
 plant gate/x.c '#include "base/base.h"'
 expect 1 check_includes.sh 'a header of the library in a further program'
-object cli/term/x.c 'int say(void); int say(void) { return 1; }'
-object cli/model/x.c 'int made;'
-object gate/x.c 'extern int made; int say(void); int main(void) { return say() + made; }'
-object gate/y.c 'int made;'
+object cli/term/x.c 'int term_say(void); int term_say(void) { return 1; }'
+object cli/model/x.c 'int model_made;'
+object gate/x.c 'extern int model_made; int term_say(void); int main(void) { return term_say() + model_made; }'
+object gate/y.c 'int model_made;'
 symbols 0 'a name that the command has as well'
 object gate/y.c 'int y;'
 symbols 1 'a variable of the command that a further program may not use'
