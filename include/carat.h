@@ -300,7 +300,8 @@ CARAT_API carat_status carat_render_json(const carat_model *model, const char *m
                                          carat_error *err);
 
 /* A conversation, member by member, without a text of JSON. One thread at a time. Texts are UTF-8 and are
- * copied; each is added to the message that was begun last. CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
+ * copied; each is added to the message that was begun last. After CARAT_E_MEMORY it can only be closed.
+ * CARAT_E_ARGUMENT, CARAT_E_MEMORY. */
 typedef struct carat_talk carat_talk;
 CARAT_API carat_status carat_talk_create(carat_talk **talk, carat_error *err);
 CARAT_API void carat_talk_close(carat_talk *talk);

@@ -33,6 +33,8 @@ static void tree_add(struct ct_json_tree *t, enum ct_json_token kind, const char
 
 void ct_json_tree_open(struct ct_json_tree *t, enum ct_json_token bracket, const char *at)
 {
+    if (t->failed) /* nothing is closed then */
+        return;
     assert(t->depth < (int)CT_COUNT(t->open));
     t->open[t->depth] = (uint32_t)t->n;
     tree_add(t, bracket, at, 0);

@@ -388,6 +388,29 @@ static const char calls[] =
     "\\\"ok\\\":"
     "true}\"}]";
 
+/* A conversation that is built anew: after CARAT_E_MEMORY one can only be closed. */
+static carat_status render_talk(const carat_model *model, const carat_render_options *o, char **prompt,
+                                carat_error *err)
+{
+    static const char user[] = "{\"role\":\"user\",\"content\":\"And\\u003f\"}";
+    carat_talk *talk = NULL;
+    carat_status status = carat_talk_create(&talk, err);
+
+    for (int i = 0; i < 40 && !status; i++) { /* more than a tree is deep */
+        status = carat_talk_message(talk, i % 2 ? "assistant" : "user", err);
+        if (!status)
+            status = carat_talk_text(talk, "Hi", 2, err);
+        if (!status)
+            status = carat_talk_text(talk, " there", 6, err);
+    }
+    if (!status)
+        status = carat_talk_json(talk, user, strlen(user), err);
+    if (!status)
+        status = carat_talk_render(model, talk, o, NULL, prompt, err);
+    carat_talk_close(talk);
+    return status;
+}
+
 static void act_render(struct act *a)
 {
     static const carat_message talk[] = {
@@ -396,7 +419,7 @@ static void act_render(struct act *a)
         {"user", "And?", NULL},
     };
     carat_tokens t = one_token(), begins = one_token();
-    char *prompt[3] = {NULL, NULL, NULL};
+    char *prompt[4] = {NULL};
     carat_render_options o;
     carat_render_options_default(&o);
     carat_calls parts = {.size = sizeof *parts.part};
@@ -423,7 +446,11 @@ static void act_render(struct act *a)
     mix(a, begins.ids, (size_t)begins.n * sizeof *begins.ids);
     mix(a, prompt[1], strlen(prompt[1]));
     mix(a, t.ids, (size_t)t.n * sizeof *t.ids);
+    o.begins = NULL;
+    DO(render_talk(a->model, &o, &prompt[3], err));
+    mix(a, prompt[3], strlen(prompt[3]));
 close:
+    carat_free(prompt[3]);
     assert_int_equal(t.ids[0], 42);
     assert_true(begins.ids[0] == 42 && (begins.n == 1 || begins.n == 4));
     carat_tokens_free(&begins);

@@ -262,12 +262,29 @@ static void costs_little(void **state)
     }
 }
 
+/* Without memory nothing more is opened, however often that is asked for. */
+static void full(void **state)
+{
+    struct ct_json_tree t = {0};
+
+    (void)state;
+    ct_json_tree_open(&t, CT_JSON_ARRAY, NULL);
+    t.failed = true;
+    for (int i = 0; i < 10 * CT_JSON_DEPTH; i++) {
+        ct_json_tree_open(&t, CT_JSON_OBJECT, NULL);
+        ct_json_tree_close(&t);
+    }
+    assert_int_equal(t.depth, 1);
+    ct_json_tree_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_jansson), cmocka_unit_test(large_integers_are_reals),
         cmocka_unit_test(absent),         cmocka_unit_test(refusals),
         cmocka_unit_test(places),         cmocka_unit_test(costs_little),
+        cmocka_unit_test(full),
     };
     return cmocka_run_group_tests_name("base: JSON as a tree", tests, NULL, NULL);
 }

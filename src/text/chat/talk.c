@@ -57,6 +57,14 @@ static void put_list(struct ct_json_tree *t, const char *key, struct ct_json_tre
     t->failed |= list->failed;
 }
 
+/* A list that is open, which few messages have. */
+static struct ct_json_tree *open_parts(struct ct_json_tree *list)
+{
+    if (!list->n)
+        ct_json_tree_open(list, CT_JSON_ARRAY, NULL);
+    return list;
+}
+
 /* All thoughts of the message as one text. */
 static void put_thought(carat_talk *t)
 {
@@ -92,10 +100,10 @@ static void end_message(carat_talk *t)
     if (t->is_text)
         put_str(&t->list, "content", t->text);
     else
-        put_list(&t->list, "content", &t->parts);
-    if (t->thoughts.n > 1)
+        put_list(&t->list, "content", open_parts(&t->parts));
+    if (t->thoughts.n)
         put_thought(t);
-    if (t->calls.n > 1)
+    if (t->calls.n)
         put_list(&t->list, "tool_calls", &t->calls);
     ct_json_tree_close(&t->list);
     ct_json_tree_free(&t->parts);
@@ -120,9 +128,6 @@ static carat_status begin_message(carat_talk *t, const char *role, carat_error *
     open_list(t);
     t->role = role;
     t->begun = true;
-    ct_json_tree_open(&t->parts, CT_JSON_ARRAY, NULL);
-    ct_json_tree_open(&t->calls, CT_JSON_ARRAY, NULL);
-    ct_json_tree_open(&t->thoughts, CT_JSON_ARRAY, NULL);
     return t->list.failed ? no_memory(err) : CARAT_OK;
 }
 
@@ -206,7 +211,7 @@ carat_status carat_talk_text(carat_talk *talk, const char *text, size_t n, carat
 
     CT_TRY(need_message(talk, err));
     CT_TRY(keep_text(talk, text, n, "text", &kept, err));
-    if (talk->is_text || talk->parts.n > 1)
+    if (talk->is_text || talk->parts.n)
         return ct_talk_text(talk, kept, err);
     talk->is_text = true;
     talk->text = kept;
@@ -215,7 +220,7 @@ carat_status carat_talk_text(carat_talk *talk, const char *text, size_t n, carat
 
 static void put_part(carat_talk *t, struct ct_str text)
 {
-    ct_json_tree_open(&t->parts, CT_JSON_OBJECT, NULL);
+    ct_json_tree_open(open_parts(&t->parts), CT_JSON_OBJECT, NULL);
     put_literal(&t->parts, "type", "text");
     put_str(&t->parts, "text", text);
     ct_json_tree_close(&t->parts);
@@ -243,7 +248,7 @@ carat_status carat_talk_thought(carat_talk *talk, const char *text, size_t n, ca
 
     CT_TRY(need_message(talk, err));
     CT_TRY(keep_text(talk, text, n, "thought", &kept, err));
-    ct_json_tree_string(&talk->thoughts, CT_JSON_STRING, kept);
+    ct_json_tree_string(open_parts(&talk->thoughts), CT_JSON_STRING, kept);
     return talk->thoughts.failed ? no_memory(err) : CARAT_OK;
 }
 
@@ -251,16 +256,15 @@ carat_status ct_talk_part(carat_talk *talk, const struct ct_json_value *part, ca
 {
     CT_TRY(need_message(talk, err));
     list_parts(talk);
-    ct_json_tree_copy(&talk->parts, part);
+    ct_json_tree_copy(open_parts(&talk->parts), part);
     return talk->parts.failed ? no_memory(err) : CARAT_OK;
 }
 
 carat_status ct_talk_call(carat_talk *talk, struct ct_str id, struct ct_str name,
                           const struct ct_json_value *arguments, carat_error *err)
 {
-    struct ct_json_tree *calls = &talk->calls;
-
     CT_TRY(need_message(talk, err));
+    struct ct_json_tree *calls = open_parts(&talk->calls);
     ct_json_tree_open(calls, CT_JSON_OBJECT, NULL);
     if (id.n)
         put_str(calls, "id", id);
