@@ -159,8 +159,9 @@ const struct verb verb_table[] = {
                 "exact-pruned: the same ids, faster. 1.7 times as fast for draws from the best 64 "
                 "and 1.8 times for the highest logit, reading 0.31 and 0.28 of the head. It takes 95 "
                 "MB, and 0.4 s of set-up once, then 4 ms from the cache. With a flat spectrum only "
-                "taking the highest logit gains; auto finds out. Heads of 6 bits a weight or fewer "
-                "have nothing to save and are refused.\n"
+                "taking the highest logit gains: the published Gemma 3 270M in Q4_K_M gains 1.1 to "
+                "1.3 times there, and nothing in draws; auto finds out. Heads of 6 bits a weight or "
+                "fewer have nothing to save and are refused.\n"
                 "preload: for long runs. With --lm-quant group, where int8 weights are good enough, "
                 "1.5 times as fast and 154 MB less; 0.3 s of set-up once, then 3 ms. The best id was "
                 "the same in all of 32 steps, the divergence 0.00002.\n"
@@ -169,7 +170,8 @@ const struct verb verb_table[] = {
                 "less and 1.3 times as long. int8 tiles that are dropped and made again take 8 times "
                 "as long.\n"
                 "shortlist: for even less. 16 tiles take half as long as dense, but find a fifth of "
-                "its best 64 ids, and its best id in 7 of 10 steps; use --audit.\n",
+                "its best 64 ids, and its best id in 7 of 10 steps (of the published 270M 87 of 100, "
+                "and the best in all); use --audit.\n",
      .examples = "carat bench MODEL -p 512 -n 64 -r 5\n"
                  "carat bench MODEL -d 0,512,1024 --plot depth.svg\n"
                  "carat bench MODEL -o json >before.json\n"
