@@ -46,8 +46,8 @@ same lines others
 
 # ---- every id once ----
 
-stride=16 bar=500 # and so many lines take longer than a bar waits
-[ -z "${CARAT_CFLAGS:-}" ] || stride=40 bar=300 # sanitizers take their time
+stride=16 bar=800 # and so many lines take longer than a bar waits
+[ -z "${CARAT_CFLAGS:-}" ] || stride=40 bar=900 # sanitizers take their time
 expect 0 perplexity tiny text -c 64 --stride $stride --json
 [ "$(number 1 scored)" = $((ids - 1)) ] || die 'not every id is scored'
 told >strided
