@@ -54,21 +54,6 @@ static bool has_refused_part(const struct ct_json_value *message)
     return false;
 }
 
-static void copy_part(struct ct_json_tree *t, const struct ct_json_value *part,
-                      const struct ct_json_value *text)
-{
-    if (!text) {
-        ct_json_tree_copy(t, part);
-        return;
-    }
-    ct_json_tree_open(t, CT_JSON_OBJECT, NULL);
-    ct_json_tree_string(t, CT_JSON_KEY, ct_str_of("type"));
-    ct_json_tree_string(t, CT_JSON_STRING, ct_str_of("text"));
-    ct_json_tree_string(t, CT_JSON_KEY, ct_str_of("text"));
-    ct_json_tree_copy(t, text);
-    ct_json_tree_close(t);
-}
-
 /* A message with what was refused in it as its text. */
 static void add_refused(carat_talk *out, const struct ct_json_value *message)
 {
@@ -81,7 +66,13 @@ static void add_refused(carat_talk *out, const struct ct_json_value *message)
     } else {
         ct_json_tree_open(t, CT_JSON_ARRAY, NULL);
         CT_JSON_EACH(part, ct_json_get(message, "content"))
-        copy_part(t, part, text_of_part(message, part));
+        {
+            const struct ct_json_value *text = text_of_part(message, part);
+            if (text)
+                ct_talk_put_text(t, ct_json_str(text));
+            else
+                ct_json_tree_copy(t, part);
+        }
         ct_json_tree_close(t);
     }
     CT_JSON_EACH(key, message)

@@ -12,7 +12,7 @@
 
 enum { LONG_NS = 2000000 };
 
-static struct request *new_ask(struct server *s, const struct job *job)
+static struct request *new_request(struct server *s, const struct job *job)
 {
     struct request *request = calloc(1, sizeof *request);
 
@@ -29,14 +29,14 @@ static bool has_room(const struct server *s, const struct job *job, struct refus
 {
     if (job->request->explained) /* it needs no place */
         return true;
-    const int blocks = places_blocks(job->request), seconds = atomic_load(&s->wait_ms) / 1000;
+    const int blocks = slots_blocks(job->request), seconds = atomic_load(&s->wait_ms) / 1000;
 
     if (blocks > s->blocks_in_all)
         return server_refuse(
             r, 400, NULL, "max_tokens",
             "%d positions may be needed, and there is memory for %d in all (--kv-memory): give a "
             "smaller max_tokens, or fewer answers",
-            blocks * PLACE_BLOCK, s->blocks_in_all * PLACE_BLOCK);
+            blocks * SLOT_BLOCK, s->blocks_in_all * SLOT_BLOCK);
     return seconds < s->options->most.wait ||
            server_refuse(r, job->surface->busy, "queue_full", NULL,
                          "it would be about %d seconds until this request has a place, expected less than %d",
@@ -58,7 +58,7 @@ static void prepare_job(struct server *s, struct job *job)
         end_prepared(s, job);
         return;
     }
-    if (!(job->request = new_ask(s, job)))
+    if (!(job->request = new_request(s, job)))
         server_refuse(&r, 503, NULL, NULL, "there is no memory for the request");
     if (r.status || !job->route->prepare(job, &r) || !has_room(s, job, &r) || atomic_load(&job->cancelled)) {
         if (r.status)

@@ -394,7 +394,7 @@ bool values_translated(struct document *d, struct server *s, const struct reques
 bool values_room(struct document *d, struct server *s, const struct request_values *a,
                  struct request *request)
 {
-    const int64_t given = a->max_completion_tokens ? a->max_completion_tokens : a->max_tokens;
+    const int64_t given = values_most(a);
     const int64_t most = given ? given : s->options->default_tokens;
     const int room = s->context + 1 - request->prompt.n; /* the last id is given and not held */
 

@@ -91,6 +91,11 @@ struct request_values {
 enum { TELLS_PROBS = 1, TELLS_IDS = 2, CONTINUES = 4, THINKS = 8 };
 
 void values_default(struct request_values *a);
+/* The most ids of an answer, by either of its names; 0: to the end of the context. */
+static inline int64_t values_most(const struct request_values *a)
+{
+    return a->max_completion_tokens ? a->max_completion_tokens : a->max_tokens;
+}
 /* fields_take with the names of other servers behind a surface's own. *a may be the first of more values. */
 bool values_fields(struct document *d, const struct ct_json_value *object, const char *prefix,
                    const struct field *fields, int n, struct request_values *a);

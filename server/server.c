@@ -121,7 +121,7 @@ static void learn_model(struct server *s)
     if (s->info.kind == CARAT_EMBEDDER)
         carat_get_embedder(model, &s->embedder, NULL);
     s->context = carat_engine_context(s->options->engine);
-    s->blocks_in_all = places_count(s->options->engine, s->options->parallel);
+    s->blocks_in_all = slots_count(s->options->engine, s->options->parallel);
     s->created = (int64_t)time(NULL);
     s->call_start = call_start_id(s->options->model);
     marks_find(s->options->model, s->marks);

@@ -39,7 +39,7 @@ void slot_give(carat_session **session)
 
 int slot_behind(int n, int positions)
 {
-    return n < 2 * PLACE_BLOCK ? positions : positions - (n / PLACE_BLOCK - 1) * PLACE_BLOCK;
+    return n < 2 * SLOT_BLOCK ? positions : positions - (n / SLOT_BLOCK - 1) * SLOT_BLOCK;
 }
 
 carat_status slot_find(carat_engine *engine, const carat_tokens *prompt, carat_prefix *prefix, int32_t *next,
@@ -52,7 +52,7 @@ carat_status slot_find(carat_engine *engine, const carat_tokens *prompt, carat_p
 
 static int blocks_for(int positions)
 {
-    return (positions + PLACE_BLOCK - 1) / PLACE_BLOCK;
+    return (positions + SLOT_BLOCK - 1) / SLOT_BLOCK;
 }
 
 static int blocks_of(const struct request *request, int prompt, int max_tokens)
@@ -62,7 +62,7 @@ static int blocks_of(const struct request *request, int prompt, int max_tokens)
     return blocks_for(positions) + (request->n - 1) * blocks_for(slot_behind(prompt, positions));
 }
 
-int places_blocks(const struct request *request)
+int slots_blocks(const struct request *request)
 {
     int most = blocks_of(request, request->prompt.n, request->max_tokens);
 
@@ -72,7 +72,7 @@ int places_blocks(const struct request *request)
     return most;
 }
 
-int places_count(carat_engine *engine, int sessions)
+int slots_count(carat_engine *engine, int sessions)
 {
     carat_session **held = calloc((size_t)sessions, sizeof(carat_session *));
     const int context = carat_engine_context(engine);
@@ -83,7 +83,7 @@ int places_count(carat_engine *engine, int sessions)
             blocks += blocks_for(positions);
             n++;
         } else
-            positions = (blocks_for(positions) - 1) * PLACE_BLOCK;
+            positions = (blocks_for(positions) - 1) * SLOT_BLOCK;
     while (n > 0)
         slot_give(&held[--n]);
     free(held);

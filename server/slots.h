@@ -25,8 +25,8 @@ carat_status slot_find(carat_engine *engine, const carat_tokens *prompt, carat_p
 
 /* Blocks of K and V that the answers to a request may need at once, to one prompt after another, and those
  * that an engine without sessions has for so many of them. */
-enum { PLACE_BLOCK = 256 }; /* positions */
-int places_blocks(const struct request *request);
-int places_count(carat_engine *engine, int sessions);
+enum { SLOT_BLOCK = 256 }; /* positions */
+int slots_blocks(const struct request *request);
+int slots_count(carat_engine *engine, int sessions);
 
 #endif

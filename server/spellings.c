@@ -161,7 +161,7 @@ bool values_fields(struct document *d, const struct ct_json_value *object, const
 static bool settle_length(struct document *d, struct request_values *a)
 {
     const int64_t n = a->more.predict, most = n < 0 ? INT64_MAX : n;
-    const int64_t given = a->max_completion_tokens ? a->max_completion_tokens : a->max_tokens;
+    const int64_t given = values_most(a);
 
     if (n == NOT_GIVEN)
         return true;
@@ -177,7 +177,7 @@ static bool settle_length(struct document *d, struct request_values *a)
 /* As many ids as an answer must have may come. */
 static bool settle_least(struct document *d, const struct request_values *a)
 {
-    const int64_t given = a->max_completion_tokens ? a->max_completion_tokens : a->max_tokens;
+    const int64_t given = values_most(a);
     const int64_t most = given > 0 ? given : given == 0 && a->text_tokens > 0 ? a->text_tokens : INT64_MAX;
 
     return a->more.min_tokens <= most || server_refuse(d->r, 400, NULL, "min_tokens",

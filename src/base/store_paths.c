@@ -8,7 +8,6 @@
 static const char *const layouts[CT_STORE_PATHS] = {
     [CT_AT_HUB_FOLDER] = "models--%o--%n",
     [CT_AT_HUB_LOCK] = ".locks/models--%o--%n/%h.lock",
-    [CT_AT_HUB_SHARED_BLOBS] = "blobs",
     [CT_AT_HUB_REFS] = "refs",
     [CT_AT_HUB_REF] = "refs/%v",
     [CT_AT_HUB_SNAPSHOTS] = "snapshots",
@@ -21,7 +20,6 @@ static const char *const layouts[CT_STORE_PATHS] = {
     [CT_AT_OLLAMA_MANIFEST] = "manifests/%H/%o/%n/%v",
     [CT_AT_OLLAMA_NEWER_MANIFESTS] = "manifests-v2",
     [CT_AT_OLLAMA_NEWER_MANIFEST] = "manifests-v2/%H/%o/%n/%v",
-    [CT_AT_OLLAMA_BLOBS] = "blobs",
     [CT_AT_OLLAMA_BLOB] = "blobs/sha256-%h",
     [CT_AT_KAGGLE_FOLDERS] = "models",
     [CT_AT_KAGGLE_FOLDER] = "models/%n",

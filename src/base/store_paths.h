@@ -11,11 +11,10 @@
 #include "base/base.h"
 
 enum ct_store_path {
-    /* the hub's cache, which huggingface_hub and its kin share; root of the first three: the cache */
+    /* the hub's cache, which huggingface_hub and its kin share; root of the first two: the cache */
     CT_AT_HUB_FOLDER,
     CT_AT_HUB_LOCK,
-    CT_AT_HUB_SHARED_BLOBS, /* of all repositories */
-    CT_AT_HUB_REFS,         /* root of the rest: the folder of a repository */
+    CT_AT_HUB_REFS, /* root of the rest: the folder of a repository */
     CT_AT_HUB_REF,
     CT_AT_HUB_SNAPSHOTS,
     CT_AT_HUB_SNAPSHOT,
@@ -28,7 +27,6 @@ enum ct_store_path {
     CT_AT_OLLAMA_MANIFEST,
     CT_AT_OLLAMA_NEWER_MANIFESTS,
     CT_AT_OLLAMA_NEWER_MANIFEST,
-    CT_AT_OLLAMA_BLOBS,
     CT_AT_OLLAMA_BLOB,
     /* kagglehub's cache; root of all but the first two: the folder */
     CT_AT_KAGGLE_FOLDERS,

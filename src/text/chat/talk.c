@@ -218,19 +218,19 @@ carat_status carat_talk_text(carat_talk *talk, const char *text, size_t n, carat
     return CARAT_OK;
 }
 
-static void put_part(carat_talk *t, struct ct_str text)
+void ct_talk_put_text(struct ct_json_tree *parts, struct ct_str text)
 {
-    ct_json_tree_open(open_parts(&t->parts), CT_JSON_OBJECT, NULL);
-    put_literal(&t->parts, "type", "text");
-    put_str(&t->parts, "text", text);
-    ct_json_tree_close(&t->parts);
+    ct_json_tree_open(parts, CT_JSON_OBJECT, NULL);
+    put_literal(parts, "type", "text");
+    put_str(parts, "text", text);
+    ct_json_tree_close(parts);
 }
 
 /* The content is a list. */
 static void list_parts(carat_talk *t)
 {
     if (t->is_text)
-        put_part(t, t->text);
+        ct_talk_put_text(open_parts(&t->parts), t->text);
     t->is_text = false;
 }
 
@@ -238,7 +238,7 @@ carat_status ct_talk_text(carat_talk *talk, struct ct_str text, carat_error *err
 {
     CT_TRY(need_message(talk, err));
     list_parts(talk);
-    put_part(talk, text);
+    ct_talk_put_text(open_parts(&talk->parts), text);
     return talk->parts.failed ? no_memory(err) : CARAT_OK;
 }
 
@@ -250,14 +250,6 @@ carat_status carat_talk_thought(carat_talk *talk, const char *text, size_t n, ca
     CT_TRY(keep_text(talk, text, n, "thought", &kept, err));
     ct_json_tree_string(open_parts(&talk->thoughts), CT_JSON_STRING, kept);
     return talk->thoughts.failed ? no_memory(err) : CARAT_OK;
-}
-
-carat_status ct_talk_part(carat_talk *talk, const struct ct_json_value *part, carat_error *err)
-{
-    CT_TRY(need_message(talk, err));
-    list_parts(talk);
-    ct_json_tree_copy(open_parts(&talk->parts), part);
-    return talk->parts.failed ? no_memory(err) : CARAT_OK;
 }
 
 carat_status ct_talk_call(carat_talk *talk, struct ct_str id, struct ct_str name,

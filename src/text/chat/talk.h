@@ -9,12 +9,13 @@
 
 /* Begins a message in OpenAI's form, an object whose members the caller writes before he closes it. */
 struct ct_json_tree *ct_talk_open(carat_talk *talk);
+/* The part of a content that is a text, in a list of them which the caller writes. */
+void ct_talk_put_text(struct ct_json_tree *parts, struct ct_str text);
 /* A whole message in OpenAI's form. E_MEMORY. */
 carat_status ct_talk_message(carat_talk *talk, const struct ct_json_value *message, carat_error *err);
-/* A part of a content, a text or of whatever type, and a call of the message under way. arguments: an object,
- * or a string with the text of one; NULL: none are given. id: empty where it has none. E_MEMORY. */
+/* A text as a part of a content, and a call of the message under way. arguments: an object, or a string with
+ * the text of one; NULL: none are given. id: empty where it has none. E_MEMORY. */
 carat_status ct_talk_text(carat_talk *talk, struct ct_str text, carat_error *err);
-carat_status ct_talk_part(carat_talk *talk, const struct ct_json_value *part, carat_error *err);
 carat_status ct_talk_call(carat_talk *talk, struct ct_str id, struct ct_str name,
                           const struct ct_json_value *arguments, carat_error *err);
 /* Begins a result: of the call of this id, or of the function of this name; empty: it has none. E_MEMORY. */
