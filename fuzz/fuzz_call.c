@@ -150,7 +150,7 @@ static char *there_and_back(const struct syntax *x, const char *name, const char
         const carat_part *back = &calls.part[calls.n - 1 - x->behind];
         require(back->is_call && !back->error && strcmp(back->name, name) == 0);
         result = strdup(back->arguments);
-        ct_calls_free(&calls);
+        carat_calls_free(&calls);
         ct_prompt_free(&prompt);
         free(ids.ids);
     }
@@ -192,7 +192,7 @@ static void read_calls(const struct syntax *x, const uint8_t *data, size_t size,
         ids[i] = data[i] && data[i] < x->n_control ? data[i] : data[i] + x->n_control;
     require(ct_calls_parse(x->t, ids, (int)size, tools, &calls, NULL) == CARAT_OK);
     check_parts(x, &calls, (int)size);
-    ct_calls_free(&calls);
+    carat_calls_free(&calls);
     require(ct_calls_parse(x->t, ids, (int)size, NULL, &calls, NULL) == CARAT_OK);
     check_parts(x, &calls, (int)size);
     for (int i = 0; i < calls.n; i++)
@@ -200,7 +200,7 @@ static void read_calls(const struct syntax *x, const uint8_t *data, size_t size,
             again(x, &calls.part[i]);
     if (x->json && calls.n)
         require(calls.part[0].is_call || ct_calls_begin(ct_str_of(calls.part[0].text)) <= 0);
-    ct_calls_free(&calls);
+    carat_calls_free(&calls);
 }
 
 /* Thoughts and answer have all that was written between them, and no token around a thought. */
@@ -217,7 +217,7 @@ static void divide(const struct syntax *x, const int32_t *ids, int n, bool insid
         require(marks.begin < 0 || (answer.ids[i] != marks.begin && answer.ids[i] != marks.end));
     require(ct_thought_turn(&marks, ids, n) <= n);
     free(text);
-    ct_tokens_free(&answer);
+    carat_tokens_free(&answer);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

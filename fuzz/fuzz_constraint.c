@@ -137,7 +137,7 @@ static void check_ending(const carat_matcher *from, const uint64_t *within_short
         require(ct_matcher_shortest(m) == --left);
     }
     require(ct_matcher_complete(m) && m->verb->ending(m) == -1);
-    ct_matcher_close(m);
+    carat_matcher_close(m);
 }
 
 /* What must follow, as long as nobody leaves the spelling. */
@@ -155,7 +155,7 @@ static void check_draft(const carat_matcher *from)
         require(!ct_matcher_complete(m));
         go_on(m, ids[i]);
     }
-    ct_matcher_close(m);
+    carat_matcher_close(m);
 }
 
 static void walk(const carat_model *model, carat_matcher *m, const uint8_t *choice, size_t n)
@@ -199,7 +199,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     carat_constraint *c = read_form(of, data[0], text, n);
     if (c && carat_matcher_create(&m, c, NULL) == CARAT_OK)
         walk(of, m, end ? end + 1 : text, end ? size - n - 2 : 0);
-    ct_matcher_close(m);
+    carat_matcher_close(m);
     carat_constraint_close(c);
     return 0;
 }

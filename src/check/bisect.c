@@ -19,7 +19,7 @@ static carat_status same_number(const char *what, int layer, int ref, int test, 
                    where, what, ref, test);
 }
 
-static carat_status same_layer(const struct carat_bisect *b, int layer, carat_error *err)
+static carat_status same_layer(const struct ct_bisect *b, int layer, carat_error *err)
 {
     const struct ct_layer *ref = &b->engine[CT_REF]->weights.layer[layer];
     const struct ct_layer *test = &b->engine[CT_TEST]->weights.layer[layer];
@@ -36,7 +36,7 @@ static carat_status same_layer(const struct carat_bisect *b, int layer, carat_er
     return same_number("a gate that is cut off:", shown, ref->c.cutoff > 0, test->c.cutoff > 0, err);
 }
 
-static carat_status same_shape(const struct carat_bisect *b, carat_error *err)
+static carat_status same_shape(const struct ct_bisect *b, carat_error *err)
 {
     const carat_engine *ref = b->engine[CT_REF], *test = b->engine[CT_TEST];
     const struct ct_config *r = &ref->config, *t = &test->config;
@@ -93,7 +93,7 @@ int carat_bisect_rows(const carat_engine *ref, const carat_engine *test, int n, 
 /* ---- runs ---- */
 
 /* Behind the last operation that is judged in one run with the first. */
-static int end_of_run(const struct carat_bisect *b, int first)
+static int end_of_run(const struct ct_bisect *b, int first)
 {
     size_t channels = (size_t)b->judged[first].width;
     int end = first + 1;
@@ -107,7 +107,7 @@ static int end_of_run(const struct carat_bisect *b, int first)
 }
 
 /* Judges operations [first, end) on the reference's inputs. */
-static carat_status judge_some(struct carat_bisect *b, int first, int end, carat_error *err)
+static carat_status judge_some(struct ct_bisect *b, int first, int end, carat_error *err)
 {
     size_t channels = 0, widest = 0;
 
@@ -134,7 +134,7 @@ static carat_status judge_some(struct carat_bisect *b, int first, int end, carat
     return status;
 }
 
-static carat_status run_bisection(struct carat_bisect *b, carat_error *err)
+static carat_status run_bisection(struct ct_bisect *b, carat_error *err)
 {
     const carat_engine *ref = b->engine[CT_REF], *test = b->engine[CT_TEST];
     const struct ct_bisect_modes modes = {
@@ -154,7 +154,7 @@ static carat_status run_bisection(struct carat_bisect *b, carat_error *err)
     return ct_bisect_judge(b->judged, b->n_judged, &modes, err);
 }
 
-static carat_status tell(const struct carat_bisect *b, carat_operation_error *first, carat_error *err)
+static carat_status tell(const struct ct_bisect *b, carat_operation_error *first, carat_error *err)
 {
     *first = (carat_operation_error){.size = sizeof *first, .layer = -1, .reason = ""};
     for (int i = 0; i < b->n_judged; i++) {
@@ -177,7 +177,7 @@ carat_status carat_bisect(carat_engine *ref, carat_engine *test, const int32_t *
     CT_GIVEN(tokens, err);
     carat_bisect_options o = {0};
     carat_operation_error full;
-    struct carat_bisect b = {.engine = {ref, test}, .o = &o, .tokens = tokens, .n = n};
+    struct ct_bisect b = {.engine = {ref, test}, .o = &o, .tokens = tokens, .n = n};
 
     CT_TRY(ct_take_struct(&o, sizeof o, options, "carat_bisect_options", err));
     CT_TRY(ct_check_struct(first, sizeof full, "carat_operation_error", err));

@@ -32,7 +32,7 @@ struct ct_bisect_modes {
     int n_rows; /* that were compared */
 };
 
-struct carat_bisect {
+struct ct_bisect {
     carat_engine *engine[2];
     const carat_bisect_options *o;
     const int32_t *tokens;
@@ -45,17 +45,17 @@ struct carat_bisect {
 };
 
 /* The operation of a layer, or of none. */
-static inline struct ct_judged *ct_bisect_at(const struct carat_bisect *b, enum ct_operation op, int layer)
+static inline struct ct_judged *ct_bisect_at(const struct ct_bisect *b, enum ct_operation op, int layer)
 {
     return &b->judged[ct_operation_at((int)op, layer, b->engine[CT_REF]->config.n_layer)];
 }
 
 /* bisect_operations.c: makes judged[n_judged]. E_MEMORY. */
-carat_status ct_bisect_operations(struct carat_bisect *b, carat_error *err);
+carat_status ct_bisect_operations(struct ct_bisect *b, carat_error *err);
 
 /* bisect_pass.c: both engines evaluate the tokens, and sums are added up. E_MEMORY, E_CONTEXT, E_NUMERIC,
  * E_CANCELLED, E_BUSY. */
-carat_status ct_bisect_pass(struct carat_bisect *b, carat_error *err);
+carat_status ct_bisect_pass(struct ct_bisect *b, carat_error *err);
 
 /* bisect_judge.c: the largest error of a channel, and the own error, from the sums of an operation; room
  * has as many numbers as it has channels. */

@@ -52,7 +52,7 @@ static const struct ct_weight *operation_weight(const carat_engine *e, enum ct_o
     return place == CT_NO_LAYER ? NULL : weight_at(l, place);
 }
 
-static void name_operation(struct carat_bisect *b, enum ct_operation op, int layer)
+static void name_operation(struct ct_bisect *b, enum ct_operation op, int layer)
 {
     const carat_engine *e = b->engine[CT_REF];
     const struct ct_layer *l = layer >= 0 ? &e->weights.layer[layer] : NULL;
@@ -80,7 +80,7 @@ static void name_operation(struct carat_bisect *b, enum ct_operation op, int lay
 /* Names the tensor of an operation of the test. */
 static carat_status name_tensor(void *user, const char *slot, const char *tensor, const struct ct_weight *w)
 {
-    struct carat_bisect *b = user;
+    struct ct_bisect *b = user;
 
     for (int i = 0; i < b->n_judged; i++) {
         struct ct_judged *j = &b->judged[i];
@@ -91,7 +91,7 @@ static carat_status name_tensor(void *user, const char *slot, const char *tensor
     return CARAT_OK;
 }
 
-carat_status ct_bisect_operations(struct carat_bisect *b, carat_error *err)
+carat_status ct_bisect_operations(struct ct_bisect *b, carat_error *err)
 {
     const carat_model *model = b->engine[CT_TEST]->model;
     const int n_layer = b->engine[CT_REF]->config.n_layer;

@@ -51,7 +51,7 @@ struct side {
 };
 
 struct lockstep {
-    struct carat_bisect *b;
+    struct ct_bisect *b;
     struct side side[2];
     struct handed handed;
     float *before; /* [n_rows][hidden] the residual stream as the operation found it */
@@ -362,7 +362,7 @@ static void forget_pass(struct side *s)
  * engine has measured. */
 static bool step_side(struct side *s, int at, int n)
 {
-    const struct carat_bisect *b = s->both->b;
+    const struct ct_bisect *b = s->both->b;
     int wanted[CARAT_MOST_BISECT_ROWS], n_wanted = 0;
     carat_error err;
 
@@ -478,7 +478,7 @@ static carat_status run_both(struct lockstep *l, carat_error *err)
     return atomic_load(&l->failed) ? ct_fail(err, l->failure.code, "%s", l->failure.message) : CARAT_OK;
 }
 
-carat_status ct_bisect_pass(struct carat_bisect *b, carat_error *err)
+carat_status ct_bisect_pass(struct ct_bisect *b, carat_error *err)
 {
     struct lockstep l = {.b = b};
     carat_status status = CARAT_OK;

@@ -136,7 +136,7 @@ static void try_stretch(void *arg, int item, int thread)
                  ct_tokenizer_find(tr->t, piece) == id) /* a repeated text is the first one's */
             s->status = try_control(s, tr, id, piece, &ids);
     }
-    ct_tokens_free(&ids);
+    carat_tokens_free(&ids);
 }
 
 static carat_status try_pieces(struct ct_verify *v, struct trial *tr, struct stretch *sum, carat_error *err)
@@ -298,7 +298,7 @@ carat_status ct_verify_tokenizer(struct ct_verify *v, int *verdict, carat_error 
 
     tr.stretch = calloc((size_t)(tr.size / STRETCH + 1), sizeof *tr.stretch);
     carat_status status = tr.stretch ? try_all(v, &tr, &ids, verdict, err) : CARAT_E_MEMORY;
-    ct_tokens_free(&ids);
+    carat_tokens_free(&ids);
     free(tr.stretch);
     /* nothing else makes encoding and decoding fail here */
     return status == CARAT_E_MEMORY ? ct_no_memory(err, "the pieces of the tokenizer") : status;
@@ -359,7 +359,7 @@ carat_status ct_verify_vocabulary(struct ct_verify *v, int *verdict, carat_error
         ids.n = 0;
         carat_status status = ct_tokenizer_encode(t, g->text, strlen(g->text), g->flags, NULL, &ids, err);
         if (status) {
-            ct_tokens_free(&ids);
+            carat_tokens_free(&ids);
             return status;
         }
         n++;
@@ -373,6 +373,6 @@ carat_status ct_verify_vocabulary(struct ct_verify *v, int *verdict, carat_error
     if (*verdict == CT_PASSED)
         ct_verify_say(v, "%s (fingerprint %016llx): %d texts give the reference's ids",
                       ct_vocabulary[known].name, (unsigned long long)found, n);
-    ct_tokens_free(&ids);
+    carat_tokens_free(&ids);
     return CARAT_OK;
 }

@@ -64,7 +64,5 @@ carat_status ct_model_open(carat_model **model, const char *path, const carat_mo
 enum { CT_KEEP_NOTE = 1100 };
 carat_status ct_cache_keep(const struct carat_model *m, const struct ct_made *made, int n,
                            const struct ct_listening *l, char note[CT_KEEP_NOTE], carat_error *err);
-/* True when path leads to a file that the model was read from. */
-bool ct_model_reads(const struct carat_model *m, const char *path);
 
 #endif

@@ -139,11 +139,6 @@ carat_status carat_model_get_load_times(const carat_model *m, carat_load_times *
     return ct_give_struct(times, &m->times, sizeof m->times, "carat_load_times", err);
 }
 
-int carat_model_reads(const carat_model *m, const char *path)
-{
-    return m && path && ct_model_reads(m, path);
-}
-
 int carat_model_tensor_count(const carat_model *model)
 {
     return model ? ct_file_tensor_count(model->file) : 0;

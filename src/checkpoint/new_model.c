@@ -4,16 +4,17 @@
 
 #include <stdlib.h>
 
-bool ct_model_reads(const struct carat_model *m, const char *path)
+int carat_model_reads(const carat_model *m, const char *path)
 {
-    return ct_file_reads(m->file, path) || (m->tokenizer_file && ct_file_reads(m->tokenizer_file, path));
+    return m && path &&
+           (ct_file_reads(m->file, path) || (m->tokenizer_file && ct_file_reads(m->tokenizer_file, path)));
 }
 
 static carat_status check_path(const struct carat_model *m, const char *path, carat_error *err)
 {
     if (!ct_os_replaceable(path))
         return ct_fail(err, CARAT_E_IO, "%s is not a regular file, so it cannot be replaced", path);
-    if (ct_model_reads(m, path)) /* it would be overwritten */
+    if (carat_model_reads(m, path)) /* it would be overwritten */
         return ct_fail(err, CARAT_E_ARGUMENT, "%s is what the model is read from: name another file", path);
     return CARAT_OK;
 }

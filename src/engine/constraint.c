@@ -482,7 +482,7 @@ static const carat_model *matcher_model(const carat_matcher *face)
     return own(face)->constraint->model;
 }
 
-void ct_matcher_close(carat_matcher *face)
+void carat_matcher_close(carat_matcher *face)
 {
     if (!face)
         return;
@@ -536,9 +536,9 @@ static void assign(carat_matcher *to, const carat_matcher *from)
 
 static void form_close(struct ct_form *f)
 {
-    ct_matcher_close(f->begins);
-    ct_matcher_close(f->given);
-    ct_matcher_close(f->drawn);
+    carat_matcher_close(f->begins);
+    carat_matcher_close(f->given);
+    carat_matcher_close(f->drawn);
     *f = (struct ct_form){0};
 }
 
@@ -647,11 +647,6 @@ carat_status carat_matcher_create(carat_matcher **matcher, carat_constraint *con
     own(*matcher)->state = constraint->ids.automaton.start;
     leave(constraint);
     return CARAT_OK;
-}
-
-void carat_matcher_close(carat_matcher *matcher)
-{
-    ct_matcher_close(matcher);
 }
 
 /* 0 stands for any number in the public functions. */

@@ -54,7 +54,6 @@ struct carat_matcher {
     const struct ct_matcher_verbs *verb;
 };
 
-void ct_matcher_close(carat_matcher *m);
 void ct_matcher_accept(carat_matcher *m, int32_t id);
 bool ct_matcher_complete(const carat_matcher *m);
 enum ct_fit ct_matcher_fits(const carat_matcher *m, int32_t id, int left);

@@ -161,7 +161,7 @@ static carat_status save(carat_session *s, const char *path, const void *note, s
     if (n_note > CT_TIMELINE_NOTE)
         return ct_fail(err, CARAT_E_ARGUMENT, "a note of %zu bytes, at most %d are saved", n_note,
                        CT_TIMELINE_NOTE);
-    if (ct_model_reads(e->model, path)) /* it would be overwritten */
+    if (carat_model_reads(e->model, path)) /* it would be overwritten */
         return ct_fail(err, CARAT_E_ARGUMENT, "%s is what the model is read from: name another file", path);
     if (!ct_os_replaceable(path))
         return ct_fail(err, CARAT_E_IO, "%s is not a regular file, so it cannot be replaced", path);

@@ -657,31 +657,25 @@ carat_status carat_generation_prompt(carat_generation *generation, const carat_p
     return ct_session_release(generation->session, status);
 }
 
-static carat_status pass_claimed(carat_engine *engine, carat_generation *const *g, int n, int piece,
-                                 carat_error *err)
-{
-    carat_status status = CARAT_OK;
-    int claimed = 0;
-
-    CT_TRY(check_generations(engine, g, n, err));
-    while (claimed < n && !(status = ct_session_claim(g[claimed]->session, err)))
-        claimed++;
-    for (int i = 0; i < n && !status; i++)
-        status = begin_part(g[i], i, err);
-    if (!status)
-        status = step(engine, g, n, piece, err);
-    while (claimed-- > 0)
-        (void)ct_session_release(g[claimed]->session, status);
-    return status;
-}
-
 carat_status carat_generation_pass(carat_engine *engine, carat_generation *const *generations, int n,
                                    int piece, carat_error *err)
 {
     if (!engine || !generations || n < 1 || piece < 0)
         return ct_fail(err, CARAT_E_ARGUMENT,
                        "engine or generations is NULL, n = %d is below 1, or piece = %d below 0", n, piece);
-    return pass_claimed(engine, generations, n, piece, err);
+    carat_status status = CARAT_OK;
+    int claimed = 0;
+
+    CT_TRY(check_generations(engine, generations, n, err));
+    while (claimed < n && !(status = ct_session_claim(generations[claimed]->session, err)))
+        claimed++;
+    for (int i = 0; i < n && !status; i++)
+        status = begin_part(generations[i], i, err);
+    if (!status)
+        status = step(engine, generations, n, piece, err);
+    while (claimed-- > 0)
+        (void)ct_session_release(generations[claimed]->session, status);
+    return status;
 }
 
 carat_status carat_generation_step(carat_engine *engine, carat_generation *const *generations, int n,
@@ -696,8 +690,7 @@ carat_status carat_generate(carat_generation *generation, carat_error *err)
     carat_status status;
 
     do
-        status = pass_claimed(generation->session->engine, &generation, 1,
-                              generation->session->engine->plan.chunk, err);
+        status = carat_generation_step(generation->session->engine, &generation, 1, err);
     while (!status && generation->info.reason == CARAT_REASON_NONE);
     return status;
 }

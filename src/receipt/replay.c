@@ -574,7 +574,7 @@ carat_status carat_receipt_replay(const carat_receipt *receipt, carat_engine *en
         status = ct_hashes_tell(p.hashes, &p.o, err);
     ct_hashes_close(p.hashes);
     carat_generation_close(p.generation);
-    ct_matcher_close(p.matcher);
+    carat_matcher_close(p.matcher);
     carat_constraint_close(p.form);
     carat_session_close(p.session);
     free(p.state);

@@ -101,7 +101,7 @@ static void check_walks(bool json, const char *tools, const char *choice, int wa
         if (strcmp(choice, "none") == 0)
             assert_int_equal(n_calls, 0);
         assert_true(!n_calls || !n_texts);
-        ct_calls_free(&calls);
+        carat_calls_free(&calls);
     }
     form_close(&f);
 }
@@ -132,7 +132,7 @@ static void one_call_or_several(void **state)
                 assert_int_equal(ct_calls_parse(f.t, ids, walk(&f, ids), declarations[0], &calls, &f.err),
                                  CARAT_OK);
                 most = CT_MAX(most, calls.n);
-                ct_calls_free(&calls);
+                carat_calls_free(&calls);
             }
             assert_true(one ? most == 1 : most > 1);
             form_close(&f);

@@ -138,7 +138,7 @@ static void levels(void **state)
                         fail_msg("%s\n  %s\n  %s", tools, calls.part[k].text, calls.part[k].error);
                     deepest = CT_MAX(deepest, levels_of(calls.part[k].arguments));
                 }
-                ct_calls_free(&calls);
+                carat_calls_free(&calls);
             }
             assert_true(deepest <= most && deepest + cases[i].adds > most);
             form_close(&f);
@@ -255,7 +255,7 @@ static void counts(void **state)
                 least = CT_MIN(least, ct_json_count(tree.value));
                 most = CT_MAX(most, ct_json_count(tree.value));
                 ct_json_tree_free(&tree);
-                ct_calls_free(&calls);
+                carat_calls_free(&calls);
             }
             if (least != cases[i].least || most > cases[i].most)
                 fail_msg("%s\n  %zu to %zu keys", tools, least, most);
@@ -329,7 +329,7 @@ static void numbers(void **state)
                                       ct_str_bytes(ct_str_of(calls.part[0].arguments)), &f.err))
                     fail_msg("%s\n  %s\n  %s", tools, calls.part[0].text, f.err.message);
                 ct_json_tree_free(&tree);
-                ct_calls_free(&calls);
+                carat_calls_free(&calls);
             }
             form_close(&f);
         }

@@ -66,7 +66,7 @@ static void check(const struct ct_tokenizer *t, const char *text, const char *to
     }
     if (strcmp(found, wanted) != 0)
         fail_msg("%s\n  gives    %s\n  expected %s", text, found, wanted);
-    ct_calls_free(&calls);
+    carat_calls_free(&calls);
     free(ids.ids);
 }
 
@@ -235,7 +235,7 @@ static void breaks_off(const struct ct_tokenizer *t, const char *text, const cha
     if (!begun ? p->begun != NULL : !p->begun || strcmp(p->begun, begun) != 0)
         fail_msg("%s: '%s', expected '%s'", text, p->begun, begun);
     assert_true(!p->begun || (p->name && p->error));
-    ct_calls_free(&calls);
+    carat_calls_free(&calls);
     free(ids.ids);
 }
 

@@ -193,7 +193,7 @@ static void depth(void **state)
     parse(t, &ids, NULL, &calls);
     assert_int_equal(calls.n, 1);
     assert_non_null(calls.part[0].error);
-    ct_calls_free(&calls);
+    carat_calls_free(&calls);
     free(ids.ids);
     ct_tokenizer_free(t);
 }
@@ -224,7 +224,7 @@ static void places(void **state)
                      CARAT_OK);
     assert_string_equal(text, S "call:g{b:");
     free(text);
-    ct_calls_free(&calls);
+    carat_calls_free(&calls);
     /* half a character before and inside a call */
     ids.n = 0;
     int32_t half = ct_tokenizer_id(t, "<0xE2>");
@@ -237,7 +237,7 @@ static void places(void **state)
     assert_int_equal(calls.n, 2);
     assert_string_equal(calls.part[0].text, "\xef\xbf\xbd");
     assert_string_equal(calls.part[1].arguments, "{\"a\":\"x\xef\xbf\xbd\"}");
-    ct_calls_free(&calls);
+    carat_calls_free(&calls);
     free(ids.ids);
     ct_tokenizer_free(t);
 }
@@ -258,7 +258,7 @@ static void refusals(void **state)
     assert_int_equal(calls.n, 7); /* untouched */
     assert_int_equal(ct_calls_parse(t, NULL, 0, NULL, &calls, &err), CARAT_OK);
     assert_int_equal(calls.n, 0);
-    ct_calls_free(&calls);
+    carat_calls_free(&calls);
     ct_tokenizer_free(t);
     /* a vocabulary without the tokens knows no calls */
     t = open_tokenizer(read_data("tokenizer.json"));
@@ -307,7 +307,7 @@ static void trees(const struct ct_tokenizer *t, enum ct_chat chat, int count)
         assert_int_equal(found, n);
         assert_false(calls.part[calls.n - 1].is_call); /* FunctionGemma's calls end in a response, ... */
         assert_true(calls.part[calls.n - 2].is_call);  /* Gemma 4's stand before the text */
-        ct_calls_free(&calls);
+        carat_calls_free(&calls);
         free(ids.ids);
         for (int i = 0; i < n; i++)
             json_decref(tree[i]);

@@ -179,7 +179,7 @@ static void declared_in_branches(void **state)
             const char *error = calls.part[0].error;
             if (bad ? !error || !strstr(error, "the key \"bad\" is not declared") : error != NULL)
                 fail_msg("%s: %s: %s", rows[i].parameters, arguments, error ? error : "no error");
-            ct_calls_free(&calls);
+            carat_calls_free(&calls);
             free(ids.ids);
         }
     /* more branches than are looked at: nothing is judged */
@@ -215,7 +215,7 @@ static void depth(void **state)
     parse(t, &ids, NULL, &calls);
     assert_int_equal(calls.n, 1);
     assert_non_null(calls.part[0].error);
-    ct_calls_free(&calls);
+    carat_calls_free(&calls);
     free(ids.ids);
     ct_tokenizer_free(t);
 }
@@ -244,7 +244,7 @@ static void places(void **state)
     assert_int_equal(calls.part[1].first + calls.part[1].n, ids.n);
     assert_int_equal(calls.part[1].error_id, bad);
     assert_int_equal(calls.part[1].error_byte, strlen("{\"name\": "));
-    ct_calls_free(&calls);
+    carat_calls_free(&calls);
     free(ids.ids);
     ct_tokenizer_free(t);
 }
@@ -315,7 +315,7 @@ static void there_and_back(void **state)
             json_decref(given);
             json_decref(back);
         }
-        ct_calls_free(&calls);
+        carat_calls_free(&calls);
         free(ids.ids);
         for (int i = 0; i < n; i++)
             json_decref(tree[i]);

@@ -48,8 +48,8 @@ static void check_alike(const struct ct_tokenizer *json, const struct ct_tokeniz
     }
     assert_int_equal(a.n, b.n);
     assert_int_equal(covered, n);
-    ct_tokens_free(&a);
-    ct_tokens_free(&b);
+    carat_tokens_free(&a);
+    carat_tokens_free(&b);
 }
 
 static void blanks_of_gguf(void **state)
@@ -288,7 +288,7 @@ static void left_out(void **state)
         assert_int_equal(ct_tokenizer_encode(t, "<i>", 3, CARAT_SPECIAL, NULL, &out, NULL), CARAT_OK);
         assert_int_equal(out.n, c->ids[0] == 6 ? 1 : 3);
         assert_memory_equal(out.ids, c->ids, (size_t)out.n * sizeof *out.ids);
-        ct_tokens_free(&out);
+        carat_tokens_free(&out);
         struct ct_bytes tables = tables_of(t);
         ct_tokenizer_free(from_tables(tables, false)); /* which checks every id */
         free((void *)tables.data);

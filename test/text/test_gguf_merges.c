@@ -40,8 +40,8 @@ static void check_alike(const struct ct_tokenizer *json, const struct ct_tokeniz
         assert_memory_equal(texts[0], texts[1], size[0]);
         free(texts[0]);
         free(texts[1]);
-        ct_tokens_free(&a);
-        ct_tokens_free(&b);
+        carat_tokens_free(&a);
+        carat_tokens_free(&b);
     }
 }
 
@@ -135,7 +135,7 @@ static void other_types(void **state)
     assert_int_equal(ct_tokenizer_decode(gguf, &unknown, 1, 0, &text, &n, NULL), CARAT_OK);
     assert_int_equal(n, 0);
     free(text);
-    ct_tokens_free(&ids);
+    carat_tokens_free(&ids);
     ct_tokenizer_free(gguf);
     ct_tokenizer_free(json);
 }

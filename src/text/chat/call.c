@@ -375,8 +375,10 @@ static void add_part(struct call_parser *p, const int32_t *ids, int first, int e
         part->error = ct_call_copy(&p->text, p->error, strlen(p->error));
 }
 
-void ct_calls_free(carat_calls *c)
+void carat_calls_free(carat_calls *c)
 {
+    if (!c)
+        return;
     for (int i = 0; i < c->n; i++) {
         free((char *)c->part[i].text);
         free((char *)c->part[i].name);
@@ -386,12 +388,6 @@ void ct_calls_free(carat_calls *c)
     }
     free(c->part);
     *c = (carat_calls){.size = c->size};
-}
-
-void carat_calls_free(carat_calls *calls)
-{
-    if (calls)
-        ct_calls_free(calls);
 }
 
 static void parse_parts(struct call_parser *p, const int32_t *ids, int n, carat_calls *out)
@@ -438,7 +434,7 @@ carat_status ct_calls_parse(const struct ct_tokenizer *t, const int32_t *ids, in
     free(p.key);
     ct_json_tree_free(&tree);
     if (failed) {
-        ct_calls_free(&calls);
+        carat_calls_free(&calls);
         return ct_fail(err, CARAT_E_MEMORY, "out of memory for the calls in %d tokens", n);
     }
     *out = calls;

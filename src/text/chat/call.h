@@ -45,6 +45,5 @@ int ct_calls_begin(struct ct_str text);
 /* As carat_parse_calls, whose declaration says what comes out. *out is written only on success. */
 carat_status ct_calls_parse(const struct ct_tokenizer *t, const int32_t *ids, int n, const char *tools,
                             carat_calls *out, carat_error *err);
-void ct_calls_free(carat_calls *c); /* leaves its size */
 
 #endif

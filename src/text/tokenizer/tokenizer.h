@@ -75,7 +75,6 @@ carat_status ct_tokenizer_encode(const struct ct_tokenizer *t, const char *text,
 /* The bytes of text[n], UTF-8 whose encoding goes on with id, that id stands for. */
 size_t ct_tokenizer_covers(const struct ct_tokenizer *t, int32_t id, const char *text, size_t n);
 carat_status ct_tokens_push(carat_tokens *t, int32_t id, carat_error *err);
-void ct_tokens_free(carat_tokens *t); /* leaves {0} */
 /* Whole decode by the source's own rule; malloc'd and terminated. */
 carat_status ct_tokenizer_decode(const struct ct_tokenizer *t, const int32_t *ids, int n_ids, int flags,
                                  char **text, size_t *n, carat_error *err);

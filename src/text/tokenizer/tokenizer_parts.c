@@ -629,16 +629,12 @@ int ct_tokenizer_missing_byte(struct ct_tokenizer *t)
 
 /* ---- the list of ids that encoding appends to ---- */
 
-void ct_tokens_free(carat_tokens *t)
-{
-    free(t->ids);
-    *t = (carat_tokens){0};
-}
-
 void carat_tokens_free(carat_tokens *t)
 {
-    if (t)
-        ct_tokens_free(t);
+    if (!t)
+        return;
+    free(t->ids);
+    *t = (carat_tokens){0};
 }
 
 carat_status ct_tokens_push(carat_tokens *t, int32_t id, carat_error *err)
